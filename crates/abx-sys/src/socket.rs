@@ -1,0 +1,236 @@
+//! Non-blocking TCP sockets, as few calls per request as the kernel allows.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, accept_with, bind, connect,
+    getsockname, ipproto, listen, recv, send, socket_with, sockopt,
+};
+
+/// A non-blocking TCP socket, closed when dropped.
+///
+/// Every call answers at once; [`io::ErrorKind::WouldBlock`] means "wait for
+/// the next [`crate::Event`]".
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+/// How a listening socket is made.
+#[derive(Debug, Clone, Copy)]
+pub struct ListenOptions {
+    /// How many connections may wait to be accepted; the kernel caps it at `somaxconn`.
+    pub backlog: i32,
+}
+
+impl Socket {
+    /// Starts to connect to `address`, from `source` when one is given.
+    ///
+    /// The answer comes later as a writable event, and
+    /// [`Socket::pending_error`] then tells how it ended. Nagle's algorithm is
+    /// off. The source's port is chosen when the connection is made, so one
+    /// port may serve several destinations.
+    ///
+    /// # Errors
+    /// What the kernel says at once: no descriptor, no port, refused (loopback
+    /// may answer without delay), no route.
+    pub fn connect(address: SocketAddr, source: Option<IpAddr>) -> io::Result<Socket> {
+        let socket = new_socket(&address)?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        if let Some(source) = source {
+            set_bind_address_no_port(&socket)?;
+            bind(&socket, &SocketAddr::new(source, 0))?;
+        }
+        match connect(&socket, &address) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(Socket(socket)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Listens on `address`.
+    ///
+    /// # Errors
+    /// What the kernel says, `AddrInUse` before all.
+    pub fn listen(address: SocketAddr, options: ListenOptions) -> io::Result<Socket> {
+        let socket = new_socket(&address)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        bind(&socket, &address)?;
+        listen(&socket, options.backlog)?;
+        Ok(Socket(socket))
+    }
+
+    /// Takes one waiting connection, non-blocking and without Nagle's algorithm.
+    ///
+    /// # Errors
+    /// `WouldBlock` when none waits; what the kernel says otherwise.
+    pub fn accept(&self) -> io::Result<Socket> {
+        let socket = accept_with(&self.0, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        Ok(Socket(socket))
+    }
+
+    /// Sends what fits and answers how many bytes that was.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing fits; `ConnectionReset` or `BrokenPipe` when
+    /// the peer is gone. Never raises SIGPIPE.
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(&self.0, bytes, SendFlags::NOSIGNAL)?)
+    }
+
+    /// Receives what is there and answers how many bytes that was; zero is the peer's end.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing is there; `ConnectionReset` when the peer is gone.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let (received, _) = recv(&self.0, buffer, RecvFlags::empty())?;
+        Ok(received)
+    }
+
+    /// The error that a connect or a send left behind, taken away by asking.
+    ///
+    /// # Errors
+    /// That error, for instance `ConnectionRefused`.
+    pub fn pending_error(&self) -> io::Result<()> {
+        match sockopt::socket_error(&self.0)? {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The address on this side.
+    ///
+    /// # Errors
+    /// What the kernel says; not seen on an open TCP socket.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        let address = getsockname(&self.0)?;
+        SocketAddr::try_from(address).map_err(|_| io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn new_socket(address: &SocketAddr) -> io::Result<OwnedFd> {
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    Ok(socket_with(
+        family,
+        SocketType::STREAM,
+        flags,
+        Some(ipproto::TCP),
+    )?)
+}
+
+/// Leaves the choice of the source port to `connect`, which knows the destination.
+///
+/// Without it the kernel reserves a port at `bind`, for all destinations, and
+/// 28,000 connections use up the machine.
+#[allow(unsafe_code)]
+fn set_bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let on: libc::c_int = 1;
+    // SAFETY: The descriptor is open for as long as `socket` is borrowed, and
+    // the pointer and length describe one live `c_int`, which the kernel only reads.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            libc::socklen_t::try_from(size_of_val(&on)).expect("an int's size fits"),
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::{Epoll, Events, Interest, Nanos};
+
+    fn wait_writable(socket: &Socket) {
+        let epoll = Epoll::new().unwrap();
+        epoll.add(socket, 1, Interest::all()).unwrap();
+        let mut events = Events::with_capacity(1);
+        epoll.wait(&mut events, Some(Nanos(5_000_000_000))).unwrap();
+        assert!(events.iter().next().is_some_and(|event| event.writable()));
+    }
+
+    #[test]
+    fn bytes_go_there_and_back() {
+        // Method: a blocking peer of the standard library echoes one message.
+        let peer = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = peer.local_addr().unwrap();
+        let echo = std::thread::spawn(move || {
+            let (mut stream, from) = peer.accept().unwrap();
+            let mut bytes = [0; 4];
+            stream.read_exact(&mut bytes).unwrap();
+            stream.write_all(&bytes).unwrap();
+            from
+        });
+        let source: IpAddr = "127.0.0.9".parse().unwrap();
+        let socket = Socket::connect(address, Some(source)).unwrap();
+        wait_writable(&socket);
+        socket.pending_error().unwrap();
+        assert_eq!(socket.send(b"ping").unwrap(), 4);
+        let from = echo.join().unwrap();
+        assert_eq!(from.ip(), source);
+        assert_eq!(from, socket.local_address().unwrap());
+        let mut buffer = [0; 16];
+        assert_eq!(socket.receive(&mut buffer).unwrap(), 4);
+        assert_eq!(&buffer[..4], b"ping");
+        assert_eq!(socket.receive(&mut buffer).unwrap(), 0);
+    }
+
+    #[test]
+    fn nobody_listening_is_refused() {
+        // Method: a port that was bound a moment ago and is free again.
+        let address = {
+            let gone = TcpListener::bind("127.0.0.1:0").unwrap();
+            gone.local_addr().unwrap()
+        };
+        let refused = match Socket::connect(address, None) {
+            Err(error) => error,
+            Ok(socket) => {
+                wait_writable(&socket);
+                socket.pending_error().unwrap_err()
+            }
+        };
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    #[test]
+    fn a_listener_accepts_and_then_would_block() {
+        // Method: one standard client, two accepts.
+        let listener = Socket::listen(
+            "127.0.0.1:0".parse().unwrap(),
+            ListenOptions { backlog: 8 },
+        )
+        .unwrap();
+        let epoll = Epoll::new().unwrap();
+        epoll.add(&listener, 7, Interest::all()).unwrap();
+        let _client = std::net::TcpStream::connect(listener.local_address().unwrap()).unwrap();
+        let mut events = Events::with_capacity(1);
+        epoll.wait(&mut events, Some(Nanos(5_000_000_000))).unwrap();
+        assert_eq!(events.iter().next().map(|event| event.token()), Some(7));
+        listener.accept().unwrap();
+        assert_eq!(
+            listener.accept().unwrap_err().kind(),
+            io::ErrorKind::WouldBlock
+        );
+    }
+}
