@@ -1,1 +1,25 @@
-//! abx-engine.
+//! Makes HTTP load on pinned threads and fills tallies.
+//!
+//! An [`Engine`] owns worker threads. [`Engine::open`] gives a pool of
+//! connections to one subject, [`Engine::slice`] loads it for a while and says
+//! what came back, [`Engine::close`] ends it. Nothing of the world stops a
+//! slice with an error: refusals, resets, timeouts and wrong answers are
+//! outcomes. [`probe()`] asks once, outside of any load.
+//!
+//! The way of one request: `Slot` (when is it due, where is it) → `wire` (bytes
+//! to events) → `Sample` → `Tally`. The budget per request is no allocation, no
+//! lock, no string: one send, one receive, and its share of one wait.
+
+mod check;
+mod engine;
+mod plan;
+mod pool;
+mod probe;
+mod slot;
+mod worker;
+
+pub use engine::{Engine, EngineError, OpenReport, PoolId, Stopper};
+pub use plan::{
+    BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, RequestPlan, SliceEnd, SlicePlan,
+};
+pub use probe::{Answer, ProbeError, probe};

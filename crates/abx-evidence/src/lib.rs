@@ -1,4 +1,31 @@
 //! What was measured and what it means.
+//!
+//! Samples become tallies, tallies become records, records become verdicts.
+//! Everything here is a pure function of what was measured: no file, no socket,
+//! no clock. Start at [`StudyRecord`] for what is kept, at [`stats`] for how it
+//! is judged; `docs/statistics.md` gives the reasons.
 
+mod comparison;
+mod failures;
+mod finding;
+mod findings;
+mod histogram;
+mod judge;
+mod outcome;
+pub mod record;
+mod run;
 pub mod stats;
+mod summary;
+mod tally;
 pub mod verdict;
+
+pub use comparison::{Bounds, Comparison, Metric, Undisturbed, log_ratios};
+pub use finding::{Finding, Level, Status, Validity};
+pub use histogram::Histogram;
+pub use judge::{judge, may_stop};
+pub use outcome::{Outcome, Outcomes};
+pub use record::StudyRecord;
+pub use run::{GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, judge_run};
+pub use summary::{Summary, Times};
+pub use tally::{Sample, SliceTally, Tally};
+pub use verdict::Verdict;

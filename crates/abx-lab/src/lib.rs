@@ -1,1 +1,32 @@
-//! abx-lab.
+//! Owns the life of the servers under test and the conduct of a study.
+//!
+//! [`conduct()`] takes a [`Study`] through its blocks: every subject is started
+//! under a keeper, found ready, verified, loaded in interleaved slices, and
+//! stopped. [`run()`] loads one server once. [`keeper::keep`] is the body of the
+//! process that keeps a server.
+
+mod bench;
+mod block;
+mod conduct;
+pub mod keeper;
+mod listener;
+mod machine;
+mod meter;
+mod pilot;
+mod place;
+mod run;
+mod stage;
+mod store;
+mod study;
+mod subject;
+mod verify;
+
+pub use bench::Halt;
+pub use conduct::{Conducted, LabError, Progress, Surroundings, conduct};
+pub use place::PlaceError;
+pub use run::{Run, RunEnd, RunError, run};
+pub use stage::StageError;
+pub use store::{Store, StoreError, write_whole};
+pub use study::{ExpectBody, Load, Pin, Request, Study};
+pub use subject::{Launch, Source, Subject, SubjectError, Target};
+pub use verify::VerifyError;

@@ -1,1 +1,43 @@
-//! abx-server.
+//! The reference server: a known subject, in several process models.
+//!
+//! It answers with one page or with files, and can be given faults of known
+//! size, so that a measurement can be checked against the truth. It is no
+//! product: no TLS, no log, no idle timeout. Start at [`ServerConfig`] and [`serve`].
+
+mod config;
+mod content;
+mod fault;
+mod model_event;
+mod model_null;
+mod model_thread;
+mod reception;
+
+pub use config::{Content, Model, ServeError, ServerConfig};
+pub use fault::{Faults, Stall};
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+
+use content::Site;
+
+/// Listens and answers until the process ends.
+///
+/// `on_ready` is called once, with the address that is listened on: port 0 in
+/// the configuration lets the kernel choose one.
+///
+/// # Errors
+/// [`ServeError`] when the configuration contradicts itself, when its root or
+/// address cannot be used, or when the kernel ends the wait for connections.
+/// Trouble with one connection ends that connection only.
+pub fn serve(
+    config: &ServerConfig,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<Infallible, ServeError> {
+    config.check()?;
+    let site = Site::open(config)?;
+    match config.model {
+        Model::Event => model_event::run(config, site, on_ready),
+        Model::Thread => model_thread::run(config, site, on_ready),
+        Model::Null => model_null::run(config, &site, on_ready),
+    }
+}

@@ -44,6 +44,12 @@ impl Events {
         }
     }
 
+    /// No room at all, and no memory taken: a place holder while the real one is in use.
+    #[must_use]
+    pub fn none() -> Events {
+        Events { buffer: Vec::new() }
+    }
+
     /// The events of the last wait.
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.buffer.iter().map(|event| Event {
@@ -100,9 +106,8 @@ impl Event {
     /// The peer will send no more, or the connection is broken: read to the end.
     #[must_use]
     pub fn ended(self) -> bool {
-        self.flags.intersects(
-            epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR,
-        )
+        self.flags
+            .intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
     }
 }
 

@@ -5,9 +5,17 @@
 //! Start at [`Socket`] and [`Epoll`] for load, at [`ProcTree`] for accounting.
 
 mod clock;
+pub mod counters;
+pub mod cpus;
 mod epoll;
+pub mod limits;
+pub mod machine;
+pub mod ports;
+pub mod process;
 mod socket;
+pub mod tree;
 
 pub use clock::{Nanos, thread_cpu};
 pub use epoll::{Epoll, Event, Events, Interest};
-pub use socket::{ListenOptions, Socket};
+pub use socket::{ListenOptions, Socket, is_out_of_descriptors};
+pub use tree::ProcTree;

@@ -128,6 +128,12 @@ fn new_socket(address: &SocketAddr) -> io::Result<OwnedFd> {
     )?)
 }
 
+/// Whether a call failed because this process or the machine has no file descriptor left.
+#[must_use]
+pub fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
 /// Leaves the choice of the source port to `connect`, which knows the destination.
 ///
 /// Without it the kernel reserves a port at `bind`, for all destinations, and
@@ -216,11 +222,8 @@ mod tests {
     #[test]
     fn a_listener_accepts_and_then_would_block() {
         // Method: one standard client, two accepts.
-        let listener = Socket::listen(
-            "127.0.0.1:0".parse().unwrap(),
-            ListenOptions { backlog: 8 },
-        )
-        .unwrap();
+        let listener =
+            Socket::listen("127.0.0.1:0".parse().unwrap(), ListenOptions { backlog: 8 }).unwrap();
         let epoll = Epoll::new().unwrap();
         epoll.add(&listener, 7, Interest::all()).unwrap();
         let _client = std::net::TcpStream::connect(listener.local_address().unwrap()).unwrap();

@@ -1,1 +1,8 @@
-//! abx-wire.
+//! Bytes to events and back, for HTTP/1.0 and HTTP/1.1.
+//!
+//! Nothing here opens a socket, reads a clock or starts a thread: the caller
+//! owns the bytes and says when they came. Start at [`http1::Client`] for the
+//! side that makes load and at [`http1::Server`] for the side that answers.
+
+pub mod fuzz;
+pub mod http1;

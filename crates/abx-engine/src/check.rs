@@ -1,0 +1,134 @@
+//! Is this the answer that was expected?
+
+use abx_evidence::Outcome;
+use abx_wire::http1;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::plan::Expectation;
+
+/// Judges a whole answer. `hash` is there when its body was hashed.
+pub(crate) fn outcome(expect: &Expectation, done: &http1::Done, hash: Option<u64>) -> Outcome {
+    if done.status != expect.status {
+        return Outcome::WrongStatus;
+    }
+    let Some(body) = expect.body else {
+        return Outcome::Ok;
+    };
+    if done.body_bytes != body.bytes {
+        return Outcome::WrongLength;
+    }
+    match hash {
+        Some(hash) if hash != body.xxh3 => Outcome::WrongBody,
+        _ => Outcome::Ok,
+    }
+}
+
+/// Chooses at random which answers have their body hashed.
+///
+/// At random, since a subject that fails on every hundredth answer would never
+/// be seen by a check of every hundredth one.
+pub(crate) struct Sampler {
+    every: u32,
+    until_next: u32,
+    state: u64,
+}
+
+impl Sampler {
+    pub(crate) fn new(every: u32, seed: u64) -> Sampler {
+        let mut sampler = Sampler {
+            every,
+            until_next: 0,
+            // The generator must not start at zero.
+            state: seed | 1,
+        };
+        sampler.until_next = sampler.gap();
+        sampler
+    }
+
+    /// Whether the next answer is hashed.
+    pub(crate) fn draw(&mut self) -> bool {
+        if self.every == 0 {
+            return false;
+        }
+        if self.until_next > 0 {
+            self.until_next -= 1;
+            return false;
+        }
+        self.until_next = self.gap();
+        true
+    }
+
+    /// A gap from 0 to 2 (every - 1), so that one of `every` is chosen on average.
+    fn gap(&mut self) -> u32 {
+        // Xorshift64 by Marsaglia, Journal of Statistical Software 8 (2003).
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        let choices = 2 * u64::from(self.every.max(1)) - 1;
+        u32::try_from(self.state % choices).unwrap_or(u32::MAX)
+    }
+}
+
+/// Hashers at rest, so that hashing a body needs no allocation after the first ones.
+#[derive(Default)]
+// The boxes move between this list and the slots that use them.
+#[allow(clippy::vec_box)]
+pub(crate) struct Hashers(Vec<Box<Xxh3>>);
+
+impl Hashers {
+    pub(crate) fn take(&mut self) -> Box<Xxh3> {
+        self.0.pop().unwrap_or_else(|| Box::new(Xxh3::new()))
+    }
+
+    pub(crate) fn give_back(&mut self, mut hasher: Box<Xxh3>) {
+        hasher.reset();
+        self.0.push(hasher);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::BodyIdentity;
+
+    #[test]
+    fn every_check_has_its_outcome() {
+        // Method: one answer, each expectation broken in turn.
+        let done = http1::Done {
+            status: 200,
+            body_bytes: 5,
+            reusable: true,
+        };
+        let expect = |status, bytes, xxh3| Expectation {
+            status,
+            body: Some(BodyIdentity { bytes, xxh3 }),
+        };
+        assert_eq!(outcome(&expect(200, 5, 9), &done, Some(9)), Outcome::Ok);
+        assert_eq!(outcome(&expect(200, 5, 9), &done, None), Outcome::Ok);
+        assert_eq!(
+            outcome(&expect(204, 5, 9), &done, Some(9)),
+            Outcome::WrongStatus
+        );
+        assert_eq!(
+            outcome(&expect(200, 6, 9), &done, Some(9)),
+            Outcome::WrongLength
+        );
+        assert_eq!(
+            outcome(&expect(200, 5, 9), &done, Some(8)),
+            Outcome::WrongBody
+        );
+    }
+
+    #[test]
+    fn one_of_n_is_chosen_on_average_and_not_in_step() {
+        // Method: count over many draws; gaps must vary.
+        let mut sampler = Sampler::new(100, 7);
+        let chosen: Vec<usize> = (0..1_000_000).filter(|_| sampler.draw()).collect();
+        assert!((9_000..11_000).contains(&chosen.len()), "{}", chosen.len());
+        let first_gap = chosen[1] - chosen[0];
+        assert!(chosen.windows(2).any(|two| two[1] - two[0] != first_gap));
+        assert_eq!((0..1000).filter(|_| Sampler::new(0, 7).draw()).count(), 0);
+        let mut all = Sampler::new(1, 7);
+        assert!((0..1000).all(|_| all.draw()));
+    }
+}

@@ -1,0 +1,129 @@
+//! What an engine is asked to do. Plain data: it could come over a wire.
+
+use std::net::{IpAddr, SocketAddr};
+
+use abx_wire::http1;
+use serde::{Deserialize, Serialize};
+
+/// The threads that make load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnginePlan {
+    /// How many worker threads, at least one.
+    pub threads: usize,
+    /// Processors that the workers are pinned to, each to one in turn; empty
+    /// leaves them where the kernel puts them.
+    pub cpus: Vec<usize>,
+}
+
+/// Which protocol version a request speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HttpVersion {
+    /// HTTP/1.1.
+    #[serde(rename = "http/1.1")]
+    Http11,
+}
+
+/// One request, as a person writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestPlan {
+    /// The protocol version.
+    pub version: HttpVersion,
+    /// The method, `GET` before all.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// The `Host` header: name and, when it is not 80, port.
+    pub host: String,
+    /// Further headers in order.
+    pub headers: Vec<(String, String)>,
+    /// The body, mostly empty.
+    pub body: Vec<u8>,
+    /// Whether the connection serves further requests.
+    pub keep_alive: bool,
+}
+
+impl RequestPlan {
+    pub(crate) fn encode(&self) -> Result<Vec<u8>, http1::RequestError> {
+        http1::Request {
+            method: self.method.clone(),
+            target: self.path.clone(),
+            host: self.host.clone(),
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            version: match self.version {
+                HttpVersion::Http11 => http1::Version::Http11,
+            },
+            connection: if self.keep_alive {
+                http1::Connection::KeepAlive
+            } else {
+                http1::Connection::Close
+            },
+        }
+        .encode()
+    }
+
+    pub(crate) fn answer_kind(&self) -> http1::AnswerKind {
+        if self.method == "HEAD" {
+            http1::AnswerKind::HeadOnly
+        } else {
+            http1::AnswerKind::WithBody
+        }
+    }
+}
+
+/// What a right body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyIdentity {
+    /// Its length.
+    pub bytes: u64,
+    /// Its XXH3-64 hash, compared on a sample of the answers.
+    pub xxh3: u64,
+}
+
+/// What a right answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// Its status.
+    pub status: u16,
+    /// Its body; `None` when bodies vary and only the status is checked.
+    pub body: Option<BodyIdentity>,
+}
+
+/// The load that one pool of connections makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadPlan {
+    /// Where the subject listens.
+    pub address: SocketAddr,
+    /// Local addresses that the connections come from, in turn; empty lets the kernel choose.
+    pub sources: Vec<IpAddr>,
+    /// Connections, at least one, each with one request in flight.
+    pub connections: u32,
+    /// What is asked.
+    pub request: RequestPlan,
+    /// What a right answer is.
+    pub expect: Expectation,
+    /// Of how many answers one has its body hashed, on average and at random; 0 is never.
+    pub verify_every: u32,
+    /// How long a request may take, its connection's making included.
+    pub timeout_ns: u64,
+    /// Draws which answers are hashed.
+    pub seed: u64,
+}
+
+/// When a slice stops sending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SliceEnd {
+    /// After this time.
+    AfterNs(u64),
+    /// After this many requests over all connections.
+    AfterRequests(u64),
+}
+
+/// One stretch of load on one pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlicePlan {
+    /// When it stops sending; answers in flight are then waited for.
+    pub end: SliceEnd,
+    /// Requests sent before this much of the slice has passed are not counted.
+    pub discard_ns: u64,
+}

@@ -1,0 +1,111 @@
+//! One request outside of any load: is it ready, and what does it answer?
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use abx_wire::http1;
+use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::plan::{BodyIdentity, RequestPlan};
+
+/// A whole answer, read to its end with every byte of its body hashed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// What the load compares answers with.
+    pub body: BodyIdentity,
+    /// The SHA-256 of the body in hexadecimal, which people can compare with `sha256sum`.
+    pub sha256: String,
+}
+
+/// Why there was no whole answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// Nobody listens.
+    #[error("the connection was refused")]
+    Refused,
+    /// No answer within the time.
+    #[error("no whole answer within {} ms", .0.as_millis())]
+    Timeout(Duration),
+    /// The connection broke.
+    #[error("the connection broke: {0}")]
+    Broken(io::Error),
+    /// What came is no HTTP answer, or ended too early.
+    #[error("the answer is not HTTP as it should be: {0:?}")]
+    Fault(http1::Fault),
+    /// The request cannot be written.
+    #[error("the request cannot be sent: {0}")]
+    Request(#[from] http1::RequestError),
+}
+
+/// Asks once on a fresh connection and reads the answer to its end.
+///
+/// # Errors
+/// One [`ProbeError`] for each way in which no whole answer comes.
+pub fn probe(
+    address: SocketAddr,
+    request: &RequestPlan,
+    timeout: Duration,
+) -> Result<Answer, ProbeError> {
+    let deadline = Instant::now() + timeout;
+    let bytes = request.encode()?;
+    let broken = |error: io::Error| match error.kind() {
+        io::ErrorKind::ConnectionRefused => ProbeError::Refused,
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => ProbeError::Timeout(timeout),
+        _ => ProbeError::Broken(error),
+    };
+    let mut stream = TcpStream::connect_timeout(&address, timeout).map_err(broken)?;
+    stream.set_write_timeout(Some(timeout)).map_err(broken)?;
+    stream.write_all(&bytes).map_err(broken)?;
+
+    let mut client = http1::Client::new();
+    client.expect(request.answer_kind());
+    let (mut sha256, mut xxh3) = (Sha256::new(), Xxh3::new());
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ProbeError::Timeout(timeout));
+        }
+        stream.set_read_timeout(Some(left)).map_err(broken)?;
+        let count = match stream.read(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other.map_err(broken)?,
+        };
+        let mut input = &buffer[..count];
+        loop {
+            let event = if count == 0 {
+                client.eof()
+            } else {
+                client.receive(&mut input)
+            };
+            match event {
+                None if count == 0 => return Err(ProbeError::Fault(http1::Fault::ClosedEarly)),
+                None => break,
+                Some(http1::Event::Head { .. }) => {}
+                Some(http1::Event::Body(part)) => {
+                    sha256.update(part);
+                    xxh3.update(part);
+                }
+                Some(http1::Event::Failed(fault)) => return Err(ProbeError::Fault(fault)),
+                Some(http1::Event::Done(done)) => {
+                    return Ok(Answer {
+                        status: done.status,
+                        body: BodyIdentity {
+                            bytes: done.body_bytes,
+                            xxh3: xxh3.digest(),
+                        },
+                        sha256: hex(&sha256.finalize()),
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

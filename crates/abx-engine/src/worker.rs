@@ -1,0 +1,128 @@
+//! One pinned thread: takes orders, runs its share of each slice, answers.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender};
+
+use abx_evidence::{Outcomes, SliceTally};
+use abx_sys::Nanos;
+
+use crate::engine::PoolId;
+use crate::plan::LoadPlan;
+use crate::pool::{Pool, Scratch, Stretch};
+
+/// What a worker is told. Each order but the last has one answer.
+pub(crate) enum Order {
+    /// Make a pool of this many connections and connect them.
+    Open {
+        id: PoolId,
+        plan: Box<LoadPlan>,
+        request: Vec<u8>,
+        first: usize,
+        connections: usize,
+    },
+    /// Reopen what has died, before a slice.
+    Refresh(PoolId),
+    /// Load.
+    Run(PoolId, Share),
+    /// Close the connections.
+    Close(PoolId),
+}
+
+/// One worker's part of a slice, in spans from its start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    pub(crate) length_ns: u64,
+    pub(crate) discard_ns: u64,
+    pub(crate) requests_max: u64,
+}
+
+/// What a worker answers.
+pub(crate) enum Reply {
+    /// To `Open` and `Refresh`: how many connections stand, how many of them are
+    /// new, and how tries ended badly.
+    Connected(usize, usize, Outcomes),
+    /// To `Open`: no epoll set could be made.
+    Failed(io::Error),
+    /// To `Run`.
+    Ran(Box<SliceTally>),
+}
+
+/// The life of a worker: until the engine is dropped.
+pub(crate) fn work(
+    cpus: &[usize],
+    orders: &Receiver<Order>,
+    replies: &Sender<Reply>,
+    stop: &Arc<AtomicBool>,
+) {
+    if !cpus.is_empty() {
+        // A processor that went away since it was listed leaves the thread where it is.
+        let _ = abx_sys::cpus::pin_thread(cpus);
+    }
+    let mut scratch = Scratch::new();
+    let mut pools: HashMap<PoolId, Pool> = HashMap::new();
+    while let Ok(order) = orders.recv() {
+        let reply = match order {
+            Order::Open {
+                id,
+                plan,
+                request,
+                first,
+                connections,
+            } => match Pool::new(*plan, request, first, connections) {
+                Ok(pool) => connect(pools.entry(id).or_insert(pool), &mut scratch, stop),
+                Err(error) => Reply::Failed(error),
+            },
+            Order::Refresh(id) => connect(pool(&mut pools, id), &mut scratch, stop),
+            Order::Run(id, share) => run(pool(&mut pools, id), share, &mut scratch, stop),
+            Order::Close(id) => {
+                pools.remove(&id);
+                continue;
+            }
+        };
+        if replies.send(reply).is_err() {
+            break;
+        }
+    }
+}
+
+fn pool(pools: &mut HashMap<PoolId, Pool>, id: PoolId) -> &mut Pool {
+    pools
+        .get_mut(&id)
+        .expect("the engine names only pools that it opened")
+}
+
+fn connect(pool: &mut Pool, scratch: &mut Scratch, stop: &AtomicBool) -> Reply {
+    let (standing, opened) = pool.connect_all(scratch, stop);
+    Reply::Connected(standing, opened, std::mem::take(&mut pool.connect_failures))
+}
+
+fn run(pool: &mut Pool, share: Share, scratch: &mut Scratch, stop: &AtomicBool) -> Reply {
+    let scheduled = abx_sys::counters::thread_schedstat();
+    let cpu = abx_sys::thread_cpu();
+    let start = Nanos::now();
+    let counted_from = start.plus(Nanos(share.discard_ns));
+    let stretch = Stretch {
+        start,
+        end: start.plus(Nanos(share.length_ns)),
+        counted_from,
+        requests_max: share.requests_max,
+    };
+    let (end, stopped_answering) = pool.run(stretch, scratch, stop);
+    let generator_cpu_ns = abx_sys::thread_cpu().since(cpu).0;
+    let generator_wait_ns = scheduled
+        .and_then(|before| Ok((before, abx_sys::counters::thread_schedstat()?)))
+        .ok()
+        .map(|(before, after)| after.wait.since(before.wait).0);
+    Reply::Ran(Box::new(SliceTally {
+        tally: pool.tally().clone(),
+        wall_ns: end.since(start).0,
+        measured_ns: end.since(counted_from).0,
+        generator_cpu_ns,
+        generator_wait_ns,
+        busiest_worker_ns: generator_cpu_ns,
+        stopped_answering,
+    }))
+}

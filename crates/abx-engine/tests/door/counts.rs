@@ -1,0 +1,170 @@
+//! How many requests are sent, over which connections, and which of them count.
+
+use std::net::IpAddr;
+
+use abx_evidence::Outcome;
+
+use crate::peer::{Peer, wait_ms};
+use crate::{HELLO, load, outcomes, requests, run, span_ms, until};
+
+#[test]
+fn exactly_as_many_requests_are_sent_as_were_asked_for() {
+    // Method: more and fewer requests than connections, and more threads than
+    // connections; the peer counts too.
+    for (threads, connections, count) in [
+        (1, 1, 1),
+        (1, 10, 3),
+        (2, 3, 100),
+        (3, 10, 101),
+        (3, 4, 2),
+        (4, 2, 10),
+        (4, 1, 7),
+    ] {
+        let peer = Peer::answering(HELLO);
+        let slice = run(
+            threads,
+            &load(peer.address(), connections),
+            &requests(count),
+        );
+
+        let case = format!("{threads} threads, {connections} connections, {count} requests");
+        assert_eq!(outcomes(&slice), [(Outcome::Ok, count)], "{case}");
+        assert_eq!(peer.requests() as u64, count, "{case}");
+        until("the last connection", || {
+            peer.connections() == connections as usize
+        });
+        assert_eq!(slice.tally.response.count(), count, "{case}");
+        assert_eq!(slice.tally.service.count(), count, "{case}");
+        assert!(!slice.stopped_answering, "{case}");
+        let silent = u64::from(connections).saturating_sub(count);
+        assert!(slice.tally.silent >= silent, "{case}");
+    }
+}
+
+#[test]
+fn without_keep_alive_every_request_has_a_connection_of_its_own() {
+    // Method: one peer closes after its answer, the other leaves that to us.
+    let closing = Peer::start(|mut connection| {
+        if connection.read_request() {
+            connection.send(HELLO);
+        }
+    });
+    let waiting = Peer::start(|mut connection| {
+        if connection.read_request() {
+            connection.send(HELLO);
+        }
+        connection.hold();
+    });
+    for peer in [closing, waiting] {
+        let mut plan = load(peer.address(), 3);
+        plan.request.keep_alive = false;
+        let slice = run(2, &plan, &requests(60));
+
+        assert_eq!(outcomes(&slice), [(Outcome::Ok, 60)]);
+        assert_eq!(slice.tally.connects, 60);
+        assert_eq!((peer.connections(), peer.requests()), (60, 60));
+    }
+}
+
+#[test]
+fn an_answer_that_ends_its_connection_costs_a_new_one() {
+    // Method: the client would keep the connection, the answer says close.
+    let peer =
+        Peer::answering(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello");
+    let slice = run(1, &load(peer.address(), 1), &requests(10));
+
+    assert_eq!(outcomes(&slice), [(Outcome::Ok, 10)]);
+    assert_eq!((slice.tally.connects, peer.connections()), (9, 10));
+}
+
+#[test]
+fn what_is_sent_in_the_discarded_part_is_not_counted() {
+    // Method: discard more than the slice; then discard a part, which holds at
+    // least the first request of each connection.
+    let peer = Peer::answering(HELLO);
+    let mut all = requests(20);
+    all.discard_ns = 3_600_000_000_000;
+    let slice = run(1, &load(peer.address(), 2), &all);
+    assert_eq!(peer.requests(), 20);
+    assert_eq!(outcomes(&slice), []);
+    assert_eq!(slice.tally.bytes + slice.tally.connection_ns, 0);
+    assert_eq!((slice.tally.silent, slice.measured_ns), (2, 0));
+
+    let peer = Peer::start(|mut connection| {
+        while connection.read_request() {
+            wait_ms(2);
+            connection.send(HELLO);
+        }
+    });
+    let slice = run(1, &load(peer.address(), 2), &span_ms(600, 500));
+    let sent = slice.tally.outcomes.sent();
+    assert_eq!(slice.tally.outcomes.ok(), sent);
+    assert!(peer.requests() as u64 > sent);
+    assert_eq!(slice.tally.bytes, sent * HELLO.len() as u64);
+    assert!(slice.measured_ns < slice.wall_ns);
+}
+
+#[test]
+fn connections_come_from_the_given_addresses_in_turn() {
+    // Method: three addresses, seven connections over two threads.
+    let peer = Peer::answering(HELLO);
+    let mut plan = load(peer.address(), 7);
+    plan.sources = ["127.0.0.2", "127.0.0.3", "127.0.0.4"]
+        .map(|text| text.parse::<IpAddr>().unwrap())
+        .to_vec();
+    let slice = run(2, &plan, &requests(70));
+
+    assert_eq!(outcomes(&slice), [(Outcome::Ok, 70)]);
+    let seen = peer.sources();
+    let counts: Vec<usize> = plan
+        .sources
+        .iter()
+        .map(|source| seen.iter().filter(|one| *one == source).count())
+        .collect();
+    assert_eq!(counts, [3, 2, 2]);
+}
+
+#[test]
+fn a_request_larger_than_every_buffer_is_sent_whole() {
+    // Method: 16 MB, more than the kernel's largest send and receive buffer
+    // together, to a peer that lets them fill up before it reads.
+    let body: Vec<u8> = (0..16_000_000_u32)
+        .map(|place| (place % 249) as u8)
+        .collect();
+    let expected = body.clone();
+    let peer = Peer::start(move |mut connection| {
+        loop {
+            wait_ms(20);
+            match connection.read_body() {
+                Some(received) if received == expected => connection.send(HELLO),
+                Some(_) => connection.send(b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n"),
+                None => return,
+            }
+        }
+    });
+    let mut plan = load(peer.address(), 1);
+    plan.request.method = "POST".to_owned();
+    plan.request.body = body;
+    let slice = run(1, &plan, &requests(2));
+
+    assert_eq!(outcomes(&slice), [(Outcome::Ok, 2)]);
+    assert_eq!((slice.tally.connects, peer.requests()), (0, 2));
+}
+
+#[test]
+fn throughput_never_exceeds_what_the_answers_delay_allows() {
+    // Method: Little's law. Ten connections and 5 ms for each answer allow 2000
+    // answers per second of connection time, and 1 % for rounding.
+    let peer = Peer::start(|mut connection| {
+        while connection.read_request() {
+            wait_ms(5);
+            connection.send(HELLO);
+        }
+    });
+    let slice = run(2, &load(peer.address(), 10), &span_ms(300, 20));
+
+    let ok = slice.tally.outcomes.ok();
+    assert!(ok > 0);
+    let throughput = 10.0 * ok as f64 / (slice.tally.connection_ns as f64 / 1e9);
+    assert!(throughput <= 1.01 * 2000.0, "{throughput} per second");
+}

@@ -1,0 +1,178 @@
+//! What goes wrong is an outcome: refusals, timeouts, closes, resets, interruption.
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use abx_evidence::Outcome;
+
+use crate::peer::Peer;
+use crate::{HELLO, NOBODY, engine, load, outcomes, requests, run, span_ms, until};
+
+#[test]
+fn a_slice_ends_early_when_nobody_listens() {
+    // Method: an hour of load on a closed port. Few tries, all of them refused.
+    let mut engine = engine(2);
+    let (pool, report) = engine.open(&load(NOBODY, 4)).unwrap();
+    assert_eq!(report.standing, 0);
+    assert_eq!(report.failures.count(Outcome::Refused), 4);
+    for plan in [span_ms(3_600_000, 0), requests(1_000_000)] {
+        let slice = engine.slice(pool, &plan).unwrap();
+        assert!(slice.stopped_answering);
+        let tries = slice.tally.outcomes.sent();
+        assert_eq!(outcomes(&slice), [(Outcome::Refused, tries)]);
+        assert!((12..=24).contains(&tries), "{tries} tries");
+    }
+}
+
+#[test]
+fn a_slice_ends_early_when_the_peer_stops_listening() {
+    // Method: the peer goes away in the middle of an hour of load.
+    let mut peer = Peer::answering(HELLO);
+    let plan = load(peer.address(), 4);
+    let loading = std::thread::spawn(move || run(2, &plan, &span_ms(3_600_000, 0)));
+    until("the 100th request", || peer.requests() >= 100);
+    peer.stop();
+    let slice = loading.join().unwrap();
+
+    assert!(slice.stopped_answering);
+    assert!(slice.tally.outcomes.ok() >= 100);
+    assert!(slice.tally.outcomes.count(Outcome::Refused) > 0);
+    let failed = slice.tally.outcomes.failed();
+    assert!(failed <= 24, "{:?}", outcomes(&slice));
+    assert_eq!(slice.tally.response.count(), slice.tally.outcomes.ok());
+}
+
+#[test]
+fn a_request_without_an_answer_times_out_and_its_connection_is_replaced() {
+    // Method: the first connection is never answered, all others are. What it
+    // waited belongs to the response times.
+    let peer = Peer::start(|mut connection| {
+        if connection.number() == 0 {
+            return connection.hold();
+        }
+        while connection.read_request() {
+            connection.send(HELLO);
+        }
+    });
+    let mut plan = load(peer.address(), 2);
+    plan.timeout_ns = 250_000_000;
+    let slice = run(1, &plan, &span_ms(400, 0));
+
+    let timeouts = slice.tally.outcomes.count(Outcome::Timeout);
+    assert!(timeouts >= 1);
+    assert!(slice.tally.outcomes.ok() >= 1);
+    assert!(slice.tally.connects >= 1 && peer.connections() >= 3);
+    assert!(slice.tally.response.max_us().unwrap() >= 250_000);
+    assert!(slice.tally.service.max_us().is_some());
+    assert_eq!(
+        slice.tally.response.count(),
+        slice.tally.outcomes.ok() + timeouts
+    );
+}
+
+#[test]
+fn a_slice_ends_early_when_no_connection_gets_an_answer() {
+    // Method: the kernel accepts, nobody reads; an hour of load, in two threads
+    // of two connections each. The second try of each is under way when the
+    // first ones have told enough.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut plan = load(silent.local_addr().unwrap(), 4);
+    plan.timeout_ns = 100_000_000;
+    let slice = run(2, &plan, &span_ms(3_600_000, 0));
+
+    assert!(slice.stopped_answering);
+    let timeouts = slice.tally.outcomes.sent();
+    assert_eq!(outcomes(&slice), [(Outcome::Timeout, timeouts)]);
+    assert!((4..=8).contains(&timeouts), "{timeouts} timeouts");
+    assert_eq!(slice.tally.response.count(), timeouts);
+    assert_eq!(slice.tally.response_ns_sum, 0);
+}
+
+#[test]
+fn a_close_in_the_middle_of_an_answer_is_an_early_close() {
+    // Method: each connection gives one right answer and the first part of
+    // another one, cut in the first line, in a header, and in the body.
+    let body_start = HELLO.len() - 5;
+    for cut in [1, 12, body_start - 2, body_start, body_start + 3] {
+        let peer = Peer::start(move |mut connection| {
+            if connection.read_request() {
+                connection.send(HELLO);
+            }
+            if connection.read_request() {
+                connection.send(&HELLO[..cut]);
+            }
+        });
+        let slice = run(1, &load(peer.address(), 1), &requests(10));
+
+        let expected = [(Outcome::Ok, 5), (Outcome::EarlyClose, 5)];
+        assert_eq!(outcomes(&slice), expected, "cut at {cut}");
+        assert_eq!(slice.tally.bytes, 5 * (HELLO.len() + cut) as u64);
+        assert_eq!(slice.tally.body_bytes, 25);
+        assert_eq!(slice.tally.response.count(), 5);
+    }
+}
+
+#[test]
+fn a_reset_in_the_middle_of_an_answer_is_a_reset() {
+    // Method: as for the early close, but the kernel is told to reset.
+    let peer = Peer::start(|mut connection| {
+        if connection.read_request() {
+            connection.send(HELLO);
+        }
+        if connection.read_request() {
+            connection.send(&HELLO[..HELLO.len() - 2]);
+            connection.reset();
+        }
+    });
+    let slice = run(1, &load(peer.address(), 1), &requests(10));
+
+    assert_eq!(outcomes(&slice), [(Outcome::Ok, 5), (Outcome::Reset, 5)]);
+}
+
+#[test]
+fn a_fresh_connection_that_gives_nothing_is_an_early_close() {
+    // Method: close after the request, without a byte, on every connection. A
+    // fresh connection is no idle one, so nothing is sent twice.
+    let peer = Peer::start(|mut connection| {
+        connection.read_request();
+    });
+    let slice = run(1, &load(peer.address(), 2), &requests(1_000_000));
+
+    assert!(slice.stopped_answering);
+    let sent = slice.tally.outcomes.sent();
+    assert_eq!(outcomes(&slice), [(Outcome::EarlyClose, sent)]);
+    assert_eq!(peer.requests() as u64, sent);
+    assert!((6..=9).contains(&sent), "{sent} sent");
+}
+
+#[test]
+fn a_stopped_slice_ends_with_what_was_in_flight_unfinished() {
+    // Method: an hour of load on a peer that answers all but the last; stop
+    // once every connection waits.
+    let answered = AtomicUsize::new(0);
+    let peer = Peer::start(move |mut connection| {
+        while connection.read_request() {
+            if answered.fetch_add(1, Ordering::SeqCst) >= 10 {
+                return connection.hold();
+            }
+            connection.send(HELLO);
+        }
+    });
+    let mut engine = engine(2);
+    let (pool, _) = engine.open(&load(peer.address(), 4)).unwrap();
+    let stopper = engine.stopper();
+    let slice = std::thread::scope(|scope| {
+        let loading = scope.spawn(|| engine.slice(pool, &span_ms(3_600_000, 0)).unwrap());
+        until("the 14th request", || peer.requests() == 14);
+        assert!(!stopper.is_stopped());
+        stopper.stop();
+        loading.join().unwrap()
+    });
+
+    assert_eq!(
+        outcomes(&slice),
+        [(Outcome::Ok, 10), (Outcome::Unfinished, 4)]
+    );
+    assert!(stopper.is_stopped() && !slice.stopped_answering);
+    assert_eq!(slice.tally.outcomes.failed(), 0);
+}

@@ -1,0 +1,97 @@
+//! One request outside of any load.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use abx_engine::{Answer, ProbeError, probe};
+
+use crate::peer::Peer;
+use crate::{HELLO, NOBODY, identity, load};
+
+fn ask(address: SocketAddr) -> Result<Answer, ProbeError> {
+    probe(address, &load(address, 1).request, Duration::from_secs(30))
+}
+
+#[test]
+fn a_whole_answer_is_known_by_its_hashes() {
+    // Method: each way to end a body gives the same identity; the SHA-256 is
+    // what `printf hello | sha256sum` prints.
+    let answers: [&[u8]; 3] = [
+        HELLO,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\nhello",
+    ];
+    for answer in answers {
+        let peer = Peer::start(move |mut connection| {
+            if connection.read_request() {
+                connection.send_split(answer, 20);
+            }
+        });
+        let answer = ask(peer.address()).unwrap();
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.body, identity(b"hello"));
+        assert_eq!(
+            answer.sha256,
+            "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+        );
+    }
+}
+
+#[test]
+fn nobody_listening_is_refused() {
+    // Method: an address on which no one listens.
+    assert!(matches!(ask(NOBODY), Err(ProbeError::Refused)));
+}
+
+#[test]
+fn no_answer_in_time_is_a_timeout() {
+    // Method: the kernel accepts, nobody reads; and an answer that never ends.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endless = Peer::start(|mut connection| {
+        connection.read_request();
+        connection.send(&HELLO[..HELLO.len() - 1]);
+        connection.hold();
+    });
+    let limit = Duration::from_millis(100);
+    for address in [silent.local_addr().unwrap(), endless.address()] {
+        let answer = probe(address, &load(address, 1).request, limit);
+        assert!(matches!(answer, Err(ProbeError::Timeout(span)) if span == limit));
+    }
+}
+
+#[test]
+fn a_reset_breaks_the_connection() {
+    // Method: half an answer, then a reset.
+    let peer = Peer::start(|mut connection| {
+        connection.read_request();
+        connection.send(&HELLO[..20]);
+        connection.reset();
+    });
+    let answer = ask(peer.address());
+    assert!(matches!(answer, Err(ProbeError::Broken(_))), "{answer:?}");
+}
+
+#[test]
+fn what_is_no_whole_answer_is_a_fault() {
+    // Method: nothing, a part of a head, a part of a body, and noise, each followed by a close.
+    let answers: [&[u8]; 4] = [b"", &HELLO[..10], &HELLO[..HELLO.len() - 1], b"SSH-2.0\r\n"];
+    for answer in answers {
+        let peer = Peer::start(move |mut connection| {
+            connection.read_request();
+            connection.send(answer);
+        });
+        let answer = ask(peer.address());
+        assert!(matches!(answer, Err(ProbeError::Fault(_))), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_request_that_cannot_be_written_is_not_sent() {
+    // Method: a header with a line end in its value.
+    let peer = Peer::answering(HELLO);
+    let mut request = load(peer.address(), 1).request;
+    request.headers = vec![("A".to_owned(), "b\r\nC: d".to_owned())];
+    let answer = probe(peer.address(), &request, Duration::from_secs(30));
+    assert!(matches!(answer, Err(ProbeError::Request(_))));
+    assert_eq!(peer.connections(), 0);
+}

@@ -1,0 +1,113 @@
+//! Connections that the peer ends between requests, and what replaces them.
+
+use abx_evidence::Outcome;
+
+use crate::peer::{Peer, wait_ms};
+use crate::{HELLO, load, outcomes, requests, run};
+
+#[test]
+fn a_request_on_a_connection_closed_while_idle_is_sent_once_more() {
+    // Method: each connection answers twice, reads a third request, and closes
+    // without a byte after 30 ms. The new connection answers it at once, so only
+    // a time from the first intent can hold those 30 ms.
+    let peer = Peer::start(|mut connection| {
+        for _ in 0..2 {
+            if connection.read_request() {
+                connection.send(HELLO);
+            }
+        }
+        connection.read_request();
+        wait_ms(30);
+    });
+    let slice = run(1, &load(peer.address(), 1), &requests(9));
+
+    assert_eq!(
+        outcomes(&slice),
+        [(Outcome::Ok, 9), (Outcome::IdleClose, 4)]
+    );
+    assert_eq!((peer.requests(), slice.tally.connects), (13, 4));
+    assert_eq!(slice.tally.outcomes.failed(), 0);
+    assert_eq!(slice.tally.response.count(), 9);
+    assert!(slice.tally.response.max_us().unwrap() >= 30_000);
+    assert!(slice.tally.response_ns_sum >= 4 * 30_000_000);
+}
+
+#[test]
+fn a_request_is_not_sent_a_third_time() {
+    // Method: the second connection closes without a byte as well.
+    let peer = Peer::start(|mut connection| {
+        if connection.number() == 0 && connection.read_request() {
+            connection.send(HELLO);
+        }
+        connection.read_request();
+    });
+    let slice = run(1, &load(peer.address(), 1), &requests(2));
+
+    assert_eq!(
+        outcomes(&slice),
+        [
+            (Outcome::Ok, 1),
+            (Outcome::EarlyClose, 1),
+            (Outcome::IdleClose, 1)
+        ]
+    );
+    assert_eq!(peer.requests(), 3);
+}
+
+#[test]
+fn no_answer_is_lost_when_the_peer_closes_after_each_one() {
+    // Method: the close and the next request cross in every possible way; each
+    // request must have its answer, and what was sent twice is counted as such.
+    let peer = Peer::start(|mut connection| {
+        if connection.read_request() {
+            connection.send(HELLO);
+        }
+    });
+    let slice = run(2, &load(peer.address(), 8), &requests(400));
+
+    let twice = slice.tally.outcomes.count(Outcome::IdleClose);
+    assert_eq!(slice.tally.outcomes.ok(), 400);
+    assert_eq!(slice.tally.outcomes.sent(), 400 + twice);
+    assert!(!slice.stopped_answering);
+}
+
+#[test]
+fn no_answer_is_lost_when_the_peer_resets_after_each_one() {
+    // Method: a reset follows each whole answer, together with it or later.
+    // Events of connections that were replaced meanwhile must not count.
+    let peer = Peer::start(|mut connection| {
+        if connection.read_request() {
+            connection.send(HELLO);
+            connection.reset();
+        }
+    });
+    let slice = run(2, &load(peer.address(), 8), &requests(400));
+
+    let twice = slice.tally.outcomes.count(Outcome::IdleClose);
+    assert_eq!(slice.tally.outcomes.ok(), 400);
+    assert_eq!(slice.tally.outcomes.sent(), 400 + twice);
+    assert!(!slice.stopped_answering);
+}
+
+#[test]
+fn an_answer_before_the_whole_request_costs_the_connection() {
+    // Method: 16 MB are on their way when the answer to their head comes. What
+    // is left of them must not run into the next request.
+    let peer = Peer::start(|mut connection| {
+        if connection.read_head().is_some() {
+            connection.send(HELLO);
+        }
+        // The client ends this connection, or a second head would show up in it.
+        let mut is_done = false;
+        while !is_done {
+            is_done = connection.read_head().is_none();
+        }
+    });
+    let mut plan = load(peer.address(), 1);
+    plan.request.method = "POST".to_owned();
+    plan.request.body = vec![b'.'; 16_000_000];
+    let slice = run(1, &plan, &requests(3));
+
+    assert_eq!(outcomes(&slice), [(Outcome::Ok, 3)]);
+    assert_eq!((slice.tally.connects, peer.connections()), (2, 3));
+}

@@ -1,0 +1,264 @@
+//! Subjects beside their baseline: from blocks to ratios, and from ratios and
+//! findings to verdicts.
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Finding, Level};
+use crate::findings::Limit;
+use crate::record::{BlockLoad, LoadRecord, StudyRecord};
+use crate::stats::paired::RatioInterval;
+use crate::stats::student::{Confidence, t_quantile};
+use crate::stats::{Margin, StatsError};
+use crate::summary::Sums;
+use crate::verdict::{Assessment, Verdict, assess};
+
+/// How often a difference of [`Comparison::detectable`] would be seen: 4 in 5 studies.
+const POWER: f64 = 0.8;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Verified answers per second.
+    Throughput,
+}
+
+/// One subject beside its baseline under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// What is compared.
+    pub metric: Metric,
+    /// The load's name.
+    pub load: String,
+    /// The subject.
+    pub subject: String,
+    /// What it is compared with.
+    pub baseline: String,
+    /// Subject over baseline; `None` when invalid or never measured.
+    pub ratio: Option<f64>,
+    /// The interval's lower end.
+    pub low: Option<f64>,
+    /// The interval's upper end.
+    pub high: Option<f64>,
+    /// How often such intervals hold the truth, as a share.
+    pub confidence: f64,
+    /// How many blocks it rests on.
+    pub blocks: usize,
+    /// What it means.
+    pub verdict: Verdict,
+    /// Whether the true ratio may lie further from 1 than measured, as the
+    /// faster subject was held back by the generator.
+    pub at_least: bool,
+    /// Whether another honest way of reading the same blocks gives another verdict.
+    pub fragile: bool,
+    /// How many blocks more would settle it, when it is inconclusive.
+    pub blocks_more: Option<u32>,
+    /// The smallest difference that as many blocks show in 4 of 5 studies, as a share.
+    pub detectable: Option<f64>,
+    /// The Hodges-Lehmann ratio and its interval.
+    pub hodges_lehmann: Option<Bounds>,
+    /// The same without the rounds that were disturbed, when there were any.
+    pub undisturbed: Option<Undisturbed>,
+    /// What limits it.
+    pub findings: Vec<Finding>,
+}
+
+/// A ratio with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// The ratio.
+    pub ratio: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl From<RatioInterval> for Bounds {
+    fn from(interval: RatioInterval) -> Bounds {
+        Bounds {
+            ratio: interval.ratio,
+            low: interval.low,
+            high: interval.high,
+        }
+    }
+}
+
+/// A comparison read without its disturbed rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Undisturbed {
+    /// The ratio with its interval.
+    #[serde(flatten)]
+    pub bounds: Bounds,
+    /// What it would mean.
+    pub verdict: Verdict,
+    /// How many rounds were left out.
+    pub rounds_left_out: u64,
+}
+
+/// Which rounds count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rounds {
+    All,
+    Undisturbed,
+}
+
+/// The logarithm of subject over baseline in each block, in the order of the
+/// blocks; minus infinity or NaN where one of them had no verified answer.
+#[must_use]
+pub fn log_ratios(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+    baseline: &str,
+) -> Vec<f64> {
+    ratios(record, load, [subject, baseline], Rounds::All)
+}
+
+/// One comparison, with the findings that touch it.
+pub(crate) fn compare(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+    limit: &Limit,
+    findings: &[Finding],
+) -> Comparison {
+    let baseline = record.settings.baseline.as_str();
+    let pair = [subject, baseline];
+    let margin = Margin::new(record.settings.margin).unwrap_or(Margin::DEFAULT);
+    let mut findings: Vec<Finding> = findings
+        .iter()
+        .filter(|finding| finding.touches(&load.name, pair))
+        .cloned()
+        .collect();
+    let assessed = assess(&ratios(record, load, pair, Rounds::All), margin);
+    findings.extend(limit.finding(pair, assessed.as_ref().ok().map(|one| one.ratio)));
+    let is_void = findings.iter().any(|one| one.level == Level::Void);
+    let empty = Comparison {
+        metric: Metric::Throughput,
+        load: load.name.clone(),
+        subject: subject.to_owned(),
+        baseline: baseline.to_owned(),
+        ratio: None,
+        low: None,
+        high: None,
+        confidence: Confidence::PRINTED.share(),
+        blocks: record.block_loads(&load.name).count(),
+        verdict: if is_void {
+            Verdict::Invalid
+        } else {
+            Verdict::Inconclusive
+        },
+        at_least: false,
+        fragile: false,
+        blocks_more: None,
+        detectable: None,
+        hodges_lehmann: None,
+        undisturbed: None,
+        findings,
+    };
+    match assessed {
+        // A block without a verified answer has no ratio, so no claim stands.
+        Err(StatsError::NoLogRatio { .. }) => Comparison {
+            verdict: Verdict::Invalid,
+            ..empty
+        },
+        Ok(one) if !is_void => fill(empty, &one, undisturbed(record, load, pair, margin)),
+        _ => empty,
+    }
+}
+
+fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -> Comparison {
+    let at_least = empty.findings.iter().any(|one| one.level == Level::Bound);
+    let verdict = match one.verdict {
+        // The truth may lie further out, so nothing bounds it from that side.
+        Verdict::Equivalent if at_least => Verdict::Inconclusive,
+        verdict => verdict,
+    };
+    let disagrees = undisturbed
+        .as_ref()
+        .is_some_and(|other| other.verdict != one.verdict);
+    Comparison {
+        ratio: Some(one.ratio),
+        low: Some(one.low),
+        high: Some(one.high),
+        confidence: one.confidence,
+        blocks: one.blocks,
+        verdict,
+        at_least,
+        fragile: one.fragile || disagrees,
+        blocks_more: one.blocks_more,
+        detectable: detectable(one),
+        hodges_lehmann: one.hodges_lehmann.map(Bounds::from),
+        undisturbed,
+        ..empty
+    }
+}
+
+/// The difference that as many blocks of the same spread show in 4 of 5 studies.
+///
+/// Source: the usual sum of two t quantiles, one for the interval and one for
+/// the power; Cohen (1988), chapter 2.
+fn detectable(one: &Assessment) -> Option<f64> {
+    let degrees = one.blocks.checked_sub(1)?;
+    let for_interval = t_quantile(Confidence::COMPUTED, degrees);
+    // One-sided 80 % is two-sided 60 %.
+    let for_power = t_quantile(Confidence::new(2.0 * POWER - 1.0)?, degrees);
+    let half_width = (one.high / one.low).ln() / 2.0;
+    let share = (half_width * (1.0 + for_power / for_interval)).exp_m1();
+    share.is_finite().then_some(share)
+}
+
+fn undisturbed(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    pair: [&str; 2],
+    margin: Margin,
+) -> Option<Undisturbed> {
+    let rounds_left_out = record
+        .block_loads(&load.name)
+        .flat_map(|part| &part.rounds)
+        .filter(|round| !round.disturbed.is_empty())
+        .count() as u64;
+    if rounds_left_out == 0 {
+        return None;
+    }
+    let kept: Vec<f64> = ratios(record, load, pair, Rounds::Undisturbed)
+        .into_iter()
+        .filter(|ratio| ratio.is_finite())
+        .collect();
+    let one = assess(&kept, margin).ok()?;
+    Some(Undisturbed {
+        bounds: Bounds {
+            ratio: one.ratio,
+            low: one.low,
+            high: one.high,
+        },
+        verdict: one.verdict,
+        rounds_left_out,
+    })
+}
+
+fn ratios(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    [subject, baseline]: [&str; 2],
+    rounds: Rounds,
+) -> Vec<f64> {
+    let rate = |part: &BlockLoad, name: &str| {
+        let slices = part
+            .rounds
+            .iter()
+            .filter(|round| rounds == Rounds::All || round.disturbed.is_empty())
+            .flat_map(|round| &round.slices)
+            .filter(|slice| slice.subject == name);
+        Sums::of(slices).throughput(load.settings.connections)
+    };
+    record
+        .block_loads(&load.name)
+        .map(|part| match (rate(part, subject), rate(part, baseline)) {
+            (Some(one), Some(other)) => (one / other).ln(),
+            _ => f64::NAN,
+        })
+        .collect()
+}

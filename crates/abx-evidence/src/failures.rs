@@ -1,0 +1,121 @@
+//! Findings about outcomes, the same for a run and for a study.
+
+use crate::finding::{Finding, Level};
+use crate::outcome::{Outcome, Outcomes};
+use crate::summary::share;
+
+/// Above this share of failed requests no claim stands.
+const FAILED_MAX: f64 = 0.001;
+
+/// Requests of `who` that failed, and bodies that were wrong among the
+/// `hashed` ones that were looked at.
+pub(crate) fn failed_requests(who: &str, outcomes: &Outcomes, hashed: u64) -> Option<Finding> {
+    let failed = outcomes.failed();
+    let wrong_bodies = outcomes.count(Outcome::WrongBody);
+    let failed_share = share(failed, outcomes.sent())?;
+    // Few bodies are hashed: the share of wrong ones is that among these.
+    let wrong_share = share(wrong_bodies, hashed).unwrap_or_default();
+    let level = if failed_share.max(wrong_share) > FAILED_MAX {
+        Level::Void
+    } else {
+        Level::Note
+    };
+    let mut message = format!(
+        "{failed} of {} requests to {who} failed: {}",
+        outcomes.sent(),
+        names(outcomes)
+    );
+    if wrong_bodies > 0 {
+        message.push_str(&format!(
+            " ({wrong_bodies} of the {hashed} bodies that were looked at were wrong)"
+        ));
+    }
+    let remedy = "mend the server, offer less load, or say what it should answer \
+                  (`--expect-status`, `--expect-body`)";
+    (failed > 0).then(|| Finding::new("failed_requests", level, message, remedy))
+}
+
+/// `who` gave no answer any more in `count` of its `slices`.
+pub(crate) fn stopped_answering(who: &str, count: u64, slices: u64) -> Option<Finding> {
+    (count > 0).then(|| {
+        Finding::new(
+            "stopped_answering",
+            Level::Void,
+            format!("{who} stopped answering in {count} of {slices} slices"),
+            "look at its log, and try it alone with `abx run`",
+        )
+    })
+}
+
+/// What abx itself ran out of.
+pub(crate) fn exhausted(outcomes: &Outcomes) -> impl Iterator<Item = Finding> {
+    let kinds = [
+        (
+            Outcome::NoPort,
+            "local ports",
+            "keep connections alive, or offer less load",
+        ),
+        (
+            Outcome::NoDescriptor,
+            "file descriptors",
+            "raise `ulimit -n`, or use fewer connections",
+        ),
+    ];
+    kinds.into_iter().filter_map(|(outcome, what, remedy)| {
+        let count = outcomes.count(outcome);
+        let message = format!("abx ran out of {what} {count} times");
+        (count > 0).then(|| Finding::new("generator_exhausted", Level::Void, message, remedy))
+    })
+}
+
+fn names(outcomes: &Outcomes) -> String {
+    let each = outcomes
+        .iter()
+        .filter(|(outcome, _)| outcome.is_failure())
+        .map(|(outcome, count)| format!("{} {count}", outcome.name()));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcomes(list: &[(Outcome, usize)]) -> Outcomes {
+        let mut outcomes = Outcomes::default();
+        for (outcome, count) in list {
+            (0..*count).for_each(|_| outcomes.add(*outcome));
+        }
+        outcomes
+    }
+
+    fn level(list: &[(Outcome, usize)], hashed: u64) -> Option<Level> {
+        failed_requests("a", &outcomes(list), hashed).map(|finding| finding.level)
+    }
+
+    #[test]
+    fn failures_void_above_one_in_a_thousand() {
+        // Method: none, just below, and above the limit.
+        assert_eq!(level(&[(Outcome::Ok, 5000)], 50), None);
+        let few = [(Outcome::Ok, 5000), (Outcome::Reset, 2)];
+        assert_eq!(level(&few, 50), Some(Level::Note));
+        let many = [(Outcome::Ok, 5000), (Outcome::Reset, 20)];
+        assert_eq!(level(&many, 50), Some(Level::Void));
+    }
+
+    #[test]
+    fn wrong_bodies_weigh_by_the_bodies_that_were_looked_at() {
+        // Method: 1 wrong of 50 looked at is 2 %, though 1 of 5,001 sent.
+        let one = [(Outcome::Ok, 5000), (Outcome::WrongBody, 1)];
+        assert_eq!(level(&one, 50), Some(Level::Void));
+    }
+
+    #[test]
+    fn our_own_limits_are_not_the_subjects_failures() {
+        // Method: only ports missing; then the message names the count.
+        let ports = outcomes(&[(Outcome::Ok, 10), (Outcome::NoPort, 3)]);
+        assert_eq!(failed_requests("a", &ports, 1), None);
+        let found: Vec<Finding> = exhausted(&ports).collect();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].message.contains("local ports 3"));
+    }
+}

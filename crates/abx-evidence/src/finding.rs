@@ -1,0 +1,149 @@
+//! What limits a result: each with the level of the limit and a remedy.
+
+use serde::{Deserialize, Serialize};
+
+/// How far a finding limits what may be claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Worth knowing; the claim stands.
+    Note,
+    /// The claim stands as "at least".
+    Bound,
+    /// No claim stands.
+    Void,
+}
+
+/// Something that limits what a result may claim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// A fixed name that scripts can look for, in snake case.
+    pub id: String,
+    /// How far it limits.
+    pub level: Level,
+    /// The subject it is about; `None` when it is about all of them.
+    pub subject: Option<String>,
+    /// The load it was seen under; `None` when it is about all of them.
+    pub load: Option<String>,
+    /// What was seen, with figures.
+    pub message: String,
+    /// What the reader can do.
+    pub remedy: String,
+}
+
+impl Finding {
+    /// A finding about everything.
+    #[must_use]
+    pub fn new(
+        id: &str,
+        level: Level,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Finding {
+        Finding {
+            id: id.to_owned(),
+            level,
+            subject: None,
+            load: None,
+            message: message.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// The same about one subject.
+    #[must_use]
+    pub fn about(mut self, subject: &str) -> Finding {
+        self.subject = Some(subject.to_owned());
+        self
+    }
+
+    /// The same under one load.
+    #[must_use]
+    pub fn under(mut self, load: &str) -> Finding {
+        self.load = Some(load.to_owned());
+        self
+    }
+
+    /// Whether it touches a comparison of these two subjects under this load.
+    #[must_use]
+    pub fn touches(&self, load: &str, subjects: [&str; 2]) -> bool {
+        self.load.as_deref().is_none_or(|mine| mine == load)
+            && self
+                .subject
+                .as_deref()
+                .is_none_or(|mine| subjects.contains(&mine))
+    }
+}
+
+/// What may be claimed of a whole record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Everything stands.
+    #[default]
+    Valid,
+    /// Something stands as "at least" only.
+    Bound,
+    /// Something does not stand.
+    Invalid,
+}
+
+/// The findings of a whole record.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Validity {
+    /// The worst of them, as one word.
+    pub status: Status,
+    /// All of them, the worst first.
+    pub findings: Vec<Finding>,
+}
+
+impl Validity {
+    /// Orders findings and takes their worst level.
+    #[must_use]
+    pub fn of(mut findings: Vec<Finding>) -> Validity {
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+        let status = match findings.first().map(|finding| finding.level) {
+            Some(Level::Void) => Status::Invalid,
+            Some(Level::Bound) => Status::Bound,
+            Some(Level::Note) | None => Status::Valid,
+        };
+        Validity { status, findings }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_finding_gives_the_status() {
+        // Method: notes alone, then a bound, then a void added.
+        let finding = |level| Finding::new("x", level, "m", "r");
+        assert_eq!(Validity::of(vec![]).status, Status::Valid);
+        assert_eq!(
+            Validity::of(vec![finding(Level::Note)]).status,
+            Status::Valid
+        );
+        let mixed = vec![finding(Level::Note), finding(Level::Bound)];
+        assert_eq!(Validity::of(mixed).status, Status::Bound);
+        let all = vec![
+            finding(Level::Note),
+            finding(Level::Void),
+            finding(Level::Bound),
+        ];
+        let validity = Validity::of(all);
+        assert_eq!(validity.status, Status::Invalid);
+        assert_eq!(validity.findings[0].level, Level::Void);
+    }
+
+    #[test]
+    fn a_finding_touches_only_its_subject_and_load() {
+        // Method: one about `a` under `small`, asked from three places.
+        let finding = Finding::new("x", Level::Note, "m", "r")
+            .about("a")
+            .under("small");
+        assert!(finding.touches("small", ["a", "b"]));
+        assert!(!finding.touches("small", ["c", "b"]));
+        assert!(!finding.touches("large", ["a", "b"]));
+    }
+}

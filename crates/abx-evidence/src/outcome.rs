@@ -1,0 +1,248 @@
+//! What became of one request: a closed list, counted and never thrown.
+
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What became of one attempt to have a request answered.
+///
+/// A refused connection or a wrong body is a measurement, not an error of ours.
+/// Every attempt has exactly one outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Outcome {
+    /// A whole answer that passed every check. Only these count as throughput.
+    Ok,
+    /// A whole answer with another status than expected.
+    WrongStatus,
+    /// A whole answer whose body is shorter or longer than expected.
+    WrongLength,
+    /// A whole answer of the right length whose body is not the expected one.
+    WrongBody,
+    /// Bytes that are no HTTP answer.
+    Malformed,
+    /// The connection was refused.
+    Refused,
+    /// The connection could not be made for another reason, such as no route.
+    Unreachable,
+    /// The connection was reset.
+    Reset,
+    /// No whole answer within the timeout.
+    Timeout,
+    /// The connection was closed in the middle of an answer, or before the
+    /// first answer on a fresh connection.
+    EarlyClose,
+    /// A reused connection was closed before the answer's first byte; the
+    /// request was then sent once more, with an outcome of its own.
+    IdleClose,
+    /// No local port was free for a new connection.
+    NoPort,
+    /// No file descriptor was free for a new connection.
+    NoDescriptor,
+    /// Given up by us: interrupted while it was in flight.
+    Unfinished,
+}
+
+impl Outcome {
+    /// Every outcome, in the order of the counters.
+    pub const ALL: [Outcome; 14] = [
+        Outcome::Ok,
+        Outcome::WrongStatus,
+        Outcome::WrongLength,
+        Outcome::WrongBody,
+        Outcome::Malformed,
+        Outcome::Refused,
+        Outcome::Unreachable,
+        Outcome::Reset,
+        Outcome::Timeout,
+        Outcome::EarlyClose,
+        Outcome::IdleClose,
+        Outcome::NoPort,
+        Outcome::NoDescriptor,
+        Outcome::Unfinished,
+    ];
+
+    /// The name in records and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::WrongStatus => "wrong_status",
+            Outcome::WrongLength => "wrong_length",
+            Outcome::WrongBody => "wrong_body",
+            Outcome::Malformed => "malformed",
+            Outcome::Refused => "refused",
+            Outcome::Unreachable => "unreachable",
+            Outcome::Reset => "reset",
+            Outcome::Timeout => "timeout",
+            Outcome::EarlyClose => "early_close",
+            Outcome::IdleClose => "idle_close",
+            Outcome::NoPort => "no_port",
+            Outcome::NoDescriptor => "no_descriptor",
+            Outcome::Unfinished => "unfinished",
+        }
+    }
+
+    /// Whether a whole answer came, right or wrong.
+    #[must_use]
+    pub fn is_completed(self) -> bool {
+        matches!(
+            self,
+            Outcome::Ok | Outcome::WrongStatus | Outcome::WrongLength | Outcome::WrongBody
+        )
+    }
+
+    /// Whether it speaks against the subject. `IdleClose` does not, since the
+    /// request was sent again; nor do our own interruption and our own limits.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        !matches!(
+            self,
+            Outcome::Ok
+                | Outcome::IdleClose
+                | Outcome::Unfinished
+                | Outcome::NoPort
+                | Outcome::NoDescriptor
+        )
+    }
+
+    fn from_name(name: &str) -> Option<Outcome> {
+        Outcome::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+/// How often each outcome came. In JSON an object of those that did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcomes([u64; Outcome::ALL.len()]);
+
+impl Outcomes {
+    /// Counts one attempt.
+    pub fn add(&mut self, outcome: Outcome) {
+        self.0[outcome as usize] += 1;
+    }
+
+    /// How often `outcome` came.
+    #[must_use]
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        self.0[outcome as usize]
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Outcomes) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// The outcomes that came, with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (Outcome, u64)> + '_ {
+        Outcome::ALL
+            .into_iter()
+            .map(|outcome| (outcome, self.count(outcome)))
+            .filter(|(_, count)| *count > 0)
+    }
+
+    /// All attempts.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Whole answers, right or wrong.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        self.sum(Outcome::is_completed)
+    }
+
+    /// Verified answers.
+    #[must_use]
+    pub fn ok(&self) -> u64 {
+        self.count(Outcome::Ok)
+    }
+
+    /// Attempts that speak against the subject.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.sum(Outcome::is_failure)
+    }
+
+    fn sum(&self, wanted: impl Fn(Outcome) -> bool) -> u64 {
+        self.iter()
+            .filter(|(outcome, _)| wanted(*outcome))
+            .map(|(_, count)| count)
+            .sum()
+    }
+}
+
+impl Serialize for Outcomes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (outcome, count) in self.iter() {
+            map.serialize_entry(outcome.name(), &count)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Outcomes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Outcomes, D::Error> {
+        struct Map;
+        impl<'de> Visitor<'de> for Map {
+            type Value = Outcomes;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+                formatter.write_str("an object of outcome names and counts")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Outcomes, A::Error> {
+                let mut outcomes = Outcomes::default();
+                while let Some((name, count)) = map.next_entry::<String, u64>()? {
+                    // A later version may know more outcomes: none may be dropped silently.
+                    let outcome = Outcome::from_name(&name).ok_or_else(|| {
+                        serde::de::Error::custom(format!("unknown outcome `{name}`"))
+                    })?;
+                    outcomes.0[outcome as usize] += count;
+                }
+                Ok(outcomes)
+            }
+        }
+        deserializer.deserialize_map(Map)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_follow_the_order_of_the_list() {
+        // Method: each outcome's number is its place, its name leads back to it.
+        for (place, outcome) in Outcome::ALL.into_iter().enumerate() {
+            assert_eq!(outcome as usize, place);
+            assert_eq!(Outcome::from_name(outcome.name()), Some(outcome));
+        }
+    }
+
+    #[test]
+    fn a_wrong_answer_is_completed_but_never_ok() {
+        // Method: one of each; the classes must not overlap in what matters.
+        let mut outcomes = Outcomes::default();
+        Outcome::ALL.into_iter().for_each(|one| outcomes.add(one));
+        assert_eq!(outcomes.sent(), 14);
+        assert_eq!(outcomes.completed(), 4);
+        assert_eq!(outcomes.ok(), 1);
+        assert_eq!(outcomes.failed(), 9);
+    }
+
+    #[test]
+    fn json_holds_only_what_came_and_reads_back() {
+        // Method: there and back, and a name that does not exist.
+        let mut outcomes = Outcomes::default();
+        outcomes.add(Outcome::Ok);
+        outcomes.add(Outcome::IdleClose);
+        let text = serde_json::to_string(&outcomes).unwrap();
+        assert_eq!(text, r#"{"ok":1,"idle_close":1}"#);
+        assert_eq!(serde_json::from_str::<Outcomes>(&text).unwrap(), outcomes);
+        assert!(serde_json::from_str::<Outcomes>(r#"{"fine":1}"#).is_err());
+    }
+}

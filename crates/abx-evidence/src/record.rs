@@ -1,0 +1,449 @@
+//! What is kept of a study: everything that was measured, in the order in which
+//! it was measured, and what was concluded. `docs/record-format.md` explains
+//! each key. Readers ignore keys that they do not know.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::Comparison;
+use crate::finding::Validity;
+use crate::histogram::Histogram;
+use crate::outcome::Outcomes;
+use crate::summary::Summary;
+use crate::tally::SliceTally;
+
+/// The schema that this version writes.
+pub const STUDY_SCHEMA: &str = "abx.study/1";
+
+/// A study: what was compared, how, where, and everything that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StudyRecord {
+    /// [`STUDY_SCHEMA`].
+    pub schema: String,
+    /// The version of abx that measured.
+    pub abx_version: String,
+    /// The command line that started the study.
+    pub command: Vec<String>,
+    /// When it started, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: u64,
+    /// How long it took, in seconds.
+    pub elapsed_s: f64,
+    /// What all randomness of the study was drawn from.
+    pub seed: u64,
+    /// How the study was conducted.
+    pub settings: Settings,
+    /// Where it was conducted.
+    pub machine: Machine,
+    /// The servers under test, in the order in which they were named.
+    pub subjects: Vec<SubjectRecord>,
+    /// The loads, in the order in which they were named.
+    pub loads: Vec<LoadRecord>,
+    /// Why the study ended.
+    pub end: StudyEnd,
+    /// What was concluded: one for each load and each subject beside the baseline.
+    pub comparisons: Vec<Comparison>,
+    /// One for each load and subject.
+    pub summaries: Vec<Summary>,
+    /// What limits the conclusions.
+    pub validity: Validity,
+    /// Everything that was measured.
+    pub blocks: Vec<BlockRecord>,
+}
+
+impl StudyRecord {
+    /// The subject of this name.
+    #[must_use]
+    pub fn subject(&self, name: &str) -> Option<&SubjectRecord> {
+        self.subjects.iter().find(|subject| subject.name == name)
+    }
+
+    /// The blocks that came to their end: only these are judged.
+    pub fn complete_blocks(&self) -> impl Iterator<Item = &BlockRecord> {
+        self.blocks.iter().filter(|block| block.complete)
+    }
+
+    /// What one load gave in each block, in the order of the blocks.
+    pub fn block_loads<'a>(&'a self, load: &'a str) -> impl Iterator<Item = &'a BlockLoad> {
+        self.complete_blocks()
+            .flat_map(|block| &block.loads)
+            .filter(move |part| part.load == load)
+    }
+
+    /// Every slice of one load that loaded one subject.
+    pub fn slices<'a>(
+        &'a self,
+        load: &'a str,
+        subject: &'a str,
+    ) -> impl Iterator<Item = &'a SliceRecord> {
+        self.block_loads(load)
+            .flat_map(|part| &part.rounds)
+            .flat_map(|round| &round.slices)
+            .filter(move |slice| slice.subject == subject)
+    }
+}
+
+/// How the study was conducted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The subject that the others are compared with.
+    pub baseline: String,
+    /// Whether the two subjects are one and the same on purpose.
+    pub aa: bool,
+    /// Differences up to this share do not matter: 0.03 is 3 %.
+    pub margin: f64,
+    /// The wall time that the study might take, in seconds.
+    pub budget_s: f64,
+    /// The number of blocks that was ordered instead of a stop by precision.
+    pub blocks: Option<u32>,
+    /// Worker threads of the generator.
+    pub threads: usize,
+    /// Processors of the subjects.
+    pub subject_cpus: Vec<usize>,
+    /// Processors of the generator.
+    pub generator_cpus: Vec<usize>,
+}
+
+/// Where the study was conducted; what could not be read is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's name.
+    pub cpu_model: Option<String>,
+    /// Processors that abx was allowed to use.
+    pub cpus: usize,
+    /// Main memory.
+    pub memory_bytes: Option<u64>,
+    /// The kernel's release.
+    pub kernel: Option<String>,
+    /// Whether it is a virtual machine.
+    pub is_virtual: Option<bool>,
+    /// The kernel's source of time.
+    pub clocksource: Option<String>,
+    /// The longest listen queue that the kernel allows.
+    pub somaxconn: Option<u32>,
+    /// The ports that connections get on this side.
+    pub local_ports: Option<(u16, u16)>,
+    /// How the processor's frequency is governed.
+    pub governor: Option<String>,
+    /// File descriptors that a process may have.
+    pub descriptors_max: Option<u64>,
+}
+
+/// A server under test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubjectRecord {
+    /// Its name in this study.
+    pub name: String,
+    /// The argument list that started it, with its placeholders; empty for a
+    /// server that was already running.
+    pub command: Vec<String>,
+    /// Where it was found, for a server that was already running.
+    pub address: Option<String>,
+    /// What it says of its version; `None` when that is not known.
+    pub version: Option<String>,
+    /// What it answered to the study's request before any load.
+    pub answer: Option<AnswerRecord>,
+}
+
+impl SubjectRecord {
+    /// Whether abx started and stopped it.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.address.is_none()
+    }
+}
+
+/// An answer that was read to its end before the load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerRecord {
+    /// The status.
+    pub status: u16,
+    /// The body's length.
+    pub body_bytes: u64,
+    /// The body's SHA-256 in hexadecimal; `None` when bodies vary by themselves.
+    pub sha256: Option<String>,
+}
+
+/// What was offered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// Its name in this study.
+    pub name: String,
+    /// What was asked for.
+    pub settings: LoadSettings,
+    /// What the pilot found and set; `None` before the pilot has ended.
+    pub pilot: Option<PilotRecord>,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadSettings {
+    /// Connections, each with one request in flight.
+    pub connections: u32,
+    /// The method.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Whether a connection serves more than one request.
+    pub keep_alive: bool,
+    /// How long a request may take, in seconds.
+    pub timeout_s: f64,
+    /// Of how many answers one had its body hashed.
+    pub verify_every: u32,
+    /// The status that counts as right.
+    pub status: u16,
+    /// Whether bodies were compared within and between subjects.
+    pub bodies_compared: bool,
+}
+
+/// How subjects take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interleave {
+    /// Short slices of each in random order.
+    Slices,
+    /// One long stretch of each in random order.
+    Trials,
+}
+
+/// What the discarded first block found and set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PilotRecord {
+    /// How subjects take turns.
+    pub interleave: Interleave,
+    /// Why they do not take turns as was asked; `None` when they do.
+    pub interleave_reason: Option<String>,
+    /// The length of a slice or trial.
+    pub slice_ns: u64,
+    /// The first part of each slice, which is not counted.
+    pub discard_ns: u64,
+    /// Why slices are not as long as was asked; `None` when they are.
+    pub slice_reason: Option<String>,
+    /// Rounds of a block for this load.
+    pub rounds: u32,
+    /// The warm-up of each subject in each block.
+    pub warm_up_ns: u64,
+    /// What each subject gave.
+    pub subjects: BTreeMap<String, PilotSubject>,
+}
+
+/// What one subject gave in the pilot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PilotSubject {
+    /// Its throughput in requests per second.
+    pub throughput_per_s: f64,
+    /// Its warm-up as found.
+    pub warm_up_ns: u64,
+    /// Whether it had settled within the pilot.
+    pub settled: bool,
+    /// The share of one processor that it used in the slice after its own, the
+    /// first tenth left out; `None` when that cannot be read.
+    pub lingering: Option<f64>,
+}
+
+/// One block: every subject started afresh, loaded, stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BlockRecord {
+    /// Its number from zero.
+    pub index: u32,
+    /// What its randomness was drawn from.
+    pub seed: u64,
+    /// Whether it came to its end. A block that did not is kept and not judged.
+    pub complete: bool,
+    /// The order in which the subjects were started.
+    pub order: Vec<String>,
+    /// What became of each subject.
+    pub subjects: BTreeMap<String, BlockSubject>,
+    /// What each load gave.
+    pub loads: Vec<BlockLoad>,
+}
+
+/// One subject's life in one block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BlockSubject {
+    /// The port that it was given.
+    pub port: u16,
+    /// From its start to the first right answer, in seconds; `None` when it was running already.
+    pub ready_s: Option<f64>,
+    /// Processor time of its processes from start to end; `None` when not readable.
+    pub cpu_s: Option<f64>,
+    /// The most memory of its processes together that was seen, pages that they
+    /// share counted for each; `None` when not readable.
+    pub rss_bytes_max: Option<u64>,
+    /// How it ended.
+    pub end: String,
+    /// Whether it ended by itself.
+    pub died: bool,
+}
+
+/// What one load gave in one block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BlockLoad {
+    /// The load's name.
+    pub load: String,
+    /// The rounds in order.
+    pub rounds: Vec<Round>,
+    /// The times of each subject's counted requests.
+    pub histograms: BTreeMap<String, Histograms>,
+    /// What else was read for each subject.
+    pub sides: BTreeMap<String, Side>,
+}
+
+/// One slice for every subject.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// What disturbed it from outside; empty when nothing did.
+    pub disturbed: Vec<Disturbance>,
+    /// The slices in order.
+    pub slices: Vec<SliceRecord>,
+}
+
+/// What disturbs a round from outside of abx and its subjects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Disturbance {
+    /// The hypervisor gave the processors to others.
+    Steal,
+    /// Other programs had the generator's processor.
+    Wait,
+}
+
+/// One slice.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SliceRecord {
+    /// Who was loaded.
+    pub subject: String,
+    /// From the end of the discarded part to the last outcome.
+    pub measured_ns: u64,
+    /// From the first send to the last outcome.
+    pub wall_ns: u64,
+    /// The connections' time: first counted send to last outcome of each, summed.
+    pub connection_ns: u64,
+    /// Attempts; the sum of the outcomes.
+    pub sent: u64,
+    /// Whole answers.
+    pub completed: u64,
+    /// Verified answers.
+    pub ok: u64,
+    /// All outcomes.
+    pub outcomes: Outcomes,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Bytes received in bodies.
+    pub body_bytes: u64,
+    /// Connections opened within the slice.
+    pub connects: u64,
+    /// Connections that had died since the last slice and were opened again before this one.
+    pub reopened: u64,
+    /// Bodies hashed.
+    pub hashed: u64,
+    /// Connections that sent nothing after the discarded part.
+    pub silent: u64,
+    /// The sum of response times.
+    pub response_ns_sum: u64,
+    /// Processor time of the subject; `None` when not readable.
+    pub server_cpu_ns: Option<u64>,
+    /// Processor time of the other subjects together, which should idle.
+    pub others_cpu_ns: Option<u64>,
+    /// Processor time of the generator's threads.
+    pub generator_cpu_ns: u64,
+    /// Processor time of the busiest of them.
+    pub busiest_worker_ns: u64,
+    /// Time for which they were ready to run and did not.
+    pub generator_wait_ns: Option<u64>,
+    /// Time that the hypervisor took from our processors.
+    pub steal_ns: Option<u64>,
+    /// Time for which our processors were busy, whoever used them.
+    pub busy_ns: Option<u64>,
+    /// Wall time over which the four readings above were taken.
+    pub window_ns: u64,
+    /// Whether it ended early because no connection got an answer any more.
+    pub stopped_answering: bool,
+}
+
+impl SliceRecord {
+    /// The engine's part of a slice's record; what the lab reads is still absent.
+    #[must_use]
+    pub fn of(subject: &str, slice: &SliceTally) -> SliceRecord {
+        let tally = &slice.tally;
+        SliceRecord {
+            subject: subject.to_owned(),
+            measured_ns: slice.measured_ns,
+            wall_ns: slice.wall_ns,
+            connection_ns: tally.connection_ns,
+            sent: tally.outcomes.sent(),
+            completed: tally.outcomes.completed(),
+            ok: tally.outcomes.ok(),
+            outcomes: tally.outcomes.clone(),
+            bytes: tally.bytes,
+            body_bytes: tally.body_bytes,
+            connects: tally.connects,
+            reopened: 0,
+            hashed: tally.hashed,
+            silent: tally.silent,
+            response_ns_sum: tally.response_ns_sum,
+            server_cpu_ns: None,
+            others_cpu_ns: None,
+            generator_cpu_ns: slice.generator_cpu_ns,
+            busiest_worker_ns: slice.busiest_worker_ns,
+            generator_wait_ns: slice.generator_wait_ns,
+            steal_ns: None,
+            busy_ns: None,
+            window_ns: slice.wall_ns,
+            stopped_answering: slice.stopped_answering,
+        }
+    }
+}
+
+/// Times of counted requests.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Histograms {
+    /// From the intended send to the last byte.
+    pub response: Histogram,
+    /// From the actual send to the last byte.
+    pub service: Histogram,
+}
+
+/// What was read for one subject over one load of a block.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// The warm-up: recorded, not counted.
+    pub warm_up: Option<SliceRecord>,
+    /// Processor time of the subject's busiest thread over its own slices' load.
+    pub busiest_thread_ns: Option<u64>,
+    /// Connections that the kernel turned away because a listen queue was full,
+    /// on the whole machine while this subject was loaded.
+    pub listen_overflows: Option<u64>,
+    /// Connections that could not be opened before the load.
+    pub not_connected: u64,
+}
+
+/// Why a study ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+pub enum StudyEnd {
+    /// It has not: the record was saved under way.
+    Running,
+    /// The interval is as narrow as the margin asks for.
+    Precision,
+    /// The difference is certain.
+    Certain,
+    /// The number of blocks that was ordered is reached.
+    Blocks,
+    /// The budget is used up.
+    Budget,
+    /// The person stopped it.
+    Interrupted,
+    /// abx itself could not go on.
+    Failed {
+        /// Why not.
+        why: String,
+    },
+    /// A subject could not go on.
+    SubjectFailed {
+        /// Which one.
+        subject: String,
+        /// How.
+        how: String,
+    },
+}

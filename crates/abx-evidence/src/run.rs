@@ -1,0 +1,185 @@
+//! The record of one run: one server, one load, no comparison.
+
+use serde::{Deserialize, Serialize};
+
+use crate::failures;
+use crate::finding::{Finding, Level};
+use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY};
+use crate::outcome::Outcomes;
+use crate::record::{AnswerRecord, Machine};
+use crate::summary::Times;
+use crate::tally::SliceTally;
+
+/// The schema that this version writes.
+pub const RUN_SCHEMA: &str = "abx.run/1";
+
+/// One server under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// [`RUN_SCHEMA`].
+    pub schema: String,
+    /// The version of abx that measured.
+    pub abx_version: String,
+    /// When it started, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: u64,
+    /// What was asked for.
+    pub settings: RunSettings,
+    /// Where it ran.
+    pub machine: Machine,
+    /// What was answered before the load.
+    pub answer: AnswerRecord,
+    /// From the first send to the last outcome, in seconds.
+    pub elapsed_s: f64,
+    /// Whether it was stopped before its end.
+    pub interrupted: bool,
+    /// What became of the requests.
+    pub requests: Requests,
+    /// Verified answers per second; `None` when nothing was sent.
+    pub throughput_per_s: Option<f64>,
+    /// From the intended send to the last byte.
+    pub response_time_us: Times,
+    /// From the actual send to the last byte.
+    pub service_time_us: Times,
+    /// Bytes received, heads included.
+    pub bytes: u64,
+    /// Bytes received in bodies.
+    pub body_bytes: u64,
+    /// Connections opened after the start.
+    pub connects: u64,
+    /// What the load cost on this side.
+    pub generator: GeneratorSide,
+    /// What it cost on the other side; `None` when the server is not on this
+    /// machine or its process cannot be seen.
+    pub server: Option<ServerSide>,
+    /// What limits the figures.
+    pub findings: Vec<Finding>,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSettings {
+    /// The URL.
+    pub url: String,
+    /// The method.
+    pub method: String,
+    /// Connections.
+    pub connections: u32,
+    /// Worker threads.
+    pub threads: usize,
+    /// The time that was ordered, in seconds.
+    pub duration_s: Option<f64>,
+    /// The number of requests that was ordered.
+    pub requests: Option<u64>,
+    /// Whether a connection serves more than one request.
+    pub keep_alive: bool,
+    /// How long a request may take, in seconds.
+    pub timeout_s: f64,
+    /// Of how many answers one had its body hashed.
+    pub verify_every: u32,
+}
+
+/// What became of the requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Requests {
+    /// Attempts; the sum of the outcomes.
+    pub sent: u64,
+    /// Whole answers.
+    pub completed: u64,
+    /// Verified answers.
+    pub ok: u64,
+    /// Bodies that were hashed and compared.
+    pub hashed: u64,
+    /// All outcomes.
+    pub outcomes: Outcomes,
+}
+
+/// What the load cost on this side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorSide {
+    /// Processor time of the worker threads, in seconds.
+    pub cpu_s: f64,
+    /// Processor time for each whole answer, in µs.
+    pub cpu_us_per_request: Option<f64>,
+    /// The share of one processor that the busiest worker used.
+    pub busy: f64,
+    /// Time for which workers were ready to run and did not, in seconds.
+    pub wait_s: Option<f64>,
+    /// How late sends were: actual minus intended.
+    pub lateness_us: Times,
+}
+
+/// What the load cost on the other side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerSide {
+    /// The process that listens.
+    pub process_id: u32,
+    /// Its name.
+    pub name: String,
+    /// Processor time of its process tree, in seconds.
+    pub cpu_s: f64,
+    /// The same for each whole answer, in µs.
+    pub cpu_us_per_request: Option<f64>,
+    /// Memory at the end of the load, pages that its processes share counted for each.
+    pub rss_bytes: Option<u64>,
+    /// The share of one processor that it used.
+    pub busy: f64,
+}
+
+/// Reads a run for what limits its figures.
+#[must_use]
+pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
+    let outcomes = &record.requests.outcomes;
+    let mut found: Vec<Finding> = failures::exhausted(outcomes).collect();
+    found.extend(failures::failed_requests(
+        &record.settings.url,
+        outcomes,
+        record.requests.hashed,
+    ));
+    found.extend(failures::stopped_answering(
+        &record.settings.url,
+        u64::from(slice.stopped_answering),
+        1,
+    ));
+    let server_is_busy = record
+        .server
+        .as_ref()
+        .is_some_and(|side| side.busy >= SUBJECT_BUSY);
+    if record.generator.busy >= GENERATOR_BUSY && !server_is_busy {
+        found.push(Finding::new(
+            "generator_bound",
+            Level::Bound,
+            format!(
+                "the generator used {:.0} % of its processor: the server may be able to answer more",
+                100.0 * record.generator.busy
+            ),
+            "add a thread (`-t`) on a processor of its own",
+        ));
+    }
+    if record.answer.sha256.is_none() {
+        found.push(Finding::new(
+            "body_varies",
+            Level::Note,
+            "bodies differ from answer to answer: only the status was checked",
+            "ask for a path whose answer is always the same",
+        ));
+    }
+    if record.server.is_none() {
+        found.push(Finding::new(
+            "not_checked",
+            Level::Note,
+            "the server's processor time and memory were not checked: no process of this machine \
+             that we may look at listens there",
+            "run on the server's machine, as the same user",
+        ));
+    }
+    if record.interrupted {
+        found.push(Finding::new(
+            "interrupted",
+            Level::Note,
+            "the run was stopped before its end",
+            "let it run to its end",
+        ));
+    }
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+    found
+}

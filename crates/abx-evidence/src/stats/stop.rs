@@ -1,0 +1,173 @@
+//! When a study has enough blocks: it stops for precision, and early only when
+//! a difference is beyond doubt. Never because a verdict looks good.
+
+use super::paired::PairedMean;
+use super::student::Confidence;
+use super::{Margin, StatsError, check_log_ratios};
+
+/// The fewest blocks that carry a verdict: below, no interval that does
+/// without the normal distribution reaches 95 %.
+pub const BLOCKS_FOR_VERDICT: usize = 6;
+
+/// The block counts at which a difference beyond doubt ends a study. Only two,
+/// because each such look at the result costs some coverage.
+pub const EARLY_LOOKS: [usize; 2] = [6, 12];
+
+/// What to do after a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Measure another block, if the budget allows.
+    Continue,
+    /// Enough is known.
+    Stop(Reason),
+}
+
+/// Why a study stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The interval is as narrow as the margin asks for.
+    Precise,
+    /// The interval at [`Confidence::CERTAIN`] excludes "no difference".
+    Certain,
+}
+
+/// Decides for one comparison from its log ratios so far.
+///
+/// # Errors
+/// [`StatsError::NoLogRatio`] for a number that is not finite.
+pub fn decide(log_ratios: &[f64], margin: Margin) -> Result<Decision, StatsError> {
+    check_log_ratios(log_ratios)?;
+    if log_ratios.len() < BLOCKS_FOR_VERDICT {
+        return Ok(Decision::Continue);
+    }
+    let paired = PairedMean::of(log_ratios)?;
+    if paired.half_width(Confidence::COMPUTED) <= wanted_half_width(margin) {
+        return Ok(Decision::Stop(Reason::Precise));
+    }
+    let is_certain = EARLY_LOOKS.contains(&log_ratios.len())
+        && paired.interval(Confidence::CERTAIN).excludes_zero();
+    Ok(if is_certain {
+        Decision::Stop(Reason::Certain)
+    } else {
+        Decision::Continue
+    })
+}
+
+/// Decides for a study of several comparisons (loads × subjects): it stops
+/// when every one would stop, and is precise when every one is. With no
+/// comparison at all there is nothing to be sure of, so it goes on.
+///
+/// # Errors
+/// As [`decide`], from the first comparison that fails.
+pub fn decide_all<'a>(
+    comparisons: impl IntoIterator<Item = &'a [f64]>,
+    margin: Margin,
+) -> Result<Decision, StatsError> {
+    let mut all = None;
+    for log_ratios in comparisons {
+        let reason = match decide(log_ratios, margin)? {
+            Decision::Continue => return Ok(Decision::Continue),
+            Decision::Stop(reason) => reason,
+        };
+        if all != Some(Reason::Certain) {
+            all = Some(reason);
+        }
+    }
+    Ok(all.map_or(Decision::Continue, Decision::Stop))
+}
+
+/// How many blocks more would narrow an interval of this half-width, found
+/// over `blocks` blocks, to what the margin asks for: `n · (h / w)² − n`,
+/// rounded up, at least 1.
+///
+/// An estimate: it takes the spread seen so far for the true one. Below
+/// [`BLOCKS_FOR_VERDICT`] blocks the spread is too poorly known for that, and
+/// the answer is how many are missing to that number.
+#[must_use]
+pub fn blocks_needed(blocks: usize, half_width: f64, margin: Margin) -> u32 {
+    if blocks < BLOCKS_FOR_VERDICT {
+        return (BLOCKS_FOR_VERDICT - blocks) as u32;
+    }
+    let n = blocks as f64;
+    let more = n * (half_width / wanted_half_width(margin)).powi(2) - n;
+    // The conversion saturates: an endless half-width asks for the largest number.
+    more.ceil().max(1.0) as u32
+}
+
+/// Half the margin, so that an interval around "no difference" fits inside.
+fn wanted_half_width(margin: Margin) -> f64 {
+    margin.log() / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks around `center`, alternately above and below it by `apart`.
+    fn blocks(count: usize, center: f64, apart: f64) -> Vec<f64> {
+        (0..count)
+            .map(|block| center + if block % 2 == 0 { apart } else { -apart })
+            .collect()
+    }
+
+    fn decided(count: usize, center: f64, apart: f64) -> Decision {
+        decide(&blocks(count, center, apart), Margin::DEFAULT).unwrap()
+    }
+
+    #[test]
+    fn five_blocks_are_never_enough() {
+        // Method: equal blocks, which have no spread, one by one.
+        for count in 0..6 {
+            assert_eq!(decided(count, 0.5, 0.0), Decision::Continue);
+        }
+        assert_eq!(decided(6, 0.5, 0.0), Decision::Stop(Reason::Precise));
+    }
+
+    #[test]
+    fn a_study_stops_when_the_interval_is_narrow_enough() {
+        // Method: w is ln(1.03) / 2 = 1.478 %. Six blocks of ±1 % reach
+        // 3.003 · 1.095 % / √6 = 1.34 %; of ±1.2 % they reach 1.61 %.
+        assert_eq!(decided(6, 0.0, 0.010), Decision::Stop(Reason::Precise));
+        assert_eq!(decided(6, 0.0, 0.012), Decision::Continue);
+    }
+
+    #[test]
+    fn a_difference_beyond_doubt_stops_at_six_and_twelve_only() {
+        // Method: 60 % apart with a spread too large for precision.
+        for count in 6..=13 {
+            let expected = if count == 6 || count == 12 {
+                Decision::Stop(Reason::Certain)
+            } else {
+                Decision::Continue
+            };
+            assert_eq!(decided(count, 0.6, 0.1), expected, "{count} blocks");
+            assert_eq!(decided(count, -0.6, 0.1), expected, "{count} blocks");
+        }
+    }
+
+    #[test]
+    fn every_comparison_must_stop() {
+        // Method: a precise, a certain and an undecided comparison in one study.
+        let precise = blocks(6, 0.0, 0.001);
+        let certain = blocks(6, 0.6, 0.1);
+        let undecided = blocks(6, 0.0, 0.1);
+        let all = |list: &[&[f64]]| decide_all(list.iter().copied(), Margin::DEFAULT).unwrap();
+        assert_eq!(all(&[&precise, &precise]), Decision::Stop(Reason::Precise));
+        assert_eq!(all(&[&certain, &precise]), Decision::Stop(Reason::Certain));
+        assert_eq!(all(&[&precise, &undecided]), Decision::Continue);
+        assert_eq!(all(&[]), Decision::Continue);
+    }
+
+    #[test]
+    fn twice_too_wide_needs_four_times_the_blocks() {
+        // Method: the formula at round numbers, and at its edges.
+        let wanted = Margin::DEFAULT.log() / 2.0;
+        assert_eq!(
+            blocks_needed(10, 2.0 * wanted * 0.9999, Margin::DEFAULT),
+            30
+        );
+        assert_eq!(blocks_needed(10, wanted / 2.0, Margin::DEFAULT), 1);
+        assert_eq!(blocks_needed(10, f64::INFINITY, Margin::DEFAULT), u32::MAX);
+        assert_eq!(blocks_needed(2, 10.0, Margin::DEFAULT), 4);
+    }
+}

@@ -1,0 +1,109 @@
+//! Student's t: how many standard errors an interval reaches to each side.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// How often a two-sided interval is meant to hold the truth, as a share.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Confidence(f64);
+
+impl Confidence {
+    /// What is printed beside an interval, and what it holds in simulation.
+    pub const PRINTED: Confidence = Confidence(0.95);
+
+    /// What an interval is computed at. It is wider than the printed one,
+    /// because a study that stops on its own data may look many times, and
+    /// every look takes some of the coverage: docs/statistics.md, "Stop rule".
+    pub const COMPUTED: Confidence = Confidence(0.97);
+
+    /// What ends a study early when its interval excludes "no difference".
+    pub const CERTAIN: Confidence = Confidence(0.999);
+
+    /// A share strictly between 0 and 1, `None` for any other number.
+    #[must_use]
+    pub fn new(share: f64) -> Option<Confidence> {
+        (share > 0.0 && share < 1.0).then_some(Confidence(share))
+    }
+
+    /// The share: 0.95 for 95 %.
+    #[must_use]
+    pub fn share(self) -> f64 {
+        self.0
+    }
+}
+
+/// The two-sided t quantile: a t variable with this many degrees of freedom
+/// (at least 1) lies within plus and minus the answer with this confidence.
+///
+/// Source: Student, Biometrika 6 (1908).
+#[must_use]
+pub fn t_quantile(confidence: Confidence, degrees: usize) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees as f64)
+        .expect("at least one degree of freedom")
+        .inverse_cdf(0.5 + confidence.share() / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The share of a t variable within plus and minus `t`, as a finite sum of
+    /// powers of a cosine. Source: Abramowitz and Stegun (1964), 26.7.3-4.
+    fn share_within(t: f64, degrees: usize) -> f64 {
+        let angle = (t / (degrees as f64).sqrt()).atan();
+        let (sine, cosine) = angle.sin_cos();
+        let is_odd = degrees % 2 == 1;
+        let mut term = if is_odd { cosine } else { 1.0 };
+        let mut sum = 0.0;
+        let mut power = if is_odd { 1 } else { 0 };
+        while power + 2 <= degrees {
+            sum += term;
+            term *= cosine * cosine * (power + 1) as f64 / (power + 2) as f64;
+            power += 2;
+        }
+        if is_odd {
+            std::f64::consts::FRAC_2_PI * (angle + sine * sum)
+        } else {
+            sine * sum
+        }
+    }
+
+    #[test]
+    fn quantiles_are_those_of_printed_tables() {
+        // Method: values from the common tables of Student's t, and for 97 %
+        // the closed forms that exist for 1 and 2 degrees of freedom.
+        let table = [
+            (0.95, 1, 12.7062),
+            (0.95, 2, 4.30265),
+            (0.95, 5, 2.57058),
+            (0.95, 9, 2.26216),
+            (0.95, 30, 2.04227),
+            (0.95, 60, 2.00030),
+            (0.97, 1, (0.485 * std::f64::consts::PI).tan()),
+            (0.97, 2, 0.97 * (2.0_f64 / (1.0 - 0.97 * 0.97)).sqrt()),
+            (0.999, 1, 636.619),
+            (0.999, 2, 31.5991),
+            (0.999, 5, 6.86883),
+            (0.999, 9, 4.78091),
+            (0.999, 30, 3.64596),
+            (0.999, 60, 3.46020),
+        ];
+        for (share, degrees, printed) in table {
+            let found = t_quantile(Confidence(share), degrees);
+            let error = (found / printed - 1.0).abs();
+            assert!(error < 1e-4, "{share} {degrees}: {found} for {printed}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_holds_the_share_it_was_asked_for() {
+        // Method: the distribution function by another route (a finite sum),
+        // for every number of blocks and level that a study uses.
+        for degrees in 1..=60 {
+            for share in [0.95, 0.97, 0.999] {
+                let t = t_quantile(Confidence(share), degrees);
+                let error = (share_within(t, degrees) - share).abs();
+                assert!(error < 1e-9, "{share} {degrees}: off by {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! One subject under one load, described: no comparison rests on these figures.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::outcome::Outcomes;
+use crate::record::{SliceRecord, StudyRecord};
+
+/// Times in µs at the usual quantiles; absent when nothing was counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// The median.
+    pub p50: Option<u64>,
+    /// 90 %.
+    pub p90: Option<u64>,
+    /// 95 %.
+    pub p95: Option<u64>,
+    /// 99 %.
+    pub p99: Option<u64>,
+    /// 99.9 %.
+    pub p99_9: Option<u64>,
+    /// The longest.
+    pub max: Option<u64>,
+    /// The mean.
+    pub mean: Option<f64>,
+}
+
+impl Times {
+    /// Reads them from a distribution.
+    #[must_use]
+    pub fn of(histogram: &Histogram) -> Times {
+        Times {
+            p50: histogram.quantile_us(0.5),
+            p90: histogram.quantile_us(0.9),
+            p95: histogram.quantile_us(0.95),
+            p99: histogram.quantile_us(0.99),
+            p99_9: histogram.quantile_us(0.999),
+            max: histogram.max_us(),
+            mean: histogram.mean_us(),
+        }
+    }
+}
+
+/// One subject under one load, over all blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Who.
+    pub subject: String,
+    /// Under which load.
+    pub load: String,
+    /// Verified answers per second; `None` when there was no load.
+    pub throughput_per_s: Option<f64>,
+    /// Response times of all blocks together.
+    pub response_time_us: Times,
+    /// Service times of all blocks together.
+    pub service_time_us: Times,
+    /// The subject's processor time for each whole answer; `None` when not readable.
+    pub server_cpu_us_per_request: Option<f64>,
+    /// The share of its processors that the subject used.
+    pub server_busy: Option<f64>,
+    /// The share of one processor that the generator's busiest thread used.
+    pub generator_busy: Option<f64>,
+    /// The most memory seen in a block, the median over blocks.
+    pub rss_bytes: Option<u64>,
+    /// From start to first right answer, the median over blocks, in seconds.
+    pub ready_s: Option<f64>,
+    /// For how long it was loaded in all, in seconds. A stall that comes less
+    /// often than three times within this may not have been seen.
+    pub loaded_s: f64,
+    /// Attempts.
+    pub sent: u64,
+    /// Verified answers.
+    pub ok: u64,
+    /// All outcomes.
+    pub outcomes: Outcomes,
+    /// Bytes received.
+    pub bytes: u64,
+}
+
+/// Sums of one subject's slices under one load.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sums {
+    pub(crate) outcomes: Outcomes,
+    pub(crate) hashed: u64,
+    pub(crate) bytes: u64,
+    pub(crate) connection_ns: u64,
+    pub(crate) measured_ns: u64,
+    pub(crate) wall_ns: u64,
+    pub(crate) window_ns: u64,
+    pub(crate) slices: u64,
+    pub(crate) silent: u64,
+    pub(crate) response_ns_sum: u64,
+    pub(crate) server_cpu_ns: Option<u64>,
+    pub(crate) others_cpu_ns: Option<u64>,
+    pub(crate) generator_cpu_ns: u64,
+    pub(crate) busiest_worker_ns: u64,
+    pub(crate) generator_wait_ns: Option<u64>,
+    pub(crate) steal_ns: Option<u64>,
+    pub(crate) busy_ns: Option<u64>,
+    pub(crate) stopped_answering: u64,
+}
+
+impl Sums {
+    pub(crate) fn of<'a>(slices: impl Iterator<Item = &'a SliceRecord>) -> Sums {
+        let zero = Some(0);
+        let mut sums = Sums {
+            server_cpu_ns: zero,
+            others_cpu_ns: zero,
+            generator_wait_ns: zero,
+            steal_ns: zero,
+            busy_ns: zero,
+            ..Sums::default()
+        };
+        for slice in slices {
+            sums.outcomes.merge(&slice.outcomes);
+            sums.hashed += slice.hashed;
+            sums.bytes += slice.bytes;
+            sums.connection_ns += slice.connection_ns;
+            sums.measured_ns += slice.measured_ns;
+            sums.wall_ns += slice.wall_ns;
+            sums.window_ns += slice.window_ns;
+            sums.slices += 1;
+            sums.silent += slice.silent;
+            sums.response_ns_sum += slice.response_ns_sum;
+            sums.generator_cpu_ns += slice.generator_cpu_ns;
+            sums.busiest_worker_ns += slice.busiest_worker_ns;
+            sums.stopped_answering += u64::from(slice.stopped_answering);
+            add(&mut sums.server_cpu_ns, slice.server_cpu_ns);
+            add(&mut sums.others_cpu_ns, slice.others_cpu_ns);
+            add(&mut sums.generator_wait_ns, slice.generator_wait_ns);
+            add(&mut sums.steal_ns, slice.steal_ns);
+            add(&mut sums.busy_ns, slice.busy_ns);
+        }
+        sums
+    }
+
+    /// Verified answers per second: connections times ok answers over the
+    /// connections' time. `None` without any time.
+    pub(crate) fn throughput(&self, connections: u32) -> Option<f64> {
+        (self.connection_ns > 0).then(|| {
+            f64::from(connections) * self.outcomes.ok() as f64 / (self.connection_ns as f64 / 1e9)
+        })
+    }
+}
+
+/// A sum of readings is known only when every reading is.
+fn add(sum: &mut Option<u64>, reading: Option<u64>) {
+    *sum = sum.zip(reading).map(|(sum, reading)| sum + reading);
+}
+
+/// `part` over `whole`, when there is a whole.
+pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// Describes every subject under every load.
+pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
+    let pairs = record.loads.iter().flat_map(|load| {
+        let subjects = record.subjects.iter();
+        subjects.map(move |subject| (&subject.name, load))
+    });
+    pairs
+        .map(|(subject, load)| {
+            let sums = Sums::of(record.slices(&load.name, subject));
+            let (response, service) = histograms(record, &load.name, subject);
+            let lives: Vec<_> = record
+                .complete_blocks()
+                .filter_map(|block| block.subjects.get(subject))
+                .collect();
+            let cpus = record.settings.subject_cpus.len().max(1) as u64;
+            let cpu = sums.server_cpu_ns.filter(|_| sums.slices > 0);
+            Summary {
+                subject: subject.clone(),
+                load: load.name.clone(),
+                throughput_per_s: sums.throughput(load.settings.connections),
+                response_time_us: Times::of(&response),
+                service_time_us: Times::of(&service),
+                server_cpu_us_per_request: cpu
+                    .and_then(|cpu| share(cpu, sums.outcomes.completed()))
+                    .map(|ns| ns / 1e3),
+                server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
+                generator_busy: share(sums.busiest_worker_ns, sums.wall_ns),
+                rss_bytes: median(lives.iter().filter_map(|life| life.rss_bytes_max)),
+                ready_s: median(
+                    lives
+                        .iter()
+                        .filter_map(|life| life.ready_s)
+                        .map(|seconds| (seconds * 1e6) as u64),
+                )
+                .map(|micros| micros as f64 / 1e6),
+                loaded_s: sums.wall_ns as f64 / 1e9,
+                sent: sums.outcomes.sent(),
+                ok: sums.outcomes.ok(),
+                outcomes: sums.outcomes,
+                bytes: sums.bytes,
+            }
+        })
+        .collect()
+}
+
+fn histograms(record: &StudyRecord, load: &str, subject: &str) -> (Histogram, Histogram) {
+    let mut response = Histogram::new();
+    let mut service = Histogram::new();
+    for part in record.block_loads(load) {
+        if let Some(histograms) = part.histograms.get(subject) {
+            response.merge(&histograms.response);
+            service.merge(&histograms.service);
+        }
+    }
+    (response, service)
+}
+
+/// The lower median.
+fn median(values: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    values.get(values.len().saturating_sub(1) / 2).copied()
+}
+
+/// Each subject's sums under one load.
+pub(crate) fn sums_by_subject(record: &StudyRecord, load: &str) -> BTreeMap<String, Sums> {
+    record
+        .subjects
+        .iter()
+        .map(|subject| {
+            let sums = Sums::of(record.slices(load, &subject.name));
+            (subject.name.clone(), sums)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_one_of_the_values() {
+        // Method: none, one, even and odd counts.
+        assert_eq!(median([].into_iter()), None);
+        assert_eq!(median([7].into_iter()), Some(7));
+        assert_eq!(median([9, 1, 5].into_iter()), Some(5));
+        assert_eq!(median([9, 1, 5, 3].into_iter()), Some(3));
+    }
+}

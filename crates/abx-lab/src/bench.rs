@@ -1,0 +1,192 @@
+//! Subjects that run, side by side, and the slice that loads one of them.
+//! Pilot and blocks are made of this.
+
+use std::time::Duration;
+
+use abx_engine::{Engine, EngineError, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
+use abx_evidence::record::{BlockSubject, SliceRecord};
+use abx_evidence::{Histogram, SliceTally};
+
+use crate::meter::Meter;
+use crate::place::{Place, PlaceError};
+use crate::verify::VerifyError;
+
+/// The first part of a slice that is not counted: a tenth.
+const DISCARDED: u64 = 10;
+
+/// Why a study cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Halt {
+    /// The person stopped it.
+    #[error("stopped")]
+    Interrupted,
+    /// A subject is not there, not right, or gone.
+    #[error("{error}")]
+    Subject {
+        /// Which one.
+        name: String,
+        /// Why.
+        error: Box<PlaceError>,
+    },
+    /// The subjects do not answer alike.
+    #[error("{0}")]
+    Answers(Box<VerifyError>),
+    /// abx itself cannot go on.
+    #[error("{0}")]
+    Engine(#[from] EngineError),
+}
+
+/// Subjects that run, with everything to load and watch them.
+pub struct Bench<'a> {
+    /// Makes the load.
+    pub engine: &'a mut Engine,
+    /// Reads what they use.
+    pub meter: Meter,
+    /// The subjects in the order of the study.
+    pub places: Vec<Place>,
+    /// Their names.
+    pub names: Vec<String>,
+    /// The most memory of each that was seen.
+    rss_bytes_max: Vec<Option<u64>>,
+    /// Whether the person stopped the study.
+    stopper: Stopper,
+}
+
+/// One slice as measured.
+pub struct Measured {
+    /// For the record.
+    pub record: SliceRecord,
+    /// Response times.
+    pub response: Histogram,
+    /// Service times.
+    pub service: Histogram,
+    /// Connections that the kernel turned away meanwhile.
+    pub listen_overflows: Option<u64>,
+}
+
+/// The first part of a slice of this length that is not counted, in ns.
+#[must_use]
+pub fn discard_ns(slice_ns: u64) -> u64 {
+    slice_ns / DISCARDED
+}
+
+impl<'a> Bench<'a> {
+    /// Subjects that are up, in the order of the study.
+    pub fn new(
+        engine: &'a mut Engine,
+        meter: Meter,
+        places: Vec<Place>,
+        names: Vec<String>,
+    ) -> Bench<'a> {
+        Bench {
+            stopper: engine.stopper(),
+            rss_bytes_max: vec![None; places.len()],
+            engine,
+            meter,
+            places,
+            names,
+        }
+    }
+
+    /// Looks how much memory each subject has.
+    pub fn note_memory(&mut self) {
+        for (subject, most) in self.rss_bytes_max.iter_mut().enumerate() {
+            *most = (*most).max(self.meter.rss_bytes(subject));
+        }
+    }
+
+    /// Opens a pool. Answers how many of its connections could not be made.
+    ///
+    /// # Errors
+    /// [`Halt::Engine`].
+    pub fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, u64), Halt> {
+        let (pool, report) = self.engine.open(plan)?;
+        let missing = (plan.connections as usize).saturating_sub(report.standing);
+        Ok((pool, missing as u64))
+    }
+
+    /// Loads one subject for a while.
+    ///
+    /// # Errors
+    /// [`Halt::Interrupted`]; [`Halt::Subject`] when the subject has ended;
+    /// [`Halt::Engine`].
+    pub fn slice(&mut self, subject: usize, pool: PoolId, ns: u64) -> Result<Measured, Halt> {
+        let reopened = self.refresh(pool)?;
+        let plan = SlicePlan {
+            end: SliceEnd::AfterNs(ns),
+            discard_ns: discard_ns(ns),
+        };
+        let before = self.meter.read();
+        let slice = self.engine.slice(pool, &plan)?;
+        let after = self.meter.read();
+        if self.stopper.is_stopped() {
+            return Err(Halt::Interrupted);
+        }
+        self.check(subject)?;
+        let window = self.meter.window(&before, &after, subject);
+        let mut record = SliceRecord::of(&self.names[subject], &slice);
+        record.reopened = reopened;
+        window.note(&mut record);
+        let SliceTally { tally, .. } = slice;
+        Ok(Measured {
+            record,
+            response: tally.response,
+            service: tally.service,
+            listen_overflows: window.listen_overflows,
+        })
+    }
+
+    fn refresh(&mut self, pool: PoolId) -> Result<u64, Halt> {
+        Ok(self.engine.refresh(pool)?.opened as u64)
+    }
+
+    /// Whether a subject still runs.
+    ///
+    /// # Errors
+    /// [`Halt::Subject`].
+    pub fn check(&mut self, subject: usize) -> Result<(), Halt> {
+        let checked = self.places[subject].check();
+        checked.map_err(|error| self.blame(subject, error))
+    }
+
+    /// An error together with the subject that it is about.
+    #[must_use]
+    pub fn blame(&self, subject: usize, error: PlaceError) -> Halt {
+        Halt::Subject {
+            name: self.names[subject].clone(),
+            error: Box::new(error),
+        }
+    }
+
+    /// Rests, and is woken by a stop.
+    ///
+    /// # Errors
+    /// [`Halt::Interrupted`].
+    pub fn rest(&self, span: Duration) -> Result<(), Halt> {
+        let step = Duration::from_millis(50);
+        let mut left = span;
+        while !left.is_zero() {
+            if self.stopper.is_stopped() {
+                return Err(Halt::Interrupted);
+            }
+            std::thread::sleep(left.min(step));
+            left = left.saturating_sub(step);
+        }
+        Ok(())
+    }
+
+    /// Stops every subject; `died` is the one that had ended by itself.
+    #[must_use]
+    pub fn stop_all(mut self, died: Option<&str>) -> Vec<(String, BlockSubject)> {
+        let places = std::mem::take(&mut self.places);
+        let ends = places.into_iter().enumerate().map(|(subject, place)| {
+            let name = self.names[subject].clone();
+            let cpu = self.meter.cpu(subject);
+            let mut end = place.stop(died == Some(&name));
+            end.rss_bytes_max = self.rss_bytes_max[subject];
+            end.cpu_s = cpu.map(abx_sys::Nanos::as_secs_f64);
+            (name, end)
+        });
+        ends.collect()
+    }
+}

@@ -1,0 +1,235 @@
+//! One load of one block: warm-up, then rounds of slices in random order.
+
+use std::collections::BTreeMap;
+
+use abx_engine::{LoadPlan, PoolId};
+use abx_evidence::record::{
+    BlockLoad, Disturbance, Histograms, Interleave, PilotRecord, Round, Side, SliceRecord,
+};
+use abx_sys::counters::ticks_per_second;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::bench::{Bench, Halt, Measured};
+
+/// A round is disturbed when the hypervisor took this many ticks of it, and
+/// this share: one tick may be rounding.
+const STEAL_TICKS_MIN: u64 = 2;
+const STEAL_SHARE_MIN: f64 = 0.01;
+/// A round is disturbed when the generator waited for a processor for this share of it.
+const WAIT_SHARE_MIN: f64 = 0.05;
+
+/// One load in one block.
+pub struct LoadRun<'a, 'b> {
+    /// Who is loaded, and with what.
+    pub bench: &'a mut Bench<'b>,
+    /// The plan for each subject.
+    pub plans: &'a [LoadPlan],
+    /// What the pilot set.
+    pub pilot: &'a PilotRecord,
+    /// Draws the order within rounds.
+    pub random: &'a mut ChaCha8Rng,
+    /// What was measured so far.
+    pub result: BlockLoad,
+    /// Subjects that stopped answering: not loaded any more in this block.
+    quiet: Vec<usize>,
+}
+
+impl<'a, 'b> LoadRun<'a, 'b> {
+    /// Nothing measured yet.
+    pub fn new(
+        name: &str,
+        bench: &'a mut Bench<'b>,
+        plans: &'a [LoadPlan],
+        pilot: &'a PilotRecord,
+        random: &'a mut ChaCha8Rng,
+    ) -> LoadRun<'a, 'b> {
+        let result = BlockLoad {
+            load: name.to_owned(),
+            rounds: Vec::new(),
+            histograms: BTreeMap::new(),
+            sides: BTreeMap::new(),
+        };
+        LoadRun {
+            bench,
+            plans,
+            pilot,
+            random,
+            result,
+            quiet: Vec::new(),
+        }
+    }
+
+    /// Measures. What was measured before a halt stays in `result`.
+    ///
+    /// # Errors
+    /// [`Halt`].
+    pub fn measure(&mut self, mut on_round: impl FnMut(u32)) -> Result<(), Halt> {
+        match self.pilot.interleave {
+            Interleave::Slices => self.slices(&mut on_round),
+            Interleave::Trials => self.trials(&mut on_round),
+        }
+    }
+
+    fn slices(&mut self, on_round: &mut dyn FnMut(u32)) -> Result<(), Halt> {
+        let mut pools = Vec::with_capacity(self.plans.len());
+        for subject in 0..self.plans.len() {
+            pools.push(self.open(subject)?);
+        }
+        for (subject, pool) in pools.iter().enumerate() {
+            self.warm_up(subject, *pool)?;
+        }
+        let threads: Vec<_> = self.all(|run, subject| run.bench.meter.threads(subject));
+        for round in 0..self.pilot.rounds {
+            on_round(round);
+            let mut slices = Vec::with_capacity(pools.len());
+            for subject in self.order() {
+                if !self.quiet.contains(&subject) {
+                    slices.push(self.slice(subject, pools[subject])?);
+                }
+            }
+            self.note_round(slices);
+        }
+        for (subject, before) in threads.into_iter().enumerate() {
+            let after = self.bench.meter.threads(subject);
+            let busiest = before
+                .zip(after)
+                .map(|(before, after)| after.busiest_since(&before));
+            self.side(subject).busiest_thread_ns = busiest.map(|span| span.0);
+        }
+        pools
+            .into_iter()
+            .for_each(|pool| self.bench.engine.close(pool));
+        Ok(())
+    }
+
+    fn trials(&mut self, on_round: &mut dyn FnMut(u32)) -> Result<(), Halt> {
+        for round in 0..self.pilot.rounds {
+            on_round(round);
+            let mut slices = Vec::with_capacity(self.plans.len());
+            for subject in self.order() {
+                let pool = self.open(subject)?;
+                self.warm_up(subject, pool)?;
+                let before = self.bench.meter.threads(subject);
+                slices.push(self.slice(subject, pool)?);
+                let after = self.bench.meter.threads(subject);
+                let busiest = before
+                    .zip(after)
+                    .map(|(before, after)| after.busiest_since(&before).0);
+                let sum = &mut self.side(subject).busiest_thread_ns;
+                *sum = busiest.map(|busiest| sum.unwrap_or_default() + busiest);
+                self.bench.engine.close(pool);
+            }
+            self.note_round(slices);
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, subject: usize) -> Result<PoolId, Halt> {
+        let (pool, missing) = self.bench.open(&self.plans[subject])?;
+        self.side(subject).not_connected += missing;
+        Ok(pool)
+    }
+
+    fn warm_up(&mut self, subject: usize, pool: PoolId) -> Result<(), Halt> {
+        let measured = self.bench.slice(subject, pool, self.pilot.warm_up_ns)?;
+        self.side(subject).warm_up = Some(measured.record);
+        Ok(())
+    }
+
+    fn slice(&mut self, subject: usize, pool: PoolId) -> Result<SliceRecord, Halt> {
+        let Measured {
+            record,
+            response,
+            service,
+            listen_overflows,
+        } = self.bench.slice(subject, pool, self.pilot.slice_ns)?;
+        let name = self.bench.names[subject].clone();
+        let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
+        histograms.response.merge(&response);
+        histograms.service.merge(&service);
+        if let Some(more) = listen_overflows {
+            *self.side(subject).listen_overflows.get_or_insert(0) += more;
+        }
+        if record.stopped_answering {
+            self.quiet.push(subject);
+        }
+        Ok(record)
+    }
+
+    fn note_round(&mut self, slices: Vec<SliceRecord>) {
+        self.bench.note_memory();
+        if !slices.is_empty() {
+            self.result.rounds.push(Round {
+                disturbed: disturbances(&slices, self.bench.engine.threads()),
+                slices,
+            });
+        }
+    }
+
+    fn order(&mut self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.plans.len()).collect();
+        order.shuffle(self.random);
+        order
+    }
+
+    fn all<T>(&mut self, mut what: impl FnMut(&mut Self, usize) -> T) -> Vec<T> {
+        (0..self.plans.len())
+            .map(|subject| what(self, subject))
+            .collect()
+    }
+
+    fn side(&mut self, subject: usize) -> &mut Side {
+        let name = self.bench.names[subject].clone();
+        self.result.sides.entry(name).or_default()
+    }
+}
+
+/// What disturbed a round from outside. Only marked: to leave out what a subject
+/// itself may cause would favour it.
+fn disturbances(slices: &[SliceRecord], threads: usize) -> Vec<Disturbance> {
+    let window_ns: u64 = slices.iter().map(|slice| slice.window_ns).sum();
+    let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+    let steal_ns: u64 = slices.iter().filter_map(|slice| slice.steal_ns).sum();
+    let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
+    let wait_ns: u64 = slices
+        .iter()
+        .filter_map(|slice| slice.generator_wait_ns)
+        .sum();
+    let mut found = Vec::new();
+    if steal_ns >= STEAL_TICKS_MIN * tick_ns && share(steal_ns, window_ns) >= STEAL_SHARE_MIN {
+        found.push(Disturbance::Steal);
+    }
+    if share(wait_ns, window_ns * threads as u64) >= WAIT_SHARE_MIN {
+        found.push(Disturbance::Wait);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::SliceTally;
+
+    use super::*;
+
+    fn slice(window_ns: u64, steal_ns: u64, wait_ns: u64) -> SliceRecord {
+        let mut slice = SliceRecord::of("a", &SliceTally::default());
+        slice.window_ns = window_ns;
+        slice.steal_ns = Some(steal_ns);
+        slice.generator_wait_ns = Some(wait_ns);
+        slice
+    }
+
+    #[test]
+    fn a_round_is_marked_by_steal_or_wait_and_by_nothing_else() {
+        // Method: one tick of steal is rounding, two are not unless the round
+        // is long; waits count by their share.
+        let ms = 1_000_000;
+        let marks = |steal, wait, window| disturbances(&[slice(window, steal, wait)], 1);
+        assert_eq!(marks(0, 0, 100 * ms), []);
+        assert_eq!(marks(10 * ms, 0, 100 * ms), []);
+        assert_eq!(marks(20 * ms, 0, 100 * ms), [Disturbance::Steal]);
+        assert_eq!(marks(20 * ms, 0, 10_000 * ms), []);
+        assert_eq!(marks(0, 6 * ms, 100 * ms), [Disturbance::Wait]);
+    }
+}

@@ -1,0 +1,346 @@
+//! The conduct of a study: pilot, then blocks until enough is known or the
+//! budget is used up. What was measured is on disk after every block, before
+//! anything is concluded from it.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use abx_engine::Stopper;
+use abx_evidence::record::{
+    BlockLoad, BlockRecord, LoadRecord, PilotRecord, STUDY_SCHEMA, Settings, StudyEnd,
+    SubjectRecord,
+};
+use abx_evidence::stats::stop::{Decision, Reason};
+use abx_evidence::{StudyRecord, Validity, judge, may_stop};
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::bench::Halt;
+use crate::block::LoadRun;
+use crate::machine;
+use crate::pilot::pilot;
+use crate::stage::{Raised, RaisedLoad, Stage, StageError, descriptors_needed};
+use crate::store::{Store, StoreError};
+use crate::study::{Load, Study};
+use crate::subject::{Source, Subject};
+
+/// Why a study did not begin, or did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// It cannot begin.
+    #[error("{0}")]
+    Stage(#[from] StageError),
+    /// The record cannot be saved.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// A subject or abx itself cannot go on.
+    #[error("{0}")]
+    Halt(#[from] Halt),
+}
+
+/// What happens, for whoever watches. Told between slices, never within one.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// The pilot begins.
+    Pilot,
+    /// A round of a block begins.
+    Round {
+        /// The block's number from zero.
+        block: u32,
+        /// The round's number from zero.
+        round: u32,
+        /// Rounds of the block.
+        rounds: u32,
+    },
+    /// A block has ended, and this is what the blocks so far say.
+    Block(&'a StudyRecord),
+}
+
+/// What conducting a study needs from outside.
+pub struct Surroundings<'a> {
+    /// The program that becomes a keeper when given `keeper_arguments`.
+    pub program: PathBuf,
+    /// See `program`.
+    pub keeper_arguments: &'a [&'a str],
+    /// Where the record is kept.
+    pub store: &'a mut Store,
+    /// Told of progress.
+    pub watch: &'a mut dyn FnMut(Progress),
+    /// Given a handle, before anything is started, that stops the study.
+    pub on_stopper: &'a mut dyn FnMut(Stopper),
+    /// The version of abx, for the record.
+    pub version: &'a str,
+}
+
+/// A study that has ended, one way or the other.
+pub struct Conducted {
+    /// What was measured and concluded.
+    pub record: StudyRecord,
+    /// What ended it before its time.
+    pub error: Option<LabError>,
+}
+
+/// Conducts a study.
+///
+/// # Errors
+/// [`LabError::Stage`] and [`LabError::Store`] when nothing was started. What
+/// goes wrong later is in [`Conducted::error`], beside everything that was
+/// measured until then.
+pub fn conduct(study: &Study, around: Surroundings) -> Result<Conducted, LabError> {
+    let stage = Stage::set(study, around.program.clone(), around.keeper_arguments)?;
+    let record = new_record(study, around.version, &stage);
+    around.store.save(&record)?;
+    (around.on_stopper)(stage.engine.stopper());
+    let mut conductor = Conductor {
+        study,
+        stage,
+        record,
+        store: around.store,
+        watch: around.watch,
+        started: Instant::now(),
+    };
+    let ended = conductor.run();
+    let saved = conductor.conclude(&ended);
+    Ok(Conducted {
+        record: conductor.record,
+        error: ended.err().or(saved.err().map(LabError::Store)),
+    })
+}
+
+struct Conductor<'a> {
+    study: &'a Study,
+    stage: Stage<'a>,
+    record: StudyRecord,
+    store: &'a mut Store,
+    watch: &'a mut dyn FnMut(Progress),
+    started: Instant,
+}
+
+impl Conductor<'_> {
+    /// The pilot and then blocks, until there is a reason to stop.
+    fn run(&mut self) -> Result<StudyEnd, LabError> {
+        (self.watch)(Progress::Pilot);
+        self.pilot()?;
+        loop {
+            let began = Instant::now();
+            let block = self.block();
+            self.record.elapsed_s = self.started.elapsed().as_secs_f64();
+            self.store.save_somewhere(&self.record)?;
+            block?;
+            judge(&mut self.record);
+            (self.watch)(Progress::Block(&self.record));
+            if let Some(end) = self.reason_to_stop(began.elapsed()) {
+                return Ok(end);
+            }
+        }
+    }
+
+    fn reason_to_stop(&self, last_block: Duration) -> Option<StudyEnd> {
+        if let Some(ordered) = self.study.blocks {
+            let done = self.record.blocks.len() >= ordered as usize;
+            return done.then_some(StudyEnd::Blocks);
+        }
+        match may_stop(&self.record) {
+            Decision::Stop(Reason::Precise) => return Some(StudyEnd::Precision),
+            Decision::Stop(Reason::Certain) => return Some(StudyEnd::Certain),
+            Decision::Continue => {}
+        }
+        let would_take = self.started.elapsed() + last_block;
+        (would_take > self.study.budget()).then_some(StudyEnd::Budget)
+    }
+
+    /// Judges what there is and saves it once more, now with its conclusions.
+    fn conclude(&mut self, ended: &Result<StudyEnd, LabError>) -> Result<(), StoreError> {
+        self.record.end = match ended {
+            Ok(end) => end.clone(),
+            Err(LabError::Halt(Halt::Subject { name, error })) => StudyEnd::SubjectFailed {
+                subject: name.clone(),
+                how: error.to_string(),
+            },
+            Err(LabError::Halt(Halt::Interrupted)) => StudyEnd::Interrupted,
+            Err(error) => StudyEnd::Failed {
+                why: error.to_string(),
+            },
+        };
+        self.record.elapsed_s = self.started.elapsed().as_secs_f64();
+        judge(&mut self.record);
+        self.store.save_somewhere(&self.record)
+    }
+
+    fn pilot(&mut self) -> Result<(), Halt> {
+        let mut random = self.random(u64::MAX);
+        let trials = self.too_many_at_once();
+        let Raised {
+            mut bench, loads, ..
+        } = self.stage.raise(&mut random)?;
+        for (place, (load, raised)) in self.record.loads.iter_mut().zip(&loads).enumerate() {
+            let because = trials[place].clone();
+            load.pilot = Some(pilot(&mut bench, self.study, &raised.plans, because)?);
+            load.settings.bodies_compared = raised.bodies_compared;
+        }
+        let _ = bench.stop_all(None);
+        note_answers(&mut self.record, &loads);
+        Ok(())
+    }
+
+    /// For each load why the pools of all subjects do not fit at once, if they do not.
+    fn too_many_at_once(&self) -> Vec<Option<String>> {
+        let subjects = self.study.subjects.len() as u64;
+        let limit = self.stage.descriptors.soft;
+        let reason = |connections: u32| {
+            let needed = descriptors_needed(u64::from(connections) * subjects);
+            (needed > limit).then(|| {
+                format!(
+                    "{connections} connections to each of {subjects} subjects do not fit into \
+                     {limit} file descriptors at once"
+                )
+            })
+        };
+        let loads = self.study.loads.iter();
+        loads.map(|load| reason(load.connections)).collect()
+    }
+
+    /// Measures one block. What was measured of it is in the record also when it fails.
+    fn block(&mut self) -> Result<(), Halt> {
+        let index = u32::try_from(self.record.blocks.len()).unwrap_or(u32::MAX);
+        let seed = self.random(u64::from(index)).random();
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let raised = self.stage.raise(&mut random)?;
+        note_answers(&mut self.record, &raised.loads);
+        let pilots: Vec<(&str, &PilotRecord)> = self
+            .record
+            .loads
+            .iter()
+            .filter_map(|load| Some((load.name.as_str(), load.pilot.as_ref()?)))
+            .collect();
+        let mut on_round = |round, rounds| {
+            (self.watch)(Progress::Round {
+                block: index,
+                round,
+                rounds,
+            });
+        };
+        let (mut block, ended) = measure(raised, &pilots, &mut random, &mut on_round);
+        block.index = index;
+        block.seed = seed;
+        self.record.blocks.push(block);
+        ended
+    }
+
+    /// Randomness for one purpose: the same study and purpose give the same.
+    fn random(&self, purpose: u64) -> ChaCha8Rng {
+        let mut random = ChaCha8Rng::seed_from_u64(self.study.seed);
+        random.set_stream(purpose);
+        random
+    }
+}
+
+/// Loads a block's subjects with every load, in random order, and stops them.
+fn measure(
+    raised: Raised,
+    pilots: &[(&str, &PilotRecord)],
+    random: &mut ChaCha8Rng,
+    on_round: &mut dyn FnMut(u32, u32),
+) -> (BlockRecord, Result<(), Halt>) {
+    let Raised {
+        mut bench,
+        order,
+        loads,
+    } = raised;
+    let mut sequence: Vec<usize> = (0..pilots.len()).collect();
+    sequence.shuffle(random);
+    let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
+    let mut ended = Ok(());
+    for load in sequence {
+        let (name, pilot) = pilots[load];
+        let mut run = LoadRun::new(name, &mut bench, &loads[load].plans, pilot, random);
+        ended = run.measure(|round| on_round(round, pilot.rounds));
+        measured.push(run.result);
+        if ended.is_err() {
+            break;
+        }
+    }
+    let died = match &ended {
+        Err(Halt::Subject { name, .. }) => Some(name.clone()),
+        _ => None,
+    };
+    let block = BlockRecord {
+        index: 0,
+        seed: 0,
+        complete: ended.is_ok(),
+        order,
+        subjects: bench.stop_all(died.as_deref()).into_iter().collect(),
+        loads: measured,
+    };
+    (block, ended)
+}
+
+/// Notes what the subjects answered to the first load. A body that differs from
+/// that of an earlier block varies from start to start.
+fn note_answers(record: &mut StudyRecord, loads: &[RaisedLoad]) {
+    let answers = loads.first().into_iter().flat_map(|load| &load.verified);
+    for (subject, answer) in record.subjects.iter_mut().zip(answers) {
+        let answer = answer.record();
+        match &mut subject.answer {
+            Some(before) if before.sha256 != answer.sha256 => before.sha256 = None,
+            Some(_) => {}
+            None => subject.answer = Some(answer),
+        }
+    }
+}
+
+/// The record of a study that has not measured anything yet.
+fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_ms = now.unwrap_or_default().as_millis();
+    StudyRecord {
+        schema: STUDY_SCHEMA.to_owned(),
+        abx_version: version.to_owned(),
+        command: study.command.clone(),
+        started_unix_ms: u64::try_from(now_ms).unwrap_or(u64::MAX),
+        elapsed_s: 0.0,
+        seed: study.seed,
+        settings: Settings {
+            baseline: study.baseline().to_owned(),
+            aa: study.aa,
+            margin: study.margin.share(),
+            budget_s: study.budget().as_secs_f64(),
+            blocks: study.blocks,
+            threads: stage.engine.threads(),
+            subject_cpus: stage.split.subjects.clone(),
+            generator_cpus: stage.split.generator.clone(),
+        },
+        machine: machine::describe(stage.cpus, stage.descriptors),
+        subjects: study.subjects.iter().map(subject_record).collect(),
+        loads: study.loads.iter().map(load_record).collect(),
+        end: StudyEnd::Running,
+        comparisons: Vec::new(),
+        summaries: Vec::new(),
+        validity: Validity::default(),
+        blocks: Vec::new(),
+    }
+}
+
+fn subject_record(subject: &Subject) -> SubjectRecord {
+    let (command, address) = match &subject.source {
+        Source::Command(launch) => (launch.command.clone(), None),
+        Source::Address(target) => (Vec::new(), Some(target.url.clone())),
+    };
+    SubjectRecord {
+        name: subject.name.clone(),
+        command,
+        address,
+        version: None,
+        answer: None,
+    }
+}
+
+fn load_record(load: &Load) -> LoadRecord {
+    LoadRecord {
+        name: load.name.clone(),
+        // Whether bodies can be compared is known after the first verification.
+        settings: load.settings(false),
+        pilot: None,
+    }
+}

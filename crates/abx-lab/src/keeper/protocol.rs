@@ -1,0 +1,94 @@
+//! What abx and a keeper say to each other: one JSON document on each line.
+//!
+//! abx writes one [`KeeperPlan`] and later closes the pipe; the keeper answers
+//! with [`Report`]s.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use abx_sys::limits::DescriptorLimit;
+use abx_sys::process::{Exit, Signal};
+use serde::{Deserialize, Serialize};
+
+/// What a keeper is to run, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeeperPlan {
+    /// The program; looked for in `PATH` when it holds no slash.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// The directory that it starts in.
+    pub directory: PathBuf,
+    /// Added to what abx itself was given.
+    pub environment: BTreeMap<String, String>,
+    /// The CPUs that it may use; `None` leaves them as they are.
+    pub cpus: Option<Vec<usize>>,
+    /// Its limit on open descriptors; `None` leaves it as it is.
+    pub descriptors: Option<DescriptorLimit>,
+    /// The file that its standard output and standard error are appended to.
+    pub log: PathBuf,
+    /// How it is stopped.
+    pub stop: Stop,
+}
+
+/// How a command is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// The signal that asks for it.
+    pub signal: Signal,
+    /// How long it may take; then everything that is left is killed.
+    pub within: Duration,
+}
+
+/// What a keeper tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Report {
+    /// The command runs under this process number.
+    Started { pid: u32 },
+    /// The command does not run; the keeper ends.
+    Failed { why: StartFailure },
+    /// The command has ended.
+    Exited(Exit),
+    /// Nothing is left; so many processes had to be killed. The keeper ends.
+    Finished { killed: usize },
+}
+
+/// Why a command does not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StartFailure {
+    /// There is no such program.
+    CommandNotFound,
+    /// It may not be executed.
+    PermissionDenied,
+    /// Anything else, in words.
+    Other(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_short_lines() {
+        // Method: every kind of report, written out; the other side may be read by a person.
+        let text = |report: Report| serde_json::to_string(&report).unwrap();
+        assert_eq!(text(Report::Started { pid: 7 }), r#"{"started":{"pid":7}}"#);
+        assert_eq!(
+            text(Report::Failed {
+                why: StartFailure::CommandNotFound
+            }),
+            r#"{"failed":{"why":"command_not_found"}}"#
+        );
+        assert_eq!(
+            text(Report::Exited(Exit::Signal(9))),
+            r#"{"exited":{"signal":9}}"#
+        );
+        assert_eq!(
+            text(Report::Finished { killed: 0 }),
+            r#"{"finished":{"killed":0}}"#
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! The discarded first block: how long subjects take to warm up, how long a
+//! slice must be, and whether slices are fair at all.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use abx_engine::{LoadPlan, PoolId};
+use abx_evidence::record::{Interleave, PilotRecord, PilotSubject, SliceRecord};
+use abx_evidence::stats::warm_up::warm_up;
+use abx_sys::Nanos;
+
+use crate::bench::{Bench, Halt, discard_ns};
+use crate::study::Study;
+
+/// A slice when nothing asks for a longer one.
+const SLICE_NS: u64 = 100_000_000;
+/// A slice when a subject works on after its own has ended.
+const SLICE_LINGERING_NS: u64 = 1_000_000_000;
+/// Above this, turns by slices make no sense.
+const SLICE_MAX_NS: u64 = 10_000_000_000;
+/// A trial when nothing asks for a longer one.
+const TRIAL_NS: u64 = 4_000_000_000;
+/// A slice holds this many response times of the slowest subject.
+const TURNS: f64 = 5.0;
+/// Load of one subject in one block, shared out in rounds.
+const BLOCK_NS: u64 = 2_000_000_000;
+const ROUNDS_MIN: u64 = 2;
+const ROUNDS_MAX: u64 = 20;
+/// Rounds of the pilot itself.
+const PILOT_ROUNDS: u32 = 4;
+/// The series from which the warm-up is read: this many bins, of a length that
+/// holds some answers of a slow subject.
+const BINS: usize = 40;
+const BIN_MIN_NS: u64 = 25_000_000;
+const BIN_MAX_NS: u64 = 200_000_000;
+/// Blocks warm up for this much longer than the slowest subject needed.
+const WARM_UP_FACTOR: f64 = 1.5;
+const WARM_UP_MIN_NS: u64 = 100_000_000;
+/// Processor time after its own slice, as a share of one processor, at which a
+/// subject counts as working on.
+const LINGERING_MAX: f64 = 0.05;
+
+/// Measures one load's subjects and sets how its blocks run.
+///
+/// # Errors
+/// [`Halt`].
+pub fn pilot(
+    bench: &mut Bench,
+    study: &Study,
+    plans: &[LoadPlan],
+    trials_because: Option<String>,
+) -> Result<PilotRecord, Halt> {
+    let mut subjects = BTreeMap::new();
+    for (subject, plan) in plans.iter().enumerate() {
+        let (pool, _) = bench.open(plan)?;
+        let found = explore(bench, subject, pool, plan.connections);
+        bench.engine.close(pool);
+        subjects.insert(bench.names[subject].clone(), found?);
+    }
+    let connections = plans.first().map_or(1, |plan| plan.connections);
+    Ok(set(study, connections, subjects, trials_because))
+}
+
+/// Loads one subject from its start on.
+fn explore(
+    bench: &mut Bench,
+    subject: usize,
+    pool: PoolId,
+    connections: u32,
+) -> Result<PilotSubject, Halt> {
+    let first = bench.slice(subject, pool, BIN_MIN_NS)?;
+    let turn_ns = turn_ns(throughput(&[first.record], connections), connections);
+    let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, BIN_MAX_NS);
+    let mut rates = Vec::with_capacity(BINS);
+    for _ in 0..BINS {
+        let bin = bench.slice(subject, pool, bin_ns)?.record;
+        let quiet = bin.stopped_answering;
+        rates.push(throughput(&[bin], connections));
+        if quiet {
+            break;
+        }
+    }
+    let found = warm_up(&rates).ok();
+    let mut slices = Vec::new();
+    let mut lingering = Vec::new();
+    for _ in 0..PILOT_ROUNDS {
+        slices.push(bench.slice(subject, pool, SLICE_NS)?.record);
+        lingering.push(work_after(bench, subject)?);
+    }
+    let lingering: Option<Vec<f64>> = lingering.into_iter().collect();
+    Ok(PilotSubject {
+        throughput_per_s: throughput(&slices, connections),
+        warm_up_ns: found.map_or(0, |found| found.bins as u64 * bin_ns),
+        settled: found.is_some_and(|found| found.is_settled),
+        lingering: lingering.map(|all| all.iter().sum::<f64>() / all.len() as f64),
+    })
+}
+
+/// The share of one processor that a subject uses while nobody loads it, from
+/// a tenth of a slice after its own slice on.
+fn work_after(bench: &mut Bench, subject: usize) -> Result<Option<f64>, Halt> {
+    bench.rest(Duration::from_nanos(SLICE_NS / 10))?;
+    let before = bench.meter.read();
+    bench.rest(Duration::from_nanos(SLICE_NS - SLICE_NS / 10))?;
+    let after = bench.meter.read();
+    let window = bench.meter.window(&before, &after, subject);
+    Ok(window
+        .server_cpu_ns
+        .map(|cpu| cpu as f64 / window.window_ns.max(1) as f64))
+}
+
+fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
+    let ok: u64 = slices.iter().map(|slice| slice.ok).sum();
+    let ns: u64 = slices.iter().map(|slice| slice.connection_ns).sum();
+    f64::from(connections) * ok as f64 / (ns.max(1) as f64 / 1e9)
+}
+
+/// How long a connection waits for its answer, by Little's law.
+fn turn_ns(throughput_per_s: f64, connections: u32) -> f64 {
+    1e9 * f64::from(connections) / throughput_per_s.max(1e-3)
+}
+
+/// From what subjects gave to how blocks run. Pure.
+fn set(
+    study: &Study,
+    connections: u32,
+    subjects: BTreeMap<String, PilotSubject>,
+    trials_because: Option<String>,
+) -> PilotRecord {
+    let longest_turn = subjects
+        .iter()
+        .map(|(name, one)| (turn_ns(one.throughput_per_s, connections), name))
+        .max_by(|one, other| one.0.total_cmp(&other.0));
+    let (turn, slowest) = longest_turn.map_or((0.0, ""), |(turn, name)| (turn, name.as_str()));
+    let needed_ns = (TURNS * turn) as u64;
+    let lingers = subjects
+        .iter()
+        .find(|(_, one)| one.lingering.is_some_and(|share| share > LINGERING_MAX));
+
+    let is_slow = needed_ns > SLICE_NS;
+    let is_too_slow = needed_ns > SLICE_MAX_NS;
+    let takes = format!("{slowest} takes {:.0} ms for an answer", turn / 1e6);
+    let interleave_reason = trials_because.or(is_too_slow.then(|| takes.clone()));
+    let interleave = match interleave_reason {
+        Some(_) => Interleave::Trials,
+        None => study.interleave,
+    };
+    let asked_ns = study.slice.map(|span| Nanos::from(span).0);
+    let (slice_ns, slice_reason) = match (asked_ns, interleave, lingers) {
+        (Some(asked_ns), _, _) => (asked_ns, None),
+        (None, Interleave::Trials, _) => (TRIAL_NS.max(needed_ns), None),
+        (None, Interleave::Slices, Some((name, _))) => (
+            SLICE_LINGERING_NS.max(needed_ns),
+            Some(format!("{name} works on after its slices")),
+        ),
+        (None, Interleave::Slices, None) => (SLICE_NS.max(needed_ns), is_slow.then_some(takes)),
+    };
+    let rounds = match interleave {
+        Interleave::Slices => (BLOCK_NS / slice_ns.max(1)).clamp(ROUNDS_MIN, ROUNDS_MAX),
+        Interleave::Trials => 1,
+    };
+    let longest_warm_up = subjects.values().map(|one| one.warm_up_ns).max();
+    let warm_up_ns = (WARM_UP_FACTOR * longest_warm_up.unwrap_or_default() as f64) as u64;
+    PilotRecord {
+        interleave,
+        interleave_reason,
+        slice_ns,
+        discard_ns: discard_ns(slice_ns),
+        slice_reason,
+        rounds: u32::try_from(rounds).expect("at most ROUNDS_MAX"),
+        warm_up_ns: warm_up_ns.max(WARM_UP_MIN_NS),
+        subjects,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::stats::Margin;
+
+    use super::*;
+    use crate::study::{ExpectBody, Pin};
+
+    fn study(slice: Option<Duration>) -> Study {
+        Study {
+            subjects: Vec::new(),
+            loads: Vec::new(),
+            aa: false,
+            margin: Margin::DEFAULT,
+            budget: None,
+            blocks: None,
+            slice,
+            interleave: Interleave::Slices,
+            expect_body: ExpectBody::Same,
+            threads: None,
+            pin: Pin::Split,
+            seed: 1,
+            command: Vec::new(),
+        }
+    }
+
+    fn found(rate: f64, lingering: f64, slice: Option<Duration>) -> PilotRecord {
+        let one = |rate, warm_up_ns, lingering| PilotSubject {
+            throughput_per_s: rate,
+            warm_up_ns,
+            settled: true,
+            lingering,
+        };
+        let subjects = BTreeMap::from([
+            ("quick".to_owned(), one(1e5, 0, None)),
+            ("slow".to_owned(), one(rate, 200_000_000, Some(lingering))),
+        ]);
+        set(&study(slice), 50, subjects, None)
+    }
+
+    #[test]
+    fn slices_hold_five_answers_of_the_slowest_subject() {
+        // Method: 50 connections at 5,000/s take 10 ms, at 250/s 200 ms, at 1/s 50 s.
+        let usual = found(5_000.0, 0.0, None);
+        assert_eq!((usual.slice_ns, usual.rounds), (SLICE_NS, 20));
+        assert_eq!(usual.slice_reason, None);
+        let slow = found(250.0, 0.0, None);
+        assert_eq!((slow.slice_ns, slow.rounds), (1_000_000_000, 2));
+        assert!(slow.slice_reason.unwrap().contains("slow takes 200 ms"));
+        let very_slow = found(1.0, 0.0, None);
+        assert_eq!(very_slow.interleave, Interleave::Trials);
+        assert_eq!((very_slow.slice_ns, very_slow.rounds), (250_000_000_000, 1));
+    }
+
+    #[test]
+    fn a_subject_that_works_on_gets_long_slices() {
+        // Method: 10 % of a processor after its own slice.
+        let lingers = found(5_000.0, 0.1, None);
+        assert_eq!(lingers.slice_ns, SLICE_LINGERING_NS);
+        assert!(lingers.slice_reason.unwrap().contains("slow works on"));
+    }
+
+    #[test]
+    fn what_was_asked_for_is_kept() {
+        // Method: a slice of 20 ms against a subject that would need more.
+        let asked = found(250.0, 0.1, Some(Duration::from_millis(20)));
+        assert_eq!((asked.slice_ns, asked.rounds), (20_000_000, 20));
+    }
+
+    #[test]
+    fn blocks_warm_up_for_half_as_long_again_as_the_slowest_needed() {
+        // Method: the slow one needed 200 ms.
+        assert_eq!(found(5_000.0, 0.0, None).warm_up_ns, 300_000_000);
+    }
+}

@@ -1,0 +1,229 @@
+//! One server under one load: the everyday measurement, without a comparison.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use abx_engine::{Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
+use abx_evidence::{
+    GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, SliceTally, Times,
+    judge_run,
+};
+use abx_sys::cpus::Split;
+use abx_sys::{Nanos, ProcTree};
+
+use crate::stage::{StageError, descriptors_needed};
+use crate::study::{ExpectBody, Load};
+use crate::subject::{Target, sources};
+use crate::verify::{Verified, VerifyError, agree, verify};
+use crate::{listener, machine};
+
+/// What a run is asked to do.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The server.
+    pub target: Target,
+    /// What is offered.
+    pub load: Load,
+    /// When it ends.
+    pub end: RunEnd,
+    /// Which body is right.
+    pub expect_body: ExpectBody,
+    /// Worker threads; `None` for one on each of the generator's processors,
+    /// and at most one for each connection.
+    pub threads: Option<usize>,
+    /// What randomness is drawn from.
+    pub seed: u64,
+}
+
+/// When a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEnd {
+    /// After this time.
+    After(Duration),
+    /// After this many requests.
+    AfterRequests(u64),
+}
+
+/// Why a run did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The system does not allow it.
+    #[error("{0}")]
+    Stage(#[from] StageError),
+    /// The server does not answer as it should.
+    #[error("{0}")]
+    Answer(#[from] VerifyError),
+    /// abx itself cannot go on.
+    #[error("{0}")]
+    Engine(#[from] EngineError),
+}
+
+/// Loads one server once.
+///
+/// # Errors
+/// [`RunError`] when nothing was measured. What happens under load is in the record.
+pub fn run(
+    run: &Run,
+    version: &str,
+    on_stopper: &mut dyn FnMut(Stopper),
+) -> Result<RunRecord, RunError> {
+    let prepare = |what| move |source| StageError::Prepare { what, source };
+    let descriptors = abx_sys::limits::raise_descriptor_limit()
+        .map_err(prepare("the limit of file descriptors"))?;
+    let needed = descriptors_needed(u64::from(run.load.connections));
+    if needed > descriptors.soft {
+        return Err(RunError::Stage(StageError::Descriptors {
+            connections: run.load.connections,
+            needed,
+            limit: descriptors.soft,
+        }));
+    }
+    let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
+    let (plan, verified) = plan_load(run)?;
+    let cpus = Split::of(&abx_sys::cpus::cores(&allowed)).generator;
+    let most = run.load.connections as usize;
+    let threads = run.threads.unwrap_or(cpus.len()).min(most);
+    let mut engine = Engine::start(&EnginePlan { threads, cpus })?;
+    let stopper = engine.stopper();
+    on_stopper(stopper.clone());
+    let (pool, _) = engine.open(&plan)?;
+
+    let started = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mut server = Server::find(&run.target);
+    let slice = engine.slice(
+        pool,
+        &SlicePlan {
+            end: match run.end {
+                RunEnd::After(span) => SliceEnd::AfterNs(Nanos::from(span).0),
+                RunEnd::AfterRequests(count) => SliceEnd::AfterRequests(count),
+            },
+            discard_ns: 0,
+        },
+    )?;
+    let server = server.as_mut().and_then(|server| server.used(&slice));
+    let mut record = new_record(run, &slice, &verified, threads, server);
+    record.abx_version = version.to_owned();
+    record.started_unix_ms =
+        u64::try_from(started.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+    record.machine = machine::describe(allowed.len(), descriptors);
+    record.interrupted = stopper.is_stopped();
+    record.findings = judge_run(&record, &slice);
+    Ok(record)
+}
+
+fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
+    let (target, load) = (&run.target, &run.load);
+    let request = load.request.plan(&target.host, Some(&target.path));
+    let verified = verify(
+        &target.host,
+        target.address,
+        &request,
+        load.status,
+        load.timeout,
+    )?;
+    let bodies_compared = agree(&[(&target.host, &verified)], &run.expect_body)?;
+    let plan = LoadPlan {
+        address: target.address,
+        sources: sources(target.address, load.connections, load.request.keep_alive),
+        connections: load.connections,
+        request,
+        expect: verified.expectation(bodies_compared),
+        verify_every: load.verify_every,
+        timeout_ns: Nanos::from(load.timeout).0,
+        seed: run.seed,
+    };
+    Ok((plan, verified))
+}
+
+/// The process that serves the target, when it is on this machine.
+struct Server {
+    tree: ProcTree,
+    before: Nanos,
+}
+
+impl Server {
+    fn find(target: &Target) -> Option<Server> {
+        let mut tree = listener::tree(target.address)?;
+        let before = tree.cpu().ok()?;
+        Some(Server { tree, before })
+    }
+
+    fn used(&mut self, slice: &SliceTally) -> Option<ServerSide> {
+        let used = self.tree.cpu().ok()?.since(self.before);
+        let root = self.tree.root();
+        let completed = slice.tally.outcomes.completed();
+        Some(ServerSide {
+            process_id: root.pid,
+            name: root.name()?,
+            cpu_s: used.as_secs_f64(),
+            cpu_us_per_request: per_request_us(used.0, completed),
+            rss_bytes: self.tree.rss_bytes().ok(),
+            busy: used.0 as f64 / slice.wall_ns.max(1) as f64,
+        })
+    }
+}
+
+fn per_request_us(ns: u64, completed: u64) -> Option<f64> {
+    (completed > 0).then(|| ns as f64 / 1e3 / completed as f64)
+}
+
+fn new_record(
+    run: &Run,
+    slice: &SliceTally,
+    verified: &Verified,
+    threads: usize,
+    server: Option<ServerSide>,
+) -> RunRecord {
+    let tally = &slice.tally;
+    let (ok, completed) = (tally.outcomes.ok(), tally.outcomes.completed());
+    let connection_s = tally.connection_ns as f64 / 1e9;
+    // Connections that never sent anything were not part of the load.
+    let loaded = u64::from(run.load.connections).saturating_sub(tally.silent);
+    RunRecord {
+        schema: RUN_SCHEMA.to_owned(),
+        abx_version: String::new(),
+        started_unix_ms: 0,
+        settings: RunSettings {
+            url: run.target.url.clone(),
+            method: run.load.request.method.clone(),
+            connections: run.load.connections,
+            threads,
+            duration_s: match run.end {
+                RunEnd::After(span) => Some(span.as_secs_f64()),
+                RunEnd::AfterRequests(_) => None,
+            },
+            requests: match run.end {
+                RunEnd::After(_) => None,
+                RunEnd::AfterRequests(count) => Some(count),
+            },
+            keep_alive: run.load.request.keep_alive,
+            timeout_s: run.load.timeout.as_secs_f64(),
+            verify_every: run.load.verify_every,
+        },
+        machine: abx_evidence::record::Machine::default(),
+        answer: verified.record(),
+        elapsed_s: slice.wall_ns as f64 / 1e9,
+        interrupted: false,
+        requests: Requests {
+            sent: tally.outcomes.sent(),
+            completed,
+            ok,
+            hashed: tally.hashed,
+            outcomes: tally.outcomes.clone(),
+        },
+        throughput_per_s: (connection_s > 0.0).then(|| loaded as f64 * ok as f64 / connection_s),
+        response_time_us: Times::of(&tally.response),
+        service_time_us: Times::of(&tally.service),
+        bytes: tally.bytes,
+        body_bytes: tally.body_bytes,
+        connects: tally.connects,
+        generator: GeneratorSide {
+            cpu_s: slice.generator_cpu_ns as f64 / 1e9,
+            cpu_us_per_request: per_request_us(slice.generator_cpu_ns, completed),
+            busy: slice.busiest_worker_ns as f64 / slice.wall_ns.max(1) as f64,
+            wait_s: slice.generator_wait_ns.map(|ns| ns as f64 / 1e9),
+            lateness_us: Times::of(&tally.lateness),
+        },
+        server,
+        findings: Vec::new(),
+    }
+}

@@ -1,0 +1,276 @@
+//! What stays the same from block to block, and the raising of a block's subjects.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use abx_engine::{Engine, EngineError, EnginePlan, LoadPlan};
+use abx_sys::cpus::Split;
+use abx_sys::limits::DescriptorLimit;
+use rand::Rng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::bench::{Bench, Halt};
+use crate::meter::Meter;
+use crate::place::{Ground, Place};
+use crate::study::{Load, Pin, Study};
+use crate::subject::{Source, Subject, sources};
+use crate::verify::{Verified, agree, verify};
+
+/// Descriptors that abx needs beside those of connections.
+const DESCRIPTORS_OWN: u64 = 64;
+
+/// Why a study does not begin. Nothing was started.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// More connections than descriptors.
+    #[error(
+        "{connections} connections need {needed} file descriptors and this process may have \
+         {limit}: raise `ulimit -n` to at least {needed}, or use fewer connections"
+    )]
+    Descriptors {
+        /// Connections of the largest load.
+        connections: u32,
+        /// Descriptors that they need.
+        needed: u64,
+        /// Descriptors that may be had.
+        limit: u64,
+    },
+    /// The system does not let abx prepare.
+    #[error("cannot prepare {what}: {source}")]
+    Prepare {
+        /// What.
+        what: &'static str,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The engine does not start.
+    #[error("{0}")]
+    Engine(#[from] EngineError),
+}
+
+/// What stays the same from block to block.
+pub struct Stage<'a> {
+    study: &'a Study,
+    program: PathBuf,
+    keeper_arguments: &'a [&'a str],
+    /// Makes the load.
+    pub engine: Engine,
+    /// Who uses which processors.
+    pub split: Split,
+    /// How many processors abx may use.
+    pub cpus: usize,
+    /// File descriptors that abx and each subject may have.
+    pub descriptors: DescriptorLimit,
+    scratch: tempfile::TempDir,
+}
+
+/// A block's subjects, up and verified, with what each load asks of them.
+pub struct Raised<'a> {
+    /// The subjects.
+    pub bench: Bench<'a>,
+    /// The order in which they were started.
+    pub order: Vec<String>,
+    /// The loads in the order of the study.
+    pub loads: Vec<RaisedLoad>,
+}
+
+/// One load as it will be offered to each subject, in the order of the study.
+pub struct RaisedLoad {
+    /// The plans.
+    pub plans: Vec<LoadPlan>,
+    /// What each subject answered.
+    pub verified: Vec<Verified>,
+    /// Whether bodies are compared.
+    pub bodies_compared: bool,
+}
+
+/// File descriptors that a load of this many connections needs.
+#[must_use]
+pub fn descriptors_needed(connections: u64) -> u64 {
+    connections.saturating_add(DESCRIPTORS_OWN)
+}
+
+impl<'a> Stage<'a> {
+    /// Takes processors, descriptors and a folder, and starts the engine.
+    ///
+    /// # Errors
+    /// [`StageError`]; nothing was started then.
+    pub fn set(
+        study: &'a Study,
+        program: PathBuf,
+        keeper_arguments: &'a [&'a str],
+    ) -> Result<Stage<'a>, StageError> {
+        let prepare = |what| move |source| StageError::Prepare { what, source };
+        let descriptors = abx_sys::limits::raise_descriptor_limit()
+            .map_err(prepare("the limit of file descriptors"))?;
+        check_descriptors(study, descriptors.soft)?;
+        let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
+        let split = match study.pin {
+            Pin::Split => Split::of(&abx_sys::cpus::cores(&allowed)),
+            Pin::Shared => Split {
+                subjects: allowed.clone(),
+                generator: allowed.clone(),
+            },
+        };
+        // The lab itself stays off the subjects' processors.
+        abx_sys::cpus::pin_thread(&split.generator).map_err(prepare("its own processors"))?;
+        let scratch = tempfile::Builder::new()
+            .prefix("abx-")
+            .tempdir()
+            .map_err(prepare("a folder for temporary files"))?;
+        let engine = Engine::start(&EnginePlan {
+            threads: study.threads.unwrap_or(split.generator.len()),
+            cpus: split.generator.clone(),
+        })?;
+        Ok(Stage {
+            study,
+            program,
+            keeper_arguments,
+            engine,
+            split,
+            cpus: allowed.len(),
+            descriptors,
+            scratch,
+        })
+    }
+
+    /// Starts every subject, waits until each is ready, and verifies what they answer.
+    ///
+    /// # Errors
+    /// [`Halt`]; whatever was started is stopped again.
+    pub fn raise(&mut self, random: &mut ChaCha8Rng) -> Result<Raised<'_>, Halt> {
+        let study = self.study;
+        let mut order: Vec<usize> = (0..study.subjects.len()).collect();
+        order.shuffle(random);
+        let mut places: Vec<Option<Place>> = study.subjects.iter().map(|_| None).collect();
+        for subject in &order {
+            let mut draw = |below: u32| random.random_range(0..below.max(1));
+            let mut ground = Ground {
+                program: &self.program,
+                keeper_arguments: self.keeper_arguments,
+                scratch: self.scratch.path(),
+                cpus: &self.split.subjects,
+                descriptors: self.descriptors,
+                draw: &mut draw,
+            };
+            let one = &study.subjects[*subject];
+            let place = Place::start(one, &mut ground).map_err(|error| halt(one, error))?;
+            places[*subject] = Some(place);
+        }
+        let mut places: Vec<Place> = places.into_iter().flatten().collect();
+        let stopper = self.engine.stopper();
+        for (subject, place) in study.subjects.iter().zip(&mut places) {
+            let Some(load) = study.loads.first() else {
+                break;
+            };
+            let request = load
+                .request
+                .plan(&host(subject, place.address), path(subject));
+            let ready = place.wait_ready(subject, load, &request, &stopper);
+            ready.map_err(|error| halt(subject, error))?;
+            if stopper.is_stopped() {
+                return Err(Halt::Interrupted);
+            }
+        }
+        let loads = study
+            .loads
+            .iter()
+            .map(|load| raise_load(study, load, &places, random.random()))
+            .collect::<Result<_, _>>()?;
+        let mut cpus = self.split.subjects.clone();
+        cpus.extend(&self.split.generator);
+        let meter = Meter::new(places.iter().map(Place::tree).collect(), cpus);
+        let names: Vec<String> = study.subjects.iter().map(|one| one.name.clone()).collect();
+        Ok(Raised {
+            order: order
+                .iter()
+                .map(|subject| names[*subject].clone())
+                .collect(),
+            bench: Bench::new(&mut self.engine, meter, places, names),
+            loads,
+        })
+    }
+}
+
+fn check_descriptors(study: &Study, limit: u64) -> Result<(), StageError> {
+    let most = study.loads.iter().map(|load| load.connections).max();
+    let connections = most.unwrap_or_default();
+    let needed = descriptors_needed(u64::from(connections));
+    if needed > limit {
+        return Err(StageError::Descriptors {
+            connections,
+            needed,
+            limit,
+        });
+    }
+    Ok(())
+}
+
+/// Verifies what all subjects answer to one load, and plans it for each.
+fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result<RaisedLoad, Halt> {
+    let mut plans = Vec::with_capacity(places.len());
+    let mut verified = Vec::with_capacity(places.len());
+    for (subject, place) in study.subjects.iter().zip(places) {
+        let request = load
+            .request
+            .plan(&host(subject, place.address), path(subject));
+        let answer = verify(
+            &subject.name,
+            place.address,
+            &request,
+            load.status,
+            load.timeout,
+        )
+        .map_err(|error| halt(subject, error.into()))?;
+        verified.push(answer);
+        plans.push((place.address, request));
+    }
+    let named: Vec<(&str, &Verified)> = study
+        .subjects
+        .iter()
+        .map(|subject| subject.name.as_str())
+        .zip(&verified)
+        .collect();
+    let bodies_compared =
+        agree(&named, &study.expect_body).map_err(|error| Halt::Answers(Box::new(error)))?;
+    let plans = plans
+        .into_iter()
+        .zip(&verified)
+        .map(|((address, request), answer)| LoadPlan {
+            address,
+            sources: sources(address, load.connections, load.request.keep_alive),
+            connections: load.connections,
+            request,
+            expect: answer.expectation(bodies_compared),
+            verify_every: load.verify_every,
+            timeout_ns: u64::try_from(load.timeout.as_nanos()).unwrap_or(u64::MAX),
+            seed,
+        });
+    Ok(RaisedLoad {
+        plans: plans.collect(),
+        verified,
+        bodies_compared,
+    })
+}
+
+fn halt(subject: &Subject, error: crate::place::PlaceError) -> Halt {
+    Halt::Subject {
+        name: subject.name.clone(),
+        error: Box::new(error),
+    }
+}
+
+fn host(subject: &Subject, address: SocketAddr) -> String {
+    match &subject.source {
+        Source::Address(target) => target.host.clone(),
+        Source::Command(_) => address.to_string(),
+    }
+}
+
+fn path(subject: &Subject) -> Option<&str> {
+    match &subject.source {
+        Source::Address(target) => Some(&target.path),
+        Source::Command(_) => None,
+    }
+}

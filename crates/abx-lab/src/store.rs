@@ -1,0 +1,144 @@
+//! Where records are kept, and how they get there whole.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use abx_evidence::StudyRecord;
+
+/// A record's file. It is replaced as a whole, by rename, so that it is never
+/// half written.
+#[derive(Debug, Clone)]
+pub struct Store {
+    path: PathBuf,
+    /// Why the usual place was not used.
+    moved: Option<String>,
+}
+
+/// Why a record could not be saved.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot save the record as {}: {source}. Make room there, or name another folder by \
+     XDG_STATE_HOME", path.display()
+)]
+pub struct StoreError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl Store {
+    /// A file of this name in `$XDG_STATE_HOME/abx` (`~/.local/state/abx`).
+    #[must_use]
+    pub fn in_state_folder(name: &str) -> Store {
+        Store {
+            path: state_folder().join(name),
+            moved: None,
+        }
+    }
+
+    /// Where the record is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Why the record is not where it usually is.
+    #[must_use]
+    pub fn moved(&self) -> Option<&str> {
+        self.moved.as_deref()
+    }
+
+    /// Saves the record in place of the last one.
+    ///
+    /// # Errors
+    /// [`StoreError`], which says where and why; the last one is still there.
+    pub fn save(&self, record: &StudyRecord) -> Result<(), StoreError> {
+        write_whole(&self.path, record).map_err(|source| StoreError {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    /// Saves the record; where that is not possible any more, in the folder for
+    /// temporary files.
+    ///
+    /// # Errors
+    /// [`StoreError`] of the first try when both failed.
+    pub fn save_somewhere(&mut self, record: &StudyRecord) -> Result<(), StoreError> {
+        let Err(first) = self.save(record) else {
+            return Ok(());
+        };
+        let name = self.path.file_name().unwrap_or("abx-record.json".as_ref());
+        let path = env::temp_dir().join(name);
+        if path == self.path || write_whole(&path, record).is_err() {
+            return Err(first);
+        }
+        self.moved = Some(first.to_string());
+        self.path = path;
+        Ok(())
+    }
+}
+
+fn state_folder() -> PathBuf {
+    let absolute = |name: &str| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+        .unwrap_or_else(env::temp_dir)
+        .join("abx")
+}
+
+/// Writes a document as JSON, whole or not at all.
+///
+/// # Errors
+/// What the system says. A file that was there before is then unchanged.
+pub fn write_whole(path: &Path, document: &impl serde::Serialize) -> io::Result<()> {
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        fs::create_dir_all(folder)?;
+    }
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(format!(".{}.part", std::process::id()));
+    let draft = PathBuf::from(draft);
+    let written = (|| {
+        let mut file = io::BufWriter::new(fs::File::create(&draft)?);
+        serde_json::to_writer(&mut file, document)?;
+        file.write_all(b"\n")?;
+        file.into_inner()
+            .map_err(io::IntoInnerError::into_error)?
+            .sync_all()?;
+        fs::rename(&draft, path)
+    })();
+    if written.is_err() {
+        // What is left of it is of no use to anybody.
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_last_one_whole() {
+        // Method: a document that cannot be written, over one that could.
+        struct Bad;
+        impl serde::Serialize for Bad {
+            fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+                Err(serde::ser::Error::custom("no"))
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/record.json");
+        write_whole(&path, &vec![1, 2]).unwrap();
+        assert!(write_whole(&path, &Bad).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[1,2]\n");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+}

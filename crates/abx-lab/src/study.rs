@@ -1,0 +1,148 @@
+//! What is to be compared, under which load, and how. Parsed once; from here
+//! on the types prove it.
+
+use std::time::Duration;
+
+use abx_engine::{HttpVersion, RequestPlan};
+use abx_evidence::record::{Interleave, LoadSettings};
+use abx_evidence::stats::Margin;
+
+use crate::subject::Subject;
+
+/// A study.
+#[derive(Debug, Clone)]
+pub struct Study {
+    /// The servers under test; the first is the baseline.
+    pub subjects: Vec<Subject>,
+    /// The loads.
+    pub loads: Vec<Load>,
+    /// Whether both subjects are one and the same on purpose.
+    pub aa: bool,
+    /// The smallest difference that matters.
+    pub margin: Margin,
+    /// The wall time that the study may take; `None` for the usual one.
+    pub budget: Option<Duration>,
+    /// A fixed number of blocks instead of a stop by precision.
+    pub blocks: Option<u32>,
+    /// A fixed length of slices instead of one from the pilot.
+    pub slice: Option<Duration>,
+    /// How subjects take turns.
+    pub interleave: Interleave,
+    /// Which bodies are right.
+    pub expect_body: ExpectBody,
+    /// Worker threads; `None` for one on each of the generator's processors.
+    pub threads: Option<usize>,
+    /// Who uses which processors.
+    pub pin: Pin,
+    /// What all randomness is drawn from.
+    pub seed: u64,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+}
+
+/// Who uses which processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pin {
+    /// Subjects and generator have processors of their own.
+    Split,
+    /// Both may use all.
+    Shared,
+}
+
+/// Which bodies are right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExpectBody {
+    /// All subjects answer the same bytes.
+    Same,
+    /// Each subject answers what it answered before the load.
+    Any,
+    /// All subjects answer the body of this SHA-256, in hexadecimal.
+    Sha256(String),
+}
+
+/// One load.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Its name in the study.
+    pub name: String,
+    /// Connections, each with one request in flight.
+    pub connections: u32,
+    /// What is asked.
+    pub request: Request,
+    /// How long a request may take.
+    pub timeout: Duration,
+    /// Of how many answers one has its body hashed.
+    pub verify_every: u32,
+    /// The right status.
+    pub status: u16,
+}
+
+/// What is asked, before it is known of whom.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The method.
+    pub method: String,
+    /// Path and query; `None` takes that of a subject's URL, or `/`.
+    pub path: Option<String>,
+    /// Further headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, mostly empty.
+    pub body: Vec<u8>,
+    /// Whether a connection serves more than one request.
+    pub keep_alive: bool,
+}
+
+impl Study {
+    /// The baseline's name.
+    #[must_use]
+    pub fn baseline(&self) -> &str {
+        self.subjects.first().map_or("", |subject| &subject.name)
+    }
+
+    /// The wall time that the study may take: by default two minutes for each
+    /// load and each subject beside the baseline.
+    #[must_use]
+    pub fn budget(&self) -> Duration {
+        let comparisons = self.loads.len() * self.subjects.len().saturating_sub(1);
+        let usual = Duration::from_secs(120) * u32::try_from(comparisons).unwrap_or(u32::MAX);
+        self.budget.unwrap_or(usual)
+    }
+}
+
+impl Request {
+    /// The request to one server: `own_path` is that of its URL.
+    #[must_use]
+    pub fn plan(&self, host: &str, own_path: Option<&str>) -> RequestPlan {
+        RequestPlan {
+            version: HttpVersion::Http11,
+            method: self.method.clone(),
+            path: self.path_for(own_path),
+            host: host.to_owned(),
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            keep_alive: self.keep_alive,
+        }
+    }
+
+    fn path_for(&self, own_path: Option<&str>) -> String {
+        let path = self.path.as_deref().or(own_path);
+        path.unwrap_or("/").to_owned()
+    }
+}
+
+impl Load {
+    /// What the record says of it.
+    #[must_use]
+    pub fn settings(&self, bodies_compared: bool) -> LoadSettings {
+        LoadSettings {
+            connections: self.connections,
+            method: self.request.method.clone(),
+            path: self.request.path_for(None),
+            keep_alive: self.request.keep_alive,
+            timeout_s: self.timeout.as_secs_f64(),
+            verify_every: self.verify_every,
+            status: self.status,
+            bodies_compared,
+        }
+    }
+}

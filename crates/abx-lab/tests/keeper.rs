@@ -1,0 +1,462 @@
+//! The keeper with real processes.
+//!
+//! This program is its own keeper: started with `keeper` it keeps, started with
+//! `abx` it plays an abx that will be killed, else it runs the cases below.
+//! That needs a `main` of its own; names given as arguments select cases.
+
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use abx_lab::keeper::{Keeper, KeeperError, KeeperPlan, Manner, State, Stop, keep};
+use abx_sys::limits::{DescriptorLimit, descriptor_limit};
+use abx_sys::process::{Exit, Process, Signal};
+use abx_sys::tree::descendants;
+use abx_sys::{Nanos, ProcTree, cpus};
+use tempfile::TempDir;
+
+const CASES: &[(&str, fn())] = &[
+    ("a_missing_command_is_named", a_missing_command_is_named),
+    (
+        "a_command_without_permission_is_named",
+        a_command_without_permission_is_named,
+    ),
+    (
+        "what_else_is_missing_is_named",
+        what_else_is_missing_is_named,
+    ),
+    (
+        "an_exit_at_start_shows_code_and_output",
+        an_exit_at_start_shows_code_and_output,
+    ),
+    (
+        "a_failed_command_leaves_no_children",
+        a_failed_command_leaves_no_children,
+    ),
+    (
+        "who_ignores_the_stop_signal_is_killed",
+        who_ignores_the_stop_signal_is_killed,
+    ),
+    ("a_daemon_is_kept_and_stopped", a_daemon_is_kept_and_stopped),
+    ("the_end_of_a_daemon_is_told", the_end_of_a_daemon_is_told),
+    (
+        "grandchildren_are_asked_to_stop_too",
+        grandchildren_are_asked_to_stop_too,
+    ),
+    ("dropping_the_handle_stops", dropping_the_handle_stops),
+    ("a_killed_abx_leaves_nothing", a_killed_abx_leaves_nothing),
+    (
+        "a_terminated_keeper_leaves_nothing",
+        a_terminated_keeper_leaves_nothing,
+    ),
+    ("a_killed_keeper_is_noticed", a_killed_keeper_is_noticed),
+    (
+        "a_keeper_that_talks_nonsense_is_killed_with_its_family",
+        a_keeper_that_talks_nonsense_is_killed_with_its_family,
+    ),
+    (
+        "the_command_finds_what_was_planned",
+        the_command_finds_what_was_planned,
+    ),
+    (
+        "the_tree_s_cpu_counts_living_and_reaped",
+        the_tree_s_cpu_counts_living_and_reaped,
+    ),
+    ("a_keeper_sleeps", a_keeper_sleeps),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("keeper") => return keep(),
+        Some("abx") => return play_abx(&arguments[1]),
+        _ => {}
+    }
+    let is_selected = |name: &str| {
+        let mut names = arguments.iter().filter(|word| !word.starts_with('-'));
+        names.clone().next().is_none() || names.any(|word| name.contains(word.as_str()))
+    };
+    let mut failed = 0;
+    for (name, case) in CASES.iter().filter(|(name, _)| is_selected(name)) {
+        let outcome = catch_unwind(AssertUnwindSafe(case));
+        failed += usize::from(outcome.is_err());
+        let word = if outcome.is_ok() { "ok" } else { "FAILED" };
+        let _ = writeln!(std::io::stdout(), "test {name} ... {word}");
+    }
+    let _ = writeln!(std::io::stdout(), "\n{failed} of the keeper's cases failed");
+    ExitCode::from(u8::from(failed > 0))
+}
+
+/// Starts a keeper, prints its number and waits for its own end.
+fn play_abx(plan: &str) -> ExitCode {
+    let keeper = start(&serde_json::from_str(plan).unwrap()).unwrap();
+    let _ = writeln!(std::io::stdout(), "{}", keeper.process_id());
+    loop {
+        std::thread::park();
+    }
+}
+
+fn start(plan: &KeeperPlan) -> Result<Keeper, KeeperError> {
+    Keeper::start(&std::env::current_exe().unwrap(), &["keeper"], plan)
+}
+
+fn plan(directory: &Path, command: &[&str]) -> KeeperPlan {
+    KeeperPlan {
+        program: command[0].to_owned(),
+        arguments: command[1..].iter().map(|word| (*word).to_owned()).collect(),
+        directory: directory.to_owned(),
+        environment: BTreeMap::new(),
+        cpus: None,
+        descriptors: None,
+        log: directory.join("log"),
+        stop: Stop {
+            signal: Signal::Term,
+            within: Duration::from_secs(60),
+        },
+    }
+}
+
+fn script(directory: &TempDir, text: &str) -> KeeperPlan {
+    plan(directory.path(), &["sh", "-c", text])
+}
+
+fn folder() -> TempDir {
+    TempDir::new().unwrap()
+}
+
+fn within_a_minute(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The living processes below a keeper, once there are so many and all of them
+/// have become the program that they are to be.
+fn family(keeper: u32, count: usize, program: &str) -> Vec<Process> {
+    let mut found = Vec::new();
+    within_a_minute(
+        &format!("{count} processes, the last one {program}"),
+        || {
+            found = descendants(keeper)
+                .unwrap()
+                .iter()
+                .map(|relative| relative.process)
+                .filter(|process| process.is_alive())
+                .collect();
+            let last = found.last().map_or(0, |process| process.pid);
+            let name = std::fs::read_to_string(format!("/proc/{last}/comm")).unwrap_or_default();
+            found.len() == count && name.trim() == program
+        },
+    );
+    found
+}
+
+fn assert_gone(processes: &[Process]) {
+    for process in processes {
+        assert!(!process.is_alive(), "process {} still runs", process.pid);
+    }
+}
+
+fn all_gone(processes: &[Process]) -> bool {
+    processes.iter().all(|process| !process.is_alive())
+}
+
+fn wait_for_exit(keeper: &mut Keeper) -> Exit {
+    let mut exit = None;
+    within_a_minute("the command ends", || match keeper.state() {
+        State::Running => false,
+        State::Exited(how) => exit.replace(how).is_none(),
+        State::Lost => panic!("the keeper is lost"),
+    });
+    exit.unwrap()
+}
+
+fn a_missing_command_is_named() {
+    // Method: a name that no machine has, by PATH and by its full path.
+    let directory = folder();
+    for command in ["abx-no-such-server", "/nonexistent/server"] {
+        let error = start(&plan(directory.path(), &[command])).unwrap_err();
+        assert!(
+            matches!(&error, KeeperError::CommandNotFound { command: named } if named == command)
+        );
+        assert!(error.to_string().contains(command));
+    }
+}
+
+fn a_command_without_permission_is_named() {
+    // Method: a script that is not marked executable.
+    let directory = folder();
+    std::fs::write(directory.path().join("server"), "#!/bin/sh\n").unwrap();
+    let error = start(&plan(directory.path(), &["./server"])).unwrap_err();
+    assert!(matches!(error, KeeperError::PermissionDenied { command } if command == "./server"));
+}
+
+fn what_else_is_missing_is_named() {
+    // Method: no such directory, no such log folder, no such CPU, a keeper that
+    // is another program, and none at all.
+    let directory = folder();
+    let gone = directory.path().join("gone");
+    let good = plan(directory.path(), &["true"]);
+    type Change = fn(&mut KeeperPlan, &Path);
+    let changes: [(&str, Change); 3] = [
+        ("gone", |plan, gone| gone.clone_into(&mut plan.directory)),
+        ("gone/log", |plan, gone| plan.log = gone.join("log")),
+        ("[1023]", |plan, _| plan.cpus = Some(vec![1023])),
+    ];
+    for (named, change) in changes {
+        let mut bad = good.clone();
+        change(&mut bad, &gone);
+        let error = start(&bad).unwrap_err();
+        assert!(
+            matches!(error, KeeperError::CannotStart { .. }),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains(named), "{error}");
+    }
+    let error = Keeper::start(Path::new("true"), &[], &good).unwrap_err();
+    assert!(matches!(error, KeeperError::Silent { .. }), "{error:?}");
+    let error = Keeper::start(&gone, &[], &good).unwrap_err();
+    assert!(matches!(error, KeeperError::NoKeeper { .. }), "{error:?}");
+}
+
+fn an_exit_at_start_shows_code_and_output() {
+    // Method: a script that prints on both outputs and fails, twice into the same log.
+    let directory = folder();
+    let plan = script(&directory, "echo one; echo two >&2; exit 3");
+    for _ in 0..2 {
+        let mut keeper = start(&plan).unwrap();
+        assert_eq!(wait_for_exit(&mut keeper), Exit::Code(3));
+        assert_eq!(keeper.output_tail(9), "one\ntwo");
+        assert_eq!(keeper.output_tail(1), "two");
+        let ending = keeper.stop();
+        assert_eq!(ending.manner, Manner::ByItself);
+        assert_eq!(ending.exit, Some(Exit::Code(3)));
+    }
+}
+
+fn a_failed_command_leaves_no_children() {
+    // Method: the command leaves a child behind and fails; nobody says stop.
+    let directory = folder();
+    let text = "sleep 1000 & while ! [ -e go ]; do sleep 0.01; done; exit 4";
+    let mut keeper = start(&script(&directory, text)).unwrap();
+    let mut sleeper = Vec::new();
+    within_a_minute("the child runs", || {
+        sleeper = descendants(keeper.process_id())
+            .unwrap()
+            .iter()
+            .map(|relative| relative.process)
+            .filter(|process| command_line(*process) == "sleep 1000")
+            .collect();
+        sleeper.len() == 1
+    });
+    std::fs::write(directory.path().join("go"), "").unwrap();
+    assert_eq!(wait_for_exit(&mut keeper), Exit::Code(4));
+    within_a_minute("the child is gone", || all_gone(&sleeper));
+}
+
+fn command_line(process: Process) -> String {
+    let text = std::fs::read_to_string(format!("/proc/{}/cmdline", process.pid));
+    text.unwrap_or_default()
+        .trim_end_matches('\0')
+        .replace('\0', " ")
+}
+
+fn who_ignores_the_stop_signal_is_killed() {
+    // Method: a shell and its children, all of which ignore SIGTERM.
+    let directory = folder();
+    let mut plan = script(&directory, "trap '' TERM; sh -c 'sleep 1000 & wait' & wait");
+    plan.stop.within = Duration::from_millis(50);
+    let keeper = start(&plan).unwrap();
+    let family = family(keeper.process_id(), 3, "sleep");
+    let ending = keeper.stop();
+    assert_eq!(ending.manner, Manner::Killed(3));
+    assert_eq!(ending.exit, Some(Exit::Signal(9)));
+    assert_gone(&family);
+}
+
+const DAEMON: &str = "(setsid sleep 1000 &) ; exit 0";
+
+fn a_daemon_is_kept_and_stopped() {
+    // Method: a double fork with a session of its own; the command has ended
+    // when only the daemon is left, and that is not the command's end.
+    let directory = folder();
+    let mut keeper = start(&script(&directory, DAEMON)).unwrap();
+    let family = family(keeper.process_id(), 1, "sleep");
+    assert_eq!(keeper.state(), State::Running);
+    let ending = keeper.stop();
+    assert_eq!(ending.manner, Manner::WhenTold);
+    assert_eq!(ending.exit, Some(Exit::Signal(15)));
+    assert_gone(&family);
+}
+
+fn the_end_of_a_daemon_is_told() {
+    // Method: the daemon is killed from outside.
+    let directory = folder();
+    let mut keeper = start(&script(&directory, DAEMON)).unwrap();
+    let family = family(keeper.process_id(), 1, "sleep");
+    assert!(family[0].signal(Signal::Kill).unwrap());
+    assert_eq!(wait_for_exit(&mut keeper), Exit::Signal(9));
+}
+
+fn grandchildren_are_asked_to_stop_too() {
+    // Method: shells end at SIGTERM and leave their children behind; without
+    // a signal of their own these would sleep until they are killed.
+    let directory = folder();
+    let plan = script(&directory, "sh -c 'sleep 1000 & wait' & wait");
+    let keeper = start(&plan).unwrap();
+    let family = family(keeper.process_id(), 3, "sleep");
+    let ending = keeper.stop();
+    assert_eq!(ending.manner, Manner::WhenTold);
+    assert_eq!(ending.exit, Some(Exit::Signal(15)));
+    assert_gone(&family);
+}
+
+fn dropping_the_handle_stops() {
+    // Method: the handle goes out of use without a word.
+    let directory = folder();
+    let keeper = start(&plan(directory.path(), &["sleep", "1000"])).unwrap();
+    let family = family(keeper.process_id(), 1, "sleep");
+    drop(keeper);
+    assert_gone(&family);
+}
+
+fn a_killed_abx_leaves_nothing() {
+    // Method: another process plays abx and is killed by SIGKILL while its
+    // subject, which ignores SIGTERM, has a daemon and a child.
+    let directory = folder();
+    let text = "trap '' TERM; (setsid sleep 1000 &); sh -c 'sleep 1000 & wait' & wait";
+    let mut plan = script(&directory, text);
+    plan.stop.within = Duration::from_millis(50);
+    let mut abx = Command::new(std::env::current_exe().unwrap())
+        .args(["abx", &serde_json::to_string(&plan).unwrap()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut reader = BufReader::new(abx.stdout.take().unwrap());
+    reader.read_line(&mut line).unwrap();
+    let keeper = Process::find(line.trim().parse().unwrap())
+        .unwrap()
+        .unwrap();
+    let family = family(keeper.pid, 4, "sleep");
+    abx.kill().unwrap();
+    abx.wait().unwrap();
+    within_a_minute("keeper and family are gone", || {
+        !keeper.is_alive() && all_gone(&family)
+    });
+}
+
+fn a_terminated_keeper_leaves_nothing() {
+    // Method: somebody sends SIGTERM to the keeper itself.
+    let directory = folder();
+    let mut keeper = start(&script(&directory, "sleep 1000 & wait")).unwrap();
+    let family = family(keeper.process_id(), 2, "sleep");
+    let itself = Process::find(keeper.process_id()).unwrap().unwrap();
+    assert!(itself.signal(Signal::Term).unwrap());
+    assert_eq!(wait_for_exit(&mut keeper), Exit::Signal(15));
+    within_a_minute("the family is gone", || all_gone(&family));
+}
+
+fn a_killed_keeper_is_noticed() {
+    // Method: SIGKILL for the keeper; the kernel then kills the command.
+    let directory = folder();
+    let mut keeper = start(&plan(directory.path(), &["sleep", "1000"])).unwrap();
+    let family = family(keeper.process_id(), 1, "sleep");
+    let itself = Process::find(keeper.process_id()).unwrap().unwrap();
+    assert!(itself.signal(Signal::Kill).unwrap());
+    within_a_minute("the loss is noticed", || keeper.state() == State::Lost);
+    within_a_minute("the command is gone", || all_gone(&family));
+    assert_eq!(keeper.stop().manner, Manner::KeeperLost);
+}
+
+fn a_keeper_that_talks_nonsense_is_killed_with_its_family() {
+    // Method: a shell plays a keeper that starts well and then loses its mind.
+    let directory = folder();
+    let text = "read plan; echo '{\"started\":{\"pid\":1}}'; sleep 1000 & echo nonsense; wait";
+    let plan = plan(directory.path(), &["true"]);
+    let mut keeper = Keeper::start(Path::new("sh"), &["-c", text], &plan).unwrap();
+    let family = family(keeper.process_id(), 1, "sleep");
+    within_a_minute("the loss is noticed", || keeper.state() == State::Lost);
+    assert_eq!(keeper.stop().manner, Manner::KeeperLost);
+    within_a_minute("the family is gone", || all_gone(&family));
+}
+
+fn the_command_finds_what_was_planned() {
+    // Method: the command prints what it found; the limit is too low for
+    // nothing but the test, and the keeper must still do its work under it.
+    let directory = folder();
+    let text = "echo \"$GREETING\"; ulimit -n; pwd; grep Cpus_allowed_list /proc/self/status; \
+        readlink /proc/self/fd/0; exec sleep 1000";
+    let mut plan = script(&directory, text);
+    let cpu = *cpus::allowed().unwrap().last().unwrap();
+    plan.cpus = Some(vec![cpu]);
+    plan.environment = BTreeMap::from([("GREETING".to_owned(), "good day".to_owned())]);
+    plan.descriptors = Some(DescriptorLimit {
+        soft: 40,
+        hard: descriptor_limit().hard,
+    });
+    let keeper = start(&plan).unwrap();
+    let family = family(keeper.process_id(), 1, "sleep");
+    let expected = format!(
+        "good day\n40\n{}\nCpus_allowed_list: {cpu}\n/dev/null",
+        directory.path().canonicalize().unwrap().display()
+    );
+    assert_eq!(keeper.output_tail(9), expected);
+    assert_eq!(keeper.stop().manner, Manner::WhenTold);
+    assert_gone(&family);
+}
+
+fn the_tree_s_cpu_counts_living_and_reaped() {
+    // Method: a grandchild burns until it is killed, its parent ends with it
+    // and the command waits on: the time must be seen while it burns and after.
+    let directory = folder();
+    let text = "sh -c 'sh -c \"while :; do :; done\" & echo $! > burner; wait'; exec sleep 1000";
+    let keeper = start(&script(&directory, text)).unwrap();
+    let mut tree = ProcTree::new(keeper.process_id()).unwrap();
+    let mut last = Nanos(0);
+    let mut cpu = || {
+        let now = tree.cpu().unwrap();
+        assert!(now >= last, "{now:?} after {last:?}");
+        last = now;
+        now
+    };
+    within_a_minute("0.1 s of CPU", || cpu().0 > 100_000_000);
+    let burner = std::fs::read_to_string(directory.path().join("burner")).unwrap();
+    let burner = Process::find(burner.trim().parse().unwrap())
+        .unwrap()
+        .unwrap();
+    assert!(burner.signal(Signal::Kill).unwrap());
+    let left = family(keeper.process_id(), 1, "sleep");
+    assert!(cpu().0 > 100_000_000);
+    assert_eq!(tree.members().collect::<Vec<_>>(), left);
+}
+
+fn a_keeper_sleeps() {
+    // Method: between the start and the stop of a quiet command the keeper
+    // must not run at all: its count of context switches stands still.
+    let directory = folder();
+    let keeper = start(&plan(directory.path(), &["sleep", "1000"])).unwrap();
+    family(keeper.process_id(), 1, "sleep");
+    let switches = || {
+        let path = format!("/proc/{}/status", keeper.process_id());
+        let status = std::fs::read_to_string(path).unwrap();
+        let is_count = |line: &&str| line.contains("ctxt_switches");
+        status
+            .lines()
+            .filter(is_count)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    within_a_minute("50 ms in which the keeper does not run", || {
+        let before = switches();
+        std::thread::sleep(Duration::from_millis(50));
+        switches() == before
+    });
+}

@@ -1,0 +1,152 @@
+//! What the reference server is told, and why it may refuse.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::fault::Faults;
+
+/// Everything that the reference server is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerConfig {
+    /// Where to listen; port 0 lets the kernel choose.
+    pub address: SocketAddr,
+    /// How connections are spread over threads.
+    pub model: Model,
+    /// What is served.
+    pub content: Content,
+    /// What is done wrong on purpose.
+    pub faults: Faults,
+    /// Seed of the faults that are drawn at random.
+    pub seed: u64,
+}
+
+/// How connections are spread over threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Model {
+    /// One thread waits for all connections with epoll.
+    Event,
+    /// Each connection has a thread of its own that blocks.
+    Thread,
+    /// One thread with epoll that looks only for the end of each request's head
+    /// and writes an answer made beforehand. No subject, but a ceiling: it
+    /// ignores methods, bodies and `Connection`.
+    Null,
+}
+
+/// What is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// One page for every path and method.
+    Page {
+        /// Its length in bytes; `None` for the usual page of 87 bytes.
+        bytes: Option<u64>,
+    },
+    /// The files below a directory, for GET, HEAD and POST.
+    Files {
+        /// The directory. Nothing above it is served, also not through links.
+        root: PathBuf,
+    },
+}
+
+/// Why the server does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The null model has one answer and no faults.
+    #[error("the null model cannot serve {0}: choose the event or the thread model")]
+    NullModel(&'static str),
+    /// A share is no percentage.
+    #[error("{name} is {value}: give a number from 0 to 100")]
+    Percent {
+        /// The name of the setting.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// Each answer has one fault at most.
+    #[error("the shares of wrong answers add up to {sum} %: lower them to 100 % together")]
+    PercentSum {
+        /// The sum, in percent.
+        sum: f64,
+    },
+    /// A stall would fill its period.
+    #[error(
+        "stall of {length:?} every {period:?}: the length must be above zero and below the period"
+    )]
+    Stall {
+        /// How long nothing is done.
+        length: std::time::Duration,
+        /// How often.
+        period: std::time::Duration,
+    },
+    /// A fault that only the page can have.
+    #[error("files cannot be served with {0}: serve a page, or leave it out")]
+    FaultOnFiles(&'static str),
+    /// Half of nothing cannot be told from all of it.
+    #[error("a page of 0 bytes cannot be wrong: give it at least 1 byte, or leave the faults out")]
+    EmptyPage,
+    /// The page would not fit in memory.
+    #[error("a page of {bytes} bytes is above {max}: serve a file of that size instead")]
+    PageTooLarge {
+        /// The length asked for.
+        bytes: u64,
+        /// The largest length.
+        max: u64,
+    },
+    /// The directory with the files cannot be used.
+    #[error(
+        "root {root}: {source}: name a directory that can be read (Linux 5.6 or later is needed)"
+    )]
+    Root {
+        /// The directory.
+        root: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}: choose another port, or end what holds it")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The kernel refuses to wait for connections.
+    #[error("cannot wait for connections: {0}")]
+    Wait(#[source] io::Error),
+}
+
+impl ServerConfig {
+    /// Refuses what contradicts itself; afterwards every part can be relied on.
+    pub(crate) fn check(&self) -> Result<(), ServeError> {
+        self.faults.check()?;
+        match (&self.content, self.model) {
+            (Content::Files { .. }, Model::Null) => return Err(ServeError::NullModel("files")),
+            (Content::Page { .. }, Model::Null) if self.faults != Faults::default() => {
+                return Err(ServeError::NullModel("faults"));
+            }
+            (Content::Files { .. }, _) => {
+                if let Some(name) = self.faults.of_the_page() {
+                    return Err(ServeError::FaultOnFiles(name));
+                }
+            }
+            (Content::Page { bytes: Some(0) }, _) if self.faults.of_the_page().is_some() => {
+                return Err(ServeError::EmptyPage);
+            }
+            (Content::Page { bytes: Some(bytes) }, _) if *bytes > PAGE_BYTES_MAX => {
+                return Err(ServeError::PageTooLarge {
+                    bytes: *bytes,
+                    max: PAGE_BYTES_MAX,
+                });
+            }
+            (Content::Page { .. }, _) => {}
+        }
+        Ok(())
+    }
+}
+
+/// The largest page: it is kept in memory, twice when bytes are changed.
+const PAGE_BYTES_MAX: u64 = 1 << 30;
+
+/// How many connections may wait to be accepted.
+pub(crate) const BACKLOG: i32 = 4096;

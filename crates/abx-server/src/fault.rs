@@ -1,0 +1,252 @@
+//! Faults of known size: the truth that a measurement is checked against.
+
+use std::time::Duration;
+
+use abx_sys::{Nanos, thread_cpu};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::config::ServeError;
+
+/// What the server does wrong on purpose. The default is nothing.
+///
+/// Each answer has one of the faults in percent at most; which one, if any, is
+/// drawn for each request.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Faults {
+    /// Processor time used for each request.
+    pub work: Duration,
+    /// Time from a whole request to its answer, without holding up other connections.
+    pub delay: Duration,
+    /// Times at which the whole server does nothing.
+    pub stall: Option<Stall>,
+    /// Share of requests answered with status 503, in percent.
+    pub fail_percent: f64,
+    /// Share of answers cut off after half the body, in percent.
+    pub close_early_percent: f64,
+    /// Share of answers that are one byte short, with a `Content-Length` that agrees, in percent.
+    pub wrong_length_percent: f64,
+    /// Share of answers with one byte changed, in percent.
+    pub wrong_body_percent: f64,
+}
+
+/// A pause of the whole server that comes again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stall {
+    /// How long nothing is done; below the period.
+    pub length: Duration,
+    /// From the start of one stall to the next. The first one ends with the first period.
+    pub period: Duration,
+}
+
+/// What becomes of one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Twist {
+    Honest,
+    Fail,
+    CloseEarly,
+    WrongLength,
+    WrongBody,
+}
+
+impl Faults {
+    pub(crate) fn check(&self) -> Result<(), ServeError> {
+        let percents = self.percents();
+        for (name, value, _) in percents {
+            if !(0.0..=100.0).contains(&value) {
+                return Err(ServeError::Percent { name, value });
+            }
+        }
+        let sum: f64 = percents.iter().map(|(_, value, _)| value).sum();
+        if sum > 100.0 {
+            return Err(ServeError::PercentSum { sum });
+        }
+        match self.stall {
+            Some(Stall { length, period }) if length.is_zero() || length >= period => {
+                Err(ServeError::Stall { length, period })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The name of a fault in use that only the page can have.
+    pub(crate) fn of_the_page(&self) -> Option<&'static str> {
+        let of_the_page = self
+            .percents()
+            .into_iter()
+            .find(|(_, value, twist)| *value > 0.0 && *twist != Twist::Fail);
+        of_the_page.map(|(name, _, _)| name)
+    }
+
+    fn percents(&self) -> [(&'static str, f64, Twist); 4] {
+        [
+            ("fail_percent", self.fail_percent, Twist::Fail),
+            (
+                "close_early_percent",
+                self.close_early_percent,
+                Twist::CloseEarly,
+            ),
+            (
+                "wrong_length_percent",
+                self.wrong_length_percent,
+                Twist::WrongLength,
+            ),
+            (
+                "wrong_body_percent",
+                self.wrong_body_percent,
+                Twist::WrongBody,
+            ),
+        ]
+    }
+}
+
+/// The faults as one thread commits them.
+#[derive(Debug)]
+pub(crate) struct Planted {
+    faults: Faults,
+    started: Nanos,
+    random: ChaCha8Rng,
+}
+
+impl Planted {
+    pub(crate) fn new(faults: Faults, seed: u64) -> Planted {
+        Planted {
+            faults,
+            started: Nanos::now(),
+            random: ChaCha8Rng::seed_from_u64(seed),
+        }
+    }
+
+    /// The same faults at the same times for one more thread, with draws of its own.
+    pub(crate) fn for_connection(&self, number: u64) -> Planted {
+        let mut random = self.random.clone();
+        random.set_stream(number);
+        Planted { random, ..*self }
+    }
+
+    /// Blocks this thread to the end of the stall, if there is one now.
+    pub(crate) fn stall(&self) {
+        if let Some(stall) = self.faults.stall {
+            let left = stall.left_at(Nanos::now().since(self.started));
+            if !left.is_zero() {
+                std::thread::sleep(left);
+            }
+        }
+    }
+
+    /// Uses the processor time that one request costs.
+    pub(crate) fn work(&self) {
+        if self.faults.work.is_zero() {
+            return;
+        }
+        let end = thread_cpu().plus(self.faults.work.into());
+        while thread_cpu() < end {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// How long the answer has to wait; `None` for not at all.
+    pub(crate) fn delay(&self) -> Option<Duration> {
+        (!self.faults.delay.is_zero()).then_some(self.faults.delay)
+    }
+
+    /// Draws what becomes of one answer.
+    pub(crate) fn draw(&mut self) -> Twist {
+        let percents = self.faults.percents();
+        if percents.iter().all(|(_, value, _)| *value == 0.0) {
+            return Twist::Honest;
+        }
+        let mut left = self.random.random_range(0.0..100.0);
+        for (_, value, twist) in percents {
+            if left < value {
+                return twist;
+            }
+            left -= value;
+        }
+        Twist::Honest
+    }
+}
+
+impl Stall {
+    /// What is left of the stall at a time after the server's start; zero outside of one.
+    fn left_at(&self, elapsed: Nanos) -> Duration {
+        let period = Nanos::from(self.period).0;
+        let to_the_end = period - elapsed.0 % period;
+        match to_the_end <= Nanos::from(self.length).0 {
+            true => Duration::from_nanos(to_the_end),
+            false => Duration::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_fills_the_end_of_each_period() {
+        // Method: times around the edges of a stall of 2 ns every 10 ns.
+        let stall = Stall {
+            length: Duration::from_nanos(2),
+            period: Duration::from_nanos(10),
+        };
+        let left = [0, 7, 8, 9, 10, 17, 18].map(|at| stall.left_at(Nanos(at)).as_nanos());
+        assert_eq!(left, [0, 0, 2, 1, 0, 0, 2]);
+    }
+
+    #[test]
+    fn work_is_paid_in_processor_time() {
+        // Method: the thread's clock before and after; it may only be late.
+        let faults = Faults {
+            work: Duration::from_micros(300),
+            ..Faults::default()
+        };
+        let planted = Planted::new(faults, 0);
+        let before = thread_cpu();
+        planted.work();
+        assert!(thread_cpu().since(before) >= Nanos(300_000));
+    }
+
+    #[test]
+    fn draws_follow_the_percentages_and_the_seed() {
+        // Method: 100,000 draws; four standard deviations are below 0.7 %.
+        let faults = Faults {
+            fail_percent: 10.0,
+            close_early_percent: 20.0,
+            wrong_length_percent: 30.0,
+            wrong_body_percent: 40.0,
+            ..Faults::default()
+        };
+        let draws =
+            |mut planted: Planted| -> Vec<Twist> { (0..100_000).map(|_| planted.draw()).collect() };
+        let planted = Planted::new(faults, 7);
+        let first = draws(planted.for_connection(1));
+        for (name, value, twist) in faults.percents() {
+            let count = first.iter().filter(|drawn| **drawn == twist).count();
+            assert!(
+                (count as f64 / 1_000.0 - value).abs() < 0.7,
+                "{name}: {count}"
+            );
+        }
+        assert_eq!(first, draws(planted.for_connection(1)));
+        assert_ne!(first, draws(planted.for_connection(2)));
+    }
+
+    #[test]
+    fn shares_that_make_no_sense_are_refused() {
+        // Method: below zero, above 100, no number, and a sum above 100.
+        for value in [-1.0, 100.1, f64::NAN] {
+            let faults = Faults {
+                wrong_body_percent: value,
+                ..Faults::default()
+            };
+            assert!(matches!(faults.check(), Err(ServeError::Percent { .. })));
+        }
+        let faults = Faults {
+            fail_percent: 60.0,
+            close_early_percent: 50.0,
+            ..Faults::default()
+        };
+        assert!(matches!(faults.check(), Err(ServeError::PercentSum { .. })));
+    }
+}

@@ -1,0 +1,185 @@
+//! The fastest answers that this machine can give: a ceiling, not a subject.
+//!
+//! The only thing looked for is the empty line that ends a request's head, so
+//! a request with a body, or one that asks for a close, is not understood.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+
+use abx_sys::{Event, Events, Socket};
+use memchr::memmem::Finder;
+
+use crate::config::{ServeError, ServerConfig};
+use crate::content::Site;
+use crate::reception::{Reception, number_of};
+
+/// Serves until the kernel ends the wait.
+pub(crate) fn run(
+    config: &ServerConfig,
+    site: &Site,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<Infallible, ServeError> {
+    let (mut reception, address) = Reception::open(config.address)?;
+    let mut desk = Desk::new(&site.canned_answer());
+    let mut events = Events::with_capacity(EVENTS_MAX);
+    on_ready(address);
+    loop {
+        reception.wait(&mut events, None)?;
+        for event in events.iter() {
+            match number_of(event) {
+                None => reception.accept(Connection::new),
+                Some(number) => {
+                    if let Some(connection) = reception.connection(number)
+                        && connection.serve(&mut desk, event).is_err()
+                    {
+                        reception.close(number);
+                    }
+                }
+            }
+        }
+        reception.retry(Connection::new);
+    }
+}
+
+/// What all connections share.
+struct Desk {
+    head_end: Finder<'static>,
+    /// The answer, as often as one send may need it.
+    answers: Vec<u8>,
+    answer_bytes: usize,
+    buffer: Vec<u8>,
+}
+
+struct Connection {
+    socket: Socket,
+    /// How much of the empty line the bytes so far end with: 0 to 3.
+    matched: usize,
+    /// Bytes of answers that are not sent yet.
+    owed: usize,
+    /// The socket may have bytes.
+    is_readable: bool,
+}
+
+impl Desk {
+    fn new(answer: &[u8]) -> Desk {
+        Desk {
+            head_end: Finder::new(HEAD_END),
+            answers: answer.repeat((SEND_BYTES / answer.len()).max(1)),
+            answer_bytes: answer.len(),
+            buffer: vec![0; READ_BYTES],
+        }
+    }
+}
+
+impl Connection {
+    fn new(socket: Socket) -> Connection {
+        Connection {
+            socket,
+            matched: 0,
+            owed: 0,
+            is_readable: false,
+        }
+    }
+
+    /// Sends what is owed and reads on until one of them would block.
+    ///
+    /// An error means that the connection is over.
+    fn serve(&mut self, desk: &mut Desk, event: Event) -> io::Result<()> {
+        self.is_readable |= event.readable();
+        match self.exchange(desk, event.ended()) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn exchange(&mut self, desk: &mut Desk, has_ended: bool) -> io::Result<()> {
+        loop {
+            while self.owed > 0 {
+                // The owed bytes end with whole answers, so this is where they begin.
+                let start = (desk.answer_bytes - self.owed % desk.answer_bytes) % desk.answer_bytes;
+                let end = desk.answers.len().min(start.saturating_add(self.owed));
+                self.owed -= self.socket.send(&desk.answers[start..end])?;
+            }
+            if !self.is_readable {
+                return Ok(());
+            }
+            let received = self.socket.receive(&mut desk.buffer)?;
+            if received == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            // After a short read the next bytes come with an event, but not the end.
+            self.is_readable = received == desk.buffer.len() || has_ended;
+            let bytes = &desk.buffer[..received];
+            let heads = count_heads(&mut self.matched, &desk.head_end, bytes);
+            self.owed = heads * desk.answer_bytes;
+        }
+    }
+}
+
+/// How many heads end in `bytes`, where `matched` is what the bytes before end with.
+fn count_heads(matched: &mut usize, head_end: &Finder<'_>, bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    let mut count = 0;
+    while let [byte, behind @ ..] = rest
+        && *matched > 0
+    {
+        rest = behind;
+        *matched = match_next(*matched, *byte);
+        if *matched == HEAD_END.len() {
+            *matched = 0;
+            count += 1;
+        }
+    }
+    while let Some(at) = head_end.find(rest) {
+        rest = &rest[at + HEAD_END.len()..];
+        count += 1;
+    }
+    let last = &rest[rest.len().saturating_sub(HEAD_END.len() - 1)..];
+    for byte in last {
+        *matched = match_next(*matched, *byte);
+    }
+    count
+}
+
+/// How much of the empty line is matched after one more byte.
+fn match_next(matched: usize, byte: u8) -> usize {
+    match (HEAD_END[matched] == byte, byte) {
+        (true, _) => matched + 1,
+        (false, b'\r') => 1,
+        (false, _) => 0,
+    }
+}
+
+const HEAD_END: &[u8; 4] = b"\r\n\r\n";
+
+/// Room for one read, in bytes.
+const READ_BYTES: usize = 64 * 1024;
+
+/// So many bytes of answers are sent at once, or one answer if that is longer.
+const SEND_BYTES: usize = 64 * 1024;
+
+/// The events of one wait.
+const EVENTS_MAX: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_counted_wherever_the_bytes_are_cut() {
+        // Method: three heads with near misses around them, cut at every pair of places.
+        let bytes = b"GET / HTTP/1.1\r\nA: b\r\n\r\nX\r\n\r\r\n\r\n\r\n\r\n\r\n.\r\n\r";
+        let head_end = Finder::new(HEAD_END);
+        for first in 0..=bytes.len() {
+            for second in first..=bytes.len() {
+                let mut matched = 0;
+                let count: usize = [&bytes[..first], &bytes[first..second], &bytes[second..]]
+                    .into_iter()
+                    .map(|part| count_heads(&mut matched, &head_end, part))
+                    .sum();
+                assert_eq!((count, matched), (3, 3), "{first} {second}");
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! One blocking thread for each connection.
+
+use std::convert::Infallible;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+
+use abx_wire::http1::{Server, ServerEvent};
+use rustix::net::{SendFlags, send};
+
+use crate::config::{BACKLOG, ServeError, ServerConfig};
+use crate::content::{Answer, CONTINUE, Plan, Site, Tail, answer_malformed};
+use crate::fault::Planted;
+use crate::reception::{RETRY_AFTER, is_of_one_connection};
+
+/// Serves until the process ends.
+pub(crate) fn run(
+    config: &ServerConfig,
+    site: Site,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<Infallible, ServeError> {
+    let (listener, address) = listen(config.address).map_err(|source| ServeError::Listen {
+        address: config.address,
+        source,
+    })?;
+    let site = Arc::new(site);
+    let planted = Planted::new(config.faults, config.seed);
+    on_ready(address);
+    let mut number = 0;
+    loop {
+        let accepted = listener.accept().and_then(|(stream, _)| {
+            number += 1;
+            let talk = Talk::new(stream, Arc::clone(&site), planted.for_connection(number))?;
+            // A thread that cannot be started closes the connection.
+            let builder = thread::Builder::new().stack_size(STACK_BYTES);
+            builder.spawn(move || talk.run())?;
+            Ok(())
+        });
+        match accepted {
+            Err(error) if !is_of_one_connection(&error) => thread::sleep(RETRY_AFTER.into()),
+            _ => {}
+        }
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(address)?;
+    // The standard library's backlog is short; listening once more changes it.
+    rustix::net::listen(&listener, BACKLOG)?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+/// The talk with one client.
+struct Talk {
+    stream: TcpStream,
+    site: Arc<Site>,
+    planted: Planted,
+    /// Bytes to send before the next read.
+    out: Vec<u8>,
+}
+
+/// Whether more requests are taken.
+#[derive(PartialEq, Eq)]
+enum Next {
+    GoOn,
+    Close,
+}
+
+impl Talk {
+    fn new(stream: TcpStream, site: Arc<Site>, planted: Planted) -> io::Result<Talk> {
+        stream.set_nodelay(true)?;
+        Ok(Talk {
+            stream,
+            site,
+            planted,
+            out: Vec::new(),
+        })
+    }
+
+    /// Talks to the end. An error means that the client is gone, which nobody needs to hear.
+    fn run(mut self) {
+        if self.answer_all().is_ok() {
+            // Bytes still coming would turn a plain close into a reset, which may
+            // destroy the answer: tell the end and wait for the client's.
+            let _ = self.stream.shutdown(Shutdown::Write);
+            let _ = io::copy(&mut self.stream, &mut io::sink());
+        }
+    }
+
+    fn answer_all(&mut self) -> io::Result<()> {
+        let mut requests = Server::new();
+        let mut plan = None;
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            let received = match self.stream.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                received => received?,
+            };
+            if received == 0 {
+                return Ok(());
+            }
+            let mut input = &buffer[..received];
+            while let Some(event) = requests.receive(&mut input) {
+                match event {
+                    ServerEvent::Head(head) => {
+                        plan = Some(self.site.plan(&head));
+                        if head.expects_continue {
+                            self.out.extend_from_slice(CONTINUE);
+                        }
+                    }
+                    ServerEvent::Done => {
+                        let plan = plan.take().expect("a request has a head");
+                        if self.answer(plan)? == Next::Close {
+                            return Ok(());
+                        }
+                    }
+                    ServerEvent::Failed(_) => {
+                        answer_malformed(&mut self.out);
+                        return self.send(Tail::None);
+                    }
+                }
+            }
+            self.send(Tail::None)?;
+        }
+    }
+
+    /// Answers one request; a small answer stays in the buffer for now.
+    fn answer(&mut self, plan: Plan) -> io::Result<Next> {
+        self.planted.stall();
+        self.planted.work();
+        if let Some(delay) = self.planted.delay() {
+            self.send(Tail::None)?;
+            thread::sleep(delay);
+        }
+        let twist = self.planted.draw();
+        let Answer { tail, close } = self.site.answer(plan, twist, &mut self.out);
+        let has_enough = self.out.len() >= OUT_BYTES_ENOUGH;
+        if close || has_enough || !matches!(tail, Tail::None) {
+            self.send(tail)?;
+        }
+        match close {
+            true => Ok(Next::Close),
+            false => Ok(Next::GoOn),
+        }
+    }
+
+    /// Sends the buffer and the tail behind it.
+    fn send(&mut self, mut tail: Tail) -> io::Result<()> {
+        match tail {
+            Tail::None => self.stream.write_all(&self.out)?,
+            // A head without its file would go out as a segment of its own.
+            _ => {
+                let mut left = self.out.as_slice();
+                while !left.is_empty() {
+                    let flags = SendFlags::NOSIGNAL | SendFlags::MORE;
+                    left = &left[send(&self.stream, left, flags)?..];
+                }
+            }
+        }
+        self.out.clear();
+        while !matches!(tail, Tail::None) {
+            self.site.send_piece(&self.stream, &mut tail)?;
+        }
+        Ok(())
+    }
+}
+
+/// Room for one read, in bytes.
+const READ_BYTES: usize = 16 * 1024;
+
+/// So many bytes to send that they go out before the next request.
+const OUT_BYTES_ENOUGH: usize = 64 * 1024;
+
+/// Enough for a talk, and little enough for thousands of them.
+const STACK_BYTES: usize = 256 * 1024;

@@ -1,0 +1,134 @@
+//! The door of the models with epoll: a listener and the connections it let in.
+
+use std::io;
+use std::net::SocketAddr;
+
+use abx_sys::{Epoll, Events, Interest, ListenOptions, Nanos, Socket};
+
+use crate::config::{BACKLOG, ServeError};
+
+/// A listener, the connections with their numbers, and the wait for all of them.
+#[derive(Debug)]
+pub(crate) struct Reception<T> {
+    listener: Socket,
+    epoll: Epoll,
+    connections: Vec<Option<T>>,
+    /// Numbers that may be given out again.
+    free: Vec<usize>,
+    /// When to accept again after the kernel refused to.
+    retry_at: Option<Nanos>,
+}
+
+impl<T> Reception<T> {
+    /// Listens on `address` and gives the address that it became.
+    pub(crate) fn open(address: SocketAddr) -> Result<(Reception<T>, SocketAddr), ServeError> {
+        let listen = || {
+            let listener = Socket::listen(address, ListenOptions { backlog: BACKLOG })?;
+            let bound = listener.local_address()?;
+            Ok((listener, bound))
+        };
+        let (listener, bound) =
+            listen().map_err(|source| ServeError::Listen { address, source })?;
+        let epoll = Epoll::new().map_err(ServeError::Wait)?;
+        epoll
+            .add(&listener, LISTENER, Interest::all())
+            .map_err(ServeError::Wait)?;
+        let reception = Reception {
+            listener,
+            epoll,
+            connections: Vec::new(),
+            free: Vec::new(),
+            retry_at: None,
+        };
+        Ok((reception, bound))
+    }
+
+    /// Waits for events, at most until `deadline`.
+    pub(crate) fn wait(
+        &self,
+        events: &mut Events,
+        deadline: Option<Nanos>,
+    ) -> Result<(), ServeError> {
+        let first = match (deadline, self.retry_at) {
+            (Some(deadline), Some(retry_at)) => Some(deadline.min(retry_at)),
+            (deadline, retry_at) => deadline.or(retry_at),
+        };
+        let timeout = first.map(|first| first.since(Nanos::now()));
+        self.epoll.wait(events, timeout).map_err(ServeError::Wait)
+    }
+
+    /// Lets in all who wait, each as what `make` makes of its socket.
+    ///
+    /// Where the kernel refuses, for want of descriptors before all, it is
+    /// tried again after a while or when a connection has been closed.
+    pub(crate) fn accept(&mut self, make: impl Fn(Socket) -> T) {
+        self.retry_at = None;
+        loop {
+            match self.listener.accept() {
+                Ok(socket) => self.admit(socket, &make),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if is_of_one_connection(&error) => {}
+                Err(_) => {
+                    self.retry_at = Some(Nanos::now().plus(RETRY_AFTER));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Accepts again, if it is time to.
+    pub(crate) fn retry(&mut self, make: impl Fn(Socket) -> T) {
+        if self.retry_at.is_some_and(|at| at <= Nanos::now()) {
+            self.accept(make);
+        }
+    }
+
+    /// The connection with this number, if it is still there.
+    pub(crate) fn connection(&mut self, number: usize) -> Option<&mut T> {
+        self.connections.get_mut(number)?.as_mut()
+    }
+
+    /// Ends a connection; its number may be given out again.
+    pub(crate) fn close(&mut self, number: usize) {
+        self.connections[number] = None;
+        self.free.push(number);
+        if let Some(retry_at) = &mut self.retry_at {
+            *retry_at = Nanos(0);
+        }
+    }
+
+    fn admit(&mut self, socket: Socket, make: impl Fn(Socket) -> T) {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        match self.epoll.add(&socket, number as u64, Interest::all()) {
+            Ok(()) => self.connections[number] = Some(make(socket)),
+            // Without a watch the connection would hang: better that it is closed.
+            Err(_) => self.free.push(number),
+        }
+    }
+}
+
+/// The number of a connection, or `None` for the listener.
+pub(crate) fn number_of(event: abx_sys::Event) -> Option<usize> {
+    match event.token() {
+        LISTENER => None,
+        token => Some(usize::try_from(token).expect("numbers are made from an index")),
+    }
+}
+
+/// The failed accept used up the connection; the next one may be well.
+pub(crate) fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::Interrupted
+    )
+}
+
+const LISTENER: u64 = u64::MAX;
+
+/// How long accepting rests after the kernel refused it.
+pub(crate) const RETRY_AFTER: Nanos = Nanos(50_000_000);

@@ -1,0 +1,64 @@
+//! The server where descriptors run out. Alone in its file: the limit is the process's.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use abx_server::{Content, Faults, Model, ServerConfig, serve};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+#[test]
+fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
+    // Method: clients and servers share a small limit. Clients connect until
+    // the kernel refuses; then half of them leave, and each of the others must
+    // be answered, whether it had been let in or not.
+    let limit = Rlimit {
+        current: Some(60),
+        ..getrlimit(Resource::Nofile)
+    };
+    setrlimit(Resource::Nofile, limit).unwrap();
+    for model in [Model::Event, Model::Null, Model::Thread] {
+        let address = start(model);
+        let mut clients = Vec::new();
+        loop {
+            match TcpStream::connect(address) {
+                Ok(client) => clients.push(client),
+                Err(error) => {
+                    assert_ne!(error.kind(), ErrorKind::ConnectionRefused, "{model:?}");
+                    break;
+                }
+            }
+        }
+        assert!(clients.len() > 10, "{model:?} {}", clients.len());
+        clients.truncate(clients.len() / 2);
+        for mut client in clients {
+            let patience = Some(Duration::from_secs(20));
+            client.set_read_timeout(patience).unwrap();
+            client
+                .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+                .unwrap();
+            let mut answer = [0; 15];
+            client.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"HTTP/1.1 200 OK", "{model:?}");
+        }
+    }
+}
+
+fn start(model: Model) -> SocketAddr {
+    let config = ServerConfig {
+        address: SocketAddr::from(([127, 0, 0, 1], 0)),
+        model,
+        content: Content::Page { bytes: None },
+        faults: Faults::default(),
+        seed: 0,
+    };
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let refused = serve(&config, |address| {
+            sender.send(address).expect("it is awaited")
+        });
+        panic!("{}", refused.expect_err("a server never ends well"));
+    });
+    receiver.recv().expect("the server starts")
+}

@@ -1,0 +1,208 @@
+//! Each planted fault as a client sees it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use abx_server::{Faults, Model, ServerConfig, Stall};
+
+use crate::support::{Answer, Client, To, page, start};
+
+const REAL: [Model; 2] = [Model::Event, Model::Thread];
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+
+fn faulty(model: Model, faults: Faults) -> ServerConfig {
+    ServerConfig {
+        faults,
+        ..page(model)
+    }
+}
+
+/// One request on a fresh connection.
+fn ask(address: SocketAddr) -> io::Result<Answer> {
+    let mut client = Client::connect(address);
+    client.send(GET);
+    client.answer(To::Get)
+}
+
+#[test]
+fn a_fault_at_100_percent_is_in_every_answer() {
+    // Method: ten requests for each fault, compared with an honest page.
+    for model in REAL {
+        let honest = ask(start(page(model))).unwrap();
+        let none = Faults::default();
+
+        let fail_percent = 100.0;
+        let address = start(faulty(
+            model,
+            Faults {
+                fail_percent,
+                ..none
+            },
+        ));
+        let mut client = Client::connect(address);
+        for _ in 0..10 {
+            assert_eq!(client.get("/").status, 503, "{model:?}");
+        }
+
+        let wrong_length_percent = 100.0;
+        let address = start(faulty(
+            model,
+            Faults {
+                wrong_length_percent,
+                ..none
+            },
+        ));
+        let mut client = Client::connect(address);
+        for _ in 0..10 {
+            assert_eq!(client.get("/").body, honest.body[..86], "{model:?}");
+        }
+
+        let wrong_body_percent = 100.0;
+        let address = start(faulty(
+            model,
+            Faults {
+                wrong_body_percent,
+                ..none
+            },
+        ));
+        let mut client = Client::connect(address);
+        for _ in 0..10 {
+            let answer = client.get("/");
+            assert_eq!(answer.head, honest.head, "{model:?}");
+            let pairs = answer.body.iter().zip(&honest.body);
+            let changed = pairs.filter(|(left, right)| left != right).count();
+            assert_eq!(changed, 1, "{model:?}");
+        }
+
+        let close_early_percent = 100.0;
+        let address = start(faulty(
+            model,
+            Faults {
+                close_early_percent,
+                ..none
+            },
+        ));
+        for _ in 0..10 {
+            let mut client = Client::connect(address);
+            client.send(GET);
+            let expected = [honest.head.as_bytes(), &honest.body[..43]].concat();
+            assert_eq!(client.rest(), expected, "{model:?}");
+        }
+    }
+}
+
+#[test]
+fn faults_come_at_their_percentage() {
+    // Method: 2,000 requests; four standard deviations of 25 % are 78 answers.
+    for model in REAL {
+        let address = start(faulty(
+            model,
+            Faults {
+                fail_percent: 25.0,
+                wrong_length_percent: 25.0,
+                wrong_body_percent: 25.0,
+                ..Faults::default()
+            },
+        ));
+        let mut client = Client::connect(address);
+        client.send(GET.repeat(2_000));
+        let (mut failed, mut short) = (0, 0);
+        for _ in 0..2_000 {
+            let answer = client.answer(To::Get).unwrap();
+            failed += usize::from(answer.status == 503);
+            short += usize::from(answer.status == 200 && answer.body.len() == 86);
+        }
+        for count in [failed, short] {
+            assert!(count.abs_diff(500) < 78, "{model:?} {failed} {short}");
+        }
+    }
+}
+
+#[test]
+fn a_delayed_answer_is_never_early() {
+    // Method: fifty connections with two requests each; the second waits for
+    // the first, in order. An answer may be late for any reason, but not early.
+    let delay = Duration::from_millis(30);
+    let faults = Faults {
+        delay,
+        ..Faults::default()
+    };
+    for model in REAL {
+        let address = start(faulty(model, faults));
+        let begin = Instant::now();
+        let mut clients: Vec<Client> = (0..50).map(|_| Client::connect(address)).collect();
+        for client in &mut clients {
+            client.send(GET.repeat(2));
+        }
+        for number in 1..=2 {
+            for client in &mut clients {
+                assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
+                assert!(begin.elapsed() >= number * delay, "{model:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_delay_holds_up_no_other_connection() {
+    // Method: one answer is due in an hour; nonsense on another connection,
+    // which is refused without delay, must be answered before that.
+    let faults = Faults {
+        delay: Duration::from_secs(3_600),
+        ..Faults::default()
+    };
+    for model in REAL {
+        let address = start(faulty(model, faults));
+        let mut waiting = Client::connect(address);
+        waiting.send(GET);
+        let mut other = Client::connect(address);
+        other.send("nonsense\r\n\r\n");
+        assert_eq!(other.answer(To::Get).unwrap().status, 400, "{model:?}");
+    }
+}
+
+#[test]
+fn a_client_that_leaves_during_the_delay_harms_nobody() {
+    // Method: half of the clients leave while their answers wait, and others
+    // take their places at once.
+    let faults = Faults {
+        delay: Duration::from_millis(20),
+        ..Faults::default()
+    };
+    for model in REAL {
+        let address = start(faulty(model, faults));
+        for _ in 0..20 {
+            let mut leaving = Client::connect(address);
+            leaving.send(GET.repeat(3));
+            drop(leaving);
+            assert_eq!(ask(address).unwrap().body.len(), 87, "{model:?}");
+        }
+    }
+}
+
+#[test]
+fn stalls_come_again_and_leave_the_answers_whole() {
+    // Method: one request after the other until three took half a stall or
+    // longer, with some work in each. Without stalls the deadline would pass.
+    let faults = Faults {
+        work: Duration::from_micros(200),
+        stall: Some(Stall {
+            length: Duration::from_millis(80),
+            period: Duration::from_millis(120),
+        }),
+        ..Faults::default()
+    };
+    for model in REAL {
+        let mut client = Client::connect(start(faulty(model, faults)));
+        let begin = Instant::now();
+        let mut stalled = 0;
+        while stalled < 3 {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{model:?}");
+            let sent = Instant::now();
+            assert_eq!(client.get("/").body.len(), 87, "{model:?}");
+            stalled += usize::from(sent.elapsed() >= Duration::from_millis(40));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What every model has to do with the usual page.
+
+use std::process::Command;
+
+use abx_server::{Content, Faults, Model, ServeError, ServerConfig, serve};
+
+use crate::support::{Client, To, page, start};
+
+const REAL: [Model; 2] = [Model::Event, Model::Thread];
+const ALL: [Model; 3] = [Model::Event, Model::Thread, Model::Null];
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+
+#[test]
+fn every_model_answers_many_requests_on_one_connection() {
+    // Method: three requests in turn, then the client leaves.
+    for model in ALL {
+        let mut client = Client::connect(start(page(model)));
+        for _ in 0..3 {
+            let answer = client.get("/any/path?query");
+            assert_eq!((answer.status, answer.body.len()), (200, 87), "{model:?}");
+            assert!(answer.body.starts_with(b"<!doctype html>"), "{model:?}");
+            assert!(answer.head.contains("\r\nContent-Type: text/html\r\n"));
+        }
+    }
+}
+
+#[test]
+fn requests_in_one_go_are_answered_in_order() {
+    // Method: 5,000 requests written before the first answer is read; a size that
+    // fills the sockets' buffers, so that the server has to break off and go on.
+    for model in ALL {
+        let address = start(ServerConfig {
+            content: Content::Page { bytes: Some(1_000) },
+            ..page(model)
+        });
+        let mut client = Client::connect(address);
+        client.send(GET.repeat(5_000));
+        let first = client.answer(To::Get).unwrap();
+        assert!(first.body.starts_with(b"0123456789abc") && first.body.len() == 1_000);
+        for _ in 1..5_000 {
+            assert_eq!(client.answer(To::Get).unwrap(), first, "{model:?}");
+        }
+    }
+}
+
+#[test]
+fn a_page_of_any_size_comes_whole() {
+    // Method: none, one byte, and more than one send takes; compared with the pattern.
+    let pattern = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n";
+    for model in ALL {
+        for bytes in [0, 1, 3_000_000] {
+            let address = start(ServerConfig {
+                content: Content::Page { bytes: Some(bytes) },
+                ..page(model)
+            });
+            let mut client = Client::connect(address);
+            let expected: Vec<u8> = pattern.repeat(bytes as usize / 64 + 1);
+            for _ in 0..2 {
+                let answer = client.get("/");
+                assert_eq!(answer.body.len() as u64, bytes, "{model:?}");
+                assert!(expected.starts_with(&answer.body), "{model:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_may_come_byte_by_byte() {
+    // Method: a head and a body in single bytes, and at once the next request.
+    for model in REAL {
+        let mut client = Client::connect(start(page(model)));
+        let post = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
+        for byte in post.bytes().chain(GET.bytes()) {
+            client.send([byte]);
+        }
+        assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
+        assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
+    }
+}
+
+#[test]
+fn head_has_the_length_but_no_body() {
+    // Method: a GET on the same connection would read a body as its own head.
+    for model in REAL {
+        let mut client = Client::connect(start(page(model)));
+        client.send("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n");
+        let head = client.answer(To::Head).unwrap();
+        assert!(head.head.contains("\r\nContent-Length: 87\r\n"), "{head:?}");
+        assert_eq!(client.get("/").head, head.head, "{model:?}");
+    }
+}
+
+#[test]
+fn the_connection_ends_when_version_or_header_say_so() {
+    // Method: requests that close and one that does not; another one sent
+    // behind must not turn the close into a reset, nor be answered.
+    let cases = [
+        ("1.1", "Connection: close\r\n", Some("close")),
+        ("1.0", "", Some("close")),
+        ("1.0", "Connection: keep-alive\r\n", None),
+    ];
+    for model in REAL {
+        let address = start(page(model));
+        for (version, header, closes) in cases {
+            let mut client = Client::connect(address);
+            let request = format!("GET / HTTP/{version}\r\nHost: h\r\n{header}\r\n");
+            client.send(request + GET);
+            let answer = client.answer(To::Get).unwrap();
+            let told = answer
+                .head
+                .lines()
+                .find_map(|line| line.strip_prefix("Connection: "));
+            assert_eq!(told, closes.or(Some("keep-alive")), "{model:?}");
+            match closes {
+                Some(_) => assert_eq!(client.rest(), b"", "{model:?}"),
+                None => assert_eq!(client.answer(To::Get).unwrap().status, 200),
+            }
+        }
+    }
+}
+
+#[test]
+fn nonsense_is_answered_with_400_and_a_close() {
+    // Method: no request, with more behind it than one read takes.
+    for model in REAL {
+        let mut client = Client::connect(start(page(model)));
+        client.send("nonsense\r\n\r\n".repeat(10_000));
+        assert_eq!(client.answer(To::Get).unwrap().status, 400, "{model:?}");
+        assert_eq!(client.rest(), b"", "{model:?}");
+    }
+}
+
+#[test]
+fn two_hundred_connections_are_served_at_once() {
+    // Method: all connect and send before the first answer is read.
+    for model in ALL {
+        let address = start(page(model));
+        let mut clients: Vec<Client> = (0..200).map(|_| Client::connect(address)).collect();
+        for _ in 0..2 {
+            for client in &mut clients {
+                client.send(GET);
+            }
+            for client in &mut clients {
+                assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn curl_understands_every_answer() {
+    // Method: a foreign client with a long body, for which curl waits for leave
+    // to send it, then HTTP/1.0.
+    let folder = tempfile::tempdir().unwrap();
+    let body = folder.path().join("body");
+    std::fs::write(&body, vec![b'x'; 2_000_000]).unwrap();
+    let data = format!("@{}", body.display());
+    for model in REAL {
+        let url = format!("http://{}/", start(page(model)));
+        let chunked = ["--data-binary", &data, "-H", "Transfer-Encoding: chunked"];
+        let plain = ["--data-binary", &data];
+        for options in [&chunked[..], &plain, &["--http1.0"], &["-X", "OPTIONS"]] {
+            let output = Command::new("curl")
+                .args([
+                    "-sS",
+                    "--max-time",
+                    "20",
+                    "-w",
+                    "%{http_code} %{size_download}",
+                ])
+                .args(["-o", "/dev/null"])
+                .args(options)
+                .arg(&url)
+                .output()
+                .unwrap();
+            let printed = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(printed, "200 87", "{model:?} {options:?} {output:?}");
+        }
+    }
+}
+
+#[test]
+fn a_configuration_that_contradicts_itself_is_refused() {
+    // Method: one refusal for each rule, and an address in use.
+    let refusal = |config: ServerConfig| match serve(&config, |_| panic!("it must not start")) {
+        Err(error) => error,
+    };
+    let with = |model, content, faults| ServerConfig {
+        content,
+        faults,
+        ..page(model)
+    };
+    let failing = Faults {
+        fail_percent: 1.0,
+        ..Faults::default()
+    };
+    let wrong = Faults {
+        wrong_length_percent: 1.0,
+        ..Faults::default()
+    };
+    let files = || Content::Files {
+        root: "/nowhere".into(),
+    };
+    let sized = |bytes| Content::Page { bytes: Some(bytes) };
+    let none = Faults::default();
+
+    let error = refusal(with(Model::Null, files(), none));
+    assert!(matches!(error, ServeError::NullModel("files")), "{error}");
+    let error = refusal(with(Model::Null, sized(1), failing));
+    assert!(matches!(error, ServeError::NullModel("faults")), "{error}");
+    let error = refusal(with(Model::Event, files(), wrong));
+    assert!(matches!(error, ServeError::FaultOnFiles(_)), "{error}");
+    let error = refusal(with(Model::Event, files(), none));
+    assert!(matches!(error, ServeError::Root { .. }), "{error}");
+    let error = refusal(with(Model::Event, sized(0), wrong));
+    assert!(matches!(error, ServeError::EmptyPage), "{error}");
+    let error = refusal(with(Model::Event, sized(1 << 40), none));
+    assert!(matches!(error, ServeError::PageTooLarge { .. }), "{error}");
+
+    let address = start(page(Model::Event));
+    for model in ALL {
+        let error = refusal(ServerConfig {
+            address,
+            ..page(model)
+        });
+        assert!(matches!(error, ServeError::Listen { .. }), "{error}");
+    }
+}

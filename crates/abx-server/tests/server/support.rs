@@ -1,0 +1,95 @@
+//! A server in a thread and a client that shares no code with it.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use abx_server::{Content, Faults, Model, ServerConfig, serve};
+
+/// The usual page on a port of the kernel's choice.
+pub fn page(model: Model) -> ServerConfig {
+    ServerConfig {
+        address: SocketAddr::from(([127, 0, 0, 1], 0)),
+        model,
+        content: Content::Page { bytes: None },
+        faults: Faults::default(),
+        seed: 1,
+    }
+}
+
+/// Serves in a thread that ends with the process.
+pub fn start(config: ServerConfig) -> SocketAddr {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let refused = serve(&config, |address| {
+            sender.send(address).expect("the test waits for it");
+        });
+        panic!("{}", refused.expect_err("a server never ends well"));
+    });
+    receiver.recv().expect("the server starts")
+}
+
+/// One connection. Reads fail after a time that no working server needs.
+pub struct Client(BufReader<TcpStream>);
+
+/// One answer, read by its `Content-Length`.
+#[derive(Debug, PartialEq)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+/// Whether the answer has a body.
+#[derive(Clone, Copy, PartialEq)]
+pub enum To {
+    Get,
+    Head,
+}
+
+impl Client {
+    pub fn connect(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).expect("the server listens");
+        let patience = Some(Duration::from_secs(20));
+        stream.set_read_timeout(patience).expect("it is not zero");
+        Client(BufReader::new(stream))
+    }
+
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        let written = self.0.get_mut().write_all(bytes.as_ref());
+        written.expect("the server reads");
+    }
+
+    /// Sends GET for `path` and reads the answer.
+    pub fn get(&mut self, path: &str) -> Answer {
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n"));
+        self.answer(To::Get).expect("a whole answer comes")
+    }
+
+    pub fn answer(&mut self, to: To) -> io::Result<Answer> {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if self.0.read_line(&mut head)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        let status = head[9..12].parse().expect("a status line");
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("Content-Length: "))
+            .expect("every answer has a length");
+        let length = length.parse().expect("the length is a number");
+        let mut body = vec![0; if to == To::Get { length } else { 0 }];
+        self.0.read_exact(&mut body)?;
+        Ok(Answer { status, head, body })
+    }
+
+    /// Reads what is left to the end, which must be no reset.
+    pub fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        self.0.read_to_end(&mut rest).expect("the end is orderly");
+        rest
+    }
+}

@@ -1,0 +1,276 @@
+//! Counters that the kernel keeps: CPU time of the machine, forks, TCP's
+//! troubles, and how long a thread ran and waited to run.
+//!
+//! All of them only grow, so a number has a meaning beside an earlier one.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::Nanos;
+use crate::process::read_lossy;
+
+/// How many clock ticks make a second (100 nearly everywhere).
+#[must_use]
+pub fn ticks_per_second() -> u64 {
+    rustix::param::clock_ticks_per_second()
+}
+
+/// What one CPU did since boot, in clock ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CpuTicks {
+    /// Programs, guests of a virtual machine included.
+    pub user: u64,
+    /// Programs of low priority.
+    pub nice: u64,
+    /// The kernel, on behalf of programs.
+    pub system: u64,
+    /// Nothing.
+    pub idle: u64,
+    /// Nothing, while a program waited for a disk.
+    pub iowait: u64,
+    /// Interrupts.
+    pub irq: u64,
+    /// Work put off by interrupts; most of loopback's TCP.
+    pub softirq: u64,
+    /// Wanted to run, but the host gave the CPU to another guest.
+    pub steal: u64,
+}
+
+impl CpuTicks {
+    /// What was added since `earlier`. The kernel may take idle time back; that counts as zero.
+    #[must_use]
+    pub fn since(self, earlier: CpuTicks) -> CpuTicks {
+        CpuTicks {
+            user: self.user.saturating_sub(earlier.user),
+            nice: self.nice.saturating_sub(earlier.nice),
+            system: self.system.saturating_sub(earlier.system),
+            idle: self.idle.saturating_sub(earlier.idle),
+            iowait: self.iowait.saturating_sub(earlier.iowait),
+            irq: self.irq.saturating_sub(earlier.irq),
+            softirq: self.softirq.saturating_sub(earlier.softirq),
+            steal: self.steal.saturating_sub(earlier.steal),
+        }
+    }
+
+    /// Ticks in which this machine worked; stolen ones are not among them.
+    #[must_use]
+    pub fn busy(self) -> u64 {
+        [self.user, self.nice, self.system, self.irq, self.softirq]
+            .into_iter()
+            .fold(0, u64::saturating_add)
+    }
+}
+
+/// What abx takes from /proc/stat.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MachineCounters {
+    /// Every CPU by its number.
+    pub cpus: BTreeMap<usize, CpuTicks>,
+    /// How many processes and threads were started since boot.
+    pub forks: u64,
+}
+
+impl MachineCounters {
+    /// Reads /proc/stat.
+    ///
+    /// # Errors
+    /// What the kernel says; `InvalidData` for a text without the counters.
+    pub fn read() -> io::Result<MachineCounters> {
+        MachineCounters::parse(&read_lossy("/proc/stat")?)
+            .ok_or_else(|| not_understood("/proc/stat"))
+    }
+
+    /// Takes the text of /proc/stat apart; `None` when a counter is missing.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<MachineCounters> {
+        let mut cpus = BTreeMap::new();
+        let mut forks = None;
+        for line in text.lines() {
+            let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+            if name == "processes" {
+                forks = rest.trim().parse().ok();
+            } else if let Some(cpu) = name.strip_prefix("cpu").and_then(|cpu| cpu.parse().ok()) {
+                cpus.insert(cpu, parse_ticks(rest)?);
+            }
+        }
+        Some(MachineCounters {
+            cpus,
+            forks: forks?,
+        })
+    }
+}
+
+fn parse_ticks(text: &str) -> Option<CpuTicks> {
+    let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
+    let mut next = || numbers.next()?.ok();
+    Some(CpuTicks {
+        user: next()?,
+        nice: next()?,
+        system: next()?,
+        idle: next()?,
+        iowait: next()?,
+        irq: next()?,
+        softirq: next()?,
+        steal: next()?,
+    })
+}
+
+/// Signs of trouble that TCP counts for the whole machine; `None` where this
+/// kernel does not count them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TcpCounters {
+    /// A connection was complete, but the server's accept queue was full.
+    pub listen_overflows: Option<u64>,
+    /// Connection attempts dropped by a listener, full queues included.
+    pub listen_drops: Option<u64>,
+    /// Connection attempts dropped because too many were half open.
+    pub half_open_drops: Option<u64>,
+    /// Retransmission timers that ran out.
+    pub timeouts: Option<u64>,
+    /// First packets of a connection that were sent again: each cost a second or more.
+    pub syn_retransmits: Option<u64>,
+}
+
+impl TcpCounters {
+    /// Reads /proc/net/netstat.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn read() -> io::Result<TcpCounters> {
+        Ok(TcpCounters::parse(&read_lossy("/proc/net/netstat")?))
+    }
+
+    /// Takes the text of /proc/net/netstat apart: a line of names, then one of numbers.
+    #[must_use]
+    pub fn parse(text: &str) -> TcpCounters {
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
+        let names = lines.next().unwrap_or_default().split_ascii_whitespace();
+        let numbers = lines.next().unwrap_or_default().split_ascii_whitespace();
+        let counters: BTreeMap<&str, &str> = names.zip(numbers).collect();
+        let number = |name: &str| counters.get(name)?.parse().ok();
+        TcpCounters {
+            listen_overflows: number("ListenOverflows"),
+            listen_drops: number("ListenDrops"),
+            half_open_drops: number("TCPReqQFullDrop"),
+            timeouts: number("TCPTimeouts"),
+            syn_retransmits: number("TCPSynRetrans"),
+        }
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: TcpCounters) -> TcpCounters {
+        let added = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        TcpCounters {
+            listen_overflows: added(self.listen_overflows, earlier.listen_overflows),
+            listen_drops: added(self.listen_drops, earlier.listen_drops),
+            half_open_drops: added(self.half_open_drops, earlier.half_open_drops),
+            timeouts: added(self.timeouts, earlier.timeouts),
+            syn_retransmits: added(self.syn_retransmits, earlier.syn_retransmits),
+        }
+    }
+}
+
+/// How long a thread ran and how long it was ready but had no CPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ThreadSchedule {
+    /// Time on a CPU. The kernel brings it up to date at its clock tick only, so
+    /// it may lag by some milliseconds; for the calling thread
+    /// [`thread_cpu`](crate::thread_cpu) is exact.
+    pub run: Nanos,
+    /// Time in a run queue, exact.
+    pub wait: Nanos,
+}
+
+impl ThreadSchedule {
+    /// Takes the text of a schedstat file apart.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<ThreadSchedule> {
+        let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
+        Some(ThreadSchedule {
+            run: Nanos(numbers.next()?.ok()?),
+            wait: Nanos(numbers.next()?.ok()?),
+        })
+    }
+}
+
+/// What the scheduler says of the calling thread.
+///
+/// # Errors
+/// `NotFound` on a kernel that was built without it; `InvalidData` for a text
+/// that is not understood.
+pub fn thread_schedstat() -> io::Result<ThreadSchedule> {
+    let path = "/proc/thread-self/schedstat";
+    ThreadSchedule::parse(&read_lossy(path)?).ok_or_else(|| not_understood(path))
+}
+
+fn not_understood(path: &str) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("{path} is not understood: is /proc that of a Linux kernel?"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const STAT: &str = "cpu  9 9 9 9 9 9 9 9 0 0\n\
+        cpu0 1 2 3 4 5 6 7 8 0 0\n\
+        cpu11 10 20 30 40 50 60 70 80 0 0\n\
+        intr 148186 0 0\nctxt 275301\nbtime 17\nprocesses 5262\nprocs_running 1\n";
+    const NETSTAT: &str = "TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPTimeouts\n\
+        TcpExt: 1 2 3 4\nIpExt: ListenDrops\nIpExt: 99\n";
+
+    #[test]
+    fn every_cpu_is_read_and_the_sum_is_not_one_of_them() {
+        // Method: a short text with two CPUs, all fields different.
+        let counters = MachineCounters::parse(STAT).unwrap();
+        assert_eq!(counters.forks, 5262);
+        assert_eq!(counters.cpus.keys().copied().collect::<Vec<_>>(), [0, 11]);
+        let added = counters.cpus[&11].since(counters.cpus[&0]);
+        assert_eq!(
+            (added.user, added.idle, added.softirq, added.steal),
+            (9, 36, 63, 72)
+        );
+        assert_eq!(counters.cpus[&0].busy(), 1 + 2 + 3 + 6 + 7);
+    }
+
+    #[test]
+    fn a_counter_that_the_kernel_lacks_is_none_and_not_zero() {
+        // Method: a text of an old kernel, and the same text three events later.
+        let counters = TcpCounters::parse(NETSTAT);
+        assert_eq!(counters.listen_overflows, Some(2));
+        assert_eq!(counters.listen_drops, Some(3));
+        assert_eq!(counters.syn_retransmits, None);
+        let later = TcpCounters::parse(&NETSTAT.replace("1 2 3 4", "1 2 6 4"));
+        let added = later.since(counters);
+        assert_eq!(added.listen_drops, Some(3));
+        assert_eq!(added.timeouts, Some(0));
+        assert_eq!(added.half_open_drops, None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in any::<String>(), cut in 0..NETSTAT.len()) {
+            // Method: any text, real texts cut anywhere, and odd text behind known names.
+            let _ = MachineCounters::parse(&text);
+            let _ = MachineCounters::parse(&STAT[..cut]);
+            let _ = MachineCounters::parse(&format!("cpu0 {text}\nprocesses {text}"));
+            let _ = TcpCounters::parse(&NETSTAT[..cut]);
+            let _ = TcpCounters::parse(&format!("TcpExt: {text}\nTcpExt: {text}"));
+            let _ = ThreadSchedule::parse(&text);
+        }
+    }
+
+    #[test]
+    fn this_machine_is_understood() {
+        // Method: read the real files; values are the machine's, so only their presence is claimed.
+        assert!(!MachineCounters::read().unwrap().cpus.is_empty());
+        assert!(TcpCounters::read().unwrap().listen_drops.is_some());
+        assert!(ticks_per_second() > 0);
+        thread_schedstat().unwrap();
+    }
+}

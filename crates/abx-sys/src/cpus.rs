@@ -1,0 +1,188 @@
+//! Which CPUs there are, which of them share a core, and who gets which.
+
+use std::io;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::process::read_lossy;
+
+/// The CPUs that this process may use, in ascending order.
+///
+/// # Errors
+/// What the kernel says: `InvalidInput` above 1024 CPUs.
+pub fn allowed() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|cpu| set.is_set(*cpu))
+        .collect())
+}
+
+/// Binds the calling thread, and what it starts from now on, to these CPUs.
+///
+/// # Errors
+/// `InvalidInput` when none of them may be used.
+pub fn pin_thread(cpus: &[usize]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    for cpu in cpus.iter().copied() {
+        if cpu >= CpuSet::MAX_CPU {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        set.set(cpu);
+    }
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// Groups CPUs that are threads of one core (SMT siblings), in ascending order.
+///
+/// Where /sys does not say, every CPU counts as a core of its own.
+#[must_use]
+pub fn cores(cpus: &[usize]) -> Vec<Vec<usize>> {
+    group_by_core(cpus, |cpu| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        parse_cpu_list(&read_lossy(path).ok()?)
+    })
+}
+
+fn group_by_core(
+    cpus: &[usize],
+    siblings: impl Fn(usize) -> Option<Vec<usize>>,
+) -> Vec<Vec<usize>> {
+    let mut left = cpus.to_vec();
+    left.sort_unstable();
+    left.dedup();
+    let mut cores = Vec::new();
+    while let Some(first) = left.first().copied() {
+        let siblings = siblings(first).unwrap_or_default();
+        let (core, others) = left
+            .into_iter()
+            .partition(|cpu| *cpu == first || siblings.contains(cpu));
+        cores.push(core);
+        left = others;
+    }
+    cores
+}
+
+/// Reads the kernel's way to write a set of CPUs: `0-3,8`.
+fn parse_cpu_list(text: &str) -> Option<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+        if last >= CpuSet::MAX_CPU {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    Some(cpus)
+}
+
+/// Who uses which CPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// For the servers under test, all of them the same.
+    pub subjects: Vec<usize>,
+    /// For the load generator, the lab and the sampler.
+    pub generator: Vec<usize>,
+}
+
+impl Split {
+    /// Divides cores (groups of SMT siblings, ascending): subjects get the first
+    /// half, the generator the last one.
+    ///
+    /// An odd core goes to the generator: a server on fewer CPUs is still
+    /// compared fairly, but where the generator is the limit nothing can be
+    /// claimed. Siblings are divided only when there is one core, and a single
+    /// CPU is shared.
+    #[must_use]
+    pub fn of(cores: &[Vec<usize>]) -> Split {
+        let (subjects, generator) = match cores {
+            [only] if only.len() <= 1 => (only.clone(), only.clone()),
+            [only] => {
+                let (first, last) = only.split_at(only.len() / 2);
+                (first.to_vec(), last.to_vec())
+            }
+            _ => {
+                let (first, last) = cores.split_at(cores.len() / 2);
+                (first.concat(), last.concat())
+            }
+        };
+        Split {
+            subjects,
+            generator,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn split(cores: &[&[usize]]) -> (Vec<usize>, Vec<usize>) {
+        let cores: Vec<Vec<usize>> = cores.iter().map(|core| core.to_vec()).collect();
+        let split = Split::of(&cores);
+        (split.subjects, split.generator)
+    }
+
+    #[test]
+    fn subjects_come_first_and_the_generator_last() {
+        // Method: one machine of each kind, written out.
+        assert_eq!(split(&[&[3]]), (vec![3], vec![3]));
+        assert_eq!(split(&[&[0], &[1]]), (vec![0], vec![1]));
+        assert_eq!(split(&[&[0, 1]]), (vec![0], vec![1]));
+        assert_eq!(split(&[&[0, 2], &[1, 3]]), (vec![0, 2], vec![1, 3]));
+        assert_eq!(split(&[&[0], &[1], &[2]]), (vec![0], vec![1, 2]));
+        assert_eq!(
+            split(&[&[0, 4], &[1, 5], &[2, 6], &[3, 7]]),
+            (vec![0, 4, 1, 5], vec![2, 6, 3, 7])
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_cpu_belongs_to_one_side_from_two_cpus_on(count in 2..64_usize, width in 1..5_usize) {
+            // Method: machines of any size; both sides together are all CPUs, once each.
+            let cpus: Vec<usize> = (0..count).collect();
+            let cores: Vec<Vec<usize>> = cpus.chunks(width).map(<[usize]>::to_vec).collect();
+            let split = Split::of(&cores);
+            prop_assert!(!split.subjects.is_empty() && !split.generator.is_empty());
+            prop_assert_eq!([split.subjects, split.generator].concat(), cpus);
+        }
+
+        #[test]
+        fn no_text_panics(text in "[0-9,\\-\\n x]{0,40}") {
+            // Method: texts that look nearly like a list.
+            let _ = parse_cpu_list(&text);
+        }
+    }
+
+    #[test]
+    fn siblings_form_a_core_and_unknown_ones_stand_alone() {
+        // Method: CPUs 0 and 2 are siblings, 3's list cannot be read, and 9,
+        // a sibling of 1, may not be used.
+        let cores = group_by_core(&[0, 1, 2, 3], |cpu| match cpu {
+            0 | 2 => parse_cpu_list("0,2\n"),
+            1 => parse_cpu_list("1,9\n"),
+            _ => None,
+        });
+        assert_eq!(cores, [vec![0, 2], vec![1], vec![3]]);
+        assert_eq!(parse_cpu_list("0-2,8\n"), Some(vec![0, 1, 2, 8]));
+        assert_eq!(parse_cpu_list(""), None);
+    }
+
+    #[test]
+    fn a_pinned_thread_stays_on_its_cpu() {
+        // Method: pin a thread of its own to the last allowed CPU and ask again.
+        let last = allowed().unwrap().last().copied().unwrap();
+        let seen = std::thread::spawn(move || {
+            pin_thread(&[last]).unwrap();
+            allowed().unwrap()
+        });
+        assert_eq!(seen.join().unwrap(), [last]);
+        assert!(pin_thread(&[CpuSet::MAX_CPU]).is_err());
+        assert!(pin_thread(&[]).is_err());
+        let all = allowed().unwrap();
+        assert_eq!(cores(&all).concat().len(), all.len());
+    }
+}

@@ -1,0 +1,138 @@
+//! Who descends from whom, by one scan of /proc.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
+
+use crate::Nanos;
+use crate::process::{Process, ProcessStat};
+
+/// One descendant of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Relative {
+    /// The descendant itself.
+    pub process: Process,
+    /// Its parent's number.
+    pub parent: u32,
+    /// CPU time of the children that it has reaped, in steps of a clock tick.
+    pub reaped_cpu: Nanos,
+}
+
+/// All descendants of `root`, parents before children, the root excluded.
+///
+/// # Errors
+/// What the kernel says when /proc cannot be read.
+pub fn descendants(root: u32) -> io::Result<Vec<Relative>> {
+    Ok(scan(root)?.relatives)
+}
+
+pub(super) struct Family {
+    pub(super) relatives: Vec<Relative>,
+    /// The root itself, while it is there.
+    pub(super) root: Option<Relative>,
+    /// Whether every process of the scan has its parent in it.
+    pub(super) is_complete: bool,
+}
+
+/// A scan takes time. A process whose parent ended meanwhile names a parent
+/// that is no longer listed, and would be taken for a stranger: look again.
+const SCANS_MAX: usize = 4;
+
+pub(super) fn scan(root: u32) -> io::Result<Family> {
+    let mut scans = 0;
+    loop {
+        scans += 1;
+        let all = processes()?;
+        let is_complete = has_all_parents(&all);
+        if is_complete || scans == SCANS_MAX {
+            return Ok(Family {
+                relatives: below(root, &all),
+                root: all.iter().find(|one| one.process.pid == root).copied(),
+                is_complete,
+            });
+        }
+    }
+}
+
+fn processes() -> io::Result<Vec<Relative>> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        match ProcessStat::read(pid) {
+            Ok(Some(stat)) => all.push(Relative {
+                process: stat.process(pid),
+                parent: stat.parent,
+                reaped_cpu: stat.reaped_cpu(),
+            }),
+            Ok(None) => {}
+            // Where /proc hides other users' processes, these are not ours.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(all)
+}
+
+fn has_all_parents(all: &[Relative]) -> bool {
+    let listed: HashSet<u32> = all.iter().map(|relative| relative.process.pid).collect();
+    // The first process has no parent, nor has one that came from outside a container.
+    all.iter()
+        .all(|relative| relative.parent == 0 || listed.contains(&relative.parent))
+}
+
+fn below(root: u32, all: &[Relative]) -> Vec<Relative> {
+    let mut children: HashMap<u32, Vec<Relative>> = HashMap::new();
+    for relative in all {
+        children.entry(relative.parent).or_default().push(*relative);
+    }
+    let mut found = Vec::new();
+    let mut parents = VecDeque::from([root]);
+    // Each parent is taken away once, so that a ring of links has an end.
+    while let Some(parent) = parents.pop_front() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            parents.push_back(child.process.pid);
+            found.push(child);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn relative(pid: u32, parent: u32) -> Relative {
+        Relative {
+            process: Process {
+                pid,
+                start_ticks: 0,
+            },
+            parent,
+            reaped_cpu: Nanos(0),
+        }
+    }
+
+    #[test]
+    fn descendants_come_after_their_parents_and_strangers_not_at_all() {
+        // Method: numbers that went round, so that children have lower ones.
+        let all = [(1, 0), (3, 9), (4, 3), (7, 1), (9, 5), (5, 1)];
+        let all = all.map(|(pid, parent)| relative(pid, parent));
+        let found: Vec<u32> = below(5, &all).iter().map(|one| one.process.pid).collect();
+        assert_eq!(found, [9, 3, 4]);
+        assert!(has_all_parents(&all));
+        assert!(!has_all_parents(&all[1..]));
+    }
+
+    proptest! {
+        #[test]
+        fn any_links_have_an_end(links in prop::collection::vec((0..9_u32, 0..9_u32), 0..30)) {
+            // Method: random links, rings and doubles among them.
+            let all: Vec<Relative> = links.iter().map(|(pid, parent)| relative(*pid, *parent)).collect();
+            prop_assert!(below(1, &all).len() <= all.len());
+        }
+    }
+}

@@ -1,0 +1,266 @@
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::*;
+
+const MILLISECOND: u64 = 1_000_000;
+
+/// A tree of processes that exist only in the test's mind.
+struct Story {
+    tree: ProcTree,
+    readings: HashMap<u32, Reading>,
+}
+
+impl Story {
+    fn new(parents: &[(u32, u32)]) -> Story {
+        let mut story = Story {
+            tree: ProcTree {
+                root: process(1),
+                counts_root: false,
+                of_root: Children::first(Nanos(0)),
+                members: Vec::new(),
+                forks: None,
+                total: Nanos(0),
+            },
+            readings: HashMap::new(),
+        };
+        story.reads(1, 0, 0);
+        story.scans(parents);
+        story
+    }
+
+    fn scans(&mut self, parents: &[(u32, u32)]) {
+        let relatives: Vec<Relative> = parents
+            .iter()
+            .map(|(pid, parent)| Relative {
+                process: process(*pid),
+                parent: *parent,
+                reaped_cpu: Nanos(0),
+            })
+            .collect();
+        self.tree.adopt(&relatives);
+    }
+
+    fn reads(&mut self, pid: u32, own: u64, reaped: u64) {
+        let reading = Reading {
+            own: Nanos(own * MILLISECOND),
+            reaped: Nanos(reaped * MILLISECOND),
+        };
+        self.readings.insert(pid, reading);
+    }
+
+    fn ends(&mut self, pid: u32) {
+        self.readings.remove(&pid);
+    }
+
+    fn total(&mut self) -> u64 {
+        let readings = &self.readings;
+        let total = self
+            .tree
+            .account(|process| Ok(readings.get(&process.pid).copied()))
+            .unwrap();
+        total.0 / MILLISECOND
+    }
+}
+
+fn process(pid: u32) -> Process {
+    Process {
+        pid,
+        start_ticks: 0,
+    }
+}
+
+#[test]
+fn a_reaped_child_counts_once() {
+    // Method: a child of 105 ms ends and turns up at its parent as 110 ms.
+    let mut story = Story::new(&[(2, 1), (3, 2)]);
+    story.reads(2, 50, 0);
+    story.reads(3, 105, 0);
+    assert_eq!(story.total(), 155);
+    story.ends(3);
+    story.reads(2, 50, 110);
+    assert_eq!(story.total(), 160);
+}
+
+#[test]
+fn a_child_that_nobody_reaps_still_counts() {
+    // Method: two children end under a parent that ignores SIGCHLD, and the
+    // parent works on; a mere "never falls" would hide its work.
+    let mut story = Story::new(&[(2, 1), (3, 2), (4, 2)]);
+    story.reads(2, 50, 0);
+    story.reads(3, 100, 0);
+    story.reads(4, 200, 0);
+    assert_eq!(story.total(), 350);
+    story.ends(3);
+    story.ends(4);
+    story.reads(2, 60, 0);
+    assert_eq!(story.total(), 360);
+}
+
+#[test]
+fn short_lived_children_count_beside_seen_ones() {
+    // Method: the parent reaps 500 ms of children that no scan ever saw, then one that was seen.
+    let mut story = Story::new(&[(2, 1), (3, 2)]);
+    story.reads(2, 0, 500);
+    story.reads(3, 100, 0);
+    assert_eq!(story.total(), 600);
+    story.ends(3);
+    story.reads(2, 0, 600);
+    assert_eq!(story.total(), 600);
+}
+
+#[test]
+fn a_whole_branch_that_ends_is_booked_at_the_root() {
+    // Method: parent and grandchildren end together; the root has reaped them in ticks of 10 ms.
+    let mut story = Story::new(&[(2, 1), (3, 2), (4, 3)]);
+    story.reads(2, 11, 40);
+    story.reads(3, 22, 0);
+    story.reads(4, 33, 0);
+    assert_eq!(story.total(), 106);
+    story.ends(2);
+    story.ends(3);
+    story.ends(4);
+    story.reads(1, 0, 100);
+    assert_eq!(story.total(), 106);
+    story.reads(1, 0, 120);
+    assert_eq!(story.total(), 120);
+}
+
+#[test]
+fn a_member_that_a_scan_misses_keeps_its_time() {
+    // Method: the scan lists another child of the same parent instead; an orphan moves to the root.
+    let mut story = Story::new(&[(2, 1), (3, 2), (5, 2)]);
+    story.reads(2, 0, 0);
+    story.reads(3, 70, 0);
+    story.reads(4, 0, 0);
+    story.reads(5, 9, 0);
+    assert_eq!(story.total(), 79);
+    story.scans(&[(5, 1), (2, 1), (4, 2)]);
+    assert_eq!(story.total(), 79);
+    story.reads(4, 30, 0);
+    assert_eq!(story.total(), 109);
+}
+
+#[test]
+fn the_busiest_thread_is_found_between_two_looks() {
+    // Method: one steady thread, one new, one whose number was given anew.
+    let times = |pairs: &[(u32, u64)]| {
+        ThreadTimes(pairs.iter().map(|(id, time)| (*id, Nanos(*time))).collect())
+    };
+    let earlier = times(&[(1, 1000), (2, 50)]);
+    assert_eq!(
+        times(&[(1, 1010), (2, 20), (3, 15)]).busiest_since(&earlier),
+        Nanos(20)
+    );
+    assert_eq!(times(&[]).busiest_since(&earlier), Nanos(0));
+}
+
+/// A shell script, killed and waited for when dropped.
+struct Script(Child);
+
+impl Script {
+    fn start(text: &str) -> Script {
+        let mut command = Command::new("sh");
+        command.args(["-c", text]).stdin(Stdio::piped());
+        Script(command.spawn().unwrap())
+    }
+
+    fn tree(&self) -> ProcTree {
+        ProcTree::new(self.0.id()).unwrap()
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        // Children first, because nobody adopts them in this test.
+        for relative in descendants(self.0.id()).unwrap() {
+            let _ = relative.process.signal(crate::process::Signal::Kill);
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn within_a_minute(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_burning_grandchild_uses_the_tree_s_time() {
+    // Method: a loop two forks below the root, read until it has used 50 ms;
+    // its memory and its thread must be seen too.
+    let script = Script::start("sh -c 'sh -c \"while :; do :; done\" & wait' & wait");
+    let mut tree = script.tree();
+    let mut last = Nanos(0);
+    within_a_minute("50 ms of CPU in a grandchild", || {
+        let now = tree.cpu().unwrap();
+        assert!(now >= last);
+        last = now;
+        now.0 > 50 * MILLISECOND && tree.members().count() == 2
+    });
+    assert!(tree.rss_bytes().unwrap() > 0);
+    let first = tree.thread_times().unwrap();
+    within_a_minute("20 ms of CPU in a thread", || {
+        tree.thread_times().unwrap().busiest_since(&first).0 > 20 * MILLISECOND
+    });
+}
+
+#[test]
+fn a_reaped_child_keeps_the_tree_s_time() {
+    // Method: a child burns and ends, its parent reaps it and then waits for input.
+    let script = Script::start(
+        "sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done'; read line; exit 0",
+    );
+    let mut tree = script.tree();
+    within_a_minute("the child burns", || {
+        tree.cpu().unwrap().0 > 20 * MILLISECOND
+    });
+    within_a_minute("the child is gone", || {
+        tree.cpu().unwrap();
+        tree.members().count() == 0
+    });
+    assert!(tree.cpu().unwrap().0 > 20 * MILLISECOND);
+}
+
+#[test]
+fn a_listener_in_a_child_is_the_tree_s_own() {
+    // Method: a listener handed down as standard input to a shell's child, then
+    // the same port under a tree that does not hold it.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut command = Command::new("sh");
+    command.args(["-c", "sleep 60; exit 0"]);
+    command.stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)));
+    let holder = Script(command.spawn().unwrap());
+    drop(command);
+    let other = Script::start("sleep 60; exit 0");
+    let (mut holder_tree, mut other_tree) = (holder.tree(), other.tree());
+    within_a_minute("the listener is seen", || {
+        holder_tree.listens_on(port).unwrap()
+    });
+    within_a_minute("the other child runs", || {
+        other_tree.refresh().unwrap();
+        other_tree.members().count() == 1
+    });
+    assert!(!other_tree.listens_on(port).unwrap());
+}
+
+#[test]
+fn the_listener_on_a_port_is_found_and_counts_itself() {
+    // Method: this very process listens and burns; a port that nobody has finds nobody.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut tree = ProcTree::of_listener(port).unwrap().unwrap();
+    assert_eq!(tree.root().pid, std::process::id());
+    let before = tree.cpu().unwrap();
+    while tree.cpu().unwrap() == before {
+        std::hint::spin_loop();
+    }
+    drop(listener);
+    assert!(ProcTree::of_listener(port).unwrap().is_none());
+}

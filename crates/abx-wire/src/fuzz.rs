@@ -1,0 +1,133 @@
+//! What must hold for any bytes from a peer, called by fuzz targets and property tests.
+//!
+//! Each body feeds the same bytes once whole and once in pieces. The events must
+//! be the same, bodies joined; all bytes must be taken, and every loop must end.
+
+use crate::http1::{AnswerKind, Client, Done, Event, Fault, Method, Server, ServerEvent, Version};
+
+/// Answers: `data` begins with two bytes that choose the kind and the pieces.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn client(data: &[u8]) {
+    let [choice, seed, answers @ ..] = data else {
+        return;
+    };
+    let kind = match choice % 4 {
+        0 => AnswerKind::HeadOnly,
+        _ => AnswerKind::WithBody,
+    };
+    let whole = client_steps(kind, &[answers]);
+    let split = client_steps(kind, &pieces(answers, *seed));
+    assert_eq!(whole, split, "pieces change the answers");
+}
+
+/// Requests: `data` begins with one byte that chooses the pieces.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn server(data: &[u8]) {
+    let [seed, requests @ ..] = data else {
+        return;
+    };
+    let whole = server_steps(&[requests]);
+    let split = server_steps(&pieces(requests, *seed));
+    assert_eq!(whole, split, "pieces change the requests");
+}
+
+#[derive(Debug, PartialEq)]
+enum ClientStep {
+    Head(u16, Option<u64>),
+    Body(Vec<u8>),
+    Done(Done),
+    Failed(Fault),
+}
+
+fn client_steps(kind: AnswerKind, pieces: &[&[u8]]) -> Vec<ClientStep> {
+    let mut client = Client::new();
+    client.expect(kind);
+    let mut steps = Vec::new();
+    for piece in pieces {
+        let mut input = *piece;
+        while let Some(event) = client.receive(&mut input) {
+            note(&mut steps, event);
+            if client.is_idle() {
+                client.expect(kind);
+            }
+        }
+        assert!(input.is_empty(), "bytes are left");
+    }
+    if let Some(event) = client.eof() {
+        note(&mut steps, event);
+    }
+    steps
+}
+
+fn note(steps: &mut Vec<ClientStep>, event: Event<'_>) {
+    match event {
+        Event::Head {
+            status,
+            content_length,
+        } => steps.push(ClientStep::Head(status, content_length)),
+        Event::Body(body) => {
+            assert!(!body.is_empty(), "an empty body event");
+            match steps.last_mut() {
+                Some(ClientStep::Body(before)) => before.extend_from_slice(body),
+                _ => steps.push(ClientStep::Body(body.to_vec())),
+            }
+        }
+        Event::Done(done) => {
+            let body_bytes = match steps.last() {
+                Some(ClientStep::Body(body)) => body.len() as u64,
+                _ => 0,
+            };
+            assert_eq!(done.body_bytes, body_bytes, "the body is counted wrongly");
+            steps.push(ClientStep::Done(done));
+        }
+        Event::Failed(fault) => steps.push(ClientStep::Failed(fault)),
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum ServerStep {
+    Head(Method, String, Version, bool),
+    Done,
+    Failed(Fault),
+}
+
+fn server_steps(pieces: &[&[u8]]) -> Vec<ServerStep> {
+    let mut server = Server::new();
+    let mut steps = Vec::new();
+    for piece in pieces {
+        let mut input = *piece;
+        while let Some(event) = server.receive(&mut input) {
+            steps.push(match event {
+                ServerEvent::Head(head) => ServerStep::Head(
+                    head.method,
+                    head.target.to_owned(),
+                    head.version,
+                    head.keep_alive,
+                ),
+                ServerEvent::Done => ServerStep::Done,
+                ServerEvent::Failed(fault) => ServerStep::Failed(fault),
+            });
+        }
+        assert!(input.is_empty(), "bytes are left");
+    }
+    steps
+}
+
+/// Cuts `bytes` in pieces of 1 to 64 bytes; the same seed gives the same cuts.
+fn pieces(mut bytes: &[u8], seed: u8) -> Vec<&[u8]> {
+    let largest = 1_u32 << (seed % 7);
+    let mut random = u32::from(seed);
+    let mut pieces = Vec::new();
+    while !bytes.is_empty() {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let length = ((random >> 16) % largest + 1) as usize;
+        let (piece, rest) = bytes.split_at(length.min(bytes.len()));
+        pieces.push(piece);
+        bytes = rest;
+    }
+    pieces
+}

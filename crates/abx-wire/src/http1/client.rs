@@ -1,0 +1,299 @@
+//! The answers of one connection, from bytes to events.
+
+use super::chunked::{Chunk, Chunks};
+use super::fields::{Coding, Fields};
+use super::{
+    Fault, HEADERS_MAX, HeaderRoom, Version, fault_of, head_view, skip_empty_lines, take,
+    unfinished,
+};
+
+/// Which framing an answer may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerKind {
+    /// The answer's head says whether a body follows.
+    WithBody,
+    /// The answer to a HEAD request: no body follows, whatever the head says.
+    HeadOnly,
+}
+
+/// Parses the answers of one connection, one awaited answer at a time.
+///
+/// A head that comes in one piece is read where it lies. Only parts of a head
+/// are kept, and given back when the head is whole: an idle client owns no memory.
+#[derive(Debug)]
+pub struct Client {
+    state: State,
+    kind: AnswerKind,
+    has_started: bool,
+    /// The part of a head that has come so far.
+    stash: Vec<u8>,
+    done: Done,
+}
+
+/// One step of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The final head; interim heads (1xx, but for 101) are skipped.
+    Head {
+        /// The status code.
+        status: u16,
+        /// What `Content-Length` says, in bytes, also where no body follows.
+        content_length: Option<u64>,
+    },
+    /// A part of the body, without framing, never empty.
+    Body(&'a [u8]),
+    /// The whole answer has come.
+    Done(Done),
+    /// The connection is of no further use.
+    Failed(Fault),
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// The status code.
+    pub status: u16,
+    /// Length of the body without framing, in bytes.
+    pub body_bytes: u64,
+    /// The connection may carry one more request: version, `Connection` and framing allow it.
+    pub reusable: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    /// No answer is awaited.
+    Idle,
+    /// A head is awaited or in progress.
+    Head,
+    /// Inside a body; the bytes still to come. Zero: only the event is missing.
+    Sized(u64),
+    Chunked(Chunks),
+    UntilClose,
+    /// After a fault.
+    Broken,
+}
+
+/// What a head says, once it is whole.
+struct Head {
+    status: u16,
+    content_length: Option<u64>,
+    body: State,
+    reusable: bool,
+}
+
+impl Client {
+    /// A client that awaits nothing.
+    #[must_use]
+    pub fn new() -> Client {
+        Client {
+            state: State::Idle,
+            kind: AnswerKind::WithBody,
+            has_started: false,
+            stash: Vec::new(),
+            done: Done {
+                status: 0,
+                body_bytes: 0,
+                reusable: false,
+            },
+        }
+    }
+
+    /// A request was written: its answer is awaited.
+    ///
+    /// # Panics
+    /// When another answer is awaited or in progress, or after a fault.
+    pub fn expect(&mut self, kind: AnswerKind) {
+        assert!(self.is_idle(), "one answer is awaited at a time");
+        self.state = State::Head;
+        self.kind = kind;
+        self.has_started = false;
+    }
+
+    /// Takes bytes from the front of `input` and gives the next event.
+    ///
+    /// Call it until it gives `None`; then `input` is empty. It may give an
+    /// event for an empty `input`, so do not stop there.
+    pub fn receive<'a>(&mut self, input: &mut &'a [u8]) -> Option<Event<'a>> {
+        match &mut self.state {
+            State::Idle => {
+                skip_empty_lines(input);
+                match input.is_empty() {
+                    true => None,
+                    false => Some(self.fail(Fault::Unasked)),
+                }
+            }
+            State::Head => self.receive_head(input),
+            State::Sized(0) => Some(self.finish()),
+            State::Sized(left) => {
+                let body = take(input, *left);
+                *left -= body.len() as u64;
+                self.body(body)
+            }
+            State::Chunked(chunks) => match chunks.receive(input) {
+                Ok(Chunk::Data(body)) => self.body(body),
+                Ok(Chunk::End) => Some(self.finish()),
+                Ok(Chunk::More) => None,
+                Err(fault) => Some(self.fail(fault)),
+            },
+            State::UntilClose => {
+                let body = take(input, u64::MAX);
+                self.body(body)
+            }
+            State::Broken => {
+                *input = &[];
+                None
+            }
+        }
+    }
+
+    /// The peer closed: ends a body that the close delimits, or fails.
+    ///
+    /// Gives `None` when no answer is awaited. Bytes that came before the close
+    /// must have gone through [`Client::receive`].
+    pub fn eof(&mut self) -> Option<Event<'static>> {
+        match self.state {
+            State::Idle | State::Broken => None,
+            State::UntilClose | State::Sized(0) => Some(self.finish()),
+            State::Head if !self.has_started => Some(self.fail(Fault::ClosedIdle)),
+            State::Head | State::Sized(_) | State::Chunked(_) => {
+                Some(self.fail(Fault::ClosedEarly))
+            }
+        }
+    }
+
+    /// No answer is awaited or in progress, and nothing failed.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle)
+    }
+
+    /// At least one byte of the current answer came, or of the last one when none is awaited.
+    #[must_use]
+    pub fn has_answer_started(&self) -> bool {
+        self.has_started
+    }
+
+    fn receive_head<'a>(&mut self, input: &mut &'a [u8]) -> Option<Event<'a>> {
+        loop {
+            if self.stash.is_empty() {
+                skip_empty_lines(input);
+            }
+            if input.is_empty() {
+                return None;
+            }
+            self.has_started = true;
+            let head = match self.take_head(input) {
+                Ok(head) => head?,
+                Err(fault) => return Some(self.fail(fault)),
+            };
+            if matches!(head.status, 100..=199) && head.status != 101 {
+                continue;
+            }
+            self.state = head.body;
+            self.done = Done {
+                status: head.status,
+                body_bytes: 0,
+                reusable: head.reusable,
+            };
+            return Some(Event::Head {
+                status: head.status,
+                content_length: head.content_length,
+            });
+        }
+    }
+
+    /// Takes one head, or all of `input` into the stash when the head goes on.
+    fn take_head(&mut self, input: &mut &[u8]) -> Result<Option<Head>, Fault> {
+        if self.stash.is_empty() {
+            let view = head_view(input);
+            if let Some((head, length)) = parse_head(view, self.kind)? {
+                *input = &input[length..];
+                return Ok(Some(head));
+            }
+            unfinished(view)?;
+            self.stash.extend_from_slice(input);
+            *input = &[];
+            return Ok(None);
+        }
+        let before = self.stash.len();
+        self.stash.extend_from_slice(head_view(input));
+        let view = head_view(&self.stash);
+        let Some((head, length)) = parse_head(view, self.kind)? else {
+            unfinished(view)?;
+            *input = &[];
+            return Ok(None);
+        };
+        // The stash alone was no whole head, so the end lies in the input.
+        *input = &input[length - before..];
+        self.stash = Vec::new();
+        Ok(Some(head))
+    }
+
+    fn body<'a>(&mut self, body: &'a [u8]) -> Option<Event<'a>> {
+        self.done.body_bytes += body.len() as u64;
+        (!body.is_empty()).then_some(Event::Body(body))
+    }
+
+    fn finish(&mut self) -> Event<'static> {
+        self.state = State::Idle;
+        Event::Done(self.done)
+    }
+
+    fn fail(&mut self, fault: Fault) -> Event<'static> {
+        self.state = State::Broken;
+        self.stash = Vec::new();
+        Event::Failed(fault)
+    }
+}
+
+impl Default for Client {
+    fn default() -> Client {
+        Client::new()
+    }
+}
+
+/// Reads a head from the front of `view` and gives it with its length.
+fn parse_head(view: &[u8], kind: AnswerKind) -> Result<Option<(Head, usize)>, Fault> {
+    let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
+    let mut answer = httparse::Response::new(&mut []);
+    // A user agent has to accept folded headers (RFC 9112, section 5.2).
+    let mut config = httparse::ParserConfig::default();
+    config.allow_obsolete_multiline_headers_in_responses(true);
+    let parsed = config.parse_response_with_uninit_headers(&mut answer, view, &mut room);
+    let httparse::Status::Complete(length) = parsed.map_err(fault_of)? else {
+        return Ok(None);
+    };
+    let status = answer.code.expect("a whole head has a status");
+    let version = match answer.version {
+        Some(0) => Version::Http10,
+        _ => Version::Http11,
+    };
+    let fields = Fields::read(answer.headers)?;
+    let head = frame(status, version, kind, &fields)?;
+    Ok(Some((head, length)))
+}
+
+/// Decides where the answer ends (RFC 9112, section 6.3) and what becomes of the connection.
+fn frame(status: u16, version: Version, kind: AnswerKind, fields: &Fields) -> Result<Head, Fault> {
+    let is_kept = !fields.close && (version == Version::Http11 || fields.keep_alive);
+    let has_no_body = kind == AnswerKind::HeadOnly || matches!(status, 100..=199 | 204 | 304);
+    let (body, reusable) = match (fields.coding, fields.content_length) {
+        // After 101 the connection speaks another protocol.
+        _ if has_no_body => (State::Sized(0), is_kept && status != 101),
+        (Coding::Unknown, _) => return Err(Fault::UnknownTransferEncoding),
+        // Chunks beside a length, or from HTTP/1.0, are readable but suspect:
+        // the standard has the connection closed afterwards.
+        (Coding::Chunked, length) => (
+            State::Chunked(Chunks::new()),
+            is_kept && length.is_none() && version == Version::Http11,
+        ),
+        (Coding::Plain, Some(length)) => (State::Sized(length), is_kept),
+        (Coding::Plain, None) => (State::UntilClose, false),
+    };
+    Ok(Head {
+        status,
+        content_length: fields.content_length,
+        body,
+        reusable,
+    })
+}

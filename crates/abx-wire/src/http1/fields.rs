@@ -1,0 +1,91 @@
+//! The few headers that decide how a message is framed and whether the connection stays.
+
+use super::Fault;
+
+/// What the headers of one head say about framing.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    pub(super) content_length: Option<u64>,
+    pub(super) coding: Coding,
+    /// `Connection` names `close`.
+    pub(super) close: bool,
+    /// `Connection` names `keep-alive`.
+    pub(super) keep_alive: bool,
+    /// `Expect: 100-continue` is there.
+    pub(super) expects_continue: bool,
+    pub(super) host_count: usize,
+}
+
+/// What `Transfer-Encoding` says.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coding {
+    /// The header is absent.
+    #[default]
+    Plain,
+    /// It is `chunked` and nothing else.
+    Chunked,
+    /// It is anything else.
+    Unknown,
+}
+
+impl Fields {
+    /// Reads all headers of a head once.
+    pub(super) fn read(headers: &[httparse::Header<'_>]) -> Result<Fields, Fault> {
+        let mut fields = Fields::default();
+        for header in headers {
+            // The length sorts out nearly every header before a letter is compared.
+            match header.name.len() {
+                4 if header.name.eq_ignore_ascii_case("host") => fields.host_count += 1,
+                6 if header.name.eq_ignore_ascii_case("expect") => {
+                    fields.expects_continue |= header.value.eq_ignore_ascii_case(b"100-continue");
+                }
+                10 if header.name.eq_ignore_ascii_case("connection") => {
+                    for option in elements(header.value) {
+                        fields.close |= option.eq_ignore_ascii_case(b"close");
+                        fields.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+                    }
+                }
+                14 if header.name.eq_ignore_ascii_case("content-length") => {
+                    fields.add_content_length(header.value)?;
+                }
+                17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
+                    let is_first = fields.coding == Coding::Plain;
+                    let is_chunked = header.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
+                    fields.coding = match is_first && is_chunked {
+                        true => Coding::Chunked,
+                        false => Coding::Unknown,
+                    };
+                }
+                _ => {}
+            }
+        }
+        Ok(fields)
+    }
+
+    /// One number, or several that are equal (RFC 9112, section 6.3).
+    fn add_content_length(&mut self, value: &[u8]) -> Result<(), Fault> {
+        for element in elements(value) {
+            let length = decimal(element).ok_or(Fault::BadContentLength)?;
+            if self.content_length.is_some_and(|known| known != length) {
+                return Err(Fault::BadContentLength);
+            }
+            self.content_length = Some(length);
+        }
+        Ok(())
+    }
+}
+
+fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
+}
+
+/// Digits only: `parse` of the standard library would take a sign as well.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |value, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}

@@ -1,0 +1,94 @@
+//! HTTP/1.0 and HTTP/1.1 (RFC 9112), both sides of a connection.
+//!
+//! [`Client`] and [`Server`] are pull parsers: they take bytes from the front
+//! of a slice and give one event for each call, so bodies are never copied.
+//! [`Request::encode`] and [`answer_head`] are the ways back.
+
+mod answer;
+mod chunked;
+mod client;
+mod fields;
+mod request;
+mod server;
+
+pub use answer::{AnswerHead, answer_head};
+pub use client::{AnswerKind, Client, Done, Event};
+pub use request::{Connection, Request, RequestError};
+pub use server::{Method, RequestHead, Server, ServerEvent};
+
+/// The version of the protocol that one side speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.0: a connection ends after one answer, unless both sides agree otherwise.
+    Http10,
+    /// HTTP/1.1: a connection is kept, unless one side says otherwise.
+    Http11,
+}
+
+/// Why the bytes of a connection make no sense any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The first line or a header breaks the grammar, or HTTP/1.1 asks without one `Host`.
+    Malformed,
+    /// The head is longer than [`HEAD_BYTES_MAX`].
+    HeadTooLarge,
+    /// The head has more than [`HEADERS_MAX`] headers.
+    TooManyHeaders,
+    /// `Content-Length` is no number, or there are several that differ.
+    BadContentLength,
+    /// The body is transferred in another way than `chunked`.
+    UnknownTransferEncoding,
+    /// A chunk's size or line end is wrong, or its line or the trailer is too long.
+    BadChunk,
+    /// Bytes came that no request asked for.
+    Unasked,
+    /// The peer closed before the first byte of the answer.
+    ClosedIdle,
+    /// The peer closed inside a head or a body.
+    ClosedEarly,
+}
+
+/// The longest head that is read, in bytes, its empty line included.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// The largest number of headers that is read.
+pub const HEADERS_MAX: usize = 64;
+
+/// Room for the headers of one head on the stack, not even cleared.
+type HeaderRoom<'a> = [std::mem::MaybeUninit<httparse::Header<'a>>; HEADERS_MAX];
+
+/// The part of `bytes` in which a head must end.
+fn head_view(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(HEAD_BYTES_MAX)]
+}
+
+/// What a head that has not ended within `view` means.
+fn unfinished(view: &[u8]) -> Result<(), Fault> {
+    if view.len() < HEAD_BYTES_MAX {
+        Ok(())
+    } else {
+        Err(Fault::HeadTooLarge)
+    }
+}
+
+/// Drops the empty lines that some peers send after a body.
+fn skip_empty_lines(input: &mut &[u8]) {
+    while let [b'\r' | b'\n', rest @ ..] = *input {
+        *input = rest;
+    }
+}
+
+/// Takes up to `limit` bytes from the front of `input`.
+fn take<'a>(input: &mut &'a [u8], limit: u64) -> &'a [u8] {
+    let length = usize::try_from(limit).map_or(input.len(), |limit| limit.min(input.len()));
+    let (taken, rest) = input.split_at(length);
+    *input = rest;
+    taken
+}
+
+fn fault_of(error: httparse::Error) -> Fault {
+    match error {
+        httparse::Error::TooManyHeaders => Fault::TooManyHeaders,
+        _ => Fault::Malformed,
+    }
+}

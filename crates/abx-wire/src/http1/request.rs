@@ -1,0 +1,187 @@
+//! One request, from fields to bytes.
+
+use super::Version;
+
+/// What is asked. Encoded once and sent many times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The method, for instance `GET`.
+    pub method: String,
+    /// The request target as it is sent: a path with its query, `*`, or a whole URL.
+    pub target: String,
+    /// The value of `Host`, with the port where it is not the usual one.
+    pub host: String,
+    /// Further headers in the order given. `Host`, `User-Agent`, `Accept` and
+    /// `Connection` replace ours.
+    pub headers: Vec<(String, String)>,
+    /// The body; empty for none.
+    pub body: Vec<u8>,
+    /// The version in the request line.
+    pub version: Version,
+    /// What becomes of the connection after the answer.
+    pub connection: Connection,
+}
+
+/// What a request asks for its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Connection {
+    /// Keep it for the next request.
+    KeepAlive,
+    /// Close it after the answer.
+    Close,
+}
+
+/// Why a request cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// The method is no token.
+    #[error(
+        "method {0:?} is not a word of letters, digits and !#$%&'*+-.^_`|~: give one such as GET"
+    )]
+    Method(String),
+    /// The target is empty, of an unknown form, or has a byte that must be escaped.
+    #[error(
+        "target {0:?} cannot be sent: begin with \"/\", write other than visible ASCII as %XX, and leave out \"#\""
+    )]
+    Target(String),
+    /// The host is empty or has a byte that no host has.
+    #[error("host {0:?} cannot be sent: give a name or an address, and a port where needed")]
+    Host(String),
+    /// A header's name is no token.
+    #[error("header name {0:?} is not a word of letters, digits and !#$%&'*+-.^_`|~: correct it")]
+    HeaderName(String),
+    /// A header's value has a line end or another control character.
+    #[error("header {name} has a control character in its value {value:?}: remove it")]
+    HeaderValue {
+        /// The header's name.
+        name: String,
+        /// Its value as given.
+        value: String,
+    },
+    /// A header contradicts how the body is sent.
+    #[error(
+        "header {name}: {value} contradicts the body of {body_bytes} bytes: leave it out, it is set as needed"
+    )]
+    Framing {
+        /// The header's name.
+        name: String,
+        /// Its value as given.
+        value: String,
+        /// Length of the body.
+        body_bytes: usize,
+    },
+}
+
+impl Request {
+    /// Writes the request as it goes over the wire.
+    ///
+    /// # Errors
+    /// [`RequestError`], when a part would break the grammar or the framing.
+    pub fn encode(&self) -> Result<Vec<u8>, RequestError> {
+        self.check()?;
+        let mut out = Vec::with_capacity(256 + self.body.len());
+        let version = match self.version {
+            Version::Http10 => "HTTP/1.0",
+            Version::Http11 => "HTTP/1.1",
+        };
+        push(
+            &mut out,
+            &[&self.method, " ", &self.target, " ", version, "\r\n"],
+        );
+        let connection = match (self.version, self.connection) {
+            (_, Connection::Close) => Some("close"),
+            (Version::Http10, Connection::KeepAlive) => Some("Keep-Alive"),
+            (Version::Http11, Connection::KeepAlive) => None,
+        };
+        let needs_length =
+            !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
+        let length = needs_length.then(|| self.body.len().to_string());
+        let ours = [
+            ("Host", Some(self.host.as_str())),
+            (
+                "User-Agent",
+                Some(concat!("abx/", env!("CARGO_PKG_VERSION"))),
+            ),
+            ("Accept", Some("*/*")),
+            ("Connection", connection),
+            ("Content-Length", length.as_deref()),
+        ];
+        for (name, value) in ours {
+            if let Some(value) = value
+                && !self.has_header(name)
+            {
+                push(&mut out, &[name, ": ", value, "\r\n"]);
+            }
+        }
+        for (name, value) in &self.headers {
+            push(&mut out, &[name, ": ", value, "\r\n"]);
+        }
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(&self.body);
+        Ok(out)
+    }
+
+    fn has_header(&self, name: &str) -> bool {
+        let mut headers = self.headers.iter();
+        headers.any(|(given, _)| given.eq_ignore_ascii_case(name))
+    }
+
+    fn check(&self) -> Result<(), RequestError> {
+        if !is_token(&self.method) {
+            return Err(RequestError::Method(self.method.clone()));
+        }
+        let has_known_form = self.target == "*"
+            || ["/", "http://", "https://"]
+                .iter()
+                .any(|start| self.target.starts_with(start));
+        if !has_known_form || !is_visible(&self.target) || self.target.contains('#') {
+            return Err(RequestError::Target(self.target.clone()));
+        }
+        if !is_visible(&self.host) {
+            return Err(RequestError::Host(self.host.clone()));
+        }
+        self.headers
+            .iter()
+            .try_for_each(|(name, value)| self.check_header(name, value))
+    }
+
+    fn check_header(&self, name: &str, value: &str) -> Result<(), RequestError> {
+        if !is_token(name) {
+            return Err(RequestError::HeaderName(name.to_owned()));
+        }
+        if value
+            .bytes()
+            .any(|byte| byte.is_ascii_control() && byte != b'\t')
+        {
+            return Err(RequestError::HeaderValue {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            });
+        }
+        let is_other_length = name.eq_ignore_ascii_case("content-length")
+            && value.trim() != self.body.len().to_string();
+        if is_other_length || name.eq_ignore_ascii_case("transfer-encoding") {
+            return Err(RequestError::Framing {
+                name: name.to_owned(),
+                value: value.to_owned(),
+                body_bytes: self.body.len(),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn push(out: &mut Vec<u8>, parts: &[&str]) {
+    for part in parts {
+        out.extend_from_slice(part.as_bytes());
+    }
+}
+
+fn is_token(word: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !word.is_empty() && word.bytes().all(is_allowed)
+}
+
+fn is_visible(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic())
+}

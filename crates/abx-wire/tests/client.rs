@@ -1,0 +1,369 @@
+//! The client's side: cases by table, each as one answer of a fresh connection.
+
+use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault};
+
+/// What one answer led to: the whole of it with its body, or the fault.
+type Outcome = Result<(Done, Vec<u8>), Fault>;
+
+/// Feeds the answer whole and in pieces, and closes at its end.
+fn outcome(kind: AnswerKind, bytes: &[u8]) -> Outcome {
+    let whole = outcome_in_pieces(kind, bytes, usize::MAX);
+    let split = outcome_in_pieces(kind, bytes, 1 + bytes.len() / 64);
+    assert_eq!(whole, split);
+    whole
+}
+
+fn outcome_in_pieces(kind: AnswerKind, bytes: &[u8], piece_bytes: usize) -> Outcome {
+    let mut client = Client::new();
+    client.expect(kind);
+    let mut body = Vec::new();
+    let mut last = None;
+    for mut input in bytes.chunks(piece_bytes) {
+        while let Some(event) = client.receive(&mut input) {
+            last = Some(event);
+            if let Event::Body(part) = event {
+                body.extend_from_slice(part);
+            }
+        }
+    }
+    // An answer that is whole awaits nothing, so its close says nothing more.
+    match client.eof().or(last) {
+        Some(Event::Done(done)) => Ok((done, body)),
+        Some(Event::Failed(fault)) => Err(fault),
+        other => panic!("neither done nor failed: {other:?}"),
+    }
+}
+
+fn whole(status: u16, body: &str, reusable: bool) -> Outcome {
+    let done = Done {
+        status,
+        body_bytes: body.len() as u64,
+        reusable,
+    };
+    Ok((done, body.as_bytes().to_vec()))
+}
+
+#[test]
+fn every_framing_ends_where_it_should() {
+    // Method: one answer for each rule of RFC 9112, section 6.3.
+    for &(bytes, status, body, reusable) in FRAMINGS {
+        let expected = whole(status, body, reusable);
+        assert_eq!(
+            outcome(AnswerKind::WithBody, bytes.as_bytes()),
+            expected,
+            "{bytes:?}"
+        );
+    }
+}
+
+#[test]
+fn every_broken_answer_fails_with_its_fault() {
+    // Method: one answer for each way to be wrong, closed by the peer at its end.
+    for &(bytes, fault) in BROKEN {
+        assert_eq!(
+            outcome(AnswerKind::WithBody, bytes.as_bytes()),
+            Err(fault),
+            "{bytes:?}"
+        );
+    }
+}
+
+#[test]
+fn the_answer_to_head_has_no_body_whatever_it_says() {
+    // Method: three heads that would announce a body after GET.
+    for framing in ["Content-Length: 5", "Transfer-Encoding: chunked", "X: y"] {
+        let bytes = format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n");
+        assert_eq!(
+            outcome(AnswerKind::HeadOnly, bytes.as_bytes()),
+            whole(200, "", true)
+        );
+    }
+}
+
+#[test]
+fn the_length_is_told_with_the_head() {
+    // Method: the first event of an answer with a length.
+    let mut client = Client::new();
+    client.expect(AnswerKind::WithBody);
+    let mut input: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    let expected = Event::Head {
+        status: 200,
+        content_length: Some(5),
+    };
+    assert_eq!(client.receive(&mut input), Some(expected));
+    assert_eq!(client.receive(&mut input), None);
+    assert!(client.has_answer_started() && !client.is_idle());
+}
+
+#[test]
+fn limits_hold_for_heads_headers_and_trailers() {
+    // Method: each just inside and just outside its limit.
+    let head = |value: usize| {
+        let start = "HTTP/1.1 204 No Content\r\nX: ";
+        format!("{start}{}\r\n\r\n", "a".repeat(value - start.len() - 4))
+    };
+    assert_eq!(
+        outcome(AnswerKind::WithBody, head(64 * 1024).as_bytes()),
+        whole(204, "", true)
+    );
+    let too_large = head(64 * 1024 + 1);
+    assert_eq!(
+        outcome(AnswerKind::WithBody, too_large.as_bytes()),
+        Err(Fault::HeadTooLarge)
+    );
+
+    let headers = |count| {
+        format!(
+            "HTTP/1.1 204 No Content\r\n{}\r\n",
+            "A: b\r\n".repeat(count)
+        )
+    };
+    assert_eq!(
+        outcome(AnswerKind::WithBody, headers(64).as_bytes()),
+        whole(204, "", true)
+    );
+    let too_many = headers(65);
+    assert_eq!(
+        outcome(AnswerKind::WithBody, too_many.as_bytes()),
+        Err(Fault::TooManyHeaders)
+    );
+
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0";
+    for endless in [
+        "0".repeat(70_000),
+        format!(";{}", "e".repeat(70_000)),
+        format!("\r\n{}", "A: b\r\n".repeat(12_000)),
+    ] {
+        let bytes = format!("{chunked}{endless}");
+        assert_eq!(
+            outcome(AnswerKind::WithBody, bytes.as_bytes()),
+            Err(Fault::BadChunk)
+        );
+    }
+}
+
+#[test]
+fn one_client_takes_many_answers() {
+    // Method: a split head, then two more answers with the same client.
+    let mut client = Client::new();
+    for pieces in [
+        vec!["HTTP/1.1 200 OK\r\nConte", "nt-Length: 1\r\n\r", "\na"],
+        vec!["HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na"],
+        vec!["HTTP/1.1 204 No Content\r\n\r\n"],
+    ] {
+        assert!(client.is_idle());
+        client.expect(AnswerKind::WithBody);
+        let mut last = None;
+        for piece in pieces {
+            let mut input = piece.as_bytes();
+            while let Some(event) = client.receive(&mut input) {
+                last = Some(event);
+            }
+        }
+        assert!(
+            matches!(last, Some(Event::Done(done)) if done.reusable),
+            "{last:?}"
+        );
+    }
+    assert_eq!(client.eof(), None);
+}
+
+#[test]
+fn after_a_fault_everything_is_swallowed() {
+    // Method: bytes before any request, then more.
+    let mut client = Client::new();
+    let mut input: &[u8] = b"\r\nx";
+    assert_eq!(
+        client.receive(&mut input),
+        Some(Event::Failed(Fault::Unasked))
+    );
+    assert_eq!(client.receive(&mut input), None);
+    assert!(input.is_empty() && !client.is_idle());
+    assert_eq!(client.eof(), None);
+}
+
+/// Bytes, and the status, the body and the reuse that they mean.
+const FRAMINGS: &[(&str, u16, &str, bool)] = &[
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab",
+        200,
+        "ab",
+        true,
+    ),
+    (
+        "\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length:2\r\n\r\nab",
+        200,
+        "ab",
+        true,
+    ),
+    ("HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", 200, "", true),
+    ("HTTP/1.1 200 OK\nContent-Length: 2\n\nab", 200, "ab", true),
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\nContent-Length: 1\r\n\r\na",
+        200,
+        "a",
+        true,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 1\r\n\r\na",
+        200,
+        "a",
+        true,
+    ),
+    (
+        "HTTP/1.1 404 Not Found\r\nContent-Length: 1\r\nConnection: close\r\n\r\na",
+        404,
+        "a",
+        false,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: x, Close\r\n\r\n",
+        200,
+        "",
+        false,
+    ),
+    (
+        "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na",
+        200,
+        "a",
+        false,
+    ),
+    (
+        "HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: Keep-Alive\r\n\r\na",
+        200,
+        "a",
+        true,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\n\r\nuntil the close",
+        200,
+        "until the close",
+        false,
+    ),
+    (
+        "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n",
+        200,
+        "",
+        false,
+    ),
+    ("HTTP/1.1 204 No Content\r\n\r\n", 204, "", true),
+    (
+        "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
+        304,
+        "",
+        true,
+    ),
+    (
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na",
+        200,
+        "a",
+        true,
+    ),
+    (
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+        101,
+        "",
+        false,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0002;x=y\r\nde\r\n0\r\n\r\n",
+        200,
+        "abcde",
+        true,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked \r\n\r\n0 \r\nT: v\r\nU: w\r\n\r\n",
+        200,
+        "",
+        true,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 7\r\n\r\n1\r\na\r\n0\r\n\r\n",
+        200,
+        "a",
+        false,
+    ),
+    (
+        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n1\r\na\r\n0\r\n\r\n",
+        200,
+        "a",
+        false,
+    ),
+];
+
+/// Bytes, closed by the peer at their end, and what is wrong with them.
+const BROKEN: &[(&str, Fault)] = &[
+    ("", Fault::ClosedIdle),
+    ("\r\n", Fault::ClosedIdle),
+    ("H", Fault::ClosedEarly),
+    ("HTTP/1.1 100 Continue\r\n\r\n", Fault::ClosedEarly),
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na",
+        Fault::ClosedEarly,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+        Fault::ClosedEarly,
+    ),
+    ("SSH-2.0-x\r\n", Fault::Malformed),
+    ("HTTP/2 200 OK\r\n\r\n", Fault::Malformed),
+    ("HTTP/1.1 2x0 OK\r\n\r\n", Fault::Malformed),
+    ("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", Fault::Malformed),
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        Fault::BadContentLength,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n",
+        Fault::BadContentLength,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n",
+        Fault::BadContentLength,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n",
+        Fault::BadContentLength,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na",
+        Fault::BadContentLength,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+        Fault::UnknownTransferEncoding,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        Fault::UnknownTransferEncoding,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        Fault::UnknownTransferEncoding,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n",
+        Fault::BadChunk,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+        Fault::BadChunk,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\nab",
+        Fault::BadChunk,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab",
+        Fault::BadChunk,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
+        Fault::BadChunk,
+    ),
+    ("HTTP/1.1 204 No Content\r\n\r\nbody", Fault::Unasked),
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+        Fault::Unasked,
+    ),
+];
