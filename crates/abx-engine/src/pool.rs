@@ -206,16 +206,16 @@ impl Pool {
         let mut now = Nanos::now();
         loop {
             self.progress.open &= now < stretch.end && self.progress.requests_left > 0;
+            if self.has_stopped_answering() {
+                stopped_answering = true;
+                self.progress.open = false;
+            }
             if self.progress.in_flight == 0 && !(self.progress.open && self.progress.resting > 0) {
                 break;
             }
             if stop.load(Ordering::Relaxed) {
                 self.abandon();
                 break;
-            }
-            if self.has_stopped_answering() {
-                stopped_answering = true;
-                self.progress.open = false;
             }
             let due = if self.progress.open {
                 stretch.end.min(self.progress.next_check)
@@ -523,6 +523,8 @@ impl Pool {
         }
         self.progress.next_check = Nanos::MAX;
         let timeout = Nanos(self.plan.timeout_ns);
+        // Rare enough for a list of its own.
+        let mut free = Vec::new();
         for index in 0..self.slots.len() {
             let slot = &mut self.slots[index];
             let due = match (slot.flight, slot.phase) {
@@ -541,7 +543,13 @@ impl Pool {
             } else {
                 self.progress.resting -= 1;
             }
-            self.begin(index, now, scratch);
+            free.push(index);
+        }
+        // When all of them timed out the slice ends here, not after another timeout.
+        if !self.has_stopped_answering() {
+            for index in free {
+                self.begin(index, now, scratch);
+            }
         }
     }
 

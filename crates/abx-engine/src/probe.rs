@@ -34,7 +34,7 @@ pub enum ProbeError {
     #[error("the connection broke: {0}")]
     Broken(io::Error),
     /// What came is no HTTP answer, or ended too early.
-    #[error("the answer is not HTTP as it should be: {0:?}")]
+    #[error("the answer is not HTTP as it should be: {0}")]
     Fault(http1::Fault),
     /// The request cannot be written.
     #[error("the request cannot be sent: {0}")]

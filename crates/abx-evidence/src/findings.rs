@@ -63,7 +63,7 @@ impl Limit {
             let thread = share(thread_ns, sums.wall_ns);
             let busy = Busy {
                 subject: all.into_iter().chain(thread).reduce(f64::max),
-                generator: share(sums.busiest_worker_ns, sums.wall_ns),
+                generator: generator_busy(&sums, record.settings.threads),
             };
             (subject, busy)
         });
@@ -150,6 +150,13 @@ impl Limit {
     }
 }
 
+/// The share of its processor that the generator used or waited for: a
+/// generator that others keep from its processor is a limit too.
+fn generator_busy(sums: &Sums, threads: usize) -> Option<f64> {
+    let waited = sums.generator_wait_ns.unwrap_or_default() / threads.max(1) as u64;
+    share(sums.busiest_worker_ns + waited, sums.wall_ns)
+}
+
 /// All findings of a study but those that depend on a ratio.
 pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -167,8 +174,13 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
                 .chain(disconnected(record, load, subject));
             found.extend(about.map(|finding| finding.under(&load.name)));
         }
-        found.extend(Limit::of(record, load).notes(load));
-        found.extend(machine(record, load));
+        let disturbances = machine(record, load);
+        if disturbances.is_empty() {
+            // Else a subject that wanted to run and could not would be taken for idle.
+            found.extend(Limit::of(record, load).notes(load));
+        }
+        found.extend(disturbances);
+        found.extend(unread(record, load));
         found.extend(turns(load));
     }
     found.extend(record.subjects.iter().flat_map(subject_findings));
@@ -252,7 +264,7 @@ fn listen_overflows(record: &StudyRecord, load: &LoadRecord, subject: &str) -> O
             Level::Note,
             format!(
                 "the kernel turned {overflows} connections away while {subject} was loaded, \
-                 because a listen queue was full"
+                 because a listen queue of this machine was full"
             ),
             "raise the subject's backlog and `net.core.somaxconn`, or offer fewer connections",
         )
@@ -278,12 +290,7 @@ fn disconnected(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Optio
 
 /// What else ran on the machine, under one load.
 fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
-    let all = Sums::of(
-        record
-            .block_loads(&load.name)
-            .flat_map(|part| &part.rounds)
-            .flat_map(|round| &round.slices),
-    );
+    let all = Sums::of_load(record, load);
     let mut cpus = record.settings.subject_cpus.clone();
     cpus.extend(&record.settings.generator_cpus);
     cpus.sort_unstable();
@@ -336,12 +343,12 @@ fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
         "subjects that should have been idle worked, by one processor's measure,",
         "compare by `--interleave trials`, in which background work meets its own subject",
     );
-    found.extend(unread(&all));
     found
 }
 
 /// What could not be read is said, never taken for zero.
-fn unread(all: &Sums) -> Vec<Finding> {
+fn unread(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
+    let all = Sums::of_load(record, load);
     let mut found = Vec::new();
     if all.busy_ns.is_none() || all.steal_ns.is_none() {
         found.push(Finding::new(

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
-use crate::record::{SliceRecord, StudyRecord};
+use crate::record::{LoadRecord, SliceRecord, StudyRecord};
 
 /// Times in µs at the usual quantiles; absent when nothing was counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -134,6 +134,16 @@ impl Sums {
             add(&mut sums.busy_ns, slice.busy_ns);
         }
         sums
+    }
+
+    /// The slices of all subjects under one load.
+    pub(crate) fn of_load(record: &StudyRecord, load: &LoadRecord) -> Sums {
+        Sums::of(
+            record
+                .block_loads(&load.name)
+                .flat_map(|part| &part.rounds)
+                .flat_map(|round| &round.slices),
+        )
     }
 
     /// Verified answers per second: connections times ok answers over the

@@ -274,7 +274,8 @@ fn start_kept(
     let candidates = abx_sys::ports::candidates().map_err(no_port)?;
     let port = abx_sys::ports::free_port(candidates, ground.draw).map_err(no_port)?;
     // A folder for each start, so that nothing of the last one is found in it.
-    let directory = ground.scratch.join(format!("{name}-{port}"));
+    let scratch = ground.scratch.join(format!("{name}-{port}"));
+    let directory = scratch.join("dir");
     std::fs::create_dir_all(&directory).map_err(|source| PlaceError::Folder {
         name: name.to_owned(),
         path: directory.clone(),
@@ -293,7 +294,8 @@ fn start_kept(
         ]),
         cpus: Some(ground.cpus.to_vec()),
         descriptors: Some(ground.descriptors),
-        log: ground.scratch.join(format!("{name}-{port}.log")),
+        log: scratch.join("log"),
+        scratch: Some(scratch),
         stop: Stop {
             signal: Signal::Term,
             within: launch.stop_within,

@@ -114,6 +114,7 @@ fn plan(directory: &Path, command: &[&str]) -> KeeperPlan {
         cpus: None,
         descriptors: None,
         log: directory.join("log"),
+        scratch: None,
         stop: Stop {
             signal: Signal::Term,
             within: Duration::from_secs(60),

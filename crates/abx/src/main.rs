@@ -1,2 +1,19 @@
-//! abx.
-fn main() {}
+//! The binary: words in, words out. Everything else is in the other rooms.
+
+mod cli;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Compare(compare) => cli::finish(cli::compare::compare(&compare)),
+        Command::Run(run) => cli::finish(cli::run::run(&run)),
+        Command::Serve(serve) => cli::finish(cli::serve::serve(&serve)),
+        Command::Report(report) => cli::finish(cli::report::report(&report)),
+        Command::Keeper => abx_lab::keeper::keep(),
+    }
+}

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::parent_id;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
@@ -42,6 +44,7 @@ fn keep_one() -> io::Result<()> {
         return Ok(());
     }
     let plan: KeeperPlan = serde_json::from_str(&line)?;
+    let abx = parent_id();
     let mut wakes = Wakes::new()?;
     adopt_orphans()?;
     let main = match start(&plan) {
@@ -68,8 +71,21 @@ fn keep_one() -> io::Result<()> {
         }
     };
     kept.tell_exit();
+    if let Some(scratch) = &plan.scratch {
+        clear(scratch, abx);
+    }
     tell(&Report::Finished { killed });
     Ok(())
+}
+
+/// Removes the files of this start; when abx was killed, the last keeper takes
+/// away the folder that held those of all.
+fn clear(scratch: &Path, abx: u32) {
+    // What cannot be removed is left in the folder for temporary files.
+    let _ = std::fs::remove_dir_all(scratch);
+    if let Some(folder) = scratch.parent().filter(|_| parent_id() != abx) {
+        let _ = std::fs::remove_dir(folder);
+    }
 }
 
 /// Prepares this process as the command is to find it, then starts the command.

@@ -28,6 +28,8 @@ pub struct KeeperPlan {
     pub descriptors: Option<DescriptorLimit>,
     /// The file that its standard output and standard error are appended to.
     pub log: PathBuf,
+    /// A folder of this start alone, removed when everything has ended.
+    pub scratch: Option<PathBuf>,
     /// How it is stopped.
     pub stop: Stop,
 }

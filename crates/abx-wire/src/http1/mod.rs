@@ -26,25 +26,34 @@ pub enum Version {
 }
 
 /// Why the bytes of a connection make no sense any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Fault {
     /// The first line or a header breaks the grammar, or HTTP/1.1 asks without one `Host`.
+    #[error("its first line or a header breaks the grammar")]
     Malformed,
     /// The head is longer than [`HEAD_BYTES_MAX`].
+    #[error("its head is longer than 64 KiB")]
     HeadTooLarge,
     /// The head has more than [`HEADERS_MAX`] headers.
+    #[error("it has more than 64 headers")]
     TooManyHeaders,
     /// `Content-Length` is no number, or there are several that differ.
+    #[error("its Content-Length is no number, or there are several that differ")]
     BadContentLength,
     /// The body is transferred in another way than `chunked`.
+    #[error("its Transfer-Encoding is not `chunked`")]
     UnknownTransferEncoding,
     /// A chunk's size or line end is wrong, or its line or the trailer is too long.
+    #[error("a chunk is broken")]
     BadChunk,
     /// Bytes came that no request asked for.
+    #[error("more bytes came than were asked for")]
     Unasked,
     /// The peer closed before the first byte of the answer.
+    #[error("the connection was closed before its first byte")]
     ClosedIdle,
     /// The peer closed inside a head or a body.
+    #[error("the connection was closed in its middle")]
     ClosedEarly,
 }
 

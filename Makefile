@@ -1,0 +1,29 @@
+# What people run. `make test` installs what the tests need and runs all of them.
+CARGO ?= cargo
+
+.PHONY: build demo test check truth setup
+
+build:
+	$(CARGO) build --release --locked
+
+# Two process models of the built-in server, compared at 50 connections.
+demo: build
+	./target/release/abx compare
+
+# Foreign servers and tools from the system's packages; starts nothing.
+setup:
+	./scripts/install-test-servers
+
+test: setup
+	$(CARGO) test --workspace --locked
+
+# What CI runs besides the tests.
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+
+# Known answers on this machine: nginx against itself, and planted differences.
+# Takes half an hour; no part of the tests, since it measures.
+truth: setup build
+	./scripts/truth ./target/release/abx

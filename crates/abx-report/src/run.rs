@@ -1,0 +1,210 @@
+//! The report of a run: one server, one load.
+
+use abx_evidence::{GeneratorSide, Level, RunRecord, ServerSide, Times};
+
+use crate::findings::{Loads, findings};
+use crate::style::{Style, Tint};
+use crate::table::Table;
+use crate::units::{
+    TimeUnit, bytes, count, figure, or_unknown, plural, seconds, share, whole_percent,
+};
+use crate::verdict::name;
+use crate::wrap::{clean_name, wrap};
+
+/// The report of a run, ready to be printed.
+#[must_use]
+pub fn run_text(record: &RunRecord, style: &Style) -> String {
+    let mut sections = vec![
+        offer(record, style),
+        throughput(record, style),
+        outcomes(record, style),
+        times(record, style),
+        sides(record, style),
+        findings(&record.findings, Loads::One, style),
+    ];
+    sections.retain(|section| !section.is_empty());
+    style.finish(&sections.join("\n"))
+}
+
+fn offer(record: &RunRecord, style: &Style) -> String {
+    let settings = &record.settings;
+    let ordered = [
+        settings.duration_s.map(seconds),
+        settings.requests.map(|number| plural(number, "request")),
+    ];
+    let mut parts = vec![
+        clean_name(&settings.method),
+        plural(settings.connections.into(), "connection"),
+        plural(settings.threads as u64, "thread"),
+        format!(
+            "keep-alive {}",
+            if settings.keep_alive { "on" } else { "off" }
+        ),
+    ];
+    parts.extend(ordered.into_iter().flatten());
+    let url = wrap(&clean_name(&settings.url), "", "  ", style.columns());
+    url + &wrap(&parts.join(", "), "  ", "  ", style.columns())
+}
+
+/// The headline, limited as the findings limit it.
+fn throughput(record: &RunRecord, style: &Style) -> String {
+    let worst = record.findings.iter().map(|finding| finding.level).max();
+    let figure = or_unknown(record.throughput_per_s, |rate| {
+        format!("{}/s", figure(rate))
+    });
+    let (limit, claim) = match worst {
+        Some(Level::Void) => (
+            "",
+            format!(
+                " No claim stands: see {} below.",
+                style.paint("VOID", Tint::Bad)
+            ),
+        ),
+        Some(Level::Bound) => ("at least ", String::new()),
+        Some(Level::Note) | None => ("", String::new()),
+    };
+    let text = format!(
+        "Throughput: {limit}{figure} (verified answers), measured for {}.{claim}",
+        seconds(record.elapsed_s)
+    );
+    wrap(&text, "", "  ", style.columns())
+}
+
+fn outcomes(record: &RunRecord, style: &Style) -> String {
+    let requests = &record.requests;
+    let row = |name: &str, times: u64| [name.to_owned(), count(times), share(times, requests.sent)];
+    // A run without any ok answer says so.
+    let without_ok = (requests.ok == 0).then(|| row("ok", 0));
+    let each = requests.outcomes.iter();
+    let rows = without_ok
+        .into_iter()
+        .chain(each.map(|(outcome, times)| row(outcome.name(), times)))
+        .chain([row("sent", requests.sent)]);
+    let table = Table {
+        headers: ["outcome", "count", "share"].map(str::to_owned),
+        rows: rows.collect(),
+    };
+    let compared = format!(
+        "Of {} whole {}, {} compared.",
+        count(requests.completed),
+        if requests.completed == 1 {
+            "answer"
+        } else {
+            "answers"
+        },
+        match requests.hashed {
+            1 => "1 body was".to_owned(),
+            hashed => format!("{} bodies were", count(hashed)),
+        },
+    );
+    table.text(style.columns()) + &wrap(&compared, "  ", "  ", style.columns())
+}
+
+fn times(record: &RunRecord, style: &Style) -> String {
+    let [response, service] = [&record.response_time_us, &record.service_time_us];
+    let unit = TimeUnit::of([response.p50, service.p50]);
+    let row = |name: &str, times: &Times| {
+        let values = [
+            times.p50,
+            times.p90,
+            times.p95,
+            times.p99,
+            times.p99_9,
+            times.max,
+        ];
+        let mut cells = vec![name.to_owned()];
+        cells.extend(values.map(|value| unit.show(value)));
+        <[String; 7]>::try_from(cells).expect("a name and six times")
+    };
+    let title = format!("time in {}", unit.sign());
+    let table = Table {
+        headers: [&title, "p50", "p90", "p95", "p99", "p99.9", "max"].map(str::to_owned),
+        rows: vec![row("response", response), row("service", service)],
+    };
+    let legend = "Response time runs from the intended send, service time from the actual one.";
+    table.text(style.columns()) + &wrap(legend, "  ", "  ", style.columns())
+}
+
+/// What went over the wire, and what it cost on both sides.
+fn sides(record: &RunRecord, style: &Style) -> String {
+    let rate = (record.elapsed_s > 0.0).then(|| record.bytes as f64 / record.elapsed_s);
+    let lines = [
+        (
+            "received",
+            format!(
+                "{} ({} in bodies), {}",
+                bytes(record.bytes as f64),
+                bytes(record.body_bytes as f64),
+                or_unknown(rate, |rate| format!("{}/s", bytes(rate)))
+            ),
+        ),
+        (
+            "connections",
+            format!(
+                "{}, {} opened after the start",
+                count(record.settings.connections.into()),
+                count(record.connects)
+            ),
+        ),
+        ("generator", generator(&record.generator)),
+        (
+            "server",
+            record
+                .server
+                .as_ref()
+                .map_or_else(|| NOT_CHECKED.to_owned(), server),
+        ),
+    ];
+    let line = |(label, text): (&str, String)| {
+        let first = format!("{label:LABEL$}");
+        wrap(&text, &first, &" ".repeat(LABEL), style.columns())
+    };
+    lines.into_iter().map(line).collect()
+}
+
+fn generator(side: &GeneratorSide) -> String {
+    let unit = TimeUnit::of([side.lateness_us.p99]);
+    let waited = side
+        .wait_s
+        .map(|wait| format!("{} ready but not running", seconds(wait)));
+    let late = side.lateness_us.p99;
+    format!(
+        "{} busy, {}, {}, {}",
+        whole_percent(side.busy),
+        cpu(side.cpu_us_per_request),
+        match late {
+            Some(_) => format!(
+                "99 % of sends at most {} {} late",
+                unit.show(late),
+                unit.sign()
+            ),
+            None => "no send to be late".to_owned(),
+        },
+        waited.unwrap_or_else(|| format!("waiting {NOT_CHECKED}"))
+    )
+}
+
+fn server(side: &ServerSide) -> String {
+    format!(
+        "{} (process {}): {} busy, {}, {}",
+        name(&side.name),
+        side.process_id,
+        whole_percent(side.busy),
+        cpu(side.cpu_us_per_request),
+        side.rss_bytes.map_or_else(
+            || format!("memory {NOT_CHECKED}"),
+            |size| format!("{} of memory", bytes(size as f64))
+        )
+    )
+}
+
+fn cpu(us_per_request: Option<f64>) -> String {
+    us_per_request.map_or_else(
+        || format!("CPU for each answer {NOT_CHECKED}"),
+        |us| format!("{} µs of CPU for each answer", figure(us)),
+    )
+}
+
+const NOT_CHECKED: &str = "not checked";
+/// Columns of the labels.
+const LABEL: usize = 13;

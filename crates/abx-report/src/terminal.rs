@@ -1,0 +1,279 @@
+//! The report of a study: verdicts first, then the figures behind them, then
+//! what limits them.
+
+use abx_evidence::record::{Interleave, LoadRecord, StudyEnd};
+use abx_evidence::{Outcome, StudyRecord, Summary};
+
+use crate::bar::bars;
+use crate::findings::{Loads, findings};
+use crate::style::Style;
+use crate::table::Table;
+use crate::units::{
+    TimeUnit, UNKNOWN, bytes, count, figure, nanos, or_unknown, percent, plural, seconds,
+    whole_percent,
+};
+use crate::verdict::{name, place, remarks, sentence};
+use crate::wrap::{clean, clean_name, wrap};
+
+/// The report of a study, ready to be printed.
+#[must_use]
+pub fn study_text(record: &StudyRecord, style: &Style) -> String {
+    let loads = if record.loads.len() > 1 {
+        Loads::Several
+    } else {
+        Loads::One
+    };
+    let mut sections = vec![verdicts(record, style)];
+    sections.extend(record.loads.iter().map(|load| figures(record, load, style)));
+    sections.push(bars(record, style));
+    sections.push(loaded(record, style));
+    sections.push(findings(&record.validity.findings, loads, style));
+    sections.push(conduct(record, style));
+    sections.retain(|section| !section.is_empty());
+    style.finish(&sections.join("\n"))
+}
+
+fn verdicts(record: &StudyRecord, style: &Style) -> String {
+    if record.comparisons.is_empty() {
+        return "Nothing was compared.\n".to_owned();
+    }
+    let mut out = String::new();
+    for one in &record.comparisons {
+        out.push_str(&wrap(
+            &sentence(record, one, style),
+            "",
+            "  ",
+            style.columns(),
+        ));
+        for remark in remarks(record, one) {
+            out.push_str(&wrap(&remark, "  ", "  ", style.columns()));
+        }
+    }
+    out
+}
+
+/// Every subject under one load, with what the columns mean.
+fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
+    let summaries: Vec<&Summary> = record
+        .summaries
+        .iter()
+        .filter(|summary| summary.load == load.name)
+        .collect();
+    let settings = &load.settings;
+    let offer = format!(
+        "{}{}, {} {}, keep-alive {}:",
+        if record.loads.len() > 1 {
+            format!("{}: ", name(&load.name))
+        } else {
+            String::new()
+        },
+        plural(settings.connections.into(), "connection"),
+        clean_name(&settings.method),
+        clean_name(&settings.path),
+        if settings.keep_alive { "on" } else { "off" },
+    );
+    let mut out = wrap(&offer, "", "  ", style.columns());
+    if summaries.iter().all(|summary| summary.sent == 0) {
+        return out + "  nothing was measured\n";
+    }
+    let text = table(&summaries).text(style.columns());
+    let mut legend = "p50, p99: response time of half and of 99 % of the requests. CPU: the \
+                      server's processor time for each answer. busy: share of its processors that \
+                      it used. memory: the most of its processes together."
+        .to_owned();
+    if text.split_whitespace().any(|cell| cell == UNKNOWN) {
+        legend.push_str(" -: not checked.");
+    }
+    out.push_str(&text);
+    out.push_str(&wrap(&legend, "  ", "  ", style.columns()));
+    for summary in summaries {
+        out.push_str(&neither(summary, style));
+    }
+    out
+}
+
+fn table(summaries: &[&Summary]) -> Table<9> {
+    let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
+    let headers = [
+        "subject".to_owned(),
+        "requests/s".to_owned(),
+        format!("p50 {}", unit.sign()),
+        format!("p99 {}", unit.sign()),
+        "CPU µs".to_owned(),
+        "busy".to_owned(),
+        "memory".to_owned(),
+        "ok".to_owned(),
+        "failed".to_owned(),
+    ];
+    let row = |one: &&Summary| {
+        [
+            clean_name(&one.subject),
+            or_unknown(one.throughput_per_s, figure),
+            unit.show(one.response_time_us.p50),
+            unit.show(one.response_time_us.p99),
+            or_unknown(one.server_cpu_us_per_request, figure),
+            or_unknown(one.server_busy, whole_percent),
+            or_unknown(one.rss_bytes, |size| bytes(size as f64)),
+            count(one.ok),
+            count(one.outcomes.failed()),
+        ]
+    };
+    Table {
+        headers,
+        rows: summaries.iter().map(row).collect(),
+    }
+}
+
+/// Attempts that are in neither of the last two columns.
+fn neither(summary: &Summary, style: &Style) -> String {
+    let others: Vec<String> = summary
+        .outcomes
+        .iter()
+        .filter(|(outcome, _)| *outcome != Outcome::Ok && !outcome.is_failure())
+        .map(|(outcome, times)| format!("{} {}", count(times), outcome.name()))
+        .collect();
+    if others.is_empty() {
+        return String::new();
+    }
+    let text = format!(
+        "{}: neither ok nor failed: {}.",
+        name(&summary.subject),
+        others.join(", ")
+    );
+    wrap(&text, "  ", "  ", style.columns())
+}
+
+/// For how long subjects were loaded, and what may be unseen for that.
+fn loaded(record: &StudyRecord, style: &Style) -> String {
+    let mut out = String::new();
+    for load in &record.loads {
+        let spans = record
+            .summaries
+            .iter()
+            .filter(|summary| summary.load == load.name)
+            .map(|summary| summary.loaded_s);
+        let least = spans.clone().fold(f64::INFINITY, f64::min);
+        let most = spans.fold(0.0, f64::max);
+        if most <= 0.0 {
+            continue;
+        }
+        let [shortest, longest] = [least, most].map(seconds);
+        let span = if shortest == longest {
+            shortest
+        } else {
+            format!("{shortest} to {longest}")
+        };
+        let under = if record.loads.len() > 1 {
+            format!(" {}", place(record, &load.name))
+        } else {
+            String::new()
+        };
+        let blocks = record.block_loads(&load.name).count() as u64;
+        let text = format!(
+            "Each was loaded for {span}{under} in {}; a stall that comes less often than every {} \
+             may be unseen.",
+            plural(blocks, "block"),
+            seconds(least / 3.0)
+        );
+        out.push_str(&wrap(&text, "", "  ", style.columns()));
+    }
+    out
+}
+
+/// How the study was conducted and why it ended.
+fn conduct(record: &StudyRecord, style: &Style) -> String {
+    let complete = record.complete_blocks().count();
+    let broken = record.blocks.len() - complete;
+    let incomplete = match broken {
+        0 => String::new(),
+        _ => format!(
+            " and {} that did not end, not judged",
+            plural(broken as u64, "block")
+        ),
+    };
+    let text = format!(
+        "{}. {}{incomplete} in {}, seed {}, abx {}.",
+        ended(record).trim_end_matches('.'),
+        plural(complete as u64, "block"),
+        seconds(record.elapsed_s),
+        record.seed,
+        clean_name(&record.abx_version)
+    );
+    let mut out = wrap(&text, "", "  ", style.columns());
+    for load in &record.loads {
+        out.push_str(&wrap(&turns(record, load), "", "  ", style.columns()));
+    }
+    out
+}
+
+fn ended(record: &StudyRecord) -> String {
+    let settings = &record.settings;
+    // The finding about a failure has all of its text.
+    let first_line = |text: &str| clean(text).lines().next().unwrap_or_default().to_owned();
+    match &record.end {
+        StudyEnd::Running => "Not at its end: saved under way".to_owned(),
+        StudyEnd::Precision => format!(
+            "Ended: every interval is as narrow as the margin of {} asks for",
+            percent(settings.margin)
+        ),
+        StudyEnd::Certain => {
+            "Ended: every comparison is settled, the difference is certain".to_owned()
+        }
+        StudyEnd::Blocks => "Ended: the blocks that were ordered are measured".to_owned(),
+        StudyEnd::Budget => format!(
+            "Ended: the budget of {} is used up",
+            seconds(settings.budget_s)
+        ),
+        StudyEnd::Interrupted => "Interrupted before its end".to_owned(),
+        StudyEnd::Failed { why } => {
+            format!("Ended before its time: {}", first_line(why))
+        }
+        StudyEnd::SubjectFailed { subject, how } => format!(
+            "Ended before its time: {} could not go on: {}",
+            name(subject),
+            first_line(how)
+        ),
+    }
+}
+
+/// How subjects took turns under one load.
+fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
+    let Some(pilot) = &load.pilot else {
+        return String::new();
+    };
+    let stretch = match pilot.interleave {
+        Interleave::Slices => "slices",
+        Interleave::Trials => "trials",
+    };
+    let mut text = format!(
+        "{} of {} (the first {} not counted), {} in a block, warm-up {}",
+        if record.loads.len() > 1 {
+            format!("{}: {stretch}", name(&load.name))
+        } else {
+            format!("Subjects took turns: {stretch}")
+        },
+        nanos(pilot.slice_ns),
+        nanos(pilot.discard_ns),
+        plural(pilot.rounds.into(), "round"),
+        nanos(pilot.warm_up_ns),
+    );
+    if let Some(reason) = &pilot.interleave_reason {
+        text.push_str(&format!("; {stretch} because {}", clean_name(reason)));
+    }
+    if let Some(reason) = &pilot.slice_reason {
+        text.push_str(&format!("; lengthened because {}", clean_name(reason)));
+    }
+    let unsettled: Vec<String> = pilot
+        .subjects
+        .iter()
+        .filter(|(_, one)| !one.settled)
+        .map(|(subject, _)| name(subject))
+        .collect();
+    if !unsettled.is_empty() {
+        text.push_str(&format!(
+            "; not settled in the pilot: {}",
+            unsettled.join(", ")
+        ));
+    }
+    text + "."
+}

@@ -1,0 +1,253 @@
+//! Figures with units that people read.
+
+/// A count with its thousands apart.
+pub(crate) fn count(number: u64) -> String {
+    group(&number.to_string())
+}
+
+/// A count with its noun, which takes an `s` unless there is one.
+pub(crate) fn plural(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", count(number))
+}
+
+/// A figure of any size to at least three digits.
+pub(crate) fn figure(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    if value > 0.0 && value < 0.005 {
+        return "<0.01".to_owned();
+    }
+    fixed(value, decimals)
+}
+
+/// Bytes in decimal units.
+pub(crate) fn bytes(value: f64) -> String {
+    const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut scaled = value;
+    let mut unit = 0;
+    while scaled >= 999.5 && unit + 1 < UNITS.len() {
+        scaled /= 1000.0;
+        unit += 1;
+    }
+    let decimals = usize::from(unit > 0);
+    format!("{} {}", fixed(scaled, decimals), UNITS[unit])
+}
+
+/// A share as a percentage: 0.03 is "3 %".
+pub(crate) fn percent(share: f64) -> String {
+    let decimals = if share.abs() >= 0.1 { 1 } else { 2 };
+    format!("{} %", trimmed(100.0 * share, decimals))
+}
+
+/// A share as a percentage without decimals.
+pub(crate) fn whole_percent(share: f64) -> String {
+    if share > 0.0 && share < 0.005 {
+        return "<1 %".to_owned();
+    }
+    format!("{} %", fixed(100.0 * share, 0))
+}
+
+/// `part` of `whole` as a percentage that is 0 or 100 only when it truly is.
+pub(crate) fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return UNKNOWN.to_owned();
+    }
+    let share = 100.0 * part as f64 / whole as f64;
+    match fixed(share, 2).as_str() {
+        "100.00" if part < whole => ">99.99 %".to_owned(),
+        "0.00" if part > 0 => "<0.01 %".to_owned(),
+        text => format!("{text} %"),
+    }
+}
+
+/// A span given in seconds.
+pub(crate) fn seconds(span: f64) -> String {
+    match span {
+        span if span >= 10.0 => format!("{} s", fixed(span, 0)),
+        span if span >= 1.0 => format!("{} s", trimmed(span, 1)),
+        span => format!("{} ms", trimmed(1000.0 * span, 1)),
+    }
+}
+
+/// A span given in nanoseconds.
+pub(crate) fn nanos(span_ns: u64) -> String {
+    seconds(span_ns as f64 / 1e9)
+}
+
+/// A ratio with the ends of its interval, all with as many decimals as it
+/// takes to tell the ends from each other and from 1: a verdict must not look
+/// like a contradiction to its figures.
+pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
+    let [_, low, high] = values;
+    let largest = values[0].max(high);
+    if !(0.01..1e6).contains(&largest) {
+        return values.map(|value| format!("{value:.1e}"));
+    }
+    let fewest = match largest {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    let differ = |one: f64, other: f64, decimals| {
+        one == other || format!("{one:.decimals$}") != format!("{other:.decimals$}")
+    };
+    let decimals = (fewest..DECIMALS_MAX)
+        .find(|decimals| {
+            differ(low, high, *decimals)
+                && differ(low, 1.0, *decimals)
+                && differ(high, 1.0, *decimals)
+        })
+        .unwrap_or(DECIMALS_MAX);
+    values.map(|value| format!("{value:.decimals$}"))
+}
+
+/// What a table of times is given in: one unit for all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimeUnit {
+    Micros,
+    Millis,
+    Seconds,
+}
+
+impl TimeUnit {
+    /// The unit in which the shortest of these times, in µs, is at least 1.
+    pub(crate) fn of(times_us: impl IntoIterator<Item = Option<u64>>) -> TimeUnit {
+        match times_us.into_iter().flatten().min() {
+            Some(1_000_000..) => TimeUnit::Seconds,
+            Some(1_000..) => TimeUnit::Millis,
+            _ => TimeUnit::Micros,
+        }
+    }
+
+    /// Its sign.
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            TimeUnit::Micros => "µs",
+            TimeUnit::Millis => "ms",
+            TimeUnit::Seconds => "s",
+        }
+    }
+
+    /// A time, given in µs, without the sign.
+    pub(crate) fn show(self, time_us: Option<u64>) -> String {
+        match (self, time_us) {
+            (_, None) => UNKNOWN.to_owned(),
+            (TimeUnit::Micros, Some(time)) => count(time),
+            (TimeUnit::Millis, Some(time)) => fixed(time as f64 / 1e3, 2),
+            (TimeUnit::Seconds, Some(time)) => fixed(time as f64 / 1e6, 2),
+        }
+    }
+}
+
+/// A reading, or the sign for one that is missing.
+pub(crate) fn or_unknown<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), show)
+}
+
+/// Stands where there is no figure; a note beside says why.
+pub(crate) const UNKNOWN: &str = "-";
+
+const DECIMALS_MAX: usize = 4;
+/// From here on digits before the point mean nothing to a reader.
+const PLAIN_MAX: f64 = 1e12;
+
+fn fixed(value: f64, decimals: usize) -> String {
+    match value {
+        value if !value.is_finite() => UNKNOWN.to_owned(),
+        value if value.abs() >= PLAIN_MAX => format!("{value:.2e}"),
+        // The formatter would round halves to even.
+        value if decimals == 0 => group(&format!("{:.0}", value.round())),
+        value => group(&format!("{value:.decimals$}")),
+    }
+}
+
+/// The same without zeros at the end.
+fn trimmed(value: f64, decimals: usize) -> String {
+    let text = fixed(value, decimals);
+    if text.contains('.') && !text.contains('e') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// Puts commas between the thousands of a number in digits.
+fn group(digits: &str) -> String {
+    let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let mut out = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        let left = whole.len() - place;
+        if left % 3 == 0 && out.ends_with(|last: char| last.is_ascii_digit()) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_get_units_of_their_size() {
+        // Method: one value on each side of every border.
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(999), "999");
+        assert_eq!(plural(1, "block"), "1 block");
+        assert_eq!(plural(6, "block"), "6 blocks");
+        let figures = [41_234.5, 123.4, 12.34, 1.234, 0.001, 0.0, -1234.0];
+        let shown = figures.map(figure);
+        assert_eq!(
+            shown,
+            ["41,235", "123", "12.3", "1.23", "<0.01", "0.00", "-1,234"]
+        );
+        let sizes = [512.0, 999.6, 14_200_000.0, 999_990.0, 1e30].map(bytes);
+        assert_eq!(
+            sizes,
+            ["512 B", "1.0 kB", "14.2 MB", "1.0 MB", "1.00e12 EB"]
+        );
+        let spans = [24.04, 7.94, 1.0, 0.3125, 0.1].map(seconds);
+        assert_eq!(spans, ["24 s", "7.9 s", "1 s", "312.5 ms", "100 ms"]);
+    }
+
+    #[test]
+    fn percentages_are_0_or_100_only_when_they_are() {
+        // Method: both ends, and one request away from them.
+        assert_eq!(
+            [0.03, 0.025, 0.125].map(percent),
+            ["3 %", "2.5 %", "12.5 %"]
+        );
+        assert_eq!([0.981, 0.001].map(whole_percent), ["98 %", "<1 %"]);
+        assert_eq!(share(1_000_000, 1_000_000), "100.00 %");
+        assert_eq!(share(999_999, 1_000_000), ">99.99 %");
+        assert_eq!(share(1, 1_000_000), "<0.01 %");
+        assert_eq!(share(0, 1_000_000), "0.00 %");
+        assert_eq!(share(0, 0), "-");
+    }
+
+    #[test]
+    fn ratios_have_the_decimals_that_tell_them_apart() {
+        // Method: wide, near to 1, narrow, a point, large and tiny.
+        assert_eq!(ratios([1.12, 1.08, 1.16]), ["1.12", "1.08", "1.16"]);
+        assert_eq!(ratios([1.05, 1.004, 1.1]), ["1.050", "1.004", "1.100"]);
+        assert_eq!(ratios([1.072, 1.071, 1.073]), ["1.072", "1.071", "1.073"]);
+        assert_eq!(ratios([1.0, 1.0, 1.0]), ["1.00", "1.00", "1.00"]);
+        assert_eq!(ratios([12.34, 11.0, 13.0]), ["12.3", "11.0", "13.0"]);
+        assert_eq!(ratios([1e-5, 9e-6, 2e-5]), ["1.0e-5", "9.0e-6", "2.0e-5"]);
+    }
+
+    #[test]
+    fn a_table_of_times_has_the_unit_of_its_shortest() {
+        // Method: each unit, and nothing counted.
+        assert_eq!(TimeUnit::of([Some(80), Some(9_000)]), TimeUnit::Micros);
+        assert_eq!(TimeUnit::of([None, Some(1_000)]), TimeUnit::Millis);
+        assert_eq!(TimeUnit::of([Some(1_000_000)]), TimeUnit::Seconds);
+        assert_eq!(TimeUnit::of([None]).show(None), "-");
+        assert_eq!(TimeUnit::Millis.show(Some(1_234_567)), "1,234.57");
+    }
+}

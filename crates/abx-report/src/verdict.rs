@@ -1,0 +1,215 @@
+//! Verdicts as sentences that need no knowledge of statistics.
+
+use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
+use abx_evidence::{Bounds, Comparison, Level, StudyRecord, Verdict};
+
+use crate::style::{Style, Tint};
+use crate::units::{count, percent, plural, ratios};
+use crate::wrap::{clean, clean_name, shorten};
+
+/// What one comparison says, in a sentence.
+pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) -> String {
+    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
+    let place = place(record, &one.load);
+    let verdict = style.paint(word(one.verdict), tint(one.verdict));
+    let serves = bounds(one).map(|[ratio, low, high]| {
+        let limit = limit(one);
+        format!(
+            "{subject} serves {limit}{ratio} times {baseline}'s requests ({low} to {high}) {place}"
+        )
+    });
+    match (one.verdict, serves) {
+        (Verdict::Faster | Verdict::Slower, Some(serves)) => format!("{serves}: {verdict}."),
+        (Verdict::Equivalent, Some(serves)) => {
+            let margin = percent(record.settings.margin);
+            format!("{serves}, no difference larger than {margin}: {verdict}.")
+        }
+        (Verdict::Invalid, _) => {
+            let because = void_reason(one);
+            format!(
+                "{subject} and {baseline} {place}: no claim can be made: {verdict}, because \
+                 {because}."
+            )
+        }
+        (_, Some(serves)) => format!(
+            "Cannot tell yet whether {subject} or {baseline} is faster: {serves}; {}: {verdict}.",
+            settling(one)
+        ),
+        (_, None) => format!(
+            "Cannot tell yet whether {subject} or {baseline} is faster {place}: {} measured, too \
+             few for an interval: {verdict}.",
+            plural(one.blocks as u64, "block")
+        ),
+    }
+}
+
+/// What else is to be known of one comparison, a sentence each.
+pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if one.fragile {
+        let mut text =
+            "Fragile: another way of reading the same blocks gives another verdict or a \
+                        clearly different ratio."
+                .to_owned();
+        if let Some(other) = &one.hodges_lehmann {
+            let other = interval(other);
+            text.push_str(&format!(" Trusting single blocks less, it is {other}."));
+        }
+        remarks.push(text);
+    }
+    if let Some(other) = &one.undisturbed {
+        let rounds = other.rounds_left_out;
+        let were = if rounds == 1 { "was" } else { "were" };
+        remarks.push(format!(
+            "{} {were} disturbed from outside; without them it is {}: {}.",
+            plural(rounds, "round"),
+            interval(&other.bounds),
+            word(other.verdict)
+        ));
+    }
+    if record.settings.aa {
+        remarks.extend(against_itself(one));
+    }
+    remarks
+}
+
+/// The current state of the first comparison, after a block.
+#[must_use]
+pub fn progress_line(record: &StudyRecord) -> String {
+    let blocks = record.complete_blocks().count() as u64;
+    let more = record.comparisons.iter().filter_map(|one| one.blocks_more);
+    let expected = more
+        .max()
+        .map(|more| blocks.saturating_add(u64::from(more)));
+    let of = match (record.settings.blocks, expected) {
+        (Some(ordered), _) => format!(" of {ordered}"),
+        (None, Some(least)) if blocks < BLOCKS_FOR_VERDICT as u64 => {
+            format!(" of at least {least}")
+        }
+        (None, Some(about)) => format!(" of about {}", count(about)),
+        (None, None) => String::new(),
+    };
+    let mut line = format!("block {blocks}{of}");
+    if let Some(one) = record.comparisons.first() {
+        let [subject, baseline] =
+            [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
+        let state = match bounds(one) {
+            Some([ratio, low, high]) => format!("{ratio} ({low} to {high})"),
+            None if one.verdict == Verdict::Invalid => "invalid".to_owned(),
+            None => "no interval yet".to_owned(),
+        };
+        line.push_str(&format!(" · {subject}/{baseline} {state}"));
+    }
+    match record.comparisons.len().saturating_sub(1) {
+        0 => line,
+        others => format!("{line} · {others} more"),
+    }
+}
+
+/// A name within a sentence.
+pub(crate) fn name(text: &str) -> String {
+    shorten(&clean_name(text), 30)
+}
+
+/// The load of a comparison; its name only where there are several.
+pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
+    let found = record.loads.iter().find(|one| one.name == load);
+    let connections = found.map(|load| plural(load.settings.connections.into(), "connection"));
+    match connections {
+        Some(connections) if record.loads.len() == 1 => format!("at {connections}"),
+        Some(connections) => format!("under {} ({connections})", name(load)),
+        None => format!("under {}", name(load)),
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Invalid => "invalid",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+fn tint(verdict: Verdict) -> Tint {
+    match verdict {
+        Verdict::Faster => Tint::Good,
+        Verdict::Equivalent => Tint::Plain,
+        Verdict::Inconclusive => Tint::Doubtful,
+        Verdict::Slower | Verdict::Invalid => Tint::Bad,
+    }
+}
+
+fn bounds(one: &Comparison) -> Option<[String; 3]> {
+    Some(ratios([one.ratio?, one.low?, one.high?]))
+}
+
+fn interval(bounds: &Bounds) -> String {
+    let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
+    format!("{ratio} ({low} to {high})")
+}
+
+/// On which side the truth may lie further out. Only a direction that is
+/// settled has such a side.
+fn limit(one: &Comparison) -> &'static str {
+    match (one.verdict, one.at_least) {
+        (Verdict::Faster, true) => "at least ",
+        (Verdict::Slower, true) => "at most ",
+        _ => "",
+    }
+}
+
+fn settling(one: &Comparison) -> String {
+    match one.blocks_more {
+        Some(more) if one.blocks < BLOCKS_FOR_VERDICT => {
+            format!(
+                "a verdict needs at least {}",
+                plural(more.into(), "more block")
+            )
+        }
+        // The estimate has no end; beyond this its figures say nothing.
+        Some(more) if more > BLOCKS_SHOWN_MAX => format!(
+            "more than {} more blocks would be needed to settle it",
+            count(BLOCKS_SHOWN_MAX.into())
+        ),
+        Some(more) => format!(
+            "about {} would settle it",
+            plural(more.into(), "more block")
+        ),
+        None => "the true difference may be larger than what was measured".to_owned(),
+    }
+}
+
+/// The first line of the first void finding; the list of findings has the rest.
+fn void_reason(one: &Comparison) -> String {
+    let void = one.findings.iter().find(|one| one.level == Level::Void);
+    let message = void.map(|finding| clean(&finding.message));
+    let line = message.as_deref().and_then(|text| text.lines().next());
+    line.map_or_else(
+        || "in at least one block one of them gave no verified answer".to_owned(),
+        |line| line.trim_end_matches(['.', ':', ' ']).to_owned(),
+    )
+}
+
+fn against_itself(one: &Comparison) -> Vec<String> {
+    let mut remarks =
+        vec!["This is one subject against itself: it cannot truly differ.".to_owned()];
+    if matches!(one.verdict, Verdict::Faster | Verdict::Slower) {
+        remarks.push(
+            "The verdict is a false alarm of machine or method (expected in at most 1 of 20 \
+             studies)."
+                .to_owned(),
+        );
+    }
+    if let Some(share) = one.detectable {
+        remarks.push(format!(
+            "The smallest difference that {} on this machine show in 4 of 5 studies: {}.",
+            plural(one.blocks as u64, "block"),
+            percent(share)
+        ));
+    }
+    remarks
+}
+
+const BLOCKS_SHOWN_MAX: u32 = 10_000;

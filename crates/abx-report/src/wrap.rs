@@ -1,0 +1,135 @@
+//! Lines that fit, and text from subjects made harmless.
+
+/// `text` in lines of at most `width` columns: the first after `first`, the
+/// others after `next`. Newlines in `text` stay. A word that is longer than a
+/// line is cut into pieces.
+pub(crate) fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut indent = first;
+    for paragraph in text.lines() {
+        let mut line = indent.to_owned();
+        let mut used = columns(indent);
+        let mut is_empty = true;
+        for word in paragraph.split_whitespace() {
+            let room = width.saturating_sub(columns(next)).max(1);
+            for piece in pieces(word, room) {
+                let length = columns(&piece);
+                if !is_empty && used + 1 + length > width {
+                    out.push_str(&line);
+                    out.push('\n');
+                    line = next.to_owned();
+                    used = columns(next);
+                    is_empty = true;
+                }
+                if !is_empty {
+                    line.push(' ');
+                    used += 1;
+                }
+                line.push_str(&piece);
+                used += length;
+                is_empty = false;
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+        indent = next;
+    }
+    out
+}
+
+/// The columns that `text` takes, our own colours left out.
+pub(crate) fn columns(text: &str) -> usize {
+    let mut is_color = false;
+    let is_shown = |letter: &char| {
+        let starts = *letter == '\x1b';
+        let was_color = is_color;
+        is_color = starts || (is_color && *letter != 'm');
+        !starts && !was_color
+    };
+    text.chars().filter(is_shown).count()
+}
+
+/// Text that did not come from us, with every letter replaced that could steer
+/// a terminal or hide or turn around other letters. Newlines stay.
+pub(crate) fn clean(text: &str) -> String {
+    let harmless = |letter: char| match letter {
+        '\n' => '\n',
+        '\t' => ' ',
+        '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}' => char::REPLACEMENT_CHARACTER,
+        other if other.is_control() => char::REPLACEMENT_CHARACTER,
+        other => other,
+    };
+    text.replace("\r\n", "\n").chars().map(harmless).collect()
+}
+
+/// A name that did not come from us, on one line.
+pub(crate) fn clean_name(name: &str) -> String {
+    clean(name).replace('\n', "\u{fffd}")
+}
+
+/// At most `width` letters, the middle left out: both ends of a name tell
+/// versions and variants apart.
+pub(crate) fn shorten(text: &str, width: usize) -> String {
+    let count = text.chars().count();
+    if count <= width {
+        return text.to_owned();
+    }
+    let head = width / 2;
+    let tail = width.saturating_sub(head + 1);
+    let start = text.chars().take(head);
+    let end = text.chars().skip(count - tail);
+    start.chain(['…']).chain(end).collect()
+}
+
+fn pieces(word: &str, width: usize) -> Vec<String> {
+    if columns(word) <= width {
+        return vec![word.to_owned()];
+    }
+    let letters: Vec<char> = word.chars().collect();
+    letters
+        .chunks(width)
+        .map(|piece| piece.iter().collect())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_move_to_the_next_line_and_long_ones_are_cut() {
+        // Method: ten columns, a word of twelve letters, and a newline.
+        let text = wrap("one two three\nabcdefghijkl m", "- ", "  ", 10);
+        assert_eq!(text, "- one two\n  three\n  abcdefgh\n  ijkl m\n");
+    }
+
+    #[test]
+    fn our_colours_take_no_columns() {
+        // Method: a painted word beside the same word.
+        assert_eq!(columns("\x1b[1;32mfaster\x1b[0m."), columns("faster."));
+    }
+
+    #[test]
+    fn text_from_subjects_cannot_steer_the_terminal() {
+        // Method: a colour, a bell, a C1 control, a turn-around, a carriage return.
+        let text = clean("\x1b[31mred\x07\u{9b}2J\u{202e}\rx\r\ny");
+        assert!(
+            text.chars()
+                .all(|letter| letter == '\n' || !letter.is_control())
+        );
+        assert!(!text.contains('\u{202e}'));
+        assert!(text.ends_with("x\ny"));
+        assert!(!clean_name("a\nb").contains('\n'));
+    }
+
+    #[test]
+    fn shortened_names_keep_both_ends() {
+        // Method: an even and an odd width, and a name that fits.
+        assert_eq!(shorten("nginx-1.24.1", 9), "ngin…24.1");
+        assert_eq!(shorten("nginx-1.24.1", 8), "ngin…4.1");
+        assert_eq!(shorten("nginx", 5), "nginx");
+    }
+}

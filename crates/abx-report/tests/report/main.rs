@@ -1,0 +1,6 @@
+//! Reports as a person sees them, from records with fixed figures.
+
+mod run;
+mod study;
+mod support;
+mod width;

@@ -1,0 +1,296 @@
+//! The end report of a study. Every text is a file under `snapshots/`, to be
+//! read by the person who changes it.
+
+use abx_evidence::record::StudyEnd;
+use abx_evidence::{
+    Bounds, Comparison, Finding, Level, StudyRecord, Undisturbed, Validity, Verdict,
+};
+use abx_report::{Style, progress_line, study_json, study_text};
+use insta::assert_snapshot;
+
+use crate::support::{comparison, finding, load, outcomes, set_blocks, study, subject, summary};
+
+fn text(record: &StudyRecord) -> String {
+    study_text(record, &Style::plain())
+}
+
+/// The study with another result.
+fn with(one: Comparison) -> StudyRecord {
+    let findings = one.findings.clone();
+    StudyRecord {
+        comparisons: vec![one],
+        validity: Validity::of(findings),
+        ..study()
+    }
+}
+
+#[test]
+fn faster() {
+    // Method: a clear difference, one note.
+    let mut record = study();
+    record.validity = Validity::of(vec![finding(Level::Note), finding(Level::Note)]);
+    assert_snapshot!(text(&record));
+}
+
+#[test]
+fn equivalent() {
+    // Method: an interval inside the margin that excludes 1: it must stay visible.
+    let ratio = Some([1.013, 1.006, 1.021]);
+    assert_snapshot!(text(&with(comparison(
+        "lighttpd",
+        ratio,
+        Verdict::Equivalent
+    ))));
+}
+
+#[test]
+fn inconclusive() {
+    // Method: the budget ended before the interval was narrow.
+    let ratio = Some([1.02, 0.98, 1.07]);
+    let mut record = with(Comparison {
+        blocks_more: Some(14),
+        ..comparison("lighttpd", ratio, Verdict::Inconclusive)
+    });
+    record.end = StudyEnd::Budget;
+    assert_snapshot!(text(&record));
+}
+
+#[test]
+fn invalid() {
+    // Method: failures of one subject; no ratio, no bar, the reason in the sentence.
+    let mut record = with(Comparison {
+        findings: vec![finding(Level::Void)],
+        ..comparison("lighttpd", None, Verdict::Invalid)
+    });
+    let lighttpd = &mut record.summaries[1];
+    lighttpd.ok = 988_418;
+    lighttpd.outcomes = outcomes(r#"{"ok":988418,"reset":1200,"idle_close":10}"#);
+    lighttpd.server_cpu_us_per_request = None;
+    lighttpd.server_busy = None;
+    lighttpd.rss_bytes = None;
+    assert_snapshot!(text(&record));
+}
+
+#[test]
+fn at_least() {
+    // Method: the generator held the faster subject back.
+    let record = with(Comparison {
+        at_least: true,
+        findings: vec![finding(Level::Bound)],
+        ..comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster)
+    });
+    assert_snapshot!(text(&record));
+}
+
+#[test]
+fn at_most() {
+    // Method: the same with the baseline as the faster one, and in ASCII.
+    let record = with(Comparison {
+        at_least: true,
+        findings: vec![finding(Level::Bound)],
+        ..comparison("lighttpd", Some([0.88, 0.85, 0.91]), Verdict::Slower)
+    });
+    let style = Style {
+        unicode: false,
+        ..Style::plain()
+    };
+    let report = study_text(&record, &style);
+    assert!(report.is_ascii());
+    assert_snapshot!(report);
+}
+
+#[test]
+fn against_itself() {
+    // Method: a false alarm, so that every sentence about it is there.
+    let mut record = with(comparison(
+        "nginx-again",
+        Some([1.015, 1.002, 1.032]),
+        Verdict::Faster,
+    ));
+    record.settings.aa = true;
+    record.subjects[1].name = "nginx-again".to_owned();
+    record.summaries[1].subject = "nginx-again".to_owned();
+    assert_snapshot!(text(&record));
+}
+
+#[test]
+fn several_loads() {
+    // Method: two loads and three subjects, a finding under one load, and a
+    // pilot that had its reasons.
+    let mut record = study();
+    record.subjects.push(subject("apache-event"));
+    record.loads = vec![load("c10", 10), load("c100", 100)];
+    let pilot = record.loads[1].pilot.as_mut().unwrap();
+    pilot.slice_ns = 1_000_000_000;
+    pilot.rounds = 2;
+    pilot.slice_reason = Some("apache-event takes 200 ms for an answer".to_owned());
+    pilot.subjects.get_mut("nginx").unwrap().settled = false;
+    let results = [
+        ("lighttpd", [1.12, 1.08, 1.16], Verdict::Faster),
+        ("apache-event", [0.55, 0.53, 0.56], Verdict::Slower),
+    ];
+    record.comparisons = ["c10", "c100"]
+        .iter()
+        .flat_map(|load| {
+            results.map(|(subject, ratio, verdict)| Comparison {
+                load: (*load).to_owned(),
+                ..comparison(subject, Some(ratio), verdict)
+            })
+        })
+        .collect();
+    record.summaries = ["c10", "c100"]
+        .iter()
+        .flat_map(|load| {
+            ["nginx", "lighttpd", "apache-event"].map(|name| summary(name, load, 36_817.2))
+        })
+        .collect();
+    record.summaries[5].loaded_s = 27.0;
+    record.validity = Validity::of(vec![finding(Level::Note).under("c10")]);
+    record.end = StudyEnd::Certain;
+    set_blocks(&mut record, 6);
+    assert_snapshot!(text(&record));
+}
+
+#[test]
+fn fragile_and_disturbed() {
+    // Method: both other ways of reading the blocks are known.
+    let bounds = |ratio, low, high| Bounds { ratio, low, high };
+    let record = with(Comparison {
+        fragile: true,
+        hodges_lehmann: Some(bounds(1.06, 1.01, 1.12)),
+        undisturbed: Some(Undisturbed {
+            bounds: bounds(1.02, 0.98, 1.06),
+            verdict: Verdict::Inconclusive,
+            rounds_left_out: 14,
+        }),
+        ..comparison("lighttpd", Some([1.05, 1.004, 1.1]), Verdict::Faster)
+    });
+    assert_snapshot!(text(&record));
+}
+
+#[test]
+fn hostile_names() {
+    // Method: names and messages with colours, bells and newlines, and names
+    // that differ only in their middle.
+    let long = |middle: &str| format!("{}{middle}{}", "a".repeat(60), "z".repeat(60));
+    let mut record = study();
+    let names = [long("1"), long("2"), "\x1b[2J\x07evil\nname".to_owned()];
+    record.settings.baseline = names[0].clone();
+    record.subjects = names.iter().map(|name| subject(name)).collect();
+    record.summaries = names
+        .iter()
+        .map(|name| summary(name, "c100", 36_817.2))
+        .collect();
+    record.comparisons = names[1..]
+        .iter()
+        .map(|name| Comparison {
+            baseline: names[0].clone(),
+            ..comparison(name, Some([1.12, 1.08, 1.16]), Verdict::Faster)
+        })
+        .collect();
+    record.end = StudyEnd::SubjectFailed {
+        subject: names[2].clone(),
+        how: "it ended; the end of its output:\n\x1b[31mfatal\x1b[0m: port".to_owned(),
+    };
+    record.validity = Validity::of(vec![Finding::new(
+        "subject_failed",
+        Level::Void,
+        "it could not go on; the end of its output:\n\x1b[31mfatal\x1b[0m: port in use\r\nbye",
+        "look at its log",
+    )]);
+    let report = text(&record);
+    let is_steering = |letter: char| letter != '\n' && letter.is_control();
+    assert!(!report.contains(is_steering));
+    assert_snapshot!(report);
+}
+
+#[test]
+fn interrupted_without_blocks() {
+    // Method: stopped within the pilot, nothing measured.
+    let mut record = with(Comparison {
+        blocks: 0,
+        detectable: None,
+        ..comparison("lighttpd", None, Verdict::Inconclusive)
+    });
+    record.end = StudyEnd::Interrupted;
+    record.loads[0].pilot = None;
+    for summary in &mut record.summaries {
+        summary.throughput_per_s = None;
+        summary.loaded_s = 0.0;
+        summary.sent = 0;
+    }
+    set_blocks(&mut record, 0);
+    assert_snapshot!(text(&record));
+}
+
+#[test]
+fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
+    // Method: four blocks, and a spread that no number of blocks would narrow.
+    let ratio = Some([1.12, 0.9, 1.4]);
+    let mut one = comparison("lighttpd", ratio, Verdict::Inconclusive);
+    one.blocks = 4;
+    one.blocks_more = Some(2);
+    assert!(text(&with(one.clone())).contains("a verdict needs at least 2 more blocks:"));
+    one.blocks = 12;
+    one.blocks_more = Some(u32::MAX);
+    let report = text(&with(one)).replace("\n ", "");
+    assert!(report.contains("more than 10,000 more blocks"), "{report}");
+}
+
+#[test]
+fn colour_only_repeats_what_words_say() {
+    // Method: the coloured report without its colours is the plain one.
+    let mut record = study();
+    record.validity = Validity::of([Level::Note, Level::Bound, Level::Void].map(finding).into());
+    let style = Style {
+        color: true,
+        ..Style::plain()
+    };
+    let mut colored = study_text(&record, &style);
+    assert!(colored.contains("\x1b[1;32mfaster\x1b[0m"));
+    for code in ["1;31", "1;32", "1;33", "1", "0"] {
+        colored = colored.replace(&format!("\x1b[{code}m"), "");
+    }
+    assert_eq!(colored, text(&record));
+}
+
+#[test]
+fn progress_tells_how_far_and_what_so_far() {
+    // Method: under way, with a fixed number of blocks, with more comparisons,
+    // and before the first interval.
+    let mut record = with(Comparison {
+        blocks_more: Some(3),
+        ..comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Inconclusive)
+    });
+    let state = "lighttpd/nginx 1.12 (1.08 to 1.16)";
+    assert_eq!(
+        progress_line(&record),
+        format!("block 6 of about 9 · {state}")
+    );
+    set_blocks(&mut record, 3);
+    assert_eq!(
+        progress_line(&record),
+        format!("block 3 of at least 6 · {state}")
+    );
+    record.settings.blocks = Some(20);
+    record.comparisons.push(record.comparisons[0].clone());
+    assert_eq!(
+        progress_line(&record),
+        format!("block 3 of 20 · {state} · 1 more")
+    );
+    let mut first = with(comparison("lighttpd", None, Verdict::Inconclusive));
+    set_blocks(&mut first, 1);
+    assert_eq!(
+        progress_line(&first),
+        "block 1 · lighttpd/nginx no interval yet"
+    );
+}
+
+#[test]
+fn json_is_the_record_on_one_line() {
+    // Method: there and back.
+    let record = study();
+    let json = study_json(&record);
+    assert_eq!(json.matches('\n').count(), 1);
+    assert_eq!(serde_json::from_str::<StudyRecord>(&json).unwrap(), record);
+}

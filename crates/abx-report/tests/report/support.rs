@@ -1,0 +1,259 @@
+//! Records with fixed figures, to be changed by each test where it matters.
+
+use std::collections::BTreeMap;
+
+use abx_evidence::record::{
+    AnswerRecord, BlockLoad, BlockRecord, Interleave, LoadRecord, LoadSettings, Machine,
+    PilotRecord, PilotSubject, STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
+};
+use abx_evidence::{
+    Comparison, Finding, GeneratorSide, Level, Metric, Outcomes, RUN_SCHEMA, Requests, RunRecord,
+    RunSettings, ServerSide, StudyRecord, Summary, Times, Validity, Verdict,
+};
+
+/// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
+pub fn study() -> StudyRecord {
+    let mut record = StudyRecord {
+        schema: STUDY_SCHEMA.to_owned(),
+        abx_version: "0.1.0".to_owned(),
+        command: vec!["abx".to_owned(), "compare".to_owned()],
+        started_unix_ms: 1_750_000_000_000,
+        elapsed_s: 38.2,
+        seed: 42,
+        settings: Settings {
+            baseline: "nginx".to_owned(),
+            aa: false,
+            margin: 0.03,
+            budget_s: 120.0,
+            blocks: None,
+            threads: 1,
+            subject_cpus: vec![0],
+            generator_cpus: vec![1],
+        },
+        machine: Machine::default(),
+        subjects: ["nginx", "lighttpd"].map(subject).into(),
+        loads: vec![load("c100", 100)],
+        end: StudyEnd::Precision,
+        comparisons: vec![comparison(
+            "lighttpd",
+            Some([1.12, 1.08, 1.16]),
+            Verdict::Faster,
+        )],
+        summaries: vec![
+            summary("nginx", "c100", 36_817.2),
+            summary("lighttpd", "c100", 41_234.5),
+        ],
+        validity: Validity::default(),
+        blocks: Vec::new(),
+    };
+    set_blocks(&mut record, 6);
+    record
+}
+
+/// Gives the record this many complete blocks, for each of its loads.
+pub fn set_blocks(record: &mut StudyRecord, count: u32) {
+    let loads: Vec<BlockLoad> = record
+        .loads
+        .iter()
+        .map(|load| BlockLoad {
+            load: load.name.clone(),
+            rounds: Vec::new(),
+            histograms: BTreeMap::new(),
+            sides: BTreeMap::new(),
+        })
+        .collect();
+    record.blocks = (0..count)
+        .map(|index| BlockRecord {
+            index,
+            seed: 7,
+            complete: true,
+            order: Vec::new(),
+            subjects: BTreeMap::new(),
+            loads: loads.clone(),
+        })
+        .collect();
+}
+
+pub fn subject(name: &str) -> SubjectRecord {
+    SubjectRecord {
+        name: name.to_owned(),
+        command: vec![name.to_owned()],
+        address: None,
+        version: None,
+        answer: None,
+    }
+}
+
+pub fn load(name: &str, connections: u32) -> LoadRecord {
+    let pilot = PilotSubject {
+        throughput_per_s: 40_000.0,
+        warm_up_ns: 200_000_000,
+        settled: true,
+        lingering: Some(0.0),
+    };
+    LoadRecord {
+        name: name.to_owned(),
+        settings: LoadSettings {
+            connections,
+            method: "GET".to_owned(),
+            path: "/small.bin".to_owned(),
+            keep_alive: true,
+            timeout_s: 10.0,
+            verify_every: 64,
+            status: 200,
+            bodies_compared: true,
+        },
+        pilot: Some(PilotRecord {
+            interleave: Interleave::Slices,
+            interleave_reason: None,
+            slice_ns: 100_000_000,
+            discard_ns: 10_000_000,
+            slice_reason: None,
+            rounds: 20,
+            warm_up_ns: 300_000_000,
+            subjects: BTreeMap::from([("nginx".to_owned(), pilot)]),
+        }),
+    }
+}
+
+/// A comparison with nginx under `c100`; ratio, low and high.
+pub fn comparison(subject: &str, ratio: Option<[f64; 3]>, verdict: Verdict) -> Comparison {
+    Comparison {
+        metric: Metric::Throughput,
+        load: "c100".to_owned(),
+        subject: subject.to_owned(),
+        baseline: "nginx".to_owned(),
+        ratio: ratio.map(|[ratio, _, _]| ratio),
+        low: ratio.map(|[_, low, _]| low),
+        high: ratio.map(|[_, _, high]| high),
+        confidence: 0.95,
+        blocks: 6,
+        verdict,
+        at_least: false,
+        fragile: false,
+        blocks_more: None,
+        detectable: Some(0.014),
+        hodges_lehmann: None,
+        undisturbed: None,
+        findings: Vec::new(),
+    }
+}
+
+pub fn times(median: u64) -> Times {
+    Times {
+        p50: Some(median),
+        p90: Some(median * 2),
+        p95: Some(median * 3),
+        p99: Some(median * 5),
+        p99_9: Some(median * 12),
+        max: Some(median * 200),
+        mean: Some(median as f64 * 1.2),
+    }
+}
+
+pub fn outcomes(text: &str) -> Outcomes {
+    serde_json::from_str(text).unwrap()
+}
+
+pub fn summary(subject: &str, load: &str, rate: f64) -> Summary {
+    Summary {
+        subject: subject.to_owned(),
+        load: load.to_owned(),
+        throughput_per_s: Some(rate),
+        response_time_us: times(2_431),
+        service_time_us: times(2_431),
+        server_cpu_us_per_request: Some(21.34),
+        server_busy: Some(0.981),
+        generator_busy: Some(0.44),
+        rss_bytes: Some(14_200_000),
+        ready_s: Some(0.12),
+        loaded_s: 24.04,
+        sent: 989_628,
+        ok: 989_628,
+        outcomes: outcomes(r#"{"ok":989628}"#),
+        bytes: 1_300_000_000,
+    }
+}
+
+/// A finding with texts of usual length.
+pub fn finding(level: Level) -> Finding {
+    match level {
+        Level::Note => Finding::new(
+            "not_saturated",
+            level,
+            "neither lighttpd (62 % busy) nor the generator (44 %) was at its limit: throughput \
+             is connections over response time here",
+            "raise `-c` to find the most that it can serve",
+        ),
+        Level::Bound => Finding::new(
+            "generator_bound",
+            level,
+            "the generator used 97 % of its processor and lighttpd had time to spare: lighttpd \
+             could have answered more",
+            "add a thread (`-t`) on a processor of its own",
+        ),
+        Level::Void => Finding::new(
+            "failed_requests",
+            level,
+            "1200 of 989628 requests to lighttpd failed: reset 1200",
+            "mend the server, or offer less load",
+        ),
+    }
+}
+
+/// 10 s of a server that answers everything.
+pub fn run() -> RunRecord {
+    RunRecord {
+        schema: RUN_SCHEMA.to_owned(),
+        abx_version: "0.1.0".to_owned(),
+        started_unix_ms: 1_750_000_000_000,
+        settings: RunSettings {
+            url: "http://127.0.0.1:8080/small.bin".to_owned(),
+            method: "GET".to_owned(),
+            connections: 50,
+            threads: 1,
+            duration_s: Some(10.0),
+            requests: None,
+            keep_alive: true,
+            timeout_s: 10.0,
+            verify_every: 64,
+        },
+        machine: Machine::default(),
+        answer: AnswerRecord {
+            status: 200,
+            body_bytes: 1320,
+            sha256: Some("00".to_owned()),
+        },
+        elapsed_s: 10.002,
+        interrupted: false,
+        requests: Requests {
+            sent: 412_352,
+            completed: 412_352,
+            ok: 412_352,
+            hashed: 6_443,
+            outcomes: outcomes(r#"{"ok":412352}"#),
+        },
+        throughput_per_s: Some(41_234.5),
+        response_time_us: times(843),
+        service_time_us: times(801),
+        bytes: 610_280_960,
+        body_bytes: 544_304_640,
+        connects: 0,
+        generator: GeneratorSide {
+            cpu_s: 4.5,
+            cpu_us_per_request: Some(10.91),
+            busy: 0.45,
+            wait_s: Some(0.02),
+            lateness_us: times(4),
+        },
+        server: Some(ServerSide {
+            process_id: 1234,
+            name: "nginx".to_owned(),
+            cpu_s: 9.8,
+            cpu_us_per_request: Some(23.77),
+            rss_bytes: Some(14_200_000),
+            busy: 0.98,
+        }),
+        findings: Vec::new(),
+    }
+}

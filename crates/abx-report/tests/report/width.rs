@@ -1,0 +1,153 @@
+//! No line is wider than it may be, whatever the record holds.
+
+use abx_evidence::{Bounds, Comparison, Finding, Level, Times, Undisturbed, Validity, Verdict};
+use abx_report::{Style, progress_line, run_text, study_text};
+use proptest::prelude::*;
+
+use crate::support::{comparison, load, run, set_blocks, study, subject, summary};
+
+fn check(text: &str, width: usize) -> Result<(), TestCaseError> {
+    for line in text.lines() {
+        prop_assert!(line.chars().count() <= width, "{width}: {line}");
+        prop_assert!(!line.contains(char::is_control), "{line:?}");
+    }
+    Ok(())
+}
+
+fn verdict() -> impl Strategy<Value = Verdict> {
+    prop::sample::select(vec![
+        Verdict::Invalid,
+        Verdict::Equivalent,
+        Verdict::Faster,
+        Verdict::Slower,
+        Verdict::Inconclusive,
+    ])
+}
+
+/// Any finite number, and often one of usual size.
+fn number() -> impl Strategy<Value = f64> {
+    use prop::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
+    prop_oneof![
+        0.5..2.0,
+        0.0..1e6,
+        POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO
+    ]
+}
+
+prop_compose! {
+    fn one()(
+        ratio in prop::option::of([number(), number(), number()]),
+        verdict in verdict(),
+        flags in any::<[bool; 3]>(),
+        blocks in any::<u16>(),
+        blocks_more in any::<Option<u32>>(),
+        left_out in any::<u64>(),
+        share in number(),
+        message in any::<String>(),
+    ) -> Comparison {
+        let [at_least, fragile, is_disturbed] = flags;
+        let bounds = ratio.map(|[ratio, low, high]| Bounds { ratio, low, high });
+        let void = Finding::new("x", Level::Void, message.clone(), message);
+        Comparison {
+            at_least,
+            fragile,
+            blocks: blocks.into(),
+            blocks_more,
+            detectable: Some(share),
+            hodges_lehmann: bounds,
+            undisturbed: bounds.filter(|_| is_disturbed).map(|bounds| Undisturbed {
+                bounds,
+                verdict,
+                rounds_left_out: left_out,
+            }),
+            findings: vec![void],
+            ..comparison("", ratio, verdict)
+        }
+    }
+}
+
+fn style() -> impl Strategy<Value = Style> {
+    (any::<bool>(), 60_usize..200).prop_map(|(unicode, width)| Style {
+        color: false,
+        unicode,
+        width,
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_study_fits(
+        style in style(),
+        names in prop::collection::vec(any::<String>(), 2..5),
+        several in any::<bool>(),
+        results in prop::collection::vec(one(), 4),
+        numbers in prop::collection::vec(number(), 6),
+        counts in any::<[u64; 5]>(),
+        aa in any::<bool>(),
+    ) {
+        // Method: any names, figures and findings, in both letter sets and many widths.
+        let mut record = study();
+        record.settings.aa = aa;
+        record.settings.margin = numbers[0];
+        record.settings.budget_s = numbers[1];
+        record.elapsed_s = numbers[2];
+        record.seed = counts[0];
+        record.subjects = names.iter().map(|name| subject(name)).collect();
+        record.loads = (0..1 + u32::from(several)).map(|at| load(&names[at as usize], at)).collect();
+        for load in &mut record.loads {
+            let pilot = load.pilot.as_mut().unwrap();
+            pilot.slice_ns = counts[1];
+            pilot.slice_reason = Some(names[1].clone());
+            pilot.interleave_reason = Some(names[0].clone());
+        }
+        record.summaries = names.iter().map(|name| {
+            let mut one = summary(name, &names[0], numbers[3]);
+            one.response_time_us.p50 = Some(counts[2]);
+            one.rss_bytes = Some(counts[3]);
+            one.ok = counts[4];
+            one.loaded_s = numbers[4];
+            one.server_busy = Some(numbers[5]);
+            one.server_cpu_us_per_request = Some(numbers[5]);
+            one
+        }).collect();
+        record.comparisons = names[1..].iter().zip(results).map(|(name, one)| Comparison {
+            subject: name.clone(),
+            baseline: names[0].clone(),
+            load: names[0].clone(),
+            ..one
+        }).collect();
+        let all = record.comparisons.iter().flat_map(|one| one.findings.clone());
+        record.validity = Validity::of(all.map(|one| one.under(&names[0])).collect());
+        set_blocks(&mut record, 2);
+        check(&study_text(&record, &style), style.width)?;
+        check(&progress_line(&record), 1_000)?;
+    }
+
+    #[test]
+    fn a_run_fits(
+        style in style(),
+        words in any::<[String; 3]>(),
+        numbers in prop::collection::vec(number(), 6),
+        counts in any::<[u64; 6]>(),
+    ) {
+        // Method: as above.
+        let mut record = run();
+        record.settings.url = words[0].clone();
+        record.settings.method = words[1].clone();
+        record.settings.connections = counts[0] as u32;
+        record.settings.duration_s = Some(numbers[0]);
+        record.settings.requests = Some(counts[1]);
+        record.elapsed_s = numbers[1];
+        record.throughput_per_s = Some(numbers[2]);
+        record.requests.sent = counts[2];
+        record.bytes = counts[3];
+        record.response_time_us = Times { p50: Some(counts[4]), max: Some(counts[5]), ..Times::default() };
+        record.generator.busy = numbers[3];
+        record.generator.cpu_us_per_request = Some(numbers[4]);
+        let server = record.server.as_mut().unwrap();
+        server.name = words[2].clone();
+        server.cpu_us_per_request = Some(numbers[5]);
+        record.findings = vec![Finding::new("x", Level::Note, words[0].clone(), words[1].clone())];
+        check(&run_text(&record, &style), style.width)?;
+    }
+}

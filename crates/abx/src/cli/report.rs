@@ -1,0 +1,65 @@
+//! `abx report`: a saved record, judged again.
+
+use std::path::PathBuf;
+
+use abx_evidence::record::STUDY_SCHEMA;
+use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord, judge};
+use clap::Args;
+use serde_json::Value;
+
+use super::{End, Failure, compare, output};
+
+/// Judge a saved record again and print the same, without measuring.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  abx report ~/.local/state/abx/compare-1.json")]
+pub struct Report {
+    /// The record, as `abx compare` saved it.
+    record: PathBuf,
+    /// Write the record, judged again, also here; - for standard output instead of the report.
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<String>,
+    /// Say nothing on standard error but errors.
+    #[arg(short, long)]
+    quiet: bool,
+    /// No colour, whatever the terminal can do.
+    #[arg(long)]
+    no_color: bool,
+}
+
+/// Reads, judges and prints.
+pub fn report(report: &Report) -> Result<End, Failure> {
+    let path = report.record.display();
+    let text = std::fs::read_to_string(&report.record)
+        .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
+    let not_a_record = |why: &dyn std::fmt::Display| {
+        Failure::usage(format!(
+            "{path} is no record of abx ({why}): give a file that `abx compare` or `abx run \
+             --json` saved"
+        ))
+    };
+    let value: Value = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+    let style = output::style_for(report.no_color);
+    let json = report.json.as_deref();
+    match value.get("schema").and_then(Value::as_str) {
+        Some(STUDY_SCHEMA) => {
+            // Read from the text again: its errors name line and column.
+            let mut record: StudyRecord =
+                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            judge(&mut record);
+            let text = abx_report::study_text(&record, &style);
+            output::print(&text, &record, json, report.quiet)?;
+            Ok(compare::end(&record))
+        }
+        Some(RUN_SCHEMA) => {
+            let record: RunRecord =
+                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            let text = abx_report::run_text(&record, &style);
+            output::print(&text, &record, json, report.quiet)?;
+            Ok(End::Done)
+        }
+        Some(other) => Err(not_a_record(&format!(
+            "its schema is `{other}`, this version knows {STUDY_SCHEMA} and {RUN_SCHEMA}"
+        ))),
+        None => Err(not_a_record(&"it has no schema")),
+    }
+}

@@ -1,0 +1,83 @@
+//! `abx run`: one server, one load.
+
+use std::time::Duration;
+
+use abx_evidence::Level;
+use abx_lab::{RunEnd, RunError, StageError, Target};
+use clap::Args;
+
+use super::load::LoadFlags;
+use super::{End, Failure, output, signals, tell, units};
+
+/// Load one server once: throughput, response times, outcomes, cost.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
+    abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive")]
+pub struct Run {
+    /// The server: http://HOST[:PORT]/PATH
+    url: String,
+    /// How long [default: 10s].
+    #[arg(short, long, value_parser = units::duration)]
+    duration: Option<Duration>,
+    /// How many requests, instead of a time.
+    #[arg(
+        short = 'n', long, conflicts_with = "duration",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    requests: Option<u64>,
+    #[command(flatten)]
+    load: LoadFlags,
+}
+
+/// What `-d` is when neither it nor `-n` is given.
+const DURATION: Duration = Duration::from_secs(10);
+
+/// Loads, and prints what came of it.
+pub fn run(run: &Run) -> Result<End, Failure> {
+    let target = Target::parse(&run.url).map_err(Failure::usage)?;
+    let end = match run.requests {
+        Some(requests) => RunEnd::AfterRequests(requests),
+        None => RunEnd::After(run.duration.unwrap_or(DURATION)),
+    };
+    let flags = &run.load;
+    if !flags.quiet {
+        let how_long = match end {
+            RunEnd::After(span) => format!("for {}", humantime::format_duration(span)),
+            RunEnd::AfterRequests(count) => format!("with {count} requests"),
+        };
+        tell(&format!(
+            "Loading {} over {} connections {how_long}",
+            run.url, flags.connections
+        ));
+    }
+    let plan = abx_lab::Run {
+        target,
+        load: flags.load(),
+        end,
+        expect_body: flags.expect_body.clone(),
+        threads: flags.threads(),
+        seed: flags.seed(),
+    };
+    let mut on_stopper = |stopper| signals::stop_on_signals(&stopper);
+    let record =
+        abx_lab::run(&plan, env!("CARGO_PKG_VERSION"), &mut on_stopper).map_err(failure)?;
+    let report = abx_report::run_text(&record, &output::style(flags));
+    output::print(&report, &record, flags.json.as_deref(), flags.quiet)?;
+    let is_void = record
+        .findings
+        .iter()
+        .any(|finding| finding.level == Level::Void);
+    Ok(match (record.interrupted, is_void) {
+        (true, _) => End::Interrupted,
+        (_, true) => End::NoClaim,
+        _ => End::Done,
+    })
+}
+
+fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Engine(_) | RunError::Stage(StageError::Engine(_)) => Failure::no_claim(error),
+        RunError::Stage(_) | RunError::Answer(_) => Failure::usage(error),
+    }
+}

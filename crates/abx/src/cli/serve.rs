@@ -1,0 +1,109 @@
+//! `abx serve`: the reference server.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use abx_server::{Content, Faults, Model, ServerConfig, Stall};
+use clap::{Args, ValueEnum};
+
+use super::{End, Failure, tell, units};
+
+/// Serve: a reference server in several process models, with faults on purpose.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx serve --port 8080\n  \
+    abx serve --port 8081 --model thread --work 10us\n  \
+    abx serve --port 8082 --root ./public")]
+pub struct Serve {
+    /// The port; 0 lets the kernel choose.
+    #[arg(short, long, default_value_t = 8080)]
+    port: u16,
+    /// The address to listen on.
+    #[arg(long, default_value = "127.0.0.1")]
+    address: IpAddr,
+    /// How connections are spread over threads.
+    #[arg(long, value_enum, default_value_t = ModelName::Event)]
+    model: ModelName,
+    /// The length of the page in bytes; by default 87.
+    #[arg(long, value_name = "N", conflicts_with = "root")]
+    page_bytes: Option<u64>,
+    /// Serve the files below this folder instead of a page.
+    #[arg(long, value_name = "FOLDER")]
+    root: Option<PathBuf>,
+    /// Processor time spent on each request.
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    work: Option<Duration>,
+    /// Time that passes before each answer.
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    delay: Option<Duration>,
+    /// Do nothing for this long, this often, such as 100ms/1s.
+    #[arg(long, value_parser = units::stall, value_name = "TIME/TIME")]
+    stall: Option<(Duration, Duration)>,
+    /// The percentage of requests that are answered with 503.
+    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    fail: f64,
+    /// The percentage of answers that end in the middle.
+    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    close_early: f64,
+    /// The percentage of answers that are shorter than they should be.
+    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    wrong_length: f64,
+    /// The percentage of answers with a wrong byte.
+    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    wrong_body: f64,
+    /// What the faults are drawn from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// How connections are spread over threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ModelName {
+    /// One thread waits for all connections.
+    Event,
+    /// Each connection has a thread.
+    Thread,
+    /// A canned answer, as fast as this machine can.
+    Null,
+}
+
+impl Serve {
+    fn config(&self) -> ServerConfig {
+        ServerConfig {
+            address: SocketAddr::new(self.address, self.port),
+            model: match self.model {
+                ModelName::Event => Model::Event,
+                ModelName::Thread => Model::Thread,
+                ModelName::Null => Model::Null,
+            },
+            content: match &self.root {
+                Some(root) => Content::Files { root: root.clone() },
+                None => Content::Page {
+                    bytes: self.page_bytes,
+                },
+            },
+            faults: Faults {
+                work: self.work.unwrap_or_default(),
+                delay: self.delay.unwrap_or_default(),
+                stall: self.stall.map(|(length, period)| Stall { length, period }),
+                fail_percent: self.fail,
+                close_early_percent: self.close_early,
+                wrong_length_percent: self.wrong_length,
+                wrong_body_percent: self.wrong_body,
+            },
+            seed: self.seed,
+        }
+    }
+}
+
+/// Serves until the process is ended.
+pub fn serve(serve: &Serve) -> Result<End, Failure> {
+    // Each connection needs a descriptor; without the raise the usual limit serves fewer.
+    let _ = abx_sys::limits::raise_descriptor_limit();
+    let on_ready = |address: SocketAddr| tell(&format!("abx serves http://{address}/"));
+    match abx_server::serve(&serve.config(), on_ready) {
+        Ok(never) => match never {},
+        Err(error) => Err(Failure::usage(error)),
+    }
+}

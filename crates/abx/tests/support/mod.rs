@@ -1,0 +1,425 @@
+//! Starts `abx` as a person would, in a folder of its own, and looks whether it
+//! leaves anything behind.
+//!
+//! Every process that abx starts inherits a marker and a working folder, so
+//! whatever is left of one test can be told from everything else.
+
+// Each file of tests uses another part of this.
+#![allow(dead_code, reason = "shared by several test programs")]
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use abx_sys::Nanos;
+use abx_sys::process::{Process, Signal, process_cpu};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program under test.
+pub const ABX: &str = env!("CARGO_BIN_EXE_abx");
+/// How long anything here may take: far more than it ever needs.
+const DEADLINE: Duration = Duration::from_secs(120);
+/// Processor time that only a server under load uses: some requests take less.
+const LOADED: Nanos = Nanos(50_000_000);
+const MARKER: &str = "ABX_TEST_FOLDER";
+
+/// Waits until `found` finds something.
+pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// A folder in which abx runs, with its records and temporary files below it.
+pub struct Home {
+    folder: TempDir,
+}
+
+impl Home {
+    /// An empty one. Others may read it: some servers give up their rights.
+    pub fn new() -> Home {
+        let folder = tempfile::Builder::new()
+            .prefix("abx-test-")
+            .tempdir()
+            .unwrap();
+        for name in ["", "state", "tmp"] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(&path).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        Home { folder }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A path in it.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// Writes a file into it and answers its path.
+    pub fn write(&self, name: &str, text: &str) -> String {
+        fs::write(self.join(name), text).unwrap();
+        self.join(name).display().to_string()
+    }
+
+    /// `abx` with these arguments, in this folder.
+    pub fn abx(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(ABX);
+        command.args(arguments);
+        self.settle(&mut command);
+        command
+    }
+
+    /// A shell that becomes `abx "$@"` after `before`.
+    pub fn abx_after(&self, before: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &format!("{before}\nexec \"$@\""), "sh", ABX])
+            .args(arguments);
+        self.settle(&mut command);
+        command
+    }
+
+    /// The same in namespaces of its own, as `unshare` makes them by `flags`.
+    pub fn abx_apart(&self, flags: &str, before: &str, arguments: &[&str]) -> Command {
+        // Only root needs no namespace of users around the others.
+        let is_root = fs::metadata("/proc/self").is_ok_and(|own| {
+            use std::os::unix::fs::MetadataExt;
+            own.uid() == 0
+        });
+        let flags = match is_root {
+            true => format!("-{flags}"),
+            false => format!("-r{flags}"),
+        };
+        let mut command = Command::new("unshare");
+        command
+            .arg(flags)
+            .args(["sh", "-ec", &format!("{before}\nexec \"$@\""), "sh", ABX])
+            .args(arguments);
+        self.settle(&mut command);
+        command
+    }
+
+    fn settle(&self, command: &mut Command) {
+        command
+            .current_dir(self.path())
+            .env(MARKER, self.path())
+            .env("HOME", self.path())
+            .env("XDG_STATE_HOME", self.join("state"))
+            .env("TMPDIR", self.join("tmp"))
+            .env("LC_ALL", "C.UTF-8")
+            .stdin(Stdio::null());
+    }
+
+    /// Runs a command to its end; nothing of it may be left then.
+    pub fn run(&self, command: &mut Command) -> Ended {
+        self.start(command).wait()
+    }
+
+    /// Runs `abx` with these arguments to its end.
+    pub fn run_abx(&self, arguments: &[&str]) -> Ended {
+        self.run(&mut self.abx(arguments))
+    }
+
+    /// Starts a command; what it prints goes into files.
+    pub fn start(&self, command: &mut Command) -> Running<'_> {
+        let [stdout, stderr] = ["stdout", "stderr"].map(|name| self.join(name));
+        let child = command
+            .stdout(File::create(&stdout).unwrap())
+            .stderr(File::create(&stderr).unwrap())
+            .spawn()
+            .unwrap();
+        Running {
+            home: self,
+            child,
+            stdout,
+            stderr,
+        }
+    }
+
+    /// The records in a folder below this one.
+    pub fn records_in(&self, folder: &str) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.join(folder)).into_iter().flatten();
+        files
+            .flatten()
+            .map(|file| file.path())
+            .filter(|path| path.extension().is_some_and(|last| last == "json"))
+            .collect()
+    }
+
+    /// The one record in the state folder.
+    pub fn record_path(&self) -> PathBuf {
+        let records = self.records_in("state/abx");
+        assert_eq!(records.len(), 1, "one record: {records:?}");
+        records[0].clone()
+    }
+
+    /// What it holds.
+    pub fn record(&self) -> Value {
+        read_json(&self.record_path())
+    }
+
+    /// Living processes that abx started here, each with its command line.
+    pub fn processes(&self) -> Vec<(u32, String)> {
+        let marker = format!("{MARKER}={}\0", self.path().display());
+        let numbers = fs::read_dir("/proc").unwrap().flatten();
+        numbers
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(|pid: &u32| *pid != std::process::id())
+            .filter(|pid| {
+                let proc = PathBuf::from(format!("/proc/{pid}"));
+                let environment = fs::read(proc.join("environ")).unwrap_or_default();
+                let is_marked = String::from_utf8_lossy(&environment).contains(&marker);
+                // Some servers overwrite their environment with their title.
+                let folder = fs::read_link(proc.join("cwd"));
+                is_marked || folder.is_ok_and(|folder| folder.starts_with(self.path()))
+            })
+            .map(|pid| {
+                let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                (pid, String::from_utf8_lossy(&words).replace('\0', " "))
+            })
+            .collect()
+    }
+
+    /// Waits until nothing of abx runs here any more.
+    pub fn wait_until_empty(&self) {
+        wait_for("the end of all processes", || {
+            self.processes().is_empty().then_some(())
+        });
+    }
+}
+
+/// Reads a JSON file.
+pub fn read_json(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// A command that runs; ended when dropped.
+pub struct Running<'a> {
+    home: &'a Home,
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Running<'_> {
+    /// Sends a signal to the command itself.
+    pub fn signal(&self, signal: Signal) {
+        send(self.child.id(), signal);
+    }
+
+    /// Waits until a block after the first is under way and a server whose
+    /// command line holds `word` is under load; answers its process.
+    pub fn in_a_block(&mut self, word: &str) -> u32 {
+        self.until("a complete block", |home| {
+            let text = fs::read_to_string(home.records_in("state/abx").first()?).ok()?;
+            let record: Value = serde_json::from_str(&text).ok()?;
+            let first = record["blocks"].get(0)?;
+            (first["complete"] == true).then_some(())
+        });
+        self.until("a loaded server", |home| {
+            let processes = home.processes().into_iter();
+            let mut loaded = processes.filter(|(pid, line)| {
+                line.contains("serve --port")
+                    && line.contains(word)
+                    && process_cpu(*pid).is_some_and(|cpu| cpu >= LOADED)
+            });
+            loaded.next().map(|(pid, _)| pid)
+        })
+    }
+
+    /// Waits for something that happens while the command runs.
+    pub fn until<T>(&mut self, what: &str, mut found: impl FnMut(&Home) -> Option<T>) -> T {
+        wait_for(what, || {
+            let found = found(self.home);
+            if found.is_none() {
+                let ended = self.child.try_wait().unwrap();
+                let said = fs::read_to_string(&self.stderr).unwrap_or_default();
+                assert!(ended.is_none(), "ended before {what}: {said}");
+            }
+            found
+        })
+    }
+
+    /// Waits for its end, and looks that nothing is left behind: neither a
+    /// process nor a temporary folder.
+    pub fn wait(self) -> Ended {
+        let home = self.home;
+        let ended = self.wait_alone();
+        assert_eq!(home.processes(), [], "left behind; {ended:?}");
+        let left: Vec<_> = fs::read_dir(home.join("tmp")).unwrap().flatten().collect();
+        let is_folder = |entry: &fs::DirEntry| entry.file_type().unwrap().is_dir();
+        assert!(!left.iter().any(is_folder), "left behind: {left:?}");
+        ended
+    }
+
+    /// Waits for its end, whatever is left behind.
+    pub fn wait_alone(mut self) -> Ended {
+        let status = wait_for("the end of the command", || self.child.try_wait().unwrap());
+        Ended {
+            status,
+            stdout: fs::read_to_string(&self.stdout).unwrap(),
+            stderr: fs::read_to_string(&self.stderr).unwrap(),
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        // Its keepers end what they keep.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a signal to a process that this test or its abx started.
+pub fn send(pid: u32, signal: Signal) {
+    let process = Process::find(pid).unwrap().expect("it runs");
+    assert!(process.signal(signal).unwrap(), "it has ended");
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ended {
+    /// The exit code must be this one, and standard error must name all of these.
+    #[track_caller]
+    pub fn expect(&self, code: i32, said: &[&str]) -> &Ended {
+        assert_eq!(self.status.code(), Some(code), "{self:#?}");
+        assert!(!self.stderr.contains("panicked"), "{self:#?}");
+        for part in said {
+            assert!(self.stderr.contains(part), "`{part}` is missing: {self:#?}");
+        }
+        self
+    }
+
+    /// Standard output as one JSON document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+/// An `abx serve` of the test's own, beside what abx keeps.
+pub struct Server {
+    child: Child,
+    pub url: String,
+}
+
+impl Server {
+    /// Starts one on a port that the kernel chooses.
+    pub fn start(arguments: &[&str]) -> Server {
+        let mut child = Command::new(ABX)
+            .args(["serve", "--port", "0"])
+            .args(arguments)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let stderr = child.stderr.take().unwrap();
+        BufReader::new(stderr).read_line(&mut line).unwrap();
+        let url = line.trim().rsplit(' ').next().unwrap().to_owned();
+        assert!(url.starts_with("http://"), "{line}");
+        Server { child, url }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its port.
+    pub fn port(&self) -> &str {
+        let url = self.url.trim_end_matches('/');
+        url.rsplit(':').next().unwrap()
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Waits until it has work.
+    pub fn wait_until_loaded(&self) {
+        wait_for("load", || {
+            process_cpu(self.id()).filter(|cpu| *cpu >= LOADED)
+        });
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A subject that is the built-in server with these further words.
+pub fn subject(name: &str, words: &str) -> String {
+    format!("{name}='{ABX}' serve --port {{port}} {words}")
+}
+
+/// The findings of this name, wherever in a record they are.
+pub fn findings(record: &Value, id: &str) -> Vec<Value> {
+    let validity = record["validity"]["findings"].as_array();
+    let own = record["findings"].as_array();
+    let all = validity.or(own).expect("a record has findings");
+    all.iter().filter(|one| one["id"] == id).cloned().collect()
+}
+
+/// What became of all counted requests of one subject: name and number.
+pub fn outcomes(record: &Value, subject: &str) -> Vec<(String, u64)> {
+    let mut sums = std::collections::BTreeMap::new();
+    for slice in slices(record, subject) {
+        for (name, count) in slice["outcomes"].as_object().unwrap() {
+            *sums.entry(name.clone()).or_default() += count.as_u64().unwrap();
+        }
+    }
+    sums.into_iter().collect()
+}
+
+/// All slices of one subject.
+pub fn slices<'a>(record: &'a Value, subject: &str) -> Vec<&'a Value> {
+    let list = |value: &'a Value, key: &str| value[key].as_array().unwrap().iter();
+    list(record, "blocks")
+        .flat_map(|block| list(block, "loads"))
+        .flat_map(|load| list(load, "rounds"))
+        .flat_map(|round| list(round, "slices"))
+        .filter(|slice| slice["subject"] == subject)
+        .collect()
+}
+
+/// Asserts that every attempt has one outcome and that only verified answers
+/// count as ok.
+pub fn assert_honest(counted: &Value) {
+    let number = |key: &str| counted[key].as_u64().unwrap();
+    let outcomes = counted["outcomes"].as_object().unwrap();
+    let count = |name: &str| outcomes.get(name).map_or(0, |count| count.as_u64().unwrap());
+    let sum: u64 = outcomes.keys().map(|name| count(name)).sum();
+    let whole = ["ok", "wrong_status", "wrong_length", "wrong_body"];
+    assert_eq!(number("sent"), sum);
+    assert_eq!(number("ok"), count("ok"));
+    assert_eq!(number("completed"), whole.map(count).iter().sum());
+}
