@@ -26,7 +26,8 @@ pub(crate) fn bars(record: &StudyRecord, style: &Style) -> String {
         style.columns() - label_width - 4,
     );
     let baseline = shorten(&clean_name(&first.baseline), 30);
-    let mut out = format!("Requests/s as a multiple of {baseline}'s:\n");
+    let heading = format!("Requests/s as a multiple of {baseline}'s:");
+    let mut out = wrap(&heading, "", "  ", style.columns());
     for ((one, values), label) in found.iter().zip(&labels) {
         let label = shorten(label, label_width);
         let bar = scale.bar(*values, one.at_least);

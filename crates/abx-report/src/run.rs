@@ -6,7 +6,7 @@ use crate::findings::{Loads, findings};
 use crate::style::{Style, Tint};
 use crate::table::Table;
 use crate::units::{
-    TimeUnit, bytes, count, figure, or_unknown, plural, seconds, share, whole_percent,
+    GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, share, whole_percent,
 };
 use crate::verdict::name;
 use crate::wrap::{clean_name, wrap};
@@ -49,9 +49,9 @@ fn offer(record: &RunRecord, style: &Style) -> String {
 /// The headline, limited as the findings limit it.
 fn throughput(record: &RunRecord, style: &Style) -> String {
     let worst = record.findings.iter().map(|finding| finding.level).max();
-    let figure = or_unknown(record.throughput_per_s, |rate| {
-        format!("{}/s", figure(rate))
-    });
+    let Some(rate) = record.throughput_per_s else {
+        return "Throughput: not measured.\n".to_owned();
+    };
     let (limit, claim) = match worst {
         Some(Level::Void) => (
             "",
@@ -64,7 +64,8 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
         Some(Level::Note) | None => ("", String::new()),
     };
     let text = format!(
-        "Throughput: {limit}{figure} (verified answers), measured for {}.{claim}",
+        "Throughput: {limit}{}/s (verified answers), measured for {}.{claim}",
+        figure(rate),
         seconds(record.elapsed_s)
     );
     wrap(&text, "", "  ", style.columns())
@@ -166,7 +167,7 @@ fn generator(side: &GeneratorSide) -> String {
     let unit = TimeUnit::of([side.lateness_us.p99]);
     let waited = side
         .wait_s
-        .map(|wait| format!("{} ready but not running", seconds(wait)));
+        .map(|wait| format!("waited {} for a processor", seconds(wait)));
     let late = side.lateness_us.p99;
     format!(
         "{} busy, {}, {}, {}",
@@ -174,13 +175,13 @@ fn generator(side: &GeneratorSide) -> String {
         cpu(side.cpu_us_per_request),
         match late {
             Some(_) => format!(
-                "99 % of sends at most {} {} late",
+                "99 % of sends at most {}{GLUE}{} late",
                 unit.show(late),
                 unit.sign()
             ),
             None => "no send to be late".to_owned(),
         },
-        waited.unwrap_or_else(|| format!("waiting {NOT_CHECKED}"))
+        waited.unwrap_or_else(|| format!("its waiting {NOT_CHECKED}"))
     )
 }
 
@@ -201,7 +202,7 @@ fn server(side: &ServerSide) -> String {
 fn cpu(us_per_request: Option<f64>) -> String {
     us_per_request.map_or_else(
         || format!("CPU for each answer {NOT_CHECKED}"),
-        |us| format!("{} µs of CPU for each answer", figure(us)),
+        |us| format!("{}{GLUE}µs of CPU for each answer", figure(us)),
     )
 }
 

@@ -1,5 +1,7 @@
 //! How a report may look: colour, letters and width.
 
+use crate::units::GLUE;
+
 /// How a report may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
@@ -51,10 +53,11 @@ impl Style {
         }
     }
 
-    /// The finished text, with one ASCII letter for each of our own that is none.
+    /// The finished text; in ASCII with one letter for each of our own that is none.
     pub(crate) fn finish(&self, text: &str) -> String {
+        let text = text.replace(GLUE, " ");
         if self.unicode {
-            return text.to_owned();
+            return text;
         }
         let in_ascii = |letter| match letter {
             '…' => '~',

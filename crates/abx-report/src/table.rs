@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::wrap::shorten;
+use crate::wrap::{shorten, wrap};
 
 /// Rows under headers. The first column holds names and stands on the left, the
 /// others hold figures and stand on the right.
@@ -42,7 +42,7 @@ impl<const N: usize> Table<N> {
         let room = width.saturating_sub(2 * GAP.len() + label);
         let mut out = String::new();
         for row in &self.rows {
-            out.push_str(&format!("{}\n", shorten(&row[0], width)));
+            out.push_str(&wrap(&row[0], "", "", width));
             for (header, cell) in self.headers[1..].iter().zip(&row[1..]) {
                 let cell = shorten(cell, room);
                 out.push_str(&format!("{GAP}{header:label$}{GAP}{cell}\n"));

@@ -23,12 +23,14 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
     } else {
         Loads::One
     };
-    let mut sections = vec![verdicts(record, style)];
-    sections.extend(record.loads.iter().map(|load| figures(record, load, style)));
-    sections.push(bars(record, style));
-    sections.push(loaded(record, style));
-    sections.push(findings(&record.validity.findings, loads, style));
-    sections.push(conduct(record, style));
+    let mut sections = vec![
+        verdicts(record, style),
+        tables(record, style),
+        bars(record, style),
+        loaded(record, style),
+        findings(&record.validity.findings, loads, style),
+        conduct(record, style),
+    ];
     sections.retain(|section| !section.is_empty());
     style.finish(&sections.join("\n"))
 }
@@ -52,7 +54,35 @@ fn verdicts(record: &StudyRecord, style: &Style) -> String {
     out
 }
 
-/// Every subject under one load, with what the columns mean.
+/// A table for each load, and once what the columns mean.
+fn tables(record: &StudyRecord, style: &Style) -> String {
+    let figures = record.loads.iter().map(|load| figures(record, load, style));
+    let mut out = figures.collect::<Vec<_>>().join("\n");
+    let mut measured = record
+        .summaries
+        .iter()
+        .filter(|one| one.sent > 0)
+        .peekable();
+    if measured.peek().is_none() {
+        return out;
+    }
+    let mut legend = "p50, p99: response time of half and of 99 % of the requests. CPU: the \
+                      server's processor time for each answer. busy: share of its processors that \
+                      it used. memory: the most of its processes together."
+        .to_owned();
+    let has_gap = |one: &Summary| {
+        one.server_cpu_us_per_request.is_none()
+            || one.server_busy.is_none()
+            || one.rss_bytes.is_none()
+    };
+    if measured.any(has_gap) {
+        legend.push_str(&format!(" {UNKNOWN}: not checked."));
+    }
+    out.push_str(&wrap(&legend, "  ", "  ", style.columns()));
+    out
+}
+
+/// Every subject under one load.
 fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     let summaries: Vec<&Summary> = record
         .summaries
@@ -76,16 +106,7 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     if summaries.iter().all(|summary| summary.sent == 0) {
         return out + "  nothing was measured\n";
     }
-    let text = table(&summaries).text(style.columns());
-    let mut legend = "p50, p99: response time of half and of 99 % of the requests. CPU: the \
-                      server's processor time for each answer. busy: share of its processors that \
-                      it used. memory: the most of its processes together."
-        .to_owned();
-    if text.split_whitespace().any(|cell| cell == UNKNOWN) {
-        legend.push_str(" -: not checked.");
-    }
-    out.push_str(&text);
-    out.push_str(&wrap(&legend, "  ", "  ", style.columns()));
+    out.push_str(&table(&summaries).text(style.columns()));
     for summary in summaries {
         out.push_str(&neither(summary, style));
     }
@@ -193,7 +214,7 @@ fn conduct(record: &StudyRecord, style: &Style) -> String {
     };
     let text = format!(
         "{}. {}{incomplete} in {}, seed {}, abx {}.",
-        ended(record).trim_end_matches('.'),
+        ended(record).trim_end_matches(['.', ':', ' ']),
         plural(complete as u64, "block"),
         seconds(record.elapsed_s),
         record.seed,
@@ -216,9 +237,14 @@ fn ended(record: &StudyRecord) -> String {
             "Ended: every interval is as narrow as the margin of {} asks for",
             percent(settings.margin)
         ),
-        StudyEnd::Certain => {
-            "Ended: every comparison is settled, the difference is certain".to_owned()
+        StudyEnd::Certain if record.comparisons.len() < 2 => {
+            "Ended: the difference is certain".to_owned()
         }
+        StudyEnd::Certain => format!(
+            "Ended: each difference is certain, or as narrow as the margin of {} asks for",
+            percent(settings.margin)
+        ),
+
         StudyEnd::Blocks => "Ended: the blocks that were ordered are measured".to_owned(),
         StudyEnd::Budget => format!(
             "Ended: the budget of {} is used up",

@@ -34,21 +34,21 @@ pub(crate) fn bytes(value: f64) -> String {
         unit += 1;
     }
     let decimals = usize::from(unit > 0);
-    format!("{} {}", fixed(scaled, decimals), UNITS[unit])
+    format!("{}{GLUE}{}", fixed(scaled, decimals), UNITS[unit])
 }
 
 /// A share as a percentage: 0.03 is "3 %".
 pub(crate) fn percent(share: f64) -> String {
     let decimals = if share.abs() >= 0.1 { 1 } else { 2 };
-    format!("{} %", trimmed(100.0 * share, decimals))
+    format!("{}{GLUE}%", trimmed(100.0 * share, decimals))
 }
 
 /// A share as a percentage without decimals.
 pub(crate) fn whole_percent(share: f64) -> String {
     if share > 0.0 && share < 0.005 {
-        return "<1 %".to_owned();
+        return format!("<1{GLUE}%");
     }
-    format!("{} %", fixed(100.0 * share, 0))
+    format!("{}{GLUE}%", fixed(100.0 * share, 0))
 }
 
 /// `part` of `whole` as a percentage that is 0 or 100 only when it truly is.
@@ -58,18 +58,18 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
     }
     let share = 100.0 * part as f64 / whole as f64;
     match fixed(share, 2).as_str() {
-        "100.00" if part < whole => ">99.99 %".to_owned(),
-        "0.00" if part > 0 => "<0.01 %".to_owned(),
-        text => format!("{text} %"),
+        "100.00" if part < whole => format!(">99.99{GLUE}%"),
+        "0.00" if part > 0 => format!("<0.01{GLUE}%"),
+        text => format!("{text}{GLUE}%"),
     }
 }
 
 /// A span given in seconds.
 pub(crate) fn seconds(span: f64) -> String {
     match span {
-        span if span >= 10.0 => format!("{} s", fixed(span, 0)),
-        span if span >= 1.0 => format!("{} s", trimmed(span, 1)),
-        span => format!("{} ms", trimmed(1000.0 * span, 1)),
+        span if span >= 10.0 => format!("{}{GLUE}s", fixed(span, 0)),
+        span if span >= 1.0 => format!("{}{GLUE}s", trimmed(span, 1)),
+        span => format!("{}{GLUE}ms", trimmed(1000.0 * span, 1)),
     }
 }
 
@@ -79,11 +79,11 @@ pub(crate) fn nanos(span_ns: u64) -> String {
 }
 
 /// A ratio with the ends of its interval, all with as many decimals as it
-/// takes to tell the ends from each other and from 1: a verdict must not look
+/// takes to tell the ends from the ratio and from 1: a verdict must not look
 /// like a contradiction to its figures.
 pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
-    let [_, low, high] = values;
-    let largest = values[0].max(high);
+    let [ratio, low, high] = values;
+    let largest = ratio.max(high);
     if !(0.01..1e6).contains(&largest) {
         return values.map(|value| format!("{value:.1e}"));
     }
@@ -97,9 +97,10 @@ pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
     };
     let decimals = (fewest..DECIMALS_MAX)
         .find(|decimals| {
-            differ(low, high, *decimals)
-                && differ(low, 1.0, *decimals)
-                && differ(high, 1.0, *decimals)
+            let apart = [(low, ratio), (ratio, high), (low, 1.0), (high, 1.0)];
+            apart
+                .iter()
+                .all(|(one, other)| differ(*one, *other, *decimals))
         })
         .unwrap_or(DECIMALS_MAX);
     values.map(|value| format!("{value:.decimals$}"))
@@ -151,6 +152,9 @@ pub(crate) fn or_unknown<T>(value: Option<T>, show: impl Fn(T) -> String) -> Str
 /// Stands where there is no figure; a note beside says why.
 pub(crate) const UNKNOWN: &str = "-";
 
+/// Stands between a figure and its unit: lines are not broken here.
+pub(crate) const GLUE: char = '\u{a0}';
+
 const DECIMALS_MAX: usize = 4;
 /// From here on digits before the point mean nothing to a reader.
 const PLAIN_MAX: f64 = 1e12;
@@ -193,6 +197,10 @@ fn group(digits: &str) -> String {
 mod tests {
     use super::*;
 
+    fn spaced<const N: usize>(texts: [String; N]) -> [String; N] {
+        texts.map(|text| text.replace(GLUE, " "))
+    }
+
     #[test]
     fn figures_get_units_of_their_size() {
         // Method: one value on each side of every border.
@@ -206,27 +214,23 @@ mod tests {
             shown,
             ["41,235", "123", "12.3", "1.23", "<0.01", "0.00", "-1,234"]
         );
-        let sizes = [512.0, 999.6, 14_200_000.0, 999_990.0, 1e30].map(bytes);
+        let sizes = spaced([512.0, 999.6, 14_200_000.0, 999_990.0, 1e30].map(bytes));
         assert_eq!(
             sizes,
             ["512 B", "1.0 kB", "14.2 MB", "1.0 MB", "1.00e12 EB"]
         );
-        let spans = [24.04, 7.94, 1.0, 0.3125, 0.1].map(seconds);
+        let spans = spaced([24.04, 7.94, 1.0, 0.3125, 0.1].map(seconds));
         assert_eq!(spans, ["24 s", "7.9 s", "1 s", "312.5 ms", "100 ms"]);
     }
 
     #[test]
     fn percentages_are_0_or_100_only_when_they_are() {
         // Method: both ends, and one request away from them.
-        assert_eq!(
-            [0.03, 0.025, 0.125].map(percent),
-            ["3 %", "2.5 %", "12.5 %"]
-        );
-        assert_eq!([0.981, 0.001].map(whole_percent), ["98 %", "<1 %"]);
-        assert_eq!(share(1_000_000, 1_000_000), "100.00 %");
-        assert_eq!(share(999_999, 1_000_000), ">99.99 %");
-        assert_eq!(share(1, 1_000_000), "<0.01 %");
-        assert_eq!(share(0, 1_000_000), "0.00 %");
+        let percents = spaced([0.03, 0.025, 0.125].map(percent));
+        assert_eq!(percents, ["3 %", "2.5 %", "12.5 %"]);
+        assert_eq!(spaced([0.981, 0.001].map(whole_percent)), ["98 %", "<1 %"]);
+        let parts = [1_000_000, 999_999, 1, 0].map(|part| share(part, 1_000_000));
+        assert_eq!(spaced(parts), ["100.00 %", ">99.99 %", "<0.01 %", "0.00 %"]);
         assert_eq!(share(0, 0), "-");
     }
 

@@ -1,8 +1,8 @@
 //! Lines that fit, and text from subjects made harmless.
 
 /// `text` in lines of at most `width` columns: the first after `first`, the
-/// others after `next`. Newlines in `text` stay. A word that is longer than a
-/// line is cut into pieces.
+/// others after `next`. Newlines in `text` stay. Lines are broken at blanks
+/// only, and a word that is longer than a line is cut into pieces.
 pub(crate) fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
     let mut out = String::new();
     let mut indent = first;
@@ -10,7 +10,7 @@ pub(crate) fn wrap(text: &str, first: &str, next: &str, width: usize) -> String 
         let mut line = indent.to_owned();
         let mut used = columns(indent);
         let mut is_empty = true;
-        for word in paragraph.split_whitespace() {
+        for word in paragraph.split(' ').filter(|word| !word.is_empty()) {
             let room = width.saturating_sub(columns(next)).max(1);
             for piece in pieces(word, room) {
                 let length = columns(&piece);

@@ -71,10 +71,12 @@ fn keep_one() -> io::Result<()> {
         }
     };
     kept.tell_exit();
+    tell(&Report::Finished { killed });
     if let Some(scratch) = &plan.scratch {
+        // abx may still want to read the log, so until it closes the pipe.
+        io::copy(&mut io::stdin().lock(), &mut io::sink())?;
         clear(scratch, abx);
     }
-    tell(&Report::Finished { killed });
     Ok(())
 }
 

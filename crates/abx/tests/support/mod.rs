@@ -4,9 +4,6 @@
 //! Every process that abx starts inherits a marker and a working folder, so
 //! whatever is left of one test can be told from everything else.
 
-// Each file of tests uses another part of this.
-#![allow(dead_code, reason = "shared by several test programs")]
-
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -235,7 +232,7 @@ impl Running<'_> {
         self.until("a loaded server", |home| {
             let processes = home.processes().into_iter();
             let mut loaded = processes.filter(|(pid, line)| {
-                line.contains("serve --port")
+                is_server(line)
                     && line.contains(word)
                     && process_cpu(*pid).is_some_and(|cpu| cpu >= LOADED)
             });
@@ -287,6 +284,12 @@ impl Drop for Running<'_> {
     }
 }
 
+/// Whether a command line is the built-in server's own, and not one that only
+/// names it.
+pub fn is_server(line: &str) -> bool {
+    line.starts_with(&format!("{ABX} serve --port"))
+}
+
 /// Sends a signal to a process that this test or its abx started.
 pub fn send(pid: u32, signal: Signal) {
     let process = Process::find(pid).unwrap().expect("it runs");
@@ -313,6 +316,17 @@ impl Ended {
         self
     }
 
+    /// A study has come to its end. Its exit code must be what its verdicts say:
+    /// on a busy machine short slices may be judged invalid.
+    #[track_caller]
+    pub fn expect_measured(&self, record: &Value) -> &Ended {
+        let comparisons = record["comparisons"].as_array().unwrap();
+        let is_invalid = comparisons.iter().any(|one| one["verdict"] == "invalid");
+        assert_eq!(record["end"]["reason"], "blocks", "{self:#?}");
+        assert_eq!(is_invalid, record["validity"]["status"] == "invalid");
+        self.expect(if is_invalid { 3 } else { 0 }, &[])
+    }
+
     /// Standard output as one JSON document.
     #[track_caller]
     pub fn json(&self) -> Value {
@@ -329,8 +343,13 @@ pub struct Server {
 impl Server {
     /// Starts one on a port that the kernel chooses.
     pub fn start(arguments: &[&str]) -> Server {
+        Server::start_on("0", arguments)
+    }
+
+    /// Starts one on this port.
+    pub fn start_on(port: &str, arguments: &[&str]) -> Server {
         let mut child = Command::new(ABX)
-            .args(["serve", "--port", "0"])
+            .args(["serve", "--port", port])
             .args(arguments)
             .current_dir("/")
             .stdin(Stdio::null())
@@ -416,10 +435,15 @@ pub fn slices<'a>(record: &'a Value, subject: &str) -> Vec<&'a Value> {
 pub fn assert_honest(counted: &Value) {
     let number = |key: &str| counted[key].as_u64().unwrap();
     let outcomes = counted["outcomes"].as_object().unwrap();
-    let count = |name: &str| outcomes.get(name).map_or(0, |count| count.as_u64().unwrap());
+    let count = |name: &str| {
+        outcomes
+            .get(name)
+            .map_or(0, |count| count.as_u64().unwrap())
+    };
     let sum: u64 = outcomes.keys().map(|name| count(name)).sum();
     let whole = ["ok", "wrong_status", "wrong_length", "wrong_body"];
     assert_eq!(number("sent"), sum);
     assert_eq!(number("ok"), count("ok"));
-    assert_eq!(number("completed"), whole.map(count).iter().sum());
+    let completed: u64 = whole.iter().map(|name| count(name)).sum();
+    assert_eq!(number("completed"), completed);
 }

@@ -1,0 +1,68 @@
+//! Servers that are not ours.
+
+use crate::support::{Home, assert_honest, findings, slices};
+
+#[test]
+fn nginx_and_lighttpd_are_compared() {
+    // Method: both serve one file, each as a command with its own way of being
+    // told the port. After each block the port must be free again: a worker
+    // that is left would hold it.
+    let home = Home::new();
+    home.write("index.html", "the same file for both\n");
+    let folder = home.path().display();
+    let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|name| format!("{name}_temp_path DIR/{name};"))
+        .join(" ");
+    home.write(
+        "nginx.conf",
+        &format!(
+            "daemon off; pid DIR/pid; events {{}} http {{ {paths} access_log off; \
+             server {{ listen 127.0.0.1:PORT; root {folder}; }} }}"
+        ),
+    );
+    // Its configuration knows no variables at this place.
+    let nginx = "nginx=sh -c 'sed \"s:PORT:{port}:; s:DIR:{dir}:g\" nginx.conf >{dir}/conf; \
+                 exec nginx -p {dir} -e stderr -c {dir}/conf' {port}";
+    let configuration = home.write(
+        "lighttpd.conf",
+        &format!(
+            "server.document-root = \"{folder}\"\nserver.bind = \"127.0.0.1\"\n\
+             server.port = env.PORT\nindex-file.names = ( \"index.html\" )\n"
+        ),
+    );
+    let lighttpd = format!("lighttpd=env PORT={{port}} lighttpd -D -f {configuration}");
+    let ended = home.run_abx(&[
+        "compare", nginx, &lighttpd, "--blocks", "2", "--slice", "20ms", "--json", "-",
+    ]);
+    let record = ended.json();
+    ended.expect_measured(&record);
+    for name in ["nginx", "lighttpd"] {
+        let all = slices(&record, name);
+        assert!(!all.is_empty());
+        all.into_iter().for_each(assert_honest);
+        for block in record["blocks"].as_array().unwrap() {
+            let subject = &block["subjects"][name];
+            let end = subject["end"].as_str().unwrap();
+            assert!(end.contains("when told"), "{name}: {end}");
+            let port = u16::try_from(subject["port"].as_u64().unwrap()).unwrap();
+            let connected = std::net::TcpStream::connect(("127.0.0.1", port));
+            assert!(connected.is_err(), "{name} still listens on {port}");
+        }
+    }
+    assert!(
+        findings(&record, "failed_requests").is_empty(),
+        "{ended:#?}"
+    );
+}
+
+#[test]
+fn a_server_that_cannot_start_is_quoted() {
+    // Method: lighttpd without its configuration, nginx with a wrong word in it.
+    let home = Home::new();
+    let good = crate::support::subject("good", "");
+    home.run_abx(&["compare", &good, "lighttpd=lighttpd -D -f missing-{port}"])
+        .expect(3, &["lighttpd ended before it was ready", "missing-"]);
+    let nginx = "nginx=nginx -p {dir} -e stderr -c /dev/null -g 'daemon off; lisssten {port};'";
+    home.run_abx(&["compare", &good, nginx])
+        .expect(3, &["nginx ended before it was ready", "lisssten"]);
+}

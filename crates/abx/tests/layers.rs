@@ -1,0 +1,79 @@
+//! The arrows between the crates, one way: whoever adds one that is not in the
+//! table below changes the design, and does so on purpose.
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// Each crate, and the crates of this workspace that it may use.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("abx-sys", &[]),
+    ("abx-wire", &[]),
+    ("abx-evidence", &[]),
+    ("abx-engine", &["abx-sys", "abx-wire", "abx-evidence"]),
+    ("abx-server", &["abx-sys", "abx-wire"]),
+    ("abx-lab", &["abx-sys", "abx-engine", "abx-evidence"]),
+    ("abx-report", &["abx-evidence"]),
+    (
+        "abx",
+        &[
+            "abx-sys",
+            "abx-wire",
+            "abx-evidence",
+            "abx-engine",
+            "abx-server",
+            "abx-lab",
+            "abx-report",
+        ],
+    ),
+];
+
+/// What is wrong with these arrows, each from the crate that uses to the one used.
+fn wrong<'a>(arrows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    let allowed = |name: &str| ALLOWED.iter().find(|(crate_name, _)| *crate_name == name);
+    arrows
+        .into_iter()
+        .filter_map(|(from, to)| match allowed(from) {
+            None => Some(format!("{from} is in no table")),
+            Some((_, may_use)) if may_use.contains(&to) => None,
+            Some(_) => Some(format!("{from} may not use {to}")),
+        })
+        .collect()
+}
+
+#[test]
+fn crates_use_only_what_the_design_allows() {
+    // Method: what cargo itself says; dependencies of tests are free.
+    let metadata = MetadataCommand::new().no_deps().exec().unwrap();
+    let members: Vec<&str> = metadata.packages.iter().map(|one| &*one.name).collect();
+    let mut arrows = Vec::new();
+    for package in &metadata.packages {
+        let used = package
+            .dependencies
+            .iter()
+            .filter(|one| one.kind != DependencyKind::Development);
+        let within = used.filter(|one| members.contains(&&*one.name));
+        arrows.extend(within.map(|one| (&*package.name, &*one.name)));
+    }
+    assert_eq!(wrong(arrows.iter().copied()), [""; 0]);
+    // An empty list would pass, and so would one of the wrong workspace.
+    assert!(arrows.contains(&("abx-lab", "abx-engine")), "{arrows:?}");
+    let known: Vec<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
+    assert!(
+        members.iter().all(|name| known.contains(name)),
+        "{members:?}"
+    );
+}
+
+#[test]
+fn a_wrong_arrow_is_found() {
+    // Method: an invented graph with a right arrow, a wrong one, and a crate
+    // that nobody has put into the table.
+    let found = wrong([
+        ("abx-lab", "abx-sys"),
+        ("abx-sys", "abx-lab"),
+        ("abx-new", "abx-sys"),
+    ]);
+    assert_eq!(
+        found,
+        ["abx-sys may not use abx-lab", "abx-new is in no table"]
+    );
+}

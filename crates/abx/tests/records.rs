@@ -1,0 +1,243 @@
+//! Exit code 0: what is measured, saved, printed, and printed again, and that
+//! none of it depends on the surroundings.
+
+use std::fs;
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::support::{Home, Server, assert_honest, findings, read_json, slices, subject};
+
+const SHORT: [&str; 4] = ["--blocks", "2", "--slice", "20ms"];
+
+#[test]
+fn the_built_in_comparison_gives_a_whole_record() {
+    // Method: `abx compare` with nothing else, its record on standard output;
+    // then the record read again in both ways.
+    let home = Home::new();
+    let ended = home.run_abx(&[&["compare", "--json", "-"], &SHORT[..]].concat());
+    let record = ended.json();
+    let code = ended.expect_measured(&record).status.code().unwrap();
+    let path = home.record_path();
+    let saved = fs::read_to_string(&path).unwrap();
+    assert_eq!(ended.stdout, saved, "--json is the saved record");
+    has_keys(&record);
+    for name in ["event", "thread"] {
+        let all = slices(&record, name);
+        assert!(all.len() >= 4, "{name} was loaded {} times", all.len());
+        all.into_iter().for_each(assert_honest);
+    }
+
+    let path = path.to_str().unwrap();
+    let again = home.run_abx(&["report", path, "--json", "-", "--quiet"]);
+    assert_eq!(again.expect(code, &[]).stdout, saved);
+    assert_eq!(again.stderr, "");
+    let report = home.run_abx(&["report", path]);
+    assert_eq!(report.expect(code, &[]).stderr, "");
+    let read_again = format!("abx report {path}");
+    assert!(ended.stderr.contains(&read_again), "{ended:#?}");
+    assert!(
+        ended.stderr.contains(report.stdout.trim_end()),
+        "{ended:#?}"
+    );
+}
+
+/// The keys that scripts may rely on.
+fn has_keys(record: &Value) {
+    assert_eq!(record["schema"], "abx.study/1");
+    let has = |value: &Value, keys: &[&str]| {
+        let object = value.as_object().unwrap();
+        for key in keys {
+            assert!(object.contains_key(*key), "{key} is missing in {object:?}");
+        }
+    };
+    has(record, &["seed", "machine", "validity"]);
+    has(&record["validity"], &["status", "findings"]);
+    has(&record["subjects"][0], &["name", "version", "command"]);
+    has(&record["loads"][0], &["name", "settings"]);
+    let comparison = "metric load subject baseline ratio low high confidence blocks verdict \
+                      fragile findings";
+    let words = |text: &'static str| text.split_whitespace().collect::<Vec<_>>();
+    has(&record["comparisons"][0], &words(comparison));
+    let block = &record["blocks"][0];
+    has(block, &words("index seed order subjects loads"));
+    let one = &block["subjects"]["thread"];
+    has(one, &words("port ready_s cpu_s rss_bytes_max end"));
+    let load = &block["loads"][0];
+    has(load, &words("load rounds histograms"));
+    has(&load["histograms"]["thread"], &words("response service"));
+    let slice = "subject measured_ns sent completed ok outcomes bytes connects server_cpu_ns \
+                 generator_cpu_ns generator_wait_ns";
+    has(&load["rounds"][0]["slices"][0], &words(slice));
+}
+
+#[test]
+fn a_report_prints_the_same_again() {
+    // Method: the text that `compare` printed, and a copy of the record in a
+    // file of one's own.
+    let home = Home::new();
+    let ended = home.run_abx(&[&["compare", "--json", "mine.json"], &SHORT[..]].concat());
+    let record = home.record();
+    let code = ended.expect_measured(&record).status.code().unwrap();
+    assert_eq!(read_json(&home.join("mine.json")), record);
+    for path in ["mine.json", home.record_path().to_str().unwrap()] {
+        let report = home.run_abx(&["report", path]);
+        assert_eq!(report.expect(code, &[]).stdout, ended.stdout);
+    }
+    assert!(ended.stdout.contains("event") && ended.stdout.contains("thread"));
+}
+
+#[test]
+fn servers_that_ran_before_run_afterwards() {
+    // Method: two servers of the test's own, given by URL.
+    let home = Home::new();
+    let mut servers = [Server::start(&[]), Server::start(&["--model", "thread"])];
+    let [one, other] = &servers;
+    let (one, other) = (one.url.clone(), format!("other={}", other.url));
+    let ended = home.run_abx(&[&["compare", &one, &other], &SHORT[..]].concat());
+    assert!(servers.iter_mut().all(Server::is_running));
+    let record = home.record();
+    ended.expect_measured(&record);
+    assert_eq!(findings(&record, "not_restarted").len(), 2, "{ended:#?}");
+    let end = &record["blocks"][0]["subjects"]["other"]["end"];
+    assert_eq!(end, "left running");
+}
+
+#[test]
+fn a_server_against_itself_shows_what_can_be_told_apart() {
+    // Method: `--aa` with one subject.
+    let home = Home::new();
+    let itself = subject("itself", "");
+    let ended = home.run_abx(&[&["compare", "--aa", &itself], &SHORT[..]].concat());
+    let record = home.record();
+    ended.expect_measured(&record);
+    assert_eq!(record["settings"]["aa"], true);
+    let comparison = &record["comparisons"][0];
+    assert_eq!(comparison["subject"], "itself-again");
+    let is_judged = comparison["verdict"] != "invalid";
+    assert_eq!(comparison["detectable"].as_f64().is_some(), is_judged);
+    assert!(ended.stdout.contains("itself-again"), "{ended:#?}");
+}
+
+#[test]
+fn a_run_sends_exactly_as_many_requests_as_asked() {
+    // Method: numbers that do not divide by the connections, with and without
+    // connections that are kept.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    for (requests, connections, more) in [
+        ("1", "50", "--quiet"),
+        ("1001", "7", "--quiet"),
+        ("333", "10", "--no-keepalive"),
+    ] {
+        let ended = home.run_abx(&[
+            "run",
+            &server.url,
+            "-n",
+            requests,
+            "-c",
+            connections,
+            "--json",
+            "-",
+            more,
+        ]);
+        let record = ended.expect(0, &[]).json();
+        assert_eq!(record["schema"], "abx.run/1");
+        assert_honest(&record["requests"]);
+        assert_eq!(record["requests"]["ok"].to_string(), requests);
+        assert_eq!(record["requests"]["sent"].to_string(), requests);
+    }
+}
+
+#[test]
+fn a_run_finds_the_server_on_this_machine() {
+    // Method: a run by time against a server of the test's own.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let run = ["run", &server.url, "-d", "200ms", "--json", "run.json"];
+    let ended = home.run_abx(&run);
+    ended.expect(0, &["Loading", &server.url]);
+    let record = read_json(&home.join("run.json"));
+    assert_eq!(record["server"]["process_id"], server.id());
+    assert_eq!(record["server"]["name"], "abx");
+    assert!(record["server"]["cpu_s"].as_f64() > Some(0.0));
+    assert!(record["server"]["cpu_us_per_request"].as_f64() > Some(0.0));
+    assert_eq!(record["settings"]["duration_s"], 0.2);
+    assert_honest(&record["requests"]);
+    let again = home.run_abx(&["report", "run.json"]);
+    assert_eq!(again.expect(0, &[]).stdout, ended.stdout);
+}
+
+#[test]
+fn languages_and_missing_variables_change_nothing() {
+    // Method: one run in each of several surroundings; the figures are
+    // numbers with a point in all of them.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let run = ["run", &server.url, "-n", "100", "--json", "-"];
+    for language in ["tr_TR.UTF-8", "de_DE.UTF-8", "C", ""] {
+        let mut command = home.abx(&run);
+        command.env("LC_ALL", language).env("LANG", language);
+        let record = home.run(&mut command).expect(0, &[]).json();
+        assert_eq!(record["requests"]["ok"], 100);
+    }
+    let mut bare = home.abx(&run);
+    for name in ["HOME", "XDG_STATE_HOME", "LC_ALL", "LANG", "TERM", "PATH"] {
+        bare.env_remove(name);
+    }
+    assert_eq!(
+        home.run(&mut bare).expect(0, &[]).json()["requests"]["ok"],
+        100
+    );
+}
+
+#[test]
+fn closed_streams_and_readers_that_left_do_no_harm() {
+    // Method: a reader that closes its end first, each standard stream closed,
+    // and a standard output that takes nothing.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let run = ["run", &server.url, "-n", "100"];
+    for closed in ["exec <&-", "exec >&-", "exec 2>&-", "exec <&- >&- 2>&-"] {
+        home.run(&mut home.abx_after(closed, &run)).expect(0, &[]);
+    }
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = home
+        .abx(&run)
+        .stdout(Stdio::from(writer))
+        .stderr(File::create(home.join("stderr")).unwrap())
+        .status();
+    assert_eq!(status.unwrap().code(), Some(0));
+    let full = "exec >/dev/full";
+    home.run(&mut home.abx_after(full, &run))
+        .expect(3, &["standard output", "No space left"]);
+}
+
+#[test]
+fn a_comparison_needs_no_home_and_bears_spaces_in_paths() {
+    // Method: the built-in comparison from a folder with spaces, without HOME
+    // and XDG_STATE_HOME: the record is in the folder for temporary files.
+    let home = Home::new();
+    let folder = home.join("a folder with spaces");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("page"), "page").unwrap();
+    let files = ["one", "two"].map(|name| subject(name, "--root ."));
+    let compare = ["compare", &files[0], &files[1], "--path", "/page"];
+    let mut command = home.abx(&[&compare[..], &SHORT].concat());
+    command
+        .current_dir(&folder)
+        .env("TMPDIR", &folder)
+        .env_remove("HOME")
+        .env_remove("XDG_STATE_HOME")
+        .arg0("abx");
+    let ended = home.run(&mut command);
+    let records = home.records_in("a folder with spaces/abx");
+    assert_eq!(records.len(), 1, "{ended:#?}");
+    let record = read_json(&records[0]);
+    ended.expect_measured(&record);
+    assert!(ended.stderr.contains(records[0].to_str().unwrap()));
+    assert_eq!(record["subjects"][0]["answer"]["body_bytes"], 4);
+}

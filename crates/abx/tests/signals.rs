@@ -1,0 +1,173 @@
+//! Exit code 130: stopped by a person, with everything kept that was measured
+//! and nothing left that runs.
+
+use std::fs;
+
+use abx_sys::process::Signal;
+
+use crate::support::{ABX, Home, Running, Server, is_server, send, subject, wait_for};
+
+const LONG: [&str; 5] = ["compare", "--blocks", "1000", "--slice", "20ms"];
+
+fn is_asked_to_stop_in_a_block(signal: Signal) {
+    let home = Home::new();
+    let mut running = home.start(&mut home.abx(&LONG));
+    running.in_a_block("");
+    running.signal(signal);
+    let ended = running.wait();
+    ended.expect(130, &["The record is in"]);
+
+    let record = home.record();
+    let blocks = record["blocks"].as_array().unwrap();
+    let (last, before) = blocks.split_last().unwrap();
+    assert!(!before.is_empty());
+    assert!(before.iter().all(|block| block["complete"] == true));
+    assert_eq!(last["complete"], false);
+    assert_eq!(record["end"]["reason"], "interrupted");
+    assert_eq!(record["comparisons"][0]["blocks"], before.len());
+    let path = home.record_path();
+    let again = home.run_abx(&["report", path.to_str().unwrap()]);
+    assert_eq!(again.expect(130, &[]).stdout, ended.stdout);
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured() {
+    // Method: SIGINT while a server is loaded, after the first block.
+    is_asked_to_stop_in_a_block(Signal::Int);
+}
+
+#[test]
+fn sigterm_keeps_what_was_measured() {
+    // Method: the same with SIGTERM.
+    is_asked_to_stop_in_a_block(Signal::Term);
+}
+
+#[test]
+fn a_closed_terminal_keeps_what_was_measured() {
+    // Method: the same with SIGHUP.
+    is_asked_to_stop_in_a_block(Signal::Hup);
+}
+
+#[test]
+fn ctrl_c_in_the_pilot_ends_without_a_report() {
+    // Method: SIGINT once the first server runs; the record says why it is empty.
+    let home = Home::new();
+    let mut running = home.start(&mut home.abx(&LONG));
+    running.until("a server", is_serving);
+    running.signal(Signal::Int);
+    running.wait().expect(130, &["stopped"]);
+    let record = home.record();
+    assert_eq!(record["end"]["reason"], "interrupted");
+    assert_eq!(record["blocks"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_subject_that_is_not_ready() {
+    // Method: SIGINT while a subject sleeps that has an hour to get ready.
+    let home = Home::new();
+    let slow = "slow=sh -c 'touch begun; exec sleep 600' {port}";
+    let compare = ["compare", slow, &subject("b", ""), "--ready-within", "1h"];
+    let mut running = home.start(&mut home.abx(&compare));
+    running.until("the start", |home| {
+        home.join("begun").exists().then_some(())
+    });
+    running.signal(Signal::Int);
+    running.wait().expect(130, &["stopped"]);
+}
+
+#[test]
+fn a_killed_abx_leaves_no_server_behind() {
+    // Method: SIGKILL, in a block and in the pilot; the keepers notice.
+    let in_the_pilot = |running: &mut Running| {
+        running.until("a server", is_serving);
+    };
+    let in_a_block = |running: &mut Running| {
+        running.in_a_block("");
+    };
+    let moments: [&dyn Fn(&mut Running); 2] = [&in_the_pilot, &in_a_block];
+    for moment in moments {
+        let home = Home::new();
+        let mut running = home.start(&mut home.abx(&LONG));
+        moment(&mut running);
+        running.signal(Signal::Kill);
+        assert_eq!(running.wait_alone().status.code(), None);
+        home.wait_until_empty();
+        // What was saved last is whole.
+        assert_eq!(home.record()["end"]["reason"], "running");
+    }
+}
+
+#[test]
+fn a_second_ctrl_c_does_not_wait() {
+    // Method: a subject that notes SIGTERM and stays until a file appears, with
+    // an hour to end: only the second SIGINT can end abx before that. The
+    // keeper goes on, and ends when the subject does.
+    let home = Home::new();
+    let stays = format!(
+        "stays=sh -c 'trap \"touch told\" TERM; {ABX} serve --port $PORT & \
+         while [ ! -e go ]; do sleep 0.1; done' {{port}}"
+    );
+    let compare = ["compare", &stays, &subject("b", ""), "--stop-within", "1h"];
+    let mut running = home.start(&mut home.abx(&compare));
+    running.until("a server", is_serving);
+    running.signal(Signal::Int);
+    running.until("SIGTERM", |home| home.join("told").exists().then_some(()));
+    running.signal(Signal::Int);
+    assert_eq!(running.wait_alone().status.code(), Some(130));
+    fs::write(home.join("go"), "").unwrap();
+    home.wait_until_empty();
+}
+
+#[test]
+fn ctrl_c_in_a_run_reports_what_was_measured() {
+    // Method: SIGINT once the server has worked.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let run = ["run", &server.url, "-d", "1h", "--json", "-"];
+    let running = home.start(&mut home.abx(&run));
+    server.wait_until_loaded();
+    running.signal(Signal::Int);
+    let record = running.wait().expect(130, &[]).json();
+    assert_eq!(record["interrupted"], true);
+    assert!(record["requests"]["ok"].as_u64() > Some(0));
+}
+
+#[test]
+fn the_reference_server_ends_when_told() {
+    // Method: SIGTERM to `abx serve`.
+    let home = Home::new();
+    let mut running = home.start(&mut home.abx(&["serve", "--port", "0"]));
+    let said = home.join("stderr");
+    running.until("its address", |_| {
+        let text = fs::read_to_string(&said).ok()?;
+        text.contains("http://127.0.0.1:").then_some(())
+    });
+    running.signal(Signal::Term);
+    running.wait();
+}
+
+fn is_serving(home: &Home) -> Option<()> {
+    let mut processes = home.processes().into_iter();
+    processes.find_map(|(_, line)| is_server(&line).then_some(()))
+}
+
+#[test]
+fn a_lost_keeper_takes_its_server_with_it() {
+    // Method: SIGKILL to one keeper in a block. abx notices, says so, and ends
+    // what the keeper had kept.
+    let home = Home::new();
+    let mut running = home.start(&mut home.abx(&LONG));
+    let server = running.in_a_block("--model thread");
+    let parent = wait_for("its keeper", || parent(server));
+    send(parent, Signal::Kill);
+    running
+        .wait_alone()
+        .expect(3, &["thread ended under load", "keeper was killed"]);
+    home.wait_until_empty();
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    line?.trim().parse().ok()
+}

@@ -1,0 +1,169 @@
+//! Exit code 3: subjects that do not come up, do not stay, or do not go.
+
+use std::fs;
+
+use abx_sys::process::Signal;
+use serde_json::Value;
+
+use crate::support::{
+    ABX, Home, Server, assert_honest, findings, read_json, send, subject, wait_for,
+};
+
+const SHORT: [&str; 4] = ["--blocks", "1", "--slice", "20ms"];
+
+#[test]
+fn a_subject_that_ends_at_its_start_shows_how() {
+    // Method: a script that complains and exits with 7.
+    let home = Home::new();
+    let bad = "bad=sh -c 'echo no configuration >&2; exit 7' {port}";
+    home.run_abx(&["compare", &subject("good", ""), bad])
+        .expect(
+            3,
+            &[
+                "bad ended before it was ready",
+                "exit code 7",
+                "no configuration",
+            ],
+        );
+}
+
+#[test]
+fn a_subject_that_never_listens_is_told_what_it_must_do() {
+    // Method: a program that says something and then only sleeps.
+    let home = Home::new();
+    let deaf = "deaf=sh -c 'echo starting; exec sleep 600' {port}";
+    let good = subject("good", "");
+    let said = ["deaf was not ready within 1 s", "{port}", "starting"];
+    home.run_abx(&["compare", &good, deaf, "--ready-within", "1s"])
+        .expect(3, &said);
+}
+
+#[test]
+fn a_subject_that_dies_in_a_block_leaves_the_blocks_before() {
+    // Method: kill it under load once a block is on disk.
+    let home = Home::new();
+    let (stays, dies) = (subject("stays", ""), subject("dies", "--seed 4711"));
+    let compare = [
+        "compare", &stays, &dies, "--blocks", "1000", "--slice", "20ms",
+    ];
+    let mut running = home.start(&mut home.abx(&compare));
+    let pid = running.in_a_block("--seed 4711");
+    send(pid, Signal::Kill);
+    running
+        .wait()
+        .expect(3, &["dies ended under load", "signal 9"]);
+
+    let record = home.record();
+    let blocks = record["blocks"].as_array().unwrap();
+    let (last, before) = blocks.split_last().unwrap();
+    assert!(!before.is_empty());
+    assert!(before.iter().all(|block| block["complete"] == true));
+    assert_eq!(last["complete"], false);
+    assert_eq!(last["subjects"]["dies"]["died"], true);
+    assert_eq!(last["subjects"]["stays"]["died"], false);
+    assert_eq!(record["end"]["reason"], "subject_failed");
+    assert_eq!(record["end"]["subject"], "dies");
+    assert_eq!(record["comparisons"][0]["verdict"], "invalid");
+    assert_eq!(record["comparisons"][0]["ratio"], Value::Null);
+    assert_eq!(findings(&record, "subject_failed")[0]["subject"], "dies");
+}
+
+#[test]
+fn a_subject_that_ignores_the_stop_signal_is_killed() {
+    // Method: a server with SIGTERM ignored, half a second to go, and one block.
+    let home = Home::new();
+    let stubborn =
+        format!("stubborn=sh -c 'trap \"\" TERM; exec {ABX} serve --port $PORT' {{port}}");
+    let willing = subject("willing", "");
+    let compare = ["compare", &willing, &stubborn, "--stop-within", "500ms"];
+    let ended = home.run_abx(&[&compare[..], &SHORT].concat());
+    let record = home.record();
+    ended.expect_measured(&record);
+    let end = |name: &str| {
+        record["blocks"][0]["subjects"][name]["end"]
+            .as_str()
+            .unwrap()
+    };
+    assert!(end("stubborn").contains("killed after SIGTERM"), "{record}");
+    assert!(end("willing").contains("when told"), "{record}");
+}
+
+#[test]
+fn what_a_subject_forks_goes_with_it() {
+    // Method: a shell that starts the server and two sleepers of its own, one
+    // of them in a session of its own, and waits. The end of the run looks
+    // whether any is left.
+    let home = Home::new();
+    let forks = format!(
+        "forks=sh -c 'setsid sleep 600 & sleep 600 & {ABX} serve --port $PORT & wait' {{port}}"
+    );
+    let plain = subject("plain", "");
+    home.run_abx(&[&["compare", &plain, &forks], &SHORT[..]].concat())
+        .expect_measured(&home.record());
+}
+
+#[test]
+fn another_program_on_a_subject_s_port_is_not_measured() {
+    // Method: a subject that leaves its port to a server which somebody else
+    // started there. That one is the test's own: it takes the port that the
+    // subject was told, which the subject writes down.
+    let home = Home::new();
+    let idle = "idle=sh -c 'echo $PORT >port.new; mv port.new port; exec sleep 600' {port}";
+    let good = subject("good", "");
+    let running = home.start(&mut home.abx(&["compare", &good, idle]));
+    let port = wait_for("the port", || fs::read_to_string(home.join("port")).ok());
+    let _stranger = Server::start_on(port.trim(), &[]);
+    running
+        .wait()
+        .expect(3, &["idle was given port", port.trim(), "another program"]);
+}
+
+#[test]
+fn a_full_disk_in_the_middle_costs_no_measurement() {
+    // Method: a state folder in which the first save fits and the first block
+    // does not.
+    let home = Home::new();
+    let before = "mount -t tmpfs -o size=16k none state";
+    let compare = [&["compare"], &SHORT[..]].concat();
+    let ended = home.run(&mut home.abx_apart("m", before, &compare));
+    let records = home.records_in("tmp");
+    assert_eq!(records.len(), 1, "{ended:#?}");
+    let record = read_json(&records[0]);
+    ended.expect_measured(&record);
+    assert_eq!(record["blocks"][0]["complete"], true);
+    let path = records[0].to_str().unwrap();
+    for said in ["No space left", "XDG_STATE_HOME", path] {
+        assert!(ended.stderr.contains(said), "{said}: {ended:#?}");
+    }
+    assert!(ended.stdout.contains("thread"), "{ended:#?}");
+}
+
+#[test]
+fn a_run_whose_server_dies_makes_no_claim() {
+    // Method: kill the server once it has worked.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let run = [
+        "run",
+        &server.url,
+        "-d",
+        "60s",
+        "--timeout",
+        "1s",
+        "--json",
+        "-",
+    ];
+    let running = home.start(&mut home.abx(&run));
+    server.wait_until_loaded();
+    send(server.id(), Signal::Kill);
+    let ended = running.wait();
+    let record = ended.expect(3, &[]).json();
+    let requests = &record["requests"];
+    assert_honest(requests);
+    assert!(requests["ok"].as_u64() > Some(0), "{requests}");
+    assert!(
+        requests["ok"].as_u64() < requests["sent"].as_u64(),
+        "{requests}"
+    );
+    assert_eq!(findings(&record, "stopped_answering").len(), 1, "{record}");
+}

@@ -1,0 +1,199 @@
+//! Exit code 2: what cannot be done as asked, and how to ask instead.
+
+use std::fs;
+use std::net::TcpListener;
+
+use crate::support::{Home, Server, findings, subject};
+
+#[test]
+fn words_that_make_no_study_are_refused_with_the_remedy() {
+    // Method: one wrong command line for each message. None may start anything.
+    let home = Home::new();
+    let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
+    let (one, same_name) = (touches("one"), touches("one"));
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["https://127.0.0.1/", &one], &["https://", "not yet"]),
+        (
+            &["http://does-not-exist.invalid/", &one],
+            &[
+                "does-not-exist.invalid",
+                "does not resolve",
+                "check the name",
+            ],
+        ),
+        (&["server", &one], &["`server`", "name=command"]),
+        (&["a=server --port 80", &one], &["`a`", "{port}"]),
+        (&["a b=server {port}", &one], &["`a b`", "letters"]),
+        (&["a='server {port}", &one], &["`a`", "quote"]),
+        (&[&one, &same_name], &["`one`", "a name of its own"]),
+        (&[&one], &["one subject alone", "abx run", "--aa"]),
+        (&["--aa", &one, "b=x {port}"], &["--aa", "2", "name one"]),
+        (&["--aa"], &["--aa", "name one"]),
+        (&["--bocks", "1"], &["--bocks", "--blocks"]),
+        (&["-c", "0"], &["--connections"]),
+        (&["--blocks", "0"], &["--blocks"]),
+        (&["--budget", "10"], &["--budget", "10s"]),
+        (&["--slice", "0s"], &["--slice", "above zero"]),
+        (&["--margin", "3"], &["--margin", "3%"]),
+        (&["--margin=-1%"], &["--margin"]),
+        (&["--path", "x"], &["--path", "begins with /"]),
+        (&["--expect-body", "abc"], &["--expect-body", "sha256sum"]),
+        (&["--expect-status", "99"], &["--expect-status"]),
+        (&["-H", "Accept"], &["Name: value"]),
+    ];
+    for (arguments, said) in cases {
+        let arguments = [&["compare"], *arguments].concat();
+        home.run_abx(&arguments).expect(2, said);
+    }
+    assert!(!home.join("started").exists());
+    assert!(!home.join("state/abx").exists(), "a record of nothing");
+}
+
+#[test]
+fn words_that_make_no_run_are_refused_with_the_remedy() {
+    // Method: one wrong command line for each message.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let url = server.url.as_str();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["run", "127.0.0.1:80"], &["127.0.0.1:80", "http://"]),
+        (&["run", "https://127.0.0.1/"], &["not yet"]),
+        (
+            &["run", url, "-n", "1", "-d", "1s"],
+            &["--requests", "--duration"],
+        ),
+        (&["run", url, "-n", "0"], &["--requests"]),
+        (&["run", url, "-d", "1"], &["--duration", "10s"]),
+        (&["run"], &["<URL>"]),
+        (
+            &["run", url, "-n", "9", "--expect-status", "404"],
+            &["200", "404", "--expect-status 200"],
+        ),
+        (&["report", "missing.json"], &["missing.json"]),
+        (&["report", "/dev/null"], &["/dev/null", "no record"]),
+        (&["repost"], &["repost", "report"]),
+    ];
+    for (arguments, said) in cases {
+        home.run_abx(arguments).expect(2, said);
+    }
+}
+
+#[test]
+fn a_run_against_nobody_says_so() {
+    // Method: a port that was free a moment ago, and that nobody is given:
+    // it is bound, and nobody listens.
+    let home = Home::new();
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", socket.local_addr().unwrap());
+    drop(socket);
+    home.run_abx(&["run", &url, "-n", "1"])
+        .expect(2, &["no answer", "refused"]);
+}
+
+#[test]
+fn a_command_that_is_not_there_is_named() {
+    // Method: a program that does not exist, and a file that is no program.
+    let home = Home::new();
+    let right = subject("right", "");
+    home.run_abx(&["compare", &right, "gone=no-such-server {port}"])
+        .expect(2, &["gone", "`no-such-server`", "not found", "install it"]);
+    home.write("plain", "");
+    home.run_abx(&["compare", &right, "plain=./plain {port}"])
+        .expect(2, &["plain", "chmod +x"]);
+}
+
+#[test]
+fn a_wrong_status_names_the_path_and_both_remedies() {
+    // Method: two servers of files, asked for one that is missing.
+    let home = Home::new();
+    home.write("index.html", "hello");
+    let both = ["a", "b"].map(|name| subject(name, "--root ."));
+    let said = ["/missing", "404", "--path", "--expect-status 404"];
+    home.run_abx(&["compare", &both[0], &both[1], "--path", "/missing"])
+        .expect(2, &said);
+    let server = Server::start(&["--root", &home.path().display().to_string()]);
+    home.run_abx(&["run", &server.url, "--path", "/missing"])
+        .expect(2, &said);
+}
+
+#[test]
+fn different_bodies_are_refused_unless_they_are_meant() {
+    // Method: pages of 87 and 88 bytes, first as they are, then by the hash of
+    // one, then with any body allowed.
+    let home = Home::new();
+    let (short, long) = (subject("short", ""), subject("long", "--page-bytes 88"));
+    let compare = ["compare", &short, &long, "--blocks", "1", "--slice", "20ms"];
+    home.run_abx(&compare)
+        .expect(2, &["short", "long", "87", "88", "--expect-body any"]);
+    let wrong = "0".repeat(64);
+    home.run_abx(&[&compare[..], &["--expect-body", &wrong]].concat())
+        .expect(2, &["SHA-256", "--expect-body"]);
+    let ended = home.run_abx(&[&compare[..], &["--expect-body", "any", "--json", "-"]].concat());
+    let record = ended.json();
+    ended.expect_measured(&record);
+    assert_eq!(
+        findings(&record, "unequal_responses").len(),
+        1,
+        "{ended:#?}"
+    );
+}
+
+#[test]
+fn too_few_descriptors_are_told_before_anything_starts() {
+    // Method: a hard limit of 64 descriptors for 200 connections.
+    let home = Home::new();
+    let ended = home.run(&mut home.abx_after("ulimit -n 64", &["compare", "-c", "200"]));
+    ended.expect(2, &["200 connections", "64", "ulimit -n", "fewer"]);
+    let server = Server::start(&[]);
+    let run = ["run", &server.url, "-c", "200"];
+    home.run(&mut home.abx_after("ulimit -n 64", &run))
+        .expect(2, &["200 connections", "64", "ulimit -n", "fewer"]);
+}
+
+#[test]
+fn a_machine_without_ports_for_servers_is_told_how_to_have_some() {
+    // Method: a network of its own whose outgoing connections may take all ports.
+    let home = Home::new();
+    let range = "/proc/sys/net/ipv4/ip_local_port_range";
+    let before = format!("ip link set lo up\necho 1024 65535 >{range}");
+    home.run(&mut home.abx_apart("n", &before, &["compare"]))
+        .expect(2, &["no port for", "ip_local_port_range", "sysctl"]);
+}
+
+#[test]
+fn a_full_disk_is_found_before_anything_starts() {
+    // Method: a state folder of one page, and that page is taken.
+    let home = Home::new();
+    let before = "mount -t tmpfs -o size=4k none state\nhead -c 4096 /dev/zero >state/taken";
+    let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
+    let compare = ["compare", &touches("a"), &touches("b")];
+    home.run(&mut home.abx_apart("m", before, &compare))
+        .expect(2, &["record", "No space left", "XDG_STATE_HOME"]);
+    assert!(!home.join("started").exists());
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    // Method: a second server on the port of the first.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    home.run_abx(&["serve", "--port", server.port()])
+        .expect(2, &[server.port(), "another port"]);
+}
+
+#[test]
+fn a_report_of_something_else_is_refused() {
+    // Method: no JSON, JSON without a schema, and a schema of the future.
+    let home = Home::new();
+    for (text, said) in [
+        ("no json", "line 1"),
+        ("{}", "no schema"),
+        (r#"{"schema":"abx.study/99"}"#, "abx.study/99"),
+        (r#"{"schema":"abx.study/1"}"#, "missing field"),
+    ] {
+        let path = home.write("record.json", text);
+        home.run_abx(&["report", &path])
+            .expect(2, &[&path, "no record of abx", said]);
+    }
+    assert!(fs::exists(home.join("record.json")).unwrap());
+}
