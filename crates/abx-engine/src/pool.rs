@@ -467,9 +467,9 @@ impl Pool {
             scratch.hashers.give_back(hasher);
         }
         let flight = slot.flight.expect("an answer belongs to a flight");
+        self.tally.hashed += u64::from(flight.hashed);
         if flight.counted {
             self.tally.body_bytes += done.body_bytes;
-            self.tally.hashed += u64::from(flight.hashed);
         }
         if !(was_sent && done.reusable && self.plan.request.keep_alive) {
             slot.close();
@@ -495,6 +495,8 @@ impl Pool {
             flight.sent = None;
             if flight.counted {
                 self.tally.record(&sample);
+            } else {
+                self.tally.discarded.add(sample.outcome);
             }
             return self.connect(index, now);
         }
@@ -513,6 +515,8 @@ impl Pool {
         slot.clock.reaches(now);
         if flight.counted {
             self.tally.record(&flight.sample(outcome, now));
+        } else {
+            self.tally.discarded.add(outcome);
         }
     }
 

@@ -10,6 +10,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::plan::{BodyIdentity, RequestPlan};
 
+/// Bytes of an answer that are kept for a look at its headers.
+const START_BYTES: usize = 16 * 1024;
+
 /// A whole answer, read to its end with every byte of its body hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -17,6 +20,8 @@ pub struct Answer {
     pub status: u16,
     /// What the load compares answers with.
     pub body: BodyIdentity,
+    /// What the answer's `Server` header says, mostly name and version.
+    pub server: Option<String>,
     /// The SHA-256 of the body in hexadecimal, which people can compare with `sha256sum`.
     pub sha256: String,
 }
@@ -65,6 +70,8 @@ pub fn probe(
     client.expect(request.answer_kind());
     let (mut sha256, mut xxh3) = (Sha256::new(), Xxh3::new());
     let mut buffer = vec![0; 64 * 1024];
+    // The first bytes, which mostly hold the whole head.
+    let mut start: Vec<u8> = Vec::new();
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -76,6 +83,9 @@ pub fn probe(
             other => other.map_err(broken)?,
         };
         let mut input = &buffer[..count];
+        if start.len() < START_BYTES {
+            start.extend_from_slice(input);
+        }
         loop {
             let event = if count == 0 {
                 client.eof()
@@ -98,6 +108,7 @@ pub fn probe(
                             bytes: done.body_bytes,
                             xxh3: xxh3.digest(),
                         },
+                        server: http1::answer_header(&start, "server"),
                         sha256: hex(&sha256.finalize()),
                     });
                 }

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{Finding, Level};
 use crate::findings::Limit;
 use crate::record::{BlockLoad, LoadRecord, StudyRecord};
+use crate::stats::Margin;
 use crate::stats::paired::RatioInterval;
+use crate::stats::stop::blocks_needed;
 use crate::stats::student::{Confidence, t_quantile};
-use crate::stats::{Margin, StatsError};
 use crate::summary::Sums;
 use crate::verdict::{Assessment, Verdict, assess};
 
@@ -34,7 +35,8 @@ pub struct Comparison {
     pub subject: String,
     /// What it is compared with.
     pub baseline: String,
-    /// Subject over baseline; `None` when invalid or never measured.
+    /// Subject over baseline; `None` when invalid, and when there is no interval
+    /// or one without an end.
     pub ratio: Option<f64>,
     /// The interval's lower end.
     pub low: Option<f64>,
@@ -132,7 +134,12 @@ pub(crate) fn compare(
         .cloned()
         .collect();
     let assessed = assess(&ratios(record, load, pair, Rounds::All), margin);
-    findings.extend(limit.finding(pair, assessed.as_ref().ok().map(|one| one.ratio)));
+    findings.extend(
+        pair.iter()
+            .filter_map(|name| no_answers(record, load, name)),
+    );
+    let limit = limit.finding(pair, assessed.as_ref().ok().map(|one| one.ratio));
+    findings.extend(limit.map(|finding| finding.under(&load.name)));
     let is_void = findings.iter().any(|one| one.level == Level::Void);
     let empty = Comparison {
         metric: Metric::Throughput,
@@ -158,13 +165,13 @@ pub(crate) fn compare(
         findings,
     };
     match assessed {
-        // A block without a verified answer has no ratio, so no claim stands.
-        Err(StatsError::NoLogRatio { .. }) => Comparison {
-            verdict: Verdict::Invalid,
+        _ if is_void => empty,
+        Ok(one) => fill(empty, &one, undisturbed(record, load, pair, margin)),
+        // Fewer than two blocks have no spread, so there is no interval at all.
+        Err(_) => Comparison {
+            blocks_more: Some(blocks_needed(empty.blocks, f64::INFINITY, margin)),
             ..empty
         },
-        Ok(one) if !is_void => fill(empty, &one, undisturbed(record, load, pair, margin)),
-        _ => empty,
     }
 }
 
@@ -178,10 +185,11 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
     let disagrees = undisturbed
         .as_ref()
         .is_some_and(|other| other.verdict != one.verdict);
+    let bounds = bounds(one);
     Comparison {
-        ratio: Some(one.ratio),
-        low: Some(one.low),
-        high: Some(one.high),
+        ratio: bounds.map(|bounds| bounds.ratio),
+        low: bounds.map(|bounds| bounds.low),
+        high: bounds.map(|bounds| bounds.high),
         confidence: one.confidence,
         blocks: one.blocks,
         verdict,
@@ -193,6 +201,39 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
         undisturbed,
         ..empty
     }
+}
+
+/// The interval, when both its ends are numbers: a few blocks that are far apart
+/// reach from nothing to infinity.
+fn bounds(one: &Assessment) -> Option<Bounds> {
+    (one.low > 0.0 && one.high.is_finite()).then_some(Bounds {
+        ratio: one.ratio,
+        low: one.low,
+        high: one.high,
+    })
+}
+
+/// Blocks in which a subject gave no verified answer: they have no ratio.
+fn no_answers(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Finding> {
+    let is_silent = |part: &BlockLoad| {
+        let rate = rate(load, part, subject, Rounds::All);
+        part.load == load.name && !rate.is_some_and(|rate| rate > 0.0)
+    };
+    let blocks: Vec<u32> = record
+        .complete_blocks()
+        .filter(|block| block.loads.iter().any(is_silent))
+        .map(|block| block.index)
+        .collect();
+    let first = blocks.first()?;
+    let message = format!(
+        "{subject} gave no verified answer in {} of {} blocks, first in the one with index {first}",
+        blocks.len(),
+        record.block_loads(&load.name).count()
+    );
+    let remedy = "look at the outcomes of that block in the record, and try the subject alone \
+                  with `abx run`";
+    let finding = Finding::new("no_answers", Level::Void, message, remedy);
+    Some(finding.about(subject).under(&load.name))
 }
 
 /// The difference that as many blocks of the same spread show in 4 of 5 studies.
@@ -229,11 +270,7 @@ fn undisturbed(
         .collect();
     let one = assess(&kept, margin).ok()?;
     Some(Undisturbed {
-        bounds: Bounds {
-            ratio: one.ratio,
-            low: one.low,
-            high: one.high,
-        },
+        bounds: bounds(&one)?,
         verdict: one.verdict,
         rounds_left_out,
     })
@@ -245,15 +282,7 @@ fn ratios(
     [subject, baseline]: [&str; 2],
     rounds: Rounds,
 ) -> Vec<f64> {
-    let rate = |part: &BlockLoad, name: &str| {
-        let slices = part
-            .rounds
-            .iter()
-            .filter(|round| rounds == Rounds::All || round.disturbed.is_empty())
-            .flat_map(|round| &round.slices)
-            .filter(|slice| slice.subject == name);
-        Sums::of(slices).throughput(load.settings.connections)
-    };
+    let rate = |part: &BlockLoad, name: &str| rate(load, part, name, rounds);
     record
         .block_loads(&load.name)
         .map(|part| match (rate(part, subject), rate(part, baseline)) {
@@ -261,4 +290,15 @@ fn ratios(
             _ => f64::NAN,
         })
         .collect()
+}
+
+/// What a subject gave in one block; `None` when it was not loaded there.
+fn rate(load: &LoadRecord, part: &BlockLoad, subject: &str, rounds: Rounds) -> Option<f64> {
+    let slices = part
+        .rounds
+        .iter()
+        .filter(|round| rounds == Rounds::All || round.disturbed.is_empty())
+        .flat_map(|round| &round.slices)
+        .filter(|slice| slice.subject == subject);
+    Sums::of(slices).throughput(load.settings.connections)
 }

@@ -56,11 +56,11 @@ impl Limit {
             let all = sums
                 .server_cpu_ns
                 .and_then(|cpu| share(cpu, sums.wall_ns * cpus));
-            let thread_ns = record
+            let thread_ns: Option<u64> = record
                 .block_loads(&load.name)
-                .filter_map(|part| part.sides.get(&subject)?.busiest_thread_ns)
+                .map(|part| part.sides.get(&subject)?.busiest_thread_ns)
                 .sum();
-            let thread = share(thread_ns, sums.wall_ns);
+            let thread = thread_ns.and_then(|cpu| share(cpu, sums.wall_ns));
             let busy = Busy {
                 subject: all.into_iter().chain(thread).reduce(f64::max),
                 generator: generator_busy(&sums, record.settings.threads),
@@ -105,8 +105,8 @@ impl Limit {
                 "generator_bound",
                 Level::Void,
                 format!(
-                    "the generator was the limit for both (it used {:.0} % and {:.0} % of its \
-                     processor): their throughput is the generator's",
+                    "the generator was the limit for both {faster} and {slower} (it used {:.0} % \
+                     and {:.0} % of its processor): their throughput is the generator's",
                     percent(faster),
                     percent(slower)
                 ),
@@ -181,6 +181,7 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
         }
         found.extend(disturbances);
         found.extend(unread(record, load));
+        found.extend(unsettled(load));
         found.extend(turns(load));
     }
     found.extend(record.subjects.iter().flat_map(subject_findings));
@@ -190,7 +191,10 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
 }
 
 fn outcomes(subject: &str, sums: &Sums) -> impl Iterator<Item = Finding> {
-    let failed = failures::failed_requests(subject, &sums.outcomes, sums.hashed);
+    // A failure counts wherever in the slice its request began.
+    let mut all = sums.outcomes.clone();
+    all.merge(&sums.discarded);
+    let failed = failures::failed_requests(subject, &all, sums.hashed);
     let stopped = failures::stopped_answering(subject, sums.stopped_answering, sums.slices);
     failed
         .into_iter()
@@ -349,25 +353,60 @@ fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
 /// What could not be read is said, never taken for zero.
 fn unread(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
     let all = Sums::of_load(record, load);
-    let mut found = Vec::new();
-    if all.busy_ns.is_none() || all.steal_ns.is_none() {
-        found.push(Finding::new(
-            "not_checked",
-            Level::Note,
+    let mut sides = record
+        .block_loads(&load.name)
+        .flat_map(|part| part.sides.values());
+    let mounted = "run where /proc is mounted";
+    let looks = [
+        (
+            all.busy_ns.is_none() || all.steal_ns.is_none(),
             "steal and foreign processor time were not checked: /proc/stat cannot be read",
-            "run where /proc is mounted",
-        ));
-    }
-    if all.server_cpu_ns.is_none() {
-        found.push(Finding::new(
-            "not_checked",
-            Level::Note,
-            "the processor time of at least one subject was not checked: who was the limit is \
-             known of the generator only",
+            mounted,
+        ),
+        (
+            all.server_cpu_ns.is_none() || all.others_cpu_ns.is_none(),
+            "the processor time of at least one subject was not checked: who was its limit is \
+             known of the generator only, and foreign and background work are not known",
             "let abx start the subjects, on this machine",
-        ));
-    }
-    found
+        ),
+        (
+            all.generator_wait_ns.is_none(),
+            "whether the generator had to wait for its processor was not checked: \
+             /proc/thread-self/schedstat cannot be read",
+            "run on a kernel with scheduler statistics",
+        ),
+        (
+            sides.any(|side| side.listen_overflows.is_none()),
+            "full listen queues were not checked: /proc/net/netstat cannot be read",
+            mounted,
+        ),
+    ];
+    let unread = looks.into_iter().filter(|(is_unread, ..)| *is_unread);
+    unread
+        .map(|(_, message, remedy)| {
+            Finding::new("not_checked", Level::Note, message, remedy).under(&load.name)
+        })
+        .collect()
+}
+
+/// Subjects that had not settled when their warm-up was measured.
+fn unsettled(load: &LoadRecord) -> impl Iterator<Item = Finding> {
+    let subjects = load.pilot.iter().flat_map(|pilot| &pilot.subjects);
+    subjects
+        .filter(|(_, found)| !found.settled)
+        .map(|(subject, _)| {
+            Finding::new(
+                "not_settled",
+                Level::Note,
+                format!(
+                    "{subject} had not settled within the pilot: it may still warm up while it \
+                     is measured"
+                ),
+                "look whether it gets faster for longer than a second, with `abx run -d 60s`",
+            )
+            .about(subject)
+            .under(&load.name)
+        })
 }
 
 /// How subjects took turns, when not as asked.
@@ -423,24 +462,25 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
     found
 }
 
-fn answers_differ(record: &StudyRecord) -> Option<Finding> {
-    let mut bodies = record.subjects.iter().filter_map(|subject| {
+/// Subjects whose body is not the baseline's.
+fn answers_differ(record: &StudyRecord) -> impl Iterator<Item = Finding> {
+    let body = |subject: &SubjectRecord| {
         let answer = subject.answer.as_ref()?;
-        let sha256 = answer.sha256.as_ref()?;
-        Some((&subject.name, answer.body_bytes, sha256))
-    });
-    let first = bodies.next()?;
-    let other = bodies.find(|other| other.2 != first.2)?;
-    Some(Finding::new(
-        "unequal_responses",
-        Level::Note,
-        format!(
-            "the subjects answer with different bodies ({}: {} bytes, {}: {} bytes): the ratio \
-             holds that difference too",
-            first.0, first.1, other.0, other.1
-        ),
-        "let all subjects answer the same bytes",
-    ))
+        Some((answer.sha256.clone()?, answer.body_bytes))
+    };
+    let baseline = &record.settings.baseline;
+    let expected = record.subject(baseline).and_then(body);
+    record.subjects.iter().filter_map(move |subject| {
+        let (expected, body) = expected.clone().zip(body(subject))?;
+        let message = format!(
+            "the subjects answer with different bodies ({baseline}: {} bytes, {}: {} bytes): the \
+             ratio holds that difference too",
+            expected.1, subject.name, body.1
+        );
+        let remedy = "let all subjects answer the same bytes";
+        let finding = Finding::new("unequal_responses", Level::Note, message, remedy);
+        (expected.0 != body.0).then(|| finding.about(&subject.name))
+    })
 }
 
 /// Findings about the study as a whole.

@@ -327,6 +327,8 @@ pub struct SliceRecord {
     pub ok: u64,
     /// All outcomes.
     pub outcomes: Outcomes,
+    /// Outcomes of attempts that began in the discarded part.
+    pub discarded: Outcomes,
     /// Bytes received.
     pub bytes: u64,
     /// Bytes received in bodies.
@@ -375,6 +377,7 @@ impl SliceRecord {
             completed: tally.outcomes.completed(),
             ok: tally.outcomes.ok(),
             outcomes: tally.outcomes.clone(),
+            discarded: tally.discarded.clone(),
             bytes: tally.bytes,
             body_bytes: tally.body_bytes,
             connects: tally.connects,

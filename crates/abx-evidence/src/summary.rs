@@ -83,6 +83,8 @@ pub struct Summary {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sums {
     pub(crate) outcomes: Outcomes,
+    /// Those of the discarded parts.
+    pub(crate) discarded: Outcomes,
     pub(crate) hashed: u64,
     pub(crate) bytes: u64,
     pub(crate) connection_ns: u64,
@@ -115,6 +117,7 @@ impl Sums {
         };
         for slice in slices {
             sums.outcomes.merge(&slice.outcomes);
+            sums.discarded.merge(&slice.discarded);
             sums.hashed += slice.hashed;
             sums.bytes += slice.bytes;
             sums.connection_ns += slice.connection_ns;

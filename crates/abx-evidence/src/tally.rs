@@ -24,13 +24,16 @@ pub struct Sample {
 pub struct Tally {
     /// Outcomes of all attempts; their sum is the number of requests sent.
     pub outcomes: Outcomes,
+    /// Outcomes of attempts that began in the discarded part: no throughput, but
+    /// a failure among them is a failure.
+    pub discarded: Outcomes,
     /// Bytes received, heads and framing included.
     pub bytes: u64,
     /// Bytes received that belong to bodies.
     pub body_bytes: u64,
     /// Connections opened during the stretch.
     pub connects: u64,
-    /// Bodies that were hashed and compared.
+    /// Bodies that were hashed and compared, those of the discarded part included.
     pub hashed: u64,
     /// Connection time: each connection from its first counted send to its last outcome, summed.
     pub connection_ns: u64,
@@ -69,6 +72,7 @@ impl Tally {
     /// Adds what `other` holds.
     pub fn merge(&mut self, other: &Tally) {
         self.outcomes.merge(&other.outcomes);
+        self.discarded.merge(&other.discarded);
         self.bytes += other.bytes;
         self.body_bytes += other.body_bytes;
         self.connects += other.connects;
@@ -84,6 +88,7 @@ impl Tally {
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
         self.outcomes = Outcomes::default();
+        self.discarded = Outcomes::default();
         self.bytes = 0;
         self.body_bytes = 0;
         self.connects = 0;

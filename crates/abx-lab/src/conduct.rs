@@ -281,6 +281,7 @@ fn measure(
 fn note_answers(record: &mut StudyRecord, loads: &[RaisedLoad]) {
     let answers = loads.first().into_iter().flat_map(|load| &load.verified);
     for (subject, answer) in record.subjects.iter_mut().zip(answers) {
+        subject.version = answer.server().map(str::to_owned);
         let answer = answer.record();
         match &mut subject.answer {
             Some(before) if before.sha256 != answer.sha256 => before.sha256 = None,

@@ -10,6 +10,7 @@ use abx_evidence::stats::warm_up::warm_up;
 use abx_sys::Nanos;
 
 use crate::bench::{Bench, Halt, discard_ns};
+use crate::place::PlaceError;
 use crate::study::Study;
 
 /// A slice when nothing asks for a longer one.
@@ -20,6 +21,8 @@ const SLICE_LINGERING_NS: u64 = 1_000_000_000;
 const SLICE_MAX_NS: u64 = 10_000_000_000;
 /// A trial when nothing asks for a longer one.
 const TRIAL_NS: u64 = 4_000_000_000;
+/// No trial is longer, or a slow subject would use up any budget.
+const TRIAL_MAX_NS: u64 = 60_000_000_000;
 /// A slice holds this many response times of the slowest subject.
 const TURNS: f64 = 5.0;
 /// Load of one subject in one block, shared out in rounds.
@@ -68,23 +71,23 @@ fn explore(
     pool: PoolId,
     connections: u32,
 ) -> Result<PilotSubject, Halt> {
-    let first = bench.slice(subject, pool, BIN_MIN_NS)?;
-    let turn_ns = turn_ns(throughput(&[first.record], connections), connections);
+    let first = bench.slice(subject, pool, BIN_MIN_NS)?.record;
+    answering(bench, subject, &first)?;
+    let turn_ns = turn_ns(throughput(&[first], connections), connections);
     let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, BIN_MAX_NS);
     let mut rates = Vec::with_capacity(BINS);
     for _ in 0..BINS {
         let bin = bench.slice(subject, pool, bin_ns)?.record;
-        let quiet = bin.stopped_answering;
+        answering(bench, subject, &bin)?;
         rates.push(throughput(&[bin], connections));
-        if quiet {
-            break;
-        }
     }
     let found = warm_up(&rates).ok();
     let mut slices = Vec::new();
     let mut lingering = Vec::new();
     for _ in 0..PILOT_ROUNDS {
-        slices.push(bench.slice(subject, pool, SLICE_NS)?.record);
+        let slice = bench.slice(subject, pool, SLICE_NS)?.record;
+        answering(bench, subject, &slice)?;
+        slices.push(slice);
         lingering.push(work_after(bench, subject)?);
     }
     let lingering: Option<Vec<f64>> = lingering.into_iter().collect();
@@ -94,6 +97,24 @@ fn explore(
         settled: found.is_some_and(|found| found.is_settled),
         lingering: lingering.map(|all| all.iter().sum::<f64>() / all.len() as f64),
     })
+}
+
+/// A subject that answers nothing under load has nothing to be compared by.
+fn answering(bench: &Bench, subject: usize, slice: &SliceRecord) -> Result<(), Halt> {
+    if !slice.stopped_answering {
+        return Ok(());
+    }
+    let mut outcomes = slice.outcomes.clone();
+    outcomes.merge(&slice.discarded);
+    let error = PlaceError::Silent {
+        name: bench.names[subject].clone(),
+        outcomes: outcomes
+            .iter()
+            .map(|(outcome, count)| format!("{} {count}", outcome.name()))
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    Err(bench.blame(subject, error))
 }
 
 /// The share of one processor that a subject uses while nobody loads it, from
@@ -148,7 +169,7 @@ fn set(
     let asked_ns = study.slice.map(|span| Nanos::from(span).0);
     let (slice_ns, slice_reason) = match (asked_ns, interleave, lingers) {
         (Some(asked_ns), _, _) => (asked_ns, None),
-        (None, Interleave::Trials, _) => (TRIAL_NS.max(needed_ns), None),
+        (None, Interleave::Trials, _) => (needed_ns.clamp(TRIAL_NS, TRIAL_MAX_NS), None),
         (None, Interleave::Slices, Some((name, _))) => (
             SLICE_LINGERING_NS.max(needed_ns),
             Some(format!("{name} works on after its slices")),
@@ -223,7 +244,7 @@ mod tests {
         assert!(slow.slice_reason.unwrap().contains("slow takes 200 ms"));
         let very_slow = found(1.0, 0.0, None);
         assert_eq!(very_slow.interleave, Interleave::Trials);
-        assert_eq!((very_slow.slice_ns, very_slow.rounds), (250_000_000_000, 1));
+        assert_eq!((very_slow.slice_ns, very_slow.rounds), (TRIAL_MAX_NS, 1));
     }
 
     #[test]

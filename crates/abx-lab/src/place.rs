@@ -79,6 +79,17 @@ pub enum PlaceError {
         /// The end of its output.
         output: String,
     },
+    /// It runs, and answers nothing under load.
+    #[error(
+        "{name} stopped answering under load ({outcomes}): try it alone with `abx run`, with \
+         fewer connections (`-c`), and look at its log"
+    )]
+    Silent {
+        /// The subject.
+        name: String,
+        /// What became of the requests.
+        outcomes: String,
+    },
     /// Its answer is wrong.
     #[error("{0}")]
     Answer(#[from] VerifyError),
@@ -271,6 +282,8 @@ fn start_kept(
         name: name.to_owned(),
         source,
     };
+    // The length of the environment moves the stack, and with it the speed.
+    let padding = usize::try_from((ground.draw)(4096)).unwrap_or_default();
     let candidates = abx_sys::ports::candidates().map_err(no_port)?;
     let port = abx_sys::ports::free_port(candidates, ground.draw).map_err(no_port)?;
     // A folder for each start, so that nothing of the last one is found in it.
@@ -281,8 +294,6 @@ fn start_kept(
         path: directory.clone(),
         source,
     })?;
-    // The length of the environment moves the stack, and with it the speed.
-    let padding = usize::try_from((ground.draw)(4096)).unwrap_or_default();
     let mut words = launch.arguments(port, &directory).into_iter();
     let plan = KeeperPlan {
         program: words.next().unwrap_or_default(),

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use abx_engine::{Engine, EngineError, EnginePlan, LoadPlan};
 use abx_sys::cpus::Split;
 use abx_sys::limits::DescriptorLimit;
-use rand::Rng;
 use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::bench::{Bench, Halt};
@@ -145,7 +145,10 @@ impl<'a> Stage<'a> {
         order.shuffle(random);
         let mut places: Vec<Option<Place>> = study.subjects.iter().map(|_| None).collect();
         for subject in &order {
-            let mut draw = |below: u32| random.random_range(0..below.max(1));
+            // How many draws a free port takes depends on the machine, and must
+            // not change what is drawn afterwards.
+            let mut own = ChaCha8Rng::seed_from_u64(random.random());
+            let mut draw = |below: u32| own.random_range(0..below.max(1));
             let mut ground = Ground {
                 program: &self.program,
                 keeper_arguments: self.keeper_arguments,

@@ -18,6 +18,8 @@ pub struct Verified {
     body_bytes: u64,
     /// `None` when the bodies varied from answer to answer.
     body: Option<(BodyIdentity, String)>,
+    /// What it says of itself.
+    server: Option<String>,
 }
 
 /// Why a subject cannot be loaded.
@@ -101,6 +103,12 @@ impl Verified {
         self.body.is_some()
     }
 
+    /// What the subject says of its name and version.
+    #[must_use]
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
     /// What the record says of it.
     #[must_use]
     pub fn record(&self) -> AnswerRecord {
@@ -151,6 +159,7 @@ pub fn verify(
         status,
         body_bytes: first.body.bytes,
         body: is_stable.then(|| (first.body, first.sha256.clone())),
+        server: first.server.clone(),
     })
 }
 
@@ -273,6 +282,7 @@ mod tests {
             status: 200,
             body_bytes: bytes,
             body: sha256.map(|text| (BodyIdentity { bytes, xxh3: 1 }, text.to_owned())),
+            server: None,
         }
     }
 

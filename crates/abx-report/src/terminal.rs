@@ -221,10 +221,24 @@ fn conduct(record: &StudyRecord, style: &Style) -> String {
         clean_name(&record.abx_version)
     );
     let mut out = wrap(&text, "", "  ", style.columns());
+    out.push_str(&wrap(&versions(record), "", "  ", style.columns()));
     for load in &record.loads {
         out.push_str(&wrap(&turns(record, load), "", "  ", style.columns()));
     }
     out
+}
+
+/// What subjects say of themselves; empty when none says anything.
+fn versions(record: &StudyRecord) -> String {
+    let each = record.subjects.iter().filter_map(|subject| {
+        let version = clean_name(subject.version.as_deref()?);
+        Some(format!("{} is {version}", name(&subject.name)))
+    });
+    let all: Vec<String> = each.collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!("By their own word: {}.", all.join(", "))
 }
 
 fn ended(record: &StudyRecord) -> String {

@@ -73,34 +73,22 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
     remarks
 }
 
-/// The current state of the first comparison, after a block.
+/// What the blocks so far say of the first comparison, in a few words; empty
+/// when nothing is compared.
 #[must_use]
 pub fn progress_line(record: &StudyRecord) -> String {
-    let blocks = record.complete_blocks().count() as u64;
-    let more = record.comparisons.iter().filter_map(|one| one.blocks_more);
-    let expected = more
-        .max()
-        .map(|more| blocks.saturating_add(u64::from(more)));
-    let of = match (record.settings.blocks, expected) {
-        (Some(ordered), _) => format!(" of {ordered}"),
-        (None, Some(least)) if blocks < BLOCKS_FOR_VERDICT as u64 => {
-            format!(" of at least {least}")
-        }
-        (None, Some(about)) => format!(" of about {}", count(about)),
-        (None, None) => String::new(),
+    let Some(one) = record.comparisons.first() else {
+        return String::new();
     };
-    let mut line = format!("block {blocks}{of}");
-    if let Some(one) = record.comparisons.first() {
-        let [subject, baseline] =
-            [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
-        let state = match bounds(one) {
-            Some([ratio, low, high]) => format!("{ratio} ({low} to {high})"),
-            None if one.verdict == Verdict::Invalid => "invalid".to_owned(),
-            None => "no interval yet".to_owned(),
-        };
-        line.push_str(&format!(" · {subject}/{baseline} {state}"));
-    }
-    match record.comparisons.len().saturating_sub(1) {
+    let [subject, baseline] =
+        [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
+    let state = match bounds(one) {
+        Some([ratio, low, high]) => format!("{ratio} ({low} to {high})"),
+        None if one.verdict == Verdict::Invalid => "invalid".to_owned(),
+        None => "no interval yet".to_owned(),
+    };
+    let line = format!("{subject}/{baseline} {state}");
+    match record.comparisons.len() - 1 {
         0 => line,
         others => format!("{line} · {others} more"),
     }

@@ -1,6 +1,6 @@
 //! The client's side: cases by table, each as one answer of a fresh connection.
 
-use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault};
+use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, answer_header};
 
 /// What one answer led to: the whole of it with its body, or the fault.
 type Outcome = Result<(Done, Vec<u8>), Fault>;
@@ -367,3 +367,13 @@ const BROKEN: &[(&str, Fault)] = &[
         Fault::Unasked,
     ),
 ];
+
+#[test]
+fn a_header_of_an_answer_can_be_looked_up() {
+    // Method: present in another case, absent, and bytes that are no answer.
+    let answer = b"HTTP/1.1 200 OK\r\nserver:  nginx/1.22.1 \r\nContent-Length: 0\r\n\r\n";
+    let found = answer_header(answer, "Server");
+    assert_eq!(found.as_deref(), Some("nginx/1.22.1"));
+    assert_eq!(answer_header(answer, "Via"), None);
+    assert_eq!(answer_header(b"nonsense\r\n\r\n", "Server"), None);
+}

@@ -1,6 +1,8 @@
 //! The program `abx` end to end: started as a person starts it, against real
 //! servers, with everything that may go wrong gone wrong.
 
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+
 mod faults;
 mod foreign;
 mod layers;

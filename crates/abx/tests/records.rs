@@ -118,7 +118,26 @@ fn a_server_against_itself_shows_what_can_be_told_apart() {
     assert_eq!(comparison["subject"], "itself-again");
     let is_judged = comparison["verdict"] != "invalid";
     assert_eq!(comparison["detectable"].as_f64().is_some(), is_judged);
-    assert!(ended.stdout.contains("itself-again"), "{ended:#?}");
+    let words: Vec<&str> = ended.stdout.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(text.contains("one subject against itself"), "{ended:#?}");
+    assert_eq!(
+        text.contains("smallest difference"),
+        is_judged,
+        "{ended:#?}"
+    );
+}
+
+#[test]
+fn connections_that_do_not_fit_at_once_run_as_trials() {
+    // Method: 300 descriptors for 150 connections to each of two subjects.
+    let home = Home::new();
+    let compare = [&["compare", "-c", "150"], &SHORT[..]].concat();
+    let ended = home.run(&mut home.abx_after("ulimit -n 300", &compare));
+    let record = home.record();
+    ended.expect_measured(&record);
+    assert_eq!(record["loads"][0]["pilot"]["interleave"], "trials");
+    assert_eq!(findings(&record, "ran_as_trials").len(), 1, "{ended:#?}");
 }
 
 #[test]

@@ -92,6 +92,7 @@ fn a_killed_abx_leaves_no_server_behind() {
         running.signal(Signal::Kill);
         assert_eq!(running.wait_alone().status.code(), None);
         home.wait_until_empty();
+        assert_eq!(home.scratch(), [""; 0], "left behind");
         // What was saved last is whole.
         assert_eq!(home.record()["end"]["reason"], "running");
     }
@@ -134,7 +135,8 @@ fn ctrl_c_in_a_run_reports_what_was_measured() {
 
 #[test]
 fn the_reference_server_ends_when_told() {
-    // Method: SIGTERM to `abx serve`.
+    // Method: SIGTERM to `abx serve`. While it runs it is seen by what looks for
+    // processes that are left; else that could find none anywhere.
     let home = Home::new();
     let mut running = home.start(&mut home.abx(&["serve", "--port", "0"]));
     let said = home.join("stderr");
@@ -142,6 +144,7 @@ fn the_reference_server_ends_when_told() {
         let text = fs::read_to_string(&said).ok()?;
         text.contains("http://127.0.0.1:").then_some(())
     });
+    assert_eq!(home.processes().len(), 1);
     running.signal(Signal::Term);
     running.wait();
 }

@@ -69,6 +69,28 @@ fn a_subject_that_dies_in_a_block_leaves_the_blocks_before() {
 }
 
 #[test]
+fn a_subject_that_answers_differently_from_its_third_start_on_ends_the_study() {
+    // Method: the pilot and the first block see the page that the other has,
+    // the second block another one. What was measured before is kept.
+    let home = Home::new();
+    let changes = format!(
+        "changes=sh -c 'echo >>starts; [ $(wc -l <starts) -lt 3 ] || more=\"--page-bytes 88\"; \
+         exec {ABX} serve --port $PORT $more' {{port}}"
+    );
+    let same = subject("same", "");
+    let compare = ["compare", &same, &changes, "--blocks", "9"];
+    home.run_abx(&[&compare[..], &["--slice", "20ms"]].concat())
+        .expect(
+            3,
+            &["same", "changes", "different bodies", "The record is in"],
+        );
+    let record = home.record();
+    assert_eq!(record["blocks"].as_array().unwrap().len(), 1);
+    assert_eq!(record["blocks"][0]["complete"], true);
+    assert_eq!(record["end"]["reason"], "failed");
+}
+
+#[test]
 fn a_subject_that_ignores_the_stop_signal_is_killed() {
     // Method: a server with SIGTERM ignored, half a second to go, and one block.
     let home = Home::new();
@@ -124,7 +146,7 @@ fn a_full_disk_in_the_middle_costs_no_measurement() {
     // does not.
     let home = Home::new();
     let before = "mount -t tmpfs -o size=16k none state";
-    let compare = [&["compare"], &SHORT[..]].concat();
+    let compare = [&["compare", "--quiet"], &SHORT[..]].concat();
     let ended = home.run(&mut home.abx_apart("m", before, &compare));
     let records = home.records_in("tmp");
     assert_eq!(records.len(), 1, "{ended:#?}");

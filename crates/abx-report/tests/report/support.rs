@@ -79,7 +79,7 @@ pub fn subject(name: &str) -> SubjectRecord {
         name: name.to_owned(),
         command: vec![name.to_owned()],
         address: None,
-        version: None,
+        version: Some("nginx/1.22.1".to_owned()),
         answer: None,
     }
 }

@@ -297,3 +297,20 @@ fn frame(status: u16, version: Version, kind: AnswerKind, fields: &Fields) -> Re
         reusable,
     })
 }
+
+/// The value of a header in the bytes of an answer, for those who have kept
+/// them from its first byte; `None` when it is absent or no text.
+///
+/// For once in a while: it parses the head anew.
+#[must_use]
+pub fn answer_header(answer: &[u8], name: &str) -> Option<String> {
+    let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut head = httparse::Response::new(&mut room);
+    head.parse(answer).ok()?;
+    let header = head
+        .headers
+        .iter()
+        .find(|header| header.name.eq_ignore_ascii_case(name))?;
+    let value = std::str::from_utf8(header.value).ok()?;
+    Some(value.trim().to_owned())
+}

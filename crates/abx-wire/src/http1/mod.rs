@@ -12,7 +12,7 @@ mod request;
 mod server;
 
 pub use answer::{AnswerHead, answer_head};
-pub use client::{AnswerKind, Client, Done, Event};
+pub use client::{AnswerKind, Client, Done, Event, answer_header};
 pub use request::{Connection, Request, RequestError};
 pub use server::{Method, RequestHead, Server, ServerEvent};
 

@@ -111,12 +111,14 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
     }
     let report = abx_report::study_text(&record, &output::style(flags));
     output::print(&report, &record, flags.json.as_deref(), flags.quiet)?;
-    if !flags.quiet {
+    // Where a record is that could not stay in its place must not be lost.
+    if !flags.quiet || store.moved().is_some() {
         tell_where(&store);
     }
     match error {
         Some(LabError::Halt(Halt::Interrupted)) => Ok(End::Interrupted),
-        Some(error) => Err(failure(error)),
+        // What was asked could be done: a block was begun.
+        Some(error) => Err(Failure::no_claim(error)),
         None => Ok(end(&record)),
     }
 }

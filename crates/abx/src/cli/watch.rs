@@ -87,7 +87,12 @@ impl Watch {
         self.expected = self
             .ordered
             .unwrap_or(needed.max(BLOCKS_FOR_VERDICT as u32));
-        self.so_far = abx_report::progress_line(record);
+        let line = abx_report::progress_line(record);
+        self.so_far = if line.is_empty() {
+            line
+        } else {
+            format!(" · {line}")
+        };
     }
 
     fn time_left(&self, began: Instant, done: f64) -> String {
@@ -101,6 +106,6 @@ impl Watch {
             Some(_) => wanted,
             None => wanted.min(in_budget.as_secs_f64()),
         };
-        format!(", {seconds:.0} s left")
+        format!(" · {seconds:.0} s left")
     }
 }

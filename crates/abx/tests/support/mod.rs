@@ -192,6 +192,15 @@ impl Home {
             .collect()
     }
 
+    /// Folders in the one for temporary files.
+    pub fn scratch(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.join("tmp")).unwrap().flatten();
+        let folders = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir());
+        folders.map(|path| path.display().to_string()).collect()
+    }
+
     /// Waits until nothing of abx runs here any more.
     pub fn wait_until_empty(&self) {
         wait_for("the end of all processes", || {
@@ -259,9 +268,7 @@ impl Running<'_> {
         let home = self.home;
         let ended = self.wait_alone();
         assert_eq!(home.processes(), [], "left behind; {ended:?}");
-        let left: Vec<_> = fs::read_dir(home.join("tmp")).unwrap().flatten().collect();
-        let is_folder = |entry: &fs::DirEntry| entry.file_type().unwrap().is_dir();
-        assert!(!left.iter().any(is_folder), "left behind: {left:?}");
+        assert_eq!(home.scratch(), [""; 0], "left behind");
         ended
     }
 

@@ -1,0 +1,288 @@
+//! The conduct of a study with real subjects.
+//!
+//! This program is the keeper when started with `keeper`, a subject when started
+//! with `serve`, and else runs the cases below. That needs a `main` of its own;
+//! names given as arguments select cases.
+
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use abx_engine::Stopper;
+use abx_evidence::StudyRecord;
+use abx_evidence::record::{Interleave, StudyEnd};
+use abx_evidence::stats::Margin;
+use abx_lab::{
+    Conducted, ExpectBody, Halt, LabError, Launch, Load, Pin, Progress, Request, Source, Store,
+    Study, Subject, Surroundings, conduct,
+};
+use abx_server::{Content, Faults, Model, ServerConfig, serve};
+use abx_sys::tree::descendants;
+use tempfile::TempDir;
+
+const CASES: &[(&str, fn())] = &[
+    (
+        "a_panic_of_the_watcher_leaves_no_process",
+        a_panic_of_the_watcher_leaves_no_process,
+    ),
+    (
+        "a_stop_between_rounds_keeps_the_blocks_before",
+        a_stop_between_rounds_keeps_the_blocks_before,
+    ),
+    (
+        "a_block_is_on_disk_before_it_is_judged",
+        a_block_is_on_disk_before_it_is_judged,
+    ),
+    (
+        "a_record_that_cannot_be_saved_starts_nothing",
+        a_record_that_cannot_be_saved_starts_nothing,
+    ),
+    (
+        "the_same_seed_gives_the_same_order",
+        the_same_seed_gives_the_same_order,
+    ),
+    (
+        "a_budget_that_is_used_up_ends_after_a_block",
+        a_budget_that_is_used_up_ends_after_a_block,
+    ),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("keeper") => return abx_lab::keeper::keep(),
+        Some("serve") => return serve_page(&arguments[1]),
+        _ => {}
+    }
+    let is_selected = |name: &str| {
+        let mut names = arguments.iter().filter(|word| !word.starts_with('-'));
+        names.clone().next().is_none() || names.any(|word| name.contains(word.as_str()))
+    };
+    let mut failed = 0;
+    for (name, case) in CASES.iter().filter(|(name, _)| is_selected(name)) {
+        // Conducting binds its thread to processors, so each has its own.
+        let outcome = std::thread::spawn(*case).join();
+        failed += usize::from(outcome.is_err());
+        let word = if outcome.is_ok() { "ok" } else { "FAILED" };
+        let _ = writeln!(std::io::stdout(), "test {name} ... {word}");
+    }
+    let _ = writeln!(std::io::stdout(), "\n{failed} cases of conduct failed");
+    ExitCode::from(u8::from(failed > 0))
+}
+
+fn serve_page(port: &str) -> ExitCode {
+    let config = ServerConfig {
+        address: SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap())),
+        model: Model::Event,
+        content: Content::Page { bytes: None },
+        faults: Faults::default(),
+        seed: 1,
+    };
+    match serve(&config, |_| {}) {
+        Ok(never) => match never {},
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Two subjects of one kind, short slices, and so many blocks.
+fn study(blocks: Option<u32>) -> Study {
+    let program = std::env::current_exe().unwrap();
+    let subject = |name: &str| Subject {
+        name: name.to_owned(),
+        source: Source::Command(Launch::new(
+            [program.to_str().unwrap(), "serve", "{port}"]
+                .map(str::to_owned)
+                .into(),
+        )),
+    };
+    Study {
+        subjects: ["one", "other"].map(subject).into(),
+        loads: vec![Load {
+            name: "c4".to_owned(),
+            connections: 4,
+            request: Request {
+                method: "GET".to_owned(),
+                path: None,
+                headers: Vec::new(),
+                body: Vec::new(),
+                keep_alive: true,
+            },
+            timeout: Duration::from_secs(60),
+            verify_every: 1,
+            status: 200,
+        }],
+        aa: false,
+        margin: Margin::DEFAULT,
+        budget: None,
+        blocks,
+        slice: Some(Duration::from_millis(10)),
+        interleave: Interleave::Slices,
+        expect_body: ExpectBody::Same,
+        threads: Some(1),
+        pin: Pin::Split,
+        seed: 42,
+        command: Vec::new(),
+    }
+}
+
+/// Conducts a study whose record is this file.
+fn conduct_into(
+    file: &Path,
+    study: &Study,
+    watch: &mut dyn FnMut(Progress),
+    on_stopper: &mut dyn FnMut(Stopper),
+) -> Result<Conducted, LabError> {
+    // An absolute path is that file in any folder.
+    let mut store = Store::in_state_folder(file.to_str().unwrap());
+    let around = Surroundings {
+        program: std::env::current_exe().unwrap(),
+        keeper_arguments: &["keeper"],
+        store: &mut store,
+        watch,
+        on_stopper,
+        version: "0",
+    };
+    let conducted = conduct(study, around);
+    assert_nothing_runs();
+    conducted
+}
+
+fn assert_nothing_runs() {
+    let left = descendants(std::process::id()).unwrap();
+    assert!(left.is_empty(), "{} processes are left", left.len());
+}
+
+fn read(file: &Path) -> StudyRecord {
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn a_panic_of_the_watcher_leaves_no_process() {
+    // Method: panic in the third round of the first block, with both subjects up.
+    let folder = TempDir::new().unwrap();
+    let mut watch = |progress: Progress| {
+        if let Progress::Round { round: 2, .. } = progress {
+            let up = descendants(std::process::id()).unwrap().len();
+            assert_eq!(up, 4, "two keepers and two subjects");
+            panic!("on purpose");
+        }
+    };
+    let file = folder.path().join("record.json");
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        conduct_into(&file, &study(Some(1)), &mut watch, &mut |_| {})
+    }));
+    let why = panicked.err().expect("it panics");
+    assert_eq!(why.downcast_ref(), Some(&"on purpose"));
+    assert_nothing_runs();
+    assert_eq!(read(&file).end, StudyEnd::Running);
+}
+
+fn a_stop_between_rounds_keeps_the_blocks_before() {
+    // Method: stop in the third round of the second block.
+    let folder = TempDir::new().unwrap();
+    let stopper = RefCell::new(None);
+    let mut watch = |progress: Progress| {
+        if let Progress::Round {
+            block: 1, round: 2, ..
+        } = progress
+        {
+            let stopper: std::cell::Ref<Option<Stopper>> = stopper.borrow();
+            stopper.as_ref().unwrap().stop();
+        }
+    };
+    let mut on_stopper = |handle| *stopper.borrow_mut() = Some(handle);
+    let file = folder.path().join("record.json");
+    let Conducted { record, error } =
+        conduct_into(&file, &study(Some(9)), &mut watch, &mut on_stopper).unwrap();
+    assert!(matches!(error, Some(LabError::Halt(Halt::Interrupted))));
+    assert_eq!(record.end, StudyEnd::Interrupted);
+    let complete: Vec<bool> = record.blocks.iter().map(|block| block.complete).collect();
+    assert_eq!(complete, [true, false]);
+    assert_eq!(record.blocks[1].loads[0].rounds.len(), 2);
+    assert_eq!(record.comparisons[0].blocks, 1);
+    assert_eq!(read(&file), record);
+}
+
+fn a_block_is_on_disk_before_it_is_judged() {
+    // Method: at the end of each block, what is on disk has the block's slices
+    // and only the conclusions of the blocks before it.
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("record.json");
+    let mut judged_on_disk = Vec::new();
+    let mut watch = |progress: Progress| {
+        if let Progress::Block(record) = progress {
+            let saved = read(&file);
+            assert_eq!(saved.blocks, record.blocks);
+            assert_eq!(saved.end, StudyEnd::Running);
+            judged_on_disk.push(saved.comparisons.first().map(|one| one.blocks));
+        }
+    };
+    let conducted = conduct_into(&file, &study(Some(2)), &mut watch, &mut |_| {}).unwrap();
+    assert!(conducted.error.is_none());
+    assert_eq!(judged_on_disk, [None, Some(1)]);
+    assert_eq!(read(&file), conducted.record);
+}
+
+fn a_record_that_cannot_be_saved_starts_nothing() {
+    // Method: a file where the folder should be.
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let mut seen = 0;
+    let mut watch = |_: Progress| seen += 1;
+    let below = file.join("record.json");
+    let refused = conduct_into(&below, &study(Some(1)), &mut watch, &mut |_| {});
+    let error = refused.err().expect("it is refused");
+    assert!(matches!(error, LabError::Store(_)), "{error}");
+    assert!(
+        error.to_string().contains(below.to_str().unwrap()),
+        "{error}"
+    );
+    assert_eq!(seen, 0);
+}
+
+fn the_same_seed_gives_the_same_order() {
+    // Method: two studies of one seed and one of another, two blocks each. What
+    // was measured differs; who was started and loaded when does not.
+    let order = |seed| {
+        let folder = TempDir::new().unwrap();
+        let study = Study {
+            seed,
+            ..study(Some(2))
+        };
+        let file = folder.path().join("record.json");
+        let conducted = conduct_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+        let mut words = Vec::new();
+        for block in &conducted.record.blocks {
+            words.extend(block.order.clone());
+            let rounds = block.loads.iter().flat_map(|load| &load.rounds);
+            let slices = rounds.flat_map(|round| &round.slices);
+            words.extend(slices.map(|slice| slice.subject.clone()));
+        }
+        words
+    };
+    let first = order(42);
+    assert_eq!(first.len(), 2 * (2 + 2 * 20));
+    assert_eq!(order(42), first);
+    assert_ne!(order(43), first);
+}
+
+fn a_budget_that_is_used_up_ends_after_a_block() {
+    // Method: a budget of a millisecond, and no number of blocks.
+    let folder = TempDir::new().unwrap();
+    let study = Study {
+        budget: Some(Duration::from_millis(1)),
+        ..study(None)
+    };
+    let file = folder.path().join("record.json");
+    let record = conduct_into(&file, &study, &mut |_| {}, &mut |_| {})
+        .unwrap()
+        .record;
+    assert_eq!(record.end, StudyEnd::Budget);
+    assert_eq!(record.complete_blocks().count(), 1);
+}
