@@ -5,6 +5,7 @@ use abx_wire::http1;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::plan::Expectation;
+use crate::random::Random;
 
 /// Judges a whole answer. `hash` is there when its body was hashed.
 pub(crate) fn outcome(expect: &Expectation, done: &http1::Done, hash: Option<u64>) -> Outcome {
@@ -30,7 +31,7 @@ pub(crate) fn outcome(expect: &Expectation, done: &http1::Done, hash: Option<u64
 pub(crate) struct Sampler {
     every: u32,
     until_next: u32,
-    state: u64,
+    random: Random,
 }
 
 impl Sampler {
@@ -38,8 +39,7 @@ impl Sampler {
         let mut sampler = Sampler {
             every,
             until_next: 0,
-            // The generator must not start at zero.
-            state: seed | 1,
+            random: Random::new(seed),
         };
         sampler.until_next = sampler.gap();
         sampler
@@ -60,12 +60,8 @@ impl Sampler {
 
     /// A gap from 0 to 2 (every - 1), so that one of `every` is chosen on average.
     fn gap(&mut self) -> u32 {
-        // Xorshift64 by Marsaglia, Journal of Statistical Software 8 (2003).
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
         let choices = 2 * u64::from(self.every.max(1)) - 1;
-        u32::try_from(self.state % choices).unwrap_or(u32::MAX)
+        u32::try_from(self.random.below(choices)).unwrap_or(u32::MAX)
     }
 }
 

@@ -135,7 +135,14 @@ impl Engine {
                 what: "connections",
             });
         }
-        let request = plan.request.encode()?;
+        if plan.requests.is_empty() {
+            return Err(EngineError::Zero { what: "requests" });
+        }
+        let encoded: Vec<Vec<u8>> = plan
+            .requests
+            .iter()
+            .map(|asked| asked.request.encode(plan.keep_alive))
+            .collect::<Result<_, _>>()?;
         let id = PoolId {
             number: self.next_pool,
             connections: u64::from(plan.connections),
@@ -146,7 +153,7 @@ impl Engine {
             worker.order(Order::Open {
                 id,
                 plan: Box::new(plan.clone()),
-                request: request.clone(),
+                encoded: encoded.clone(),
                 first: first as usize,
                 connections: (next - first) as usize,
             })?;

@@ -15,11 +15,13 @@ mod engine;
 mod plan;
 mod pool;
 mod probe;
+mod random;
 mod slot;
 mod worker;
 
 pub use engine::{Engine, EngineError, OpenReport, PoolId, Stopper};
 pub use plan::{
-    BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, RequestPlan, SliceEnd, SlicePlan,
+    Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, RequestPlan, SliceEnd,
+    SlicePlan,
 };
 pub use probe::{Answer, ProbeError, probe};

@@ -38,12 +38,10 @@ pub struct RequestPlan {
     pub headers: Vec<(String, String)>,
     /// The body, mostly empty.
     pub body: Vec<u8>,
-    /// Whether the connection serves further requests.
-    pub keep_alive: bool,
 }
 
 impl RequestPlan {
-    pub(crate) fn encode(&self) -> Result<Vec<u8>, http1::RequestError> {
+    pub(crate) fn encode(&self, keep_alive: bool) -> Result<Vec<u8>, http1::RequestError> {
         http1::Request {
             method: self.method.clone(),
             target: self.path.clone(),
@@ -53,7 +51,7 @@ impl RequestPlan {
             version: match self.version {
                 HttpVersion::Http11 => http1::Version::Http11,
             },
-            connection: if self.keep_alive {
+            connection: if keep_alive {
                 http1::Connection::KeepAlive
             } else {
                 http1::Connection::Close
@@ -89,6 +87,17 @@ pub struct Expectation {
     pub body: Option<BodyIdentity>,
 }
 
+/// One request of a load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// What is asked.
+    pub request: RequestPlan,
+    /// What a right answer is.
+    pub expect: Expectation,
+    /// How often it is asked, beside the weights of the others; at least 1.
+    pub weight: u32,
+}
+
 /// The load that one pool of connections makes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadPlan {
@@ -98,15 +107,15 @@ pub struct LoadPlan {
     pub sources: Vec<IpAddr>,
     /// Connections, at least one, each with one request in flight.
     pub connections: u32,
-    /// What is asked.
-    pub request: RequestPlan,
-    /// What a right answer is.
-    pub expect: Expectation,
+    /// What is asked, at least one request; each next one is drawn by its weight.
+    pub requests: Vec<Asked>,
+    /// Whether a connection serves more than one request.
+    pub keep_alive: bool,
     /// Of how many answers one has its body hashed, on average and at random; 0 is never.
     pub verify_every: u32,
     /// How long a request may take, its connection's making included.
     pub timeout_ns: u64,
-    /// Draws which answers are hashed.
+    /// Draws which requests are sent and which answers are hashed.
     pub seed: u64,
 }
 

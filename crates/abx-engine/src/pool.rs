@@ -12,6 +12,7 @@ use abx_wire::http1;
 
 use crate::check::{self, Hashers, Sampler};
 use crate::plan::LoadPlan;
+use crate::random::Chooser;
 use crate::slot::{Clock, Flight, Parsed, Phase, Slot};
 
 /// Connections that are being made at one time; more would overflow the
@@ -87,8 +88,9 @@ impl Progress {
 
 pub(crate) struct Pool {
     plan: LoadPlan,
-    request: Vec<u8>,
-    answer: http1::AnswerKind,
+    /// The bytes of each request of the plan.
+    encoded: Vec<Vec<u8>>,
+    chooser: Chooser,
     /// Which of all connections of the load this worker's first one is.
     first: usize,
     epoll: Epoll,
@@ -104,20 +106,19 @@ impl Pool {
     /// Makes a pool of `connections` slots; none is connected yet.
     pub(crate) fn new(
         plan: LoadPlan,
-        request: Vec<u8>,
+        encoded: Vec<Vec<u8>>,
         first: usize,
         connections: usize,
     ) -> io::Result<Pool> {
-        // A body that is not known beforehand cannot be compared.
-        let verify_every = plan.expect.body.map_or(0, |_| plan.verify_every);
-        let draw = plan.seed.wrapping_add(first as u64);
+        let seed = plan.seed.wrapping_add(first as u64);
         Ok(Pool {
-            answer: plan.request.answer_kind(),
-            request,
+            encoded,
+            // Another stream than the sampler's.
+            chooser: Chooser::new(plan.requests.iter().map(|asked| asked.weight), !seed),
             first,
             epoll: Epoll::new()?,
             slots: (0..connections).map(|_| Slot::new()).collect(),
-            sampler: Sampler::new(verify_every, draw.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            sampler: Sampler::new(plan.verify_every, seed),
             tally: Tally::default(),
             progress: Progress::idle(),
             connect_failures: Outcomes::default(),
@@ -137,7 +138,7 @@ impl Pool {
         while !scratch.events.is_empty() {
             self.read_events(scratch, Nanos(0));
         }
-        if !self.plan.request.keep_alive {
+        if !self.plan.keep_alive {
             // Each request brings its own connection.
             return (self.slots.len(), 0);
         }
@@ -309,7 +310,10 @@ impl Pool {
         let deadline = now.plus(Nanos(self.plan.timeout_ns));
         self.progress.next_check = self.progress.next_check.min(deadline);
         let counted = now >= self.progress.counted_from;
-        let hashed = self.sampler.draw();
+        let request = self.chooser.draw();
+        // A body that is not known beforehand cannot be compared.
+        let is_known = self.plan.requests[request].expect.body.is_some();
+        let hashed = is_known && self.sampler.draw();
         let slot = &mut self.slots[index];
         if counted {
             slot.clock.starts(now);
@@ -321,6 +325,7 @@ impl Pool {
             intended: now,
             sent: None,
             counted,
+            request,
             hashed,
             retried: false,
         });
@@ -377,23 +382,28 @@ impl Pool {
 
     fn start_sending(&mut self, index: usize, now: Nanos, scratch: &mut Scratch) {
         let slot = &mut self.slots[index];
-        slot.client.expect(self.answer);
+        let Some(flight) = &mut slot.flight else {
+            return;
+        };
+        slot.client
+            .expect(self.plan.requests[flight.request].request.answer_kind());
         slot.phase = Phase::Sending(0);
-        if let Some(flight) = &mut slot.flight {
-            // A reading of its own: in a large batch this send may come long
-            // after the answer that made it due.
-            flight.sent = Some(Nanos::now());
-        }
+        // A reading of its own: in a large batch this send may come long after
+        // the answer that made it due.
+        flight.sent = Some(Nanos::now());
         self.send(index, now, scratch);
     }
 
     fn send(&mut self, index: usize, now: Nanos, scratch: &mut Scratch) {
         let slot = &mut self.slots[index];
-        let (Some(socket), Phase::Sending(written)) = (&slot.socket, slot.phase) else {
+        let (Some(socket), Phase::Sending(written), Some(flight)) =
+            (&slot.socket, slot.phase, slot.flight)
+        else {
             return;
         };
-        match socket.send(&self.request[written..]) {
-            Ok(more) if written + more == self.request.len() => slot.phase = Phase::Waiting,
+        let request = &self.encoded[flight.request];
+        match socket.send(&request[written..]) {
+            Ok(more) if written + more == request.len() => slot.phase = Phase::Waiting,
             Ok(more) => slot.phase = Phase::Sending(written + more),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(_) => self.broken(index, Outcome::Reset, now, scratch),
@@ -471,12 +481,13 @@ impl Pool {
         if flight.counted {
             self.tally.body_bytes += done.body_bytes;
         }
-        if !(was_sent && done.reusable && self.plan.request.keep_alive) {
+        if !(was_sent && done.reusable && self.plan.keep_alive) {
             slot.close();
         }
         self.progress.failures = 0;
         self.progress.timeouts = 0;
-        let outcome = check::outcome(&self.plan.expect, done, hash);
+        let expect = &self.plan.requests[flight.request].expect;
+        let outcome = check::outcome(expect, done, hash);
         self.finish(index, outcome, now);
     }
 

@@ -46,7 +46,7 @@ pub enum ProbeError {
     Request(#[from] http1::RequestError),
 }
 
-/// Asks once on a fresh connection and reads the answer to its end.
+/// Asks once on a fresh connection, which the server is asked to close, and reads the answer to its end.
 ///
 /// # Errors
 /// One [`ProbeError`] for each way in which no whole answer comes.
@@ -56,7 +56,7 @@ pub fn probe(
     timeout: Duration,
 ) -> Result<Answer, ProbeError> {
     let deadline = Instant::now() + timeout;
-    let bytes = request.encode()?;
+    let bytes = request.encode(false)?;
     let broken = |error: io::Error| match error.kind() {
         io::ErrorKind::ConnectionRefused => ProbeError::Refused,
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => ProbeError::Timeout(timeout),

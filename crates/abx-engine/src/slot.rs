@@ -29,6 +29,8 @@ pub(crate) struct Flight {
     pub(crate) sent: Option<Nanos>,
     /// Whether it began after the discarded part of the slice.
     pub(crate) counted: bool,
+    /// Which request of the load it carries.
+    pub(crate) request: usize,
     /// Whether its body is hashed.
     pub(crate) hashed: bool,
     /// Whether it is the second try after an idle connection was closed.

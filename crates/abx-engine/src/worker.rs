@@ -19,7 +19,7 @@ pub(crate) enum Order {
     Open {
         id: PoolId,
         plan: Box<LoadPlan>,
-        request: Vec<u8>,
+        encoded: Vec<Vec<u8>>,
         first: usize,
         connections: usize,
     },
@@ -68,10 +68,10 @@ pub(crate) fn work(
             Order::Open {
                 id,
                 plan,
-                request,
+                encoded,
                 first,
                 connections,
-            } => match Pool::new(*plan, request, first, connections) {
+            } => match Pool::new(*plan, encoded, first, connections) {
                 Ok(pool) => connect(pools.entry(id).or_insert(pool), &mut scratch, stop),
                 Err(error) => Reply::Failed(error),
             },

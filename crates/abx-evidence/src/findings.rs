@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::failures;
 use crate::finding::{Finding, Level};
-use crate::record::{Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
+use crate::record::{AnswerRecord, Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::summary::{Sums, share, sums_by_subject};
 
@@ -181,11 +181,12 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
         }
         found.extend(disturbances);
         found.extend(unread(record, load));
+        found.extend(varying(load));
+        found.extend(answers_differ(record, load));
         found.extend(unsettled(load));
         found.extend(turns(load));
     }
     found.extend(record.subjects.iter().flat_map(subject_findings));
-    found.extend(answers_differ(record));
     found.extend(whole(record));
     found
 }
@@ -441,46 +442,48 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
             .about(&subject.name),
         );
     }
-    if subject
-        .answer
-        .as_ref()
-        .is_some_and(|answer| answer.sha256.is_none())
-    {
-        found.push(
-            Finding::new(
-                "body_varies",
-                Level::Note,
-                format!(
-                    "{} answers the same request with bodies that differ: only its status was checked",
-                    subject.name
-                ),
-                "compare on a path whose answer is always the same",
-            )
-            .about(&subject.name),
-        );
-    }
     found
 }
 
-/// Subjects whose body is not the baseline's.
-fn answers_differ(record: &StudyRecord) -> impl Iterator<Item = Finding> {
-    let body = |subject: &SubjectRecord| {
-        let answer = subject.answer.as_ref()?;
-        Some((answer.sha256.clone()?, answer.body_bytes))
-    };
-    let baseline = &record.settings.baseline;
-    let expected = record.subject(baseline).and_then(body);
-    record.subjects.iter().filter_map(move |subject| {
-        let (expected, body) = expected.clone().zip(body(subject))?;
+/// Subjects that answer one request with bodies that differ from time to time.
+fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
+    let varies = |answers: &[AnswerRecord]| answers.iter().any(|one| one.sha256.is_none());
+    let subjects = load.answers.iter().filter(move |one| varies(one.1));
+    subjects.map(|(subject, _)| {
         let message = format!(
-            "the subjects answer with different bodies ({baseline}: {} bytes, {}: {} bytes): the \
-             ratio holds that difference too",
-            expected.1, subject.name, body.1
+            "{subject} answers the same request with bodies that differ: only its status was \
+             checked"
+        );
+        let remedy = "compare on a path whose answer is always the same";
+        Finding::new("body_varies", Level::Note, message, remedy)
+            .about(subject)
+            .under(&load.name)
+    })
+}
+
+/// Subjects whose body is not the baseline's.
+fn answers_differ(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
+    let baseline = &record.settings.baseline;
+    let Some(expected) = load.answers.get(baseline) else {
+        return Vec::new();
+    };
+    let differs = |answers: &&AnswerRecord, expected: &AnswerRecord| {
+        let both = answers.sha256.as_ref().zip(expected.sha256.as_ref());
+        both.is_some_and(|(one, other)| one != other)
+    };
+    let found = load.answers.iter().filter_map(|(subject, answers)| {
+        let pairs = answers.iter().zip(expected);
+        let (answer, expected) = { pairs }.find(|(answer, expected)| differs(answer, expected))?;
+        let message = format!(
+            "the subjects answer with different bodies ({baseline}: {} bytes, {subject}: {} \
+             bytes): the ratio holds that difference too",
+            expected.body_bytes, answer.body_bytes
         );
         let remedy = "let all subjects answer the same bytes";
         let finding = Finding::new("unequal_responses", Level::Note, message, remedy);
-        (expected.0 != body.0).then(|| finding.about(&subject.name))
-    })
+        Some(finding.about(subject).under(&load.name))
+    });
+    found.collect()
 }
 
 /// Findings about the study as a whole.

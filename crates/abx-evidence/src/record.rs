@@ -141,8 +141,6 @@ pub struct SubjectRecord {
     pub address: Option<String>,
     /// What it says of its version; `None` when that is not known.
     pub version: Option<String>,
-    /// What it answered to the study's request before any load.
-    pub answer: Option<AnswerRecord>,
 }
 
 impl SubjectRecord {
@@ -171,6 +169,8 @@ pub struct LoadRecord {
     pub name: String,
     /// What was asked for.
     pub settings: LoadSettings,
+    /// What each subject answered before the load, in the order of the requests.
+    pub answers: BTreeMap<String, Vec<AnswerRecord>>,
     /// What the pilot found and set; `None` before the pilot has ended.
     pub pilot: Option<PilotRecord>,
 }
@@ -180,10 +180,8 @@ pub struct LoadRecord {
 pub struct LoadSettings {
     /// Connections, each with one request in flight.
     pub connections: u32,
-    /// The method.
-    pub method: String,
-    /// Path and query.
-    pub path: String,
+    /// What was asked, by weight.
+    pub requests: Vec<RequestSettings>,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
     /// How long a request may take, in seconds.
@@ -194,6 +192,17 @@ pub struct LoadSettings {
     pub status: u16,
     /// Whether bodies were compared within and between subjects.
     pub bodies_compared: bool,
+}
+
+/// One request of a load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestSettings {
+    /// The method.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// How often it is asked, beside the weights of the others.
+    pub weight: u32,
 }
 
 /// How subjects take turns.

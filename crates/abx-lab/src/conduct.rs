@@ -2,13 +2,14 @@
 //! budget is used up. What was measured is on disk after every block, before
 //! anything is concluded from it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::Stopper;
 use abx_evidence::record::{
-    BlockLoad, BlockRecord, LoadRecord, PilotRecord, STUDY_SCHEMA, Settings, StudyEnd,
-    SubjectRecord,
+    AnswerRecord, BlockLoad, BlockRecord, LoadRecord, PilotRecord, STUDY_SCHEMA, Settings,
+    StudyEnd, SubjectRecord,
 };
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{StudyRecord, Validity, judge, may_stop};
@@ -24,6 +25,7 @@ use crate::stage::{Raised, RaisedLoad, Stage, StageError, descriptors_needed};
 use crate::store::{Store, StoreError};
 use crate::study::{Load, Study};
 use crate::subject::{Source, Subject};
+use crate::verify::Verified;
 
 /// Why a study did not begin, or did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -276,17 +278,23 @@ fn measure(
     (block, ended)
 }
 
-/// Notes what the subjects answered to the first load. A body that differs from
-/// that of an earlier block varies from start to start.
+/// Notes what the subjects answered. A body that differs from that of an earlier
+/// block varies from start to start.
 fn note_answers(record: &mut StudyRecord, loads: &[RaisedLoad]) {
-    let answers = loads.first().into_iter().flat_map(|load| &load.verified);
-    for (subject, answer) in record.subjects.iter_mut().zip(answers) {
-        subject.version = answer.server().map(str::to_owned);
-        let answer = answer.record();
-        match &mut subject.answer {
-            Some(before) if before.sha256 != answer.sha256 => before.sha256 = None,
-            Some(_) => {}
-            None => subject.answer = Some(answer),
+    for (load, raised) in record.loads.iter_mut().zip(loads) {
+        for (subject, verified) in record.subjects.iter_mut().zip(&raised.verified) {
+            let server = verified.iter().find_map(Verified::server);
+            subject.version = server.map(str::to_owned);
+            let answers: Vec<AnswerRecord> = verified.iter().map(Verified::record).collect();
+            let before = load
+                .answers
+                .entry(subject.name.clone())
+                .or_insert_with(|| answers.clone());
+            for (before, answer) in before.iter_mut().zip(answers) {
+                if before.sha256 != answer.sha256 {
+                    before.sha256 = None;
+                }
+            }
         }
     }
 }
@@ -333,7 +341,6 @@ fn subject_record(subject: &Subject) -> SubjectRecord {
         command,
         address,
         version: None,
-        answer: None,
     }
 }
 
@@ -342,6 +349,7 @@ fn load_record(load: &Load) -> LoadRecord {
         name: load.name.clone(),
         // Whether bodies can be compared is known after the first verification.
         settings: load.settings(false),
+        answers: BTreeMap::new(),
         pilot: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use abx_engine::{Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
+use abx_engine::{Asked, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::{
     GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, SliceTally, Times,
     judge_run,
@@ -11,7 +11,7 @@ use abx_sys::cpus::Split;
 use abx_sys::{Nanos, ProcTree};
 
 use crate::stage::{StageError, descriptors_needed};
-use crate::study::{ExpectBody, Load};
+use crate::study::{ExpectBody, Load, Request};
 use crate::subject::{Target, sources};
 use crate::verify::{Verified, VerifyError, agree, verify};
 use crate::{listener, machine};
@@ -21,7 +21,9 @@ use crate::{listener, machine};
 pub struct Run {
     /// The server.
     pub target: Target,
-    /// What is offered.
+    /// What is asked.
+    pub request: Request,
+    /// How it is offered; requests of its own are not looked at.
     pub load: Load,
     /// When it ends.
     pub end: RunEnd,
@@ -112,7 +114,7 @@ pub fn run(
 
 fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
     let (target, load) = (&run.target, &run.load);
-    let request = load.request.plan(&target.host, Some(&target.path));
+    let request = run.request.plan(&target.host, Some(&target.path));
     let verified = verify(
         &target.host,
         target.address,
@@ -123,10 +125,14 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
     let bodies_compared = agree(&[(&target.host, &verified)], &run.expect_body)?;
     let plan = LoadPlan {
         address: target.address,
-        sources: sources(target.address, load.connections, load.request.keep_alive),
+        sources: sources(target.address, load.connections, load.keep_alive),
         connections: load.connections,
-        request,
-        expect: verified.expectation(bodies_compared),
+        requests: vec![Asked {
+            request,
+            expect: verified.expectation(bodies_compared),
+            weight: 1,
+        }],
+        keep_alive: load.keep_alive,
         verify_every: load.verify_every,
         timeout_ns: Nanos::from(load.timeout).0,
         seed: run.seed,
@@ -184,7 +190,7 @@ fn new_record(
         started_unix_ms: 0,
         settings: RunSettings {
             url: run.target.url.clone(),
-            method: run.load.request.method.clone(),
+            method: run.request.method.clone(),
             connections: run.load.connections,
             threads,
             duration_s: match run.end {
@@ -195,7 +201,7 @@ fn new_record(
                 RunEnd::After(_) => None,
                 RunEnd::AfterRequests(count) => Some(count),
             },
-            keep_alive: run.load.request.keep_alive,
+            keep_alive: run.load.keep_alive,
             timeout_s: run.load.timeout.as_secs_f64(),
             verify_every: run.load.verify_every,
         },

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use abx_engine::{Engine, EngineError, EnginePlan, LoadPlan};
+use abx_engine::{Asked, Engine, EngineError, EnginePlan, LoadPlan, RequestPlan};
+use abx_sys::Nanos;
 use abx_sys::cpus::Split;
 use abx_sys::limits::DescriptorLimit;
 use rand::seq::SliceRandom;
@@ -13,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::bench::{Bench, Halt};
 use crate::meter::Meter;
 use crate::place::{Ground, Place};
-use crate::study::{Load, Pin, Study};
+use crate::study::{Load, Pin, Request, Study};
 use crate::subject::{Source, Subject, sources};
 use crate::verify::{Verified, agree, verify};
 
@@ -79,9 +80,9 @@ pub struct Raised<'a> {
 pub struct RaisedLoad {
     /// The plans.
     pub plans: Vec<LoadPlan>,
-    /// What each subject answered.
-    pub verified: Vec<Verified>,
-    /// Whether bodies are compared.
+    /// What each subject answered to each request.
+    pub verified: Vec<Vec<Verified>>,
+    /// Whether the bodies of all requests are compared.
     pub bodies_compared: bool,
 }
 
@@ -167,9 +168,10 @@ impl<'a> Stage<'a> {
             let Some(load) = study.loads.first() else {
                 break;
             };
-            let request = load
-                .request
-                .plan(&host(subject, place.address), path(subject));
+            let Some(request) = load.requests.first() else {
+                break;
+            };
+            let request = request.plan(&host(subject, place.address), path(subject));
             let ready = place.wait_ready(subject, load, &request, &stopper);
             ready.map_err(|error| halt(subject, error))?;
             if stopper.is_stopped() {
@@ -212,49 +214,64 @@ fn check_descriptors(study: &Study, limit: u64) -> Result<(), StageError> {
 
 /// Verifies what all subjects answer to one load, and plans it for each.
 fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result<RaisedLoad, Halt> {
-    let mut plans = Vec::with_capacity(places.len());
-    let mut verified = Vec::with_capacity(places.len());
-    for (subject, place) in study.subjects.iter().zip(places) {
-        let request = load
-            .request
-            .plan(&host(subject, place.address), path(subject));
-        let answer = verify(
-            &subject.name,
-            place.address,
-            &request,
-            load.status,
-            load.timeout,
-        )
-        .map_err(|error| halt(subject, error.into()))?;
-        verified.push(answer);
-        plans.push((place.address, request));
-    }
-    let named: Vec<(&str, &Verified)> = study
-        .subjects
+    let mut plans: Vec<LoadPlan> = places
         .iter()
-        .map(|subject| subject.name.as_str())
-        .zip(&verified)
-        .collect();
-    let bodies_compared =
-        agree(&named, &study.expect_body).map_err(|error| Halt::Answers(Box::new(error)))?;
-    let plans = plans
-        .into_iter()
-        .zip(&verified)
-        .map(|((address, request), answer)| LoadPlan {
-            address,
-            sources: sources(address, load.connections, load.request.keep_alive),
+        .map(|place| LoadPlan {
+            address: place.address,
+            sources: sources(place.address, load.connections, load.keep_alive),
             connections: load.connections,
-            request,
-            expect: answer.expectation(bodies_compared),
+            requests: Vec::with_capacity(load.requests.len()),
+            keep_alive: load.keep_alive,
             verify_every: load.verify_every,
-            timeout_ns: u64::try_from(load.timeout.as_nanos()).unwrap_or(u64::MAX),
+            timeout_ns: Nanos::from(load.timeout).0,
             seed,
-        });
+        })
+        .collect();
+    let mut verified: Vec<Vec<Verified>> = places.iter().map(|_| Vec::new()).collect();
+    let mut bodies_compared = true;
+    for request in &load.requests {
+        let answers = ask_all(study, load, request, places)?;
+        let named: Vec<(&str, &Verified)> = study
+            .subjects
+            .iter()
+            .map(|subject| subject.name.as_str())
+            .zip(answers.iter().map(|(_, answer)| answer))
+            .collect();
+        let is_compared =
+            agree(&named, &study.expect_body).map_err(|error| Halt::Answers(Box::new(error)))?;
+        bodies_compared &= is_compared;
+        for (subject, (asked, answer)) in answers.into_iter().enumerate() {
+            plans[subject].requests.push(Asked {
+                request: asked,
+                expect: answer.expectation(is_compared),
+                weight: request.weight,
+            });
+            verified[subject].push(answer);
+        }
+    }
     Ok(RaisedLoad {
-        plans: plans.collect(),
+        plans,
         verified,
         bodies_compared,
     })
+}
+
+/// What each subject answers to one request.
+fn ask_all(
+    study: &Study,
+    load: &Load,
+    request: &Request,
+    places: &[Place],
+) -> Result<Vec<(RequestPlan, Verified)>, Halt> {
+    let mut answers = Vec::with_capacity(places.len());
+    for (subject, place) in study.subjects.iter().zip(places) {
+        let asked = request.plan(&host(subject, place.address), path(subject));
+        let (name, address) = (&subject.name, place.address);
+        let answer = verify(name, address, &asked, load.status, load.timeout)
+            .map_err(|error| halt(subject, error.into()))?;
+        answers.push((asked, answer));
+    }
+    Ok(answers)
 }
 
 fn halt(subject: &Subject, error: crate::place::PlaceError) -> Halt {

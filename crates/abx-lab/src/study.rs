@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use abx_engine::{HttpVersion, RequestPlan};
-use abx_evidence::record::{Interleave, LoadSettings};
+use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
 use abx_evidence::stats::Margin;
 
 use crate::subject::Subject;
@@ -67,8 +67,10 @@ pub struct Load {
     pub name: String,
     /// Connections, each with one request in flight.
     pub connections: u32,
-    /// What is asked.
-    pub request: Request,
+    /// What is asked, at least one request, by weight.
+    pub requests: Vec<Request>,
+    /// Whether a connection serves more than one request.
+    pub keep_alive: bool,
     /// How long a request may take.
     pub timeout: Duration,
     /// Of how many answers one has its body hashed.
@@ -88,8 +90,8 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The body, mostly empty.
     pub body: Vec<u8>,
-    /// Whether a connection serves more than one request.
-    pub keep_alive: bool,
+    /// How often it is asked, beside the weights of the others.
+    pub weight: u32,
 }
 
 impl Study {
@@ -120,7 +122,14 @@ impl Request {
             host: host.to_owned(),
             headers: self.headers.clone(),
             body: self.body.clone(),
-            keep_alive: self.keep_alive,
+        }
+    }
+
+    fn settings(&self) -> RequestSettings {
+        RequestSettings {
+            method: self.method.clone(),
+            path: self.path_for(None),
+            weight: self.weight,
         }
     }
 
@@ -136,9 +145,8 @@ impl Load {
     pub fn settings(&self, bodies_compared: bool) -> LoadSettings {
         LoadSettings {
             connections: self.connections,
-            method: self.request.method.clone(),
-            path: self.request.path_for(None),
-            keep_alive: self.request.keep_alive,
+            requests: self.requests.iter().map(Request::settings).collect(),
+            keep_alive: self.keep_alive,
             timeout_s: self.timeout.as_secs_f64(),
             verify_every: self.verify_every,
             status: self.status,

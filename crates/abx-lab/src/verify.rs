@@ -131,14 +131,9 @@ pub fn verify(
     status: u16,
     timeout: Duration,
 ) -> Result<Verified, VerifyError> {
-    // A connection of its own for each answer, so let the server close it.
-    let request = RequestPlan {
-        keep_alive: false,
-        ..request.clone()
-    };
     let mut answers: Vec<Answer> = Vec::with_capacity(ASKED);
     for _ in 0..ASKED {
-        let answer = probe(address, &request, timeout).map_err(|source| VerifyError::NoAnswer {
+        let answer = probe(address, request, timeout).map_err(|source| VerifyError::NoAnswer {
             name: name.to_owned(),
             path: request.path.clone(),
             source,
@@ -231,17 +226,13 @@ pub fn wait_ready(
     within: Duration,
     mut gone: impl FnMut() -> bool,
 ) -> Option<Readiness> {
-    let request = RequestPlan {
-        keep_alive: false,
-        ..request.clone()
-    };
     let deadline = Instant::now() + within;
     let mut rest = Duration::from_millis(2);
     let mut first_right = None;
     let mut right = 0;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let why = match probe(address, &request, left.max(Duration::from_millis(1))) {
+        let why = match probe(address, request, left.max(Duration::from_millis(1))) {
             Ok(answer) if answer.status == status => {
                 first_right.get_or_insert_with(Instant::now);
                 right += 1;

@@ -106,13 +106,14 @@ fn study(blocks: Option<u32>) -> Study {
         loads: vec![Load {
             name: "c4".to_owned(),
             connections: 4,
-            request: Request {
+            requests: vec![Request {
                 method: "GET".to_owned(),
                 path: None,
                 headers: Vec::new(),
                 body: Vec::new(),
-                keep_alive: true,
-            },
+                weight: 1,
+            }],
+            keep_alive: true,
             timeout: Duration::from_secs(60),
             verify_every: 1,
             status: 200,

@@ -62,6 +62,7 @@ impl Style {
         let in_ascii = |letter| match letter {
             '…' => '~',
             '→' | '▶' => '>',
+            '×' => 'x',
             '◀' => '<',
             'µ' => 'u',
             '━' => '-',

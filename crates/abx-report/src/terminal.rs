@@ -1,7 +1,7 @@
 //! The report of a study: verdicts first, then the figures behind them, then
 //! what limits them.
 
-use abx_evidence::record::{Interleave, LoadRecord, StudyEnd};
+use abx_evidence::record::{Interleave, LoadRecord, LoadSettings, StudyEnd};
 use abx_evidence::{Outcome, StudyRecord, Summary};
 
 use crate::bar::bars;
@@ -91,15 +91,14 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         .collect();
     let settings = &load.settings;
     let offer = format!(
-        "{}{}, {} {}, keep-alive {}:",
+        "{}{}, {}, keep-alive {}:",
         if record.loads.len() > 1 {
             format!("{}: ", name(&load.name))
         } else {
             String::new()
         },
         plural(settings.connections.into(), "connection"),
-        clean_name(&settings.method),
-        clean_name(&settings.path),
+        requests(settings),
         if settings.keep_alive { "on" } else { "off" },
     );
     let mut out = wrap(&offer, "", "  ", style.columns());
@@ -111,6 +110,18 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         out.push_str(&neither(summary, style));
     }
     out
+}
+
+/// What was asked, with weights where there are several.
+fn requests(settings: &LoadSettings) -> String {
+    let each = settings.requests.iter().map(|one| {
+        let asked = format!("{} {}", clean_name(&one.method), clean_name(&one.path));
+        match settings.requests.len() {
+            1 => asked,
+            _ => format!("{}× {asked}", one.weight),
+        }
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 fn table(summaries: &[&Summary]) -> Table<9> {

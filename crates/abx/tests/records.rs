@@ -258,5 +258,5 @@ fn a_comparison_needs_no_home_and_bears_spaces_in_paths() {
     let record = read_json(&records[0]);
     ended.expect_measured(&record);
     assert!(ended.stderr.contains(records[0].to_str().unwrap()));
-    assert_eq!(record["subjects"][0]["answer"]["body_bytes"], 4);
+    assert_eq!(record["loads"][0]["answers"]["one"][0]["body_bytes"], 4);
 }

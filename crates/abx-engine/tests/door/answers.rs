@@ -27,9 +27,9 @@ fn every_framing_is_counted_to_the_byte() {
     for (method, status, answer, body) in cases {
         let peer = Peer::answering(answer);
         let mut plan = load(peer.address(), 1);
-        plan.request.method = method.to_owned();
-        plan.expect.status = status;
-        plan.expect.body = Some(identity(body));
+        plan.requests[0].request.method = method.to_owned();
+        plan.requests[0].expect.status = status;
+        plan.requests[0].expect.body = Some(identity(body));
         let slice = run(1, &plan, &requests(10));
 
         assert_eq!(outcomes(&slice), [(Outcome::Ok, 10)], "{method} {status}");
@@ -110,7 +110,7 @@ fn a_large_body_is_hashed_to_its_last_byte() {
         answer.extend_from_slice(&body);
         let peer = Peer::answering(&answer);
         let mut plan = load(peer.address(), 1);
-        plan.expect.body = Some(expected);
+        plan.requests[0].expect.body = Some(expected);
         let slice = run(1, &plan, &requests(2));
 
         assert_eq!(outcomes(&slice), [(outcome, 2)]);
@@ -170,7 +170,7 @@ fn another_body_is_seen_as_often_as_bodies_are_hashed() {
         [(Outcome::Ok, 2000 - hashed), (Outcome::WrongBody, hashed)]
     );
 
-    plan.expect.body = None;
+    plan.requests[0].expect.body = None;
     plan.verify_every = 1;
     let none = run(1, &plan, &requests(50));
     assert_eq!(outcomes(&none), [(Outcome::Ok, 50)]);

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use abx_evidence::Outcome;
 
 use crate::peer::{Peer, wait_ms};
-use crate::{HELLO, load, outcomes, requests, run, span_ms, until};
+use crate::{HELLO, identity, load, outcomes, requests, run, span_ms, until};
 
 #[test]
 fn exactly_as_many_requests_are_sent_as_were_asked_for() {
@@ -57,7 +57,7 @@ fn without_keep_alive_every_request_has_a_connection_of_its_own() {
     });
     for peer in [closing, waiting] {
         let mut plan = load(peer.address(), 3);
-        plan.request.keep_alive = false;
+        plan.keep_alive = false;
         let slice = run(2, &plan, &requests(60));
 
         assert_eq!(outcomes(&slice), [(Outcome::Ok, 60)]);
@@ -143,8 +143,8 @@ fn a_request_larger_than_every_buffer_is_sent_whole() {
         }
     });
     let mut plan = load(peer.address(), 1);
-    plan.request.method = "POST".to_owned();
-    plan.request.body = body;
+    plan.requests[0].request.method = "POST".to_owned();
+    plan.requests[0].request.body = body;
     let slice = run(1, &plan, &requests(2));
 
     assert_eq!(outcomes(&slice), [(Outcome::Ok, 2)]);
@@ -167,4 +167,32 @@ fn throughput_never_exceeds_what_the_answers_delay_allows() {
     assert!(ok > 0);
     let throughput = 10.0 * ok as f64 / (slice.tally.connection_ns as f64 / 1e9);
     assert!(throughput <= 1.01 * 2000.0, "{throughput} per second");
+}
+
+#[test]
+fn a_mix_of_requests_is_sent_by_weight_and_checked_one_by_one() {
+    // Method: GET with a body and POST with another, 1 to 3. The peer answers
+    // the POST, whose body is not empty, with `other`; were the answers mixed up,
+    // they would be wrong.
+    let peer = Peer::start(|mut connection| {
+        while let Some(body) = connection.read_body() {
+            connection.send(match body.is_empty() {
+                true => HELLO,
+                false => b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nanother",
+            });
+        }
+    });
+    let mut plan = load(peer.address(), 4);
+    let mut post = plan.requests[0].clone();
+    post.request.method = "POST".to_owned();
+    post.request.body = b"x".to_vec();
+    post.expect.body = Some(identity(b"another"));
+    post.weight = 3;
+    plan.requests.push(post);
+
+    let slice = run(2, &plan, &requests(4_000));
+    assert_eq!(outcomes(&slice), [(Outcome::Ok, 4_000)]);
+    // 5 bytes for each GET and 7 for each POST.
+    let posts = (slice.tally.body_bytes - 5 * 4_000) / 2;
+    assert!((2_800..3_200).contains(&posts), "{posts}");
 }

@@ -14,8 +14,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use abx_engine::{
-    BodyIdentity, Engine, EnginePlan, Expectation, HttpVersion, LoadPlan, RequestPlan, SliceEnd,
-    SlicePlan,
+    Asked, BodyIdentity, Engine, EnginePlan, Expectation, HttpVersion, LoadPlan, RequestPlan,
+    SliceEnd, SlicePlan,
 };
 use abx_evidence::{Outcome, SliceTally};
 use xxhash_rust::xxh3::xxh3_64;
@@ -40,19 +40,22 @@ fn load(address: SocketAddr, connections: u32) -> LoadPlan {
         address,
         sources: Vec::new(),
         connections,
-        request: RequestPlan {
-            version: HttpVersion::Http11,
-            method: "GET".to_owned(),
-            path: "/".to_owned(),
-            host: address.to_string(),
-            headers: Vec::new(),
-            body: Vec::new(),
-            keep_alive: true,
-        },
-        expect: Expectation {
-            status: 200,
-            body: Some(identity(b"hello")),
-        },
+        requests: vec![Asked {
+            request: RequestPlan {
+                version: HttpVersion::Http11,
+                method: "GET".to_owned(),
+                path: "/".to_owned(),
+                host: address.to_string(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+            expect: Expectation {
+                status: 200,
+                body: Some(identity(b"hello")),
+            },
+            weight: 1,
+        }],
+        keep_alive: true,
         verify_every: 1,
         timeout_ns: 30_000_000_000,
         seed: 1,

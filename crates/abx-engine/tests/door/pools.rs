@@ -161,6 +161,6 @@ fn plans_that_make_no_sense_are_refused() {
         })
     ));
     let mut plan = load(NOBODY, 1);
-    plan.request.method = "GET IT".to_owned();
+    plan.requests[0].request.method = "GET IT".to_owned();
     assert!(matches!(engine.open(&plan), Err(EngineError::Request(_))));
 }

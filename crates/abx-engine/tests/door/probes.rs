@@ -9,7 +9,11 @@ use crate::peer::Peer;
 use crate::{HELLO, NOBODY, identity, load};
 
 fn ask(address: SocketAddr) -> Result<Answer, ProbeError> {
-    probe(address, &load(address, 1).request, Duration::from_secs(30))
+    probe(
+        address,
+        &load(address, 1).requests[0].request,
+        Duration::from_secs(30),
+    )
 }
 
 #[test]
@@ -54,7 +58,7 @@ fn no_answer_in_time_is_a_timeout() {
     });
     let limit = Duration::from_millis(100);
     for address in [silent.local_addr().unwrap(), endless.address()] {
-        let answer = probe(address, &load(address, 1).request, limit);
+        let answer = probe(address, &load(address, 1).requests[0].request, limit);
         assert!(matches!(answer, Err(ProbeError::Timeout(span)) if span == limit));
     }
 }
@@ -89,7 +93,7 @@ fn what_is_no_whole_answer_is_a_fault() {
 fn a_request_that_cannot_be_written_is_not_sent() {
     // Method: a header with a line end in its value.
     let peer = Peer::answering(HELLO);
-    let mut request = load(peer.address(), 1).request;
+    let mut request = load(peer.address(), 1).requests[0].request.clone();
     request.headers = vec![("A".to_owned(), "b\r\nC: d".to_owned())];
     let answer = probe(peer.address(), &request, Duration::from_secs(30));
     assert!(matches!(answer, Err(ProbeError::Request(_))));

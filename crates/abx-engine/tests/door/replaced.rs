@@ -104,8 +104,8 @@ fn an_answer_before_the_whole_request_costs_the_connection() {
         }
     });
     let mut plan = load(peer.address(), 1);
-    plan.request.method = "POST".to_owned();
-    plan.request.body = vec![b'.'; 16_000_000];
+    plan.requests[0].request.method = "POST".to_owned();
+    plan.requests[0].request.body = vec![b'.'; 16_000_000];
     let slice = run(1, &plan, &requests(3));
 
     assert_eq!(outcomes(&slice), [(Outcome::Ok, 3)]);

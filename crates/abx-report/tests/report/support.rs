@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, Interleave, LoadRecord, LoadSettings, Machine,
-    PilotRecord, PilotSubject, STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
+    PilotRecord, PilotSubject, RequestSettings, STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
     Comparison, Finding, GeneratorSide, Level, Metric, Outcomes, RUN_SCHEMA, Requests, RunRecord,
@@ -80,7 +80,6 @@ pub fn subject(name: &str) -> SubjectRecord {
         command: vec![name.to_owned()],
         address: None,
         version: Some("nginx/1.22.1".to_owned()),
-        answer: None,
     }
 }
 
@@ -95,14 +94,18 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
             connections,
-            method: "GET".to_owned(),
-            path: "/small.bin".to_owned(),
+            requests: vec![RequestSettings {
+                method: "GET".to_owned(),
+                path: "/small.bin".to_owned(),
+                weight: 1,
+            }],
             keep_alive: true,
             timeout_s: 10.0,
             verify_every: 64,
             status: 200,
             bodies_compared: true,
         },
+        answers: BTreeMap::new(),
         pilot: Some(PilotRecord {
             interleave: Interleave::Slices,
             interleave_reason: None,

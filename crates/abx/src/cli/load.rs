@@ -64,16 +64,22 @@ impl LoadFlags {
         Load {
             name: format!("c{}", self.connections),
             connections: self.connections,
-            request: Request {
-                method: self.method.clone(),
-                path: self.path.clone(),
-                headers: self.headers.clone(),
-                body: self.body.clone().into_bytes(),
-                keep_alive: !self.no_keepalive,
-            },
+            requests: vec![self.request()],
+            keep_alive: !self.no_keepalive,
             timeout: self.timeout,
             verify_every: self.verify_every,
             status: self.expect_status,
+        }
+    }
+
+    /// The one request of the load.
+    pub fn request(&self) -> Request {
+        Request {
+            method: self.method.clone(),
+            path: self.path.clone(),
+            headers: self.headers.clone(),
+            body: self.body.clone().into_bytes(),
+            weight: 1,
         }
     }
 

@@ -53,6 +53,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     }
     let plan = abx_lab::Run {
         target,
+        request: flags.request(),
         load: flags.load(),
         end,
         expect_body: flags.expect_body.clone(),
