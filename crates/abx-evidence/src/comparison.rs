@@ -8,6 +8,7 @@ use crate::findings::Limit;
 use crate::record::{BlockLoad, LoadRecord, StudyRecord};
 use crate::stats::Margin;
 use crate::stats::paired::RatioInterval;
+use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::stats::stop::blocks_needed;
 use crate::stats::student::{Confidence, t_quantile};
 use crate::summary::Sums;
@@ -256,11 +257,7 @@ fn undisturbed(
     pair: [&str; 2],
     margin: Margin,
 ) -> Option<Undisturbed> {
-    let rounds_left_out = record
-        .block_loads(&load.name)
-        .flat_map(|part| &part.rounds)
-        .filter(|round| !round.disturbed.is_empty())
-        .count() as u64;
+    let rounds_left_out = disturbed_rounds(record, load).0;
     if rounds_left_out == 0 {
         return None;
     }
@@ -268,11 +265,23 @@ fn undisturbed(
         .into_iter()
         .filter(|ratio| ratio.is_finite())
         .collect();
+    if kept.len() < BLOCKS_FOR_VERDICT {
+        // Too few for a verdict, so none that could contradict the other.
+        return None;
+    }
     let one = assess(&kept, margin).ok()?;
     Some(Undisturbed {
         bounds: bounds(&one)?,
         verdict: one.verdict,
         rounds_left_out,
+    })
+}
+
+/// How many of a load's rounds were disturbed, and how many there are.
+pub(crate) fn disturbed_rounds(record: &StudyRecord, load: &LoadRecord) -> (u64, u64) {
+    let rounds = record.block_loads(&load.name).flat_map(|part| &part.rounds);
+    rounds.fold((0, 0), |(disturbed, all), round| {
+        (disturbed + u64::from(!round.disturbed.is_empty()), all + 1)
     })
 }
 

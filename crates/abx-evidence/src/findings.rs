@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::comparison::disturbed_rounds;
 use crate::failures;
 use crate::finding::{Finding, Level};
 use crate::record::{AnswerRecord, Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
@@ -165,9 +166,8 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
             if sums.slices == 0 {
                 continue;
             }
-            let about = failures::exhausted(&sums.outcomes)
-                .map(|finding| finding.about(subject))
-                .chain(outcomes(subject, sums))
+            let about = outcomes(subject, sums)
+                .into_iter()
                 .chain(little(load, subject, sums))
                 .chain(silent(load, subject, sums))
                 .chain(listen_overflows(record, load, subject))
@@ -181,6 +181,7 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
         }
         found.extend(disturbances);
         found.extend(unread(record, load));
+        found.extend(disturbed(record, load));
         found.extend(varying(load));
         found.extend(answers_differ(record, load));
         found.extend(unsettled(load));
@@ -191,16 +192,17 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
     found
 }
 
-fn outcomes(subject: &str, sums: &Sums) -> impl Iterator<Item = Finding> {
+fn outcomes(subject: &str, sums: &Sums) -> Vec<Finding> {
     // A failure counts wherever in the slice its request began.
     let mut all = sums.outcomes.clone();
     all.merge(&sums.discarded);
     let failed = failures::failed_requests(subject, &all, sums.hashed);
     let stopped = failures::stopped_answering(subject, sums.stopped_answering, sums.slices);
-    failed
-        .into_iter()
+    failures::exhausted(&all)
+        .chain(failed)
         .chain(stopped)
         .map(|finding| finding.about(subject))
+        .collect()
 }
 
 /// Little's law: the connections that were busy on average, by response times
@@ -217,7 +219,9 @@ fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Finding> {
     let window_ns = sums.slices * pilot.slice_ns.checked_sub(pilot.discard_ns)?;
     let busy = share(sums.response_ns_sum, window_ns)?;
     let off = (busy - connections).abs() / connections;
-    let level = if off > LITTLE_VOID {
+    // Fewer than asked for is another load. More is an effect of the slice's
+    // edges: answers in flight at its end wait longer on a machine that is busy.
+    let level = if busy < (1.0 - LITTLE_VOID) * connections {
         Level::Void
     } else {
         Level::Note
@@ -408,6 +412,23 @@ fn unsettled(load: &LoadRecord) -> impl Iterator<Item = Finding> {
             .about(subject)
             .under(&load.name)
         })
+}
+
+/// Rounds that something from outside disturbed; they are marked and stay in.
+fn disturbed(record: &StudyRecord, load: &LoadRecord) -> Option<Finding> {
+    let (disturbed, all) = disturbed_rounds(record, load);
+    (disturbed > 0).then(|| {
+        Finding::new(
+            "disturbed_rounds",
+            Level::Note,
+            format!(
+                "{disturbed} of {all} rounds were disturbed from outside, by the hypervisor or by \
+                 other programs; they count all the same"
+            ),
+            "run at a quieter time; more blocks even out what hits all subjects alike",
+        )
+        .under(&load.name)
+    })
 }
 
 /// How subjects took turns, when not as asked.

@@ -121,8 +121,10 @@ pub struct ServerSide {
     pub cpu_us_per_request: Option<f64>,
     /// Memory at the end of the load, pages that its processes share counted for each.
     pub rss_bytes: Option<u64>,
-    /// The share of one processor that it used.
+    /// How many processors' time it used: 0.5 is half of one.
     pub busy: f64,
+    /// The share of one processor that its busiest thread used; `None` when not readable.
+    pub busiest_thread: Option<f64>,
 }
 
 /// Reads a run for what limits its figures.
@@ -140,17 +142,21 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
         u64::from(slice.stopped_answering),
         1,
     ));
-    let server_is_busy = record
-        .server
-        .as_ref()
-        .is_some_and(|side| side.busy >= SUBJECT_BUSY);
-    if record.generator.busy >= GENERATOR_BUSY && !server_is_busy {
+    let server_is_busy = record.server.as_ref().is_some_and(|side| {
+        let all = side.busy / record.machine.cpus.max(1) as f64;
+        all.max(side.busiest_thread.unwrap_or_default()) >= SUBJECT_BUSY
+    });
+    let waited =
+        slice.generator_wait_ns.unwrap_or_default() as f64 / record.settings.threads.max(1) as f64;
+    let generator_busy = record.generator.busy + waited / slice.wall_ns.max(1) as f64;
+    if generator_busy >= GENERATOR_BUSY && !server_is_busy {
         found.push(Finding::new(
             "generator_bound",
             Level::Bound,
             format!(
-                "the generator used {:.0} % of its processor: the server may be able to answer more",
-                100.0 * record.generator.busy
+                "the generator used or waited for {:.0} % of its processor: the server may be able \
+                 to answer more",
+                100.0 * generator_busy
             ),
             "add a thread (`-t`) on a processor of its own",
         ));

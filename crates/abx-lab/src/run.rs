@@ -8,6 +8,7 @@ use abx_evidence::{
     judge_run,
 };
 use abx_sys::cpus::Split;
+use abx_sys::tree::ThreadTimes;
 use abx_sys::{Nanos, ProcTree};
 
 use crate::stage::{StageError, descriptors_needed};
@@ -144,18 +145,26 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
 struct Server {
     tree: ProcTree,
     before: Nanos,
+    threads: Option<ThreadTimes>,
 }
 
 impl Server {
     fn find(target: &Target) -> Option<Server> {
         let mut tree = listener::tree(target.address)?;
+        let threads = tree.thread_times().ok();
         let before = tree.cpu().ok()?;
-        Some(Server { tree, before })
+        Some(Server {
+            tree,
+            before,
+            threads,
+        })
     }
 
     fn used(&mut self, slice: &SliceTally) -> Option<ServerSide> {
         let used = self.tree.cpu().ok()?.since(self.before);
         let root = self.tree.root();
+        let threads = self.threads.as_ref().zip(self.tree.thread_times().ok());
+        let busiest = threads.map(|(before, after)| after.busiest_since(before));
         let completed = slice.tally.outcomes.completed();
         Some(ServerSide {
             process_id: root.pid,
@@ -164,6 +173,7 @@ impl Server {
             cpu_us_per_request: per_request_us(used.0, completed),
             rss_bytes: self.tree.rss_bytes().ok(),
             busy: used.0 as f64 / slice.wall_ns.max(1) as f64,
+            busiest_thread: busiest.map(|span| span.0 as f64 / slice.wall_ns.max(1) as f64),
         })
     }
 }

@@ -256,6 +256,7 @@ pub fn run() -> RunRecord {
             cpu_us_per_request: Some(23.77),
             rss_bytes: Some(14_200_000),
             busy: 0.98,
+            busiest_thread: Some(0.98),
         }),
         findings: Vec::new(),
     }

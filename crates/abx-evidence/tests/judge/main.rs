@@ -1,0 +1,12 @@
+//! What [`abx_evidence::judge`] makes of a record: synthetic studies in, ratios,
+//! verdicts and findings out. How intervals are computed is tested in
+//! `tests/statistics`.
+
+mod failures;
+mod generator;
+mod machine;
+mod properties;
+mod runs;
+mod studies;
+mod support;
+mod verdicts;

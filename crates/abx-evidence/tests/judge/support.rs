@@ -1,0 +1,279 @@
+//! Studies with made-up figures. [`study`] gives one in which nothing is wrong;
+//! each test changes what it is about.
+
+use std::collections::BTreeMap;
+
+use abx_evidence::record::{
+    AnswerRecord, BlockLoad, BlockRecord, BlockSubject, Interleave, LoadRecord, LoadSettings,
+    Machine, PilotRecord, PilotSubject, RequestSettings, Round, STUDY_SCHEMA, Settings, Side,
+    SliceRecord, StudyEnd, SubjectRecord,
+};
+use abx_evidence::{
+    Comparison, Finding, Level, Outcome, Outcomes, SliceTally, StudyRecord, Validity, judge,
+};
+
+pub const MS: u64 = 1_000_000;
+pub const CONNECTIONS: u32 = 10;
+/// The length of a slice, of which [`COUNTED_NS`] count.
+pub const SLICE_NS: u64 = 100 * MS;
+pub const COUNTED_NS: u64 = 90 * MS;
+/// Rounds of a block.
+pub const ROUNDS: usize = 2;
+/// Verified answers in each slice of the baseline in [`pair`]: 100,000 per second.
+pub const OK: u64 = 9_000;
+
+/// A study under the load `small` with the baseline first: each subject with the
+/// verified answers of a slice in each block.
+pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
+    let blocks = subjects[0].1.len();
+    StudyRecord {
+        schema: STUDY_SCHEMA.to_owned(),
+        abx_version: "0.1.0".to_owned(),
+        command: vec!["abx".to_owned(), "compare".to_owned()],
+        started_unix_ms: 1_750_000_000_000,
+        elapsed_s: 38.2,
+        seed: 42,
+        settings: Settings {
+            baseline: subjects[0].0.to_owned(),
+            aa: false,
+            margin: 0.03,
+            budget_s: 120.0,
+            blocks: None,
+            threads: 1,
+            subject_cpus: vec![0],
+            generator_cpus: vec![1],
+        },
+        machine: Machine::default(),
+        subjects: subjects.iter().map(|(name, _)| subject(name)).collect(),
+        loads: vec![load("small", subjects)],
+        end: StudyEnd::Precision,
+        comparisons: Vec::new(),
+        summaries: Vec::new(),
+        validity: Validity::default(),
+        blocks: (0..blocks).map(|index| block(index, subjects)).collect(),
+    }
+}
+
+/// `new` beside `old` in six blocks, 1.1 times as fast: a study without findings.
+pub fn pair() -> StudyRecord {
+    let tenth_more = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
+    study(&[("old", &[OK; 6]), ("new", &tenth_more)])
+}
+
+/// The same under a second load, `large`, that offers the same.
+pub fn two_loads() -> StudyRecord {
+    let mut record = pair();
+    let mut more = record.loads[0].clone();
+    more.name = "large".to_owned();
+    record.loads.push(more);
+    for block in &mut record.blocks {
+        let mut more = block.loads[0].clone();
+        more.load = "large".to_owned();
+        block.loads.push(more);
+    }
+    record
+}
+
+fn subject(name: &str) -> SubjectRecord {
+    SubjectRecord {
+        name: name.to_owned(),
+        command: vec![name.to_owned()],
+        address: None,
+        version: None,
+    }
+}
+
+fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
+    let found = PilotSubject {
+        throughput_per_s: 100_000.0,
+        warm_up_ns: 200 * MS,
+        settled: true,
+        lingering: Some(0.0),
+    };
+    let answer = AnswerRecord {
+        status: 200,
+        body_bytes: 1_320,
+        sha256: Some("00".to_owned()),
+    };
+    let each = subjects.iter().map(|(name, _)| (*name).to_owned());
+    let answers = each.clone().map(|name| (name, vec![answer.clone()]));
+    LoadRecord {
+        name: name.to_owned(),
+        settings: LoadSettings {
+            connections: CONNECTIONS,
+            requests: vec![RequestSettings {
+                method: "GET".to_owned(),
+                path: "/small.bin".to_owned(),
+                weight: 1,
+            }],
+            keep_alive: true,
+            timeout_s: 10.0,
+            verify_every: 64,
+            status: 200,
+            bodies_compared: true,
+        },
+        answers: answers.collect(),
+        pilot: Some(PilotRecord {
+            interleave: Interleave::Slices,
+            interleave_reason: None,
+            slice_ns: SLICE_NS,
+            discard_ns: SLICE_NS - COUNTED_NS,
+            slice_reason: None,
+            rounds: ROUNDS as u32,
+            warm_up_ns: 300 * MS,
+            subjects: each.map(|name| (name, found.clone())).collect(),
+        }),
+    }
+}
+
+fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
+    let names = || subjects.iter().map(|(name, _)| (*name).to_owned());
+    let life = BlockSubject {
+        port: 20_000,
+        ready_s: Some(0.12),
+        cpu_s: Some(0.3),
+        rss_bytes_max: Some(14_200_000),
+        end: "stopped".to_owned(),
+        died: false,
+    };
+    let side = Side {
+        warm_up: None,
+        busiest_thread_ns: Some(98 * MS * ROUNDS as u64),
+        listen_overflows: Some(0),
+        not_connected: 0,
+    };
+    let round = Round {
+        disturbed: Vec::new(),
+        slices: subjects
+            .iter()
+            .map(|(name, answers)| slice(name, answers[index]))
+            .collect(),
+    };
+    BlockRecord {
+        index: index as u32,
+        seed: 7,
+        complete: true,
+        order: names().collect(),
+        subjects: names().map(|name| (name, life.clone())).collect(),
+        loads: vec![BlockLoad {
+            load: "small".to_owned(),
+            rounds: vec![round; ROUNDS],
+            histograms: BTreeMap::new(),
+            sides: names().map(|name| (name, side.clone())).collect(),
+        }],
+    }
+}
+
+/// A slice in which the subject was the limit and nothing else ran.
+fn slice(subject: &str, ok: u64) -> SliceRecord {
+    let mut slice = SliceRecord::of(subject, &SliceTally::default());
+    answer(&mut slice, &[(Outcome::Ok, ok)]);
+    slice.wall_ns = SLICE_NS;
+    slice.window_ns = SLICE_NS;
+    slice.measured_ns = COUNTED_NS;
+    slice.connection_ns = u64::from(CONNECTIONS) * COUNTED_NS;
+    slice.response_ns_sum = u64::from(CONNECTIONS) * COUNTED_NS;
+    slice.hashed = 100;
+    slice.server_cpu_ns = Some(98 * MS);
+    slice.others_cpu_ns = Some(0);
+    slice.generator_cpu_ns = 50 * MS;
+    slice.busiest_worker_ns = 50 * MS;
+    slice.generator_wait_ns = Some(0);
+    slice.steal_ns = Some(0);
+    slice.busy_ns = Some(148 * MS);
+    slice
+}
+
+/// Gives a slice these outcomes, and the counts that follow from them.
+pub fn answer(slice: &mut SliceRecord, counts: &[(Outcome, u64)]) {
+    slice.outcomes = outcomes(counts);
+    slice.sent = slice.outcomes.sent();
+    slice.completed = slice.outcomes.completed();
+    slice.ok = slice.outcomes.ok();
+}
+
+/// Counters of outcomes, each as often as is said.
+pub fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
+    let named = counts.iter().map(|(one, count)| (one.name(), *count));
+    let object: BTreeMap<&str, u64> = named.collect();
+    let json = serde_json::to_string(&object).expect("names and numbers are JSON");
+    serde_json::from_str(&json).expect("the names are those of outcomes")
+}
+
+/// Changes every slice of one subject.
+pub fn each_slice(
+    record: &mut StudyRecord,
+    subject: &str,
+    mut change: impl FnMut(&mut SliceRecord),
+) {
+    all_slices(record)
+        .filter(|slice| slice.subject == subject)
+        .for_each(&mut change);
+}
+
+/// Every slice of every subject.
+pub fn all_slices(record: &mut StudyRecord) -> impl Iterator<Item = &mut SliceRecord> {
+    rounds(record).flat_map(|round| &mut round.slices)
+}
+
+/// Every round.
+pub fn rounds(record: &mut StudyRecord) -> impl Iterator<Item = &mut Round> {
+    parts(record).flat_map(|part| &mut part.rounds)
+}
+
+/// What was read of one subject in each block.
+pub fn sides<'a>(
+    record: &'a mut StudyRecord,
+    subject: &'a str,
+) -> impl Iterator<Item = &'a mut Side> {
+    parts(record).filter_map(move |part| part.sides.get_mut(subject))
+}
+
+fn parts(record: &mut StudyRecord) -> impl Iterator<Item = &mut BlockLoad> {
+    record.blocks.iter_mut().flat_map(|block| &mut block.loads)
+}
+
+/// What one subject answered before the first load.
+pub fn answered<'a>(record: &'a mut StudyRecord, subject: &str) -> &'a mut AnswerRecord {
+    let answers = record.loads[0].answers.get_mut(subject);
+    &mut answers.expect("every subject has an answer")[0]
+}
+
+/// What the pilot found for the first load.
+pub fn pilot(record: &mut StudyRecord) -> &mut PilotRecord {
+    let pilot = &mut record.loads[0].pilot;
+    pilot.as_mut().expect("every load has a pilot")
+}
+
+/// What the judge makes of it.
+pub fn judged(mut record: StudyRecord) -> StudyRecord {
+    judge(&mut record);
+    record
+}
+
+/// The only comparison of a study.
+pub fn compared(record: StudyRecord) -> Comparison {
+    let mut all = judged(record).comparisons;
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+/// Names and levels of findings, in their order.
+pub fn ids(findings: &[Finding]) -> Vec<(&str, Level)> {
+    findings
+        .iter()
+        .map(|one| (one.id.as_str(), one.level))
+        .collect()
+}
+
+/// The finding of this name.
+pub fn find<'a>(findings: &'a [Finding], id: &str) -> Option<&'a Finding> {
+    findings.iter().find(|finding| finding.id == id)
+}
+
+pub fn assert_close(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() <= 1e-9 * expected.abs(),
+        "{found} is not {expected}"
+    );
+}
