@@ -15,7 +15,7 @@ use super::{End, Failure, output, signals, tell, units};
     abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
     abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive")]
 pub struct Run {
-    /// The server: http://HOST[:PORT]/PATH
+    /// The server, as `http://HOST[:PORT]/PATH`.
     url: String,
     /// How long [default: 10s].
     #[arg(short, long, value_parser = units::duration)]
