@@ -12,7 +12,7 @@ use abx_sys::ports::PortError;
 use abx_sys::process::Signal;
 use abx_sys::tree::ProcTree;
 
-use crate::keeper::{Ending, Keeper, KeeperError, KeeperPlan, Manner, State, Stop};
+use crate::keeper::{Ending, Keeper, KeeperError, KeeperPlan, Manner, SCRATCH_EMPTY, State, Stop};
 use crate::study::Load;
 use crate::subject::{Launch, Source, Subject};
 use crate::verify::{Readiness, VerifyError, wait_ready};
@@ -93,16 +93,6 @@ pub enum PlaceError {
     /// Its answer is wrong.
     #[error("{0}")]
     Answer(#[from] VerifyError),
-    /// Its files could not be made.
-    #[error("cannot make the folder {} for {name}: {source}", path.display())]
-    Folder {
-        /// The subject.
-        name: String,
-        /// Where.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
 }
 
 fn tail(output: &str) -> String {
@@ -119,8 +109,6 @@ pub struct Ground<'a> {
     pub program: &'a Path,
     /// See `program`.
     pub keeper_arguments: &'a [&'a str],
-    /// A folder for the files of all subjects.
-    pub scratch: &'a Path,
     /// Processors of the subjects.
     pub cpus: &'a [usize],
     /// File descriptors that a subject may have.
@@ -287,13 +275,9 @@ fn start_kept(
     let candidates = abx_sys::ports::candidates().map_err(no_port)?;
     let port = abx_sys::ports::free_port(candidates, ground.draw).map_err(no_port)?;
     // A folder for each start, so that nothing of the last one is found in it.
-    let scratch = ground.scratch.join(format!("{name}-{port}"));
-    let directory = scratch.join("dir");
-    std::fs::create_dir_all(&directory).map_err(|source| PlaceError::Folder {
-        name: name.to_owned(),
-        path: directory.clone(),
-        source,
-    })?;
+    let scratch = format!("abx-{}-{name}-{port}", std::process::id());
+    let scratch = std::env::temp_dir().join(scratch);
+    let directory = scratch.join(SCRATCH_EMPTY);
     let mut words = launch.arguments(port, &directory).into_iter();
     let plan = KeeperPlan {
         program: words.next().unwrap_or_default(),

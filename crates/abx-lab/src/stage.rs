@@ -63,7 +63,6 @@ pub struct Stage<'a> {
     pub cpus: usize,
     /// File descriptors that abx and each subject may have.
     pub descriptors: DescriptorLimit,
-    scratch: tempfile::TempDir,
 }
 
 /// A block's subjects, up and verified, with what each load asks of them.
@@ -93,7 +92,7 @@ pub fn descriptors_needed(connections: u64) -> u64 {
 }
 
 impl<'a> Stage<'a> {
-    /// Takes processors, descriptors and a folder, and starts the engine.
+    /// Takes processors and descriptors, and starts the engine.
     ///
     /// # Errors
     /// [`StageError`]; nothing was started then.
@@ -116,10 +115,6 @@ impl<'a> Stage<'a> {
         };
         // The lab itself stays off the subjects' processors.
         abx_sys::cpus::pin_thread(&split.generator).map_err(prepare("its own processors"))?;
-        let scratch = tempfile::Builder::new()
-            .prefix("abx-")
-            .tempdir()
-            .map_err(prepare("a folder for temporary files"))?;
         let engine = Engine::start(&EnginePlan {
             threads: study.threads.unwrap_or(split.generator.len()),
             cpus: split.generator.clone(),
@@ -132,7 +127,6 @@ impl<'a> Stage<'a> {
             split,
             cpus: allowed.len(),
             descriptors,
-            scratch,
         })
     }
 
@@ -153,7 +147,6 @@ impl<'a> Stage<'a> {
             let mut ground = Ground {
                 program: &self.program,
                 keeper_arguments: self.keeper_arguments,
-                scratch: self.scratch.path(),
                 cpus: &self.split.subjects,
                 descriptors: self.descriptors,
                 draw: &mut draw,

@@ -105,11 +105,14 @@ fn a_second_ctrl_c_does_not_wait() {
     // keeper goes on, and ends when the subject does.
     let home = Home::new();
     let stays = format!(
-        "stays=sh -c 'trap \"touch told\" TERM; {ABX} serve --port $PORT & \
+        "stays=sh -c 'trap \"touch told\" TERM; touch trapped; {ABX} serve --port $PORT & \
          while [ ! -e go ]; do sleep 0.1; done' {{port}}"
     );
     let compare = ["compare", &stays, &subject("b", ""), "--stop-within", "1h"];
     let mut running = home.start(&mut home.abx(&compare));
+    running.until("a trap for SIGTERM", |home| {
+        home.join("trapped").exists().then_some(())
+    });
     running.until("a server", is_serving);
     running.signal(Signal::Int);
     running.until("SIGTERM", |home| home.join("told").exists().then_some(()));

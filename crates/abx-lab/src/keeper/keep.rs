@@ -5,8 +5,6 @@ use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::parent_id;
-use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
@@ -16,7 +14,7 @@ use abx_sys::tree::descendants;
 use abx_sys::{Epoll, Events, Interest, Nanos, cpus, limits};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
-use super::protocol::{KeeperPlan, Report, StartFailure, Stop};
+use super::protocol::{KeeperPlan, Report, SCRATCH_EMPTY, StartFailure, Stop};
 
 /// Between two rounds of killing, for what was being forked in the meantime;
 /// doubled up to the second value for what the kernel cannot end at once.
@@ -44,13 +42,13 @@ fn keep_one() -> io::Result<()> {
         return Ok(());
     }
     let plan: KeeperPlan = serde_json::from_str(&line)?;
-    let abx = parent_id();
     let mut wakes = Wakes::new()?;
     adopt_orphans()?;
     let main = match start(&plan) {
         Ok(main) => main,
         Err(why) => {
             tell(&Report::Failed { why });
+            clear(&plan);
             return Ok(());
         }
     };
@@ -72,26 +70,28 @@ fn keep_one() -> io::Result<()> {
     };
     kept.tell_exit();
     tell(&Report::Finished { killed });
-    if let Some(scratch) = &plan.scratch {
-        // abx may still want to read the log, so until it closes the pipe.
-        io::copy(&mut io::stdin().lock(), &mut io::sink())?;
-        clear(scratch, abx);
-    }
+    // abx may still want to read the log, so until it closes the pipe.
+    io::copy(&mut io::stdin().lock(), &mut io::sink())?;
+    clear(&plan);
     Ok(())
 }
 
-/// Removes the files of this start; when abx was killed, the last keeper takes
-/// away the folder that held those of all.
-fn clear(scratch: &Path, abx: u32) {
-    // What cannot be removed is left in the folder for temporary files.
-    let _ = std::fs::remove_dir_all(scratch);
-    if let Some(folder) = scratch.parent().filter(|_| parent_id() != abx) {
-        let _ = std::fs::remove_dir(folder);
+/// Removes the files of this start.
+fn clear(plan: &KeeperPlan) {
+    if let Some(scratch) = &plan.scratch {
+        // What cannot be removed is left in the folder for temporary files.
+        let _ = std::fs::remove_dir_all(scratch);
     }
 }
 
 /// Prepares this process as the command is to find it, then starts the command.
 fn start(plan: &KeeperPlan) -> Result<u32, StartFailure> {
+    if let Some(scratch) = &plan.scratch {
+        // Only the keeper makes it, so that it is never there without one.
+        std::fs::create_dir(scratch)
+            .and_then(|()| std::fs::create_dir(scratch.join(SCRATCH_EMPTY)))
+            .map_err(|error| other(format!("its folder {}: {error}", scratch.display())))?;
+    }
     let log = &plan.log;
     let output = OpenOptions::new()
         .create(true)

@@ -22,7 +22,7 @@ use abx_sys::tree::{Relative, descendants};
 use serde::{Deserialize, Serialize};
 
 pub use keep::keep;
-pub use protocol::{KeeperPlan, Stop};
+pub use protocol::{KeeperPlan, SCRATCH_EMPTY, Stop};
 use protocol::{Report, StartFailure};
 
 /// How much longer than its plan's `within` a keeper may take to end its tree.

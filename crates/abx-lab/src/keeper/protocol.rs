@@ -11,6 +11,9 @@ use abx_sys::limits::DescriptorLimit;
 use abx_sys::process::{Exit, Signal};
 use serde::{Deserialize, Serialize};
 
+/// The empty folder in a plan's scratch folder.
+pub const SCRATCH_EMPTY: &str = "dir";
+
 /// What a keeper is to run, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeeperPlan {
@@ -28,7 +31,8 @@ pub struct KeeperPlan {
     pub descriptors: Option<DescriptorLimit>,
     /// The file that its standard output and standard error are appended to.
     pub log: PathBuf,
-    /// A folder of this start alone, removed when everything has ended.
+    /// A folder of this start alone, with an empty folder [`SCRATCH_EMPTY`] in
+    /// it: made before the start, removed when everything has ended.
     pub scratch: Option<PathBuf>,
     /// How it is stopped.
     pub stop: Stop,
