@@ -18,6 +18,7 @@ mod run;
 mod stage;
 mod store;
 mod study;
+pub mod study_file;
 mod subject;
 mod verify;
 

@@ -1,0 +1,219 @@
+//! From the file as written to what it means: texts with units, names that
+//! must be unique, and what must fit together. The first fault ends it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use abx_evidence::record::Interleave;
+
+use super::Templates;
+use super::error::{Fault, Wrong, short};
+use super::model::{FileSpec, LoadSpec, RequestSpec, RunSpec, StudyFile, SubjectSpec, Template};
+use super::nearest::meant;
+use super::raw::{
+    RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawProtocol, RawRequest, RawSchema,
+    RawShape, RawStudy, RawSubject,
+};
+use super::spot::Spot;
+use super::{check_subject, unit};
+use crate::study::{ExpectBody, Pin};
+
+/// What a file means that has the right keys and types.
+///
+/// # Errors
+/// The first fault.
+pub fn check(
+    raw: RawStudy,
+    name: String,
+    top: &Spot,
+    templates: Templates,
+) -> Result<StudyFile, Fault> {
+    let RawSchema::One = raw.schema;
+    let margin = raw.margin.as_ref();
+    let margin = margin.map(|share| top.key("margin").read(|key| unit::margin(key, &share.0)));
+    let study = StudyFile {
+        name,
+        margin: margin.transpose()?,
+        budget: top.key("budget").time(raw.budget.as_ref())?,
+        blocks: raw.blocks,
+        slice: top.key("slice").time(raw.slice.as_ref())?,
+        interleave: raw.interleave.map(|turns| match turns {
+            RawInterleave::Slices => Interleave::Slices,
+            RawInterleave::Trials => Interleave::Trials,
+        }),
+        pin: raw.pin.map(|pin| match pin {
+            RawPin::Split => Pin::Split,
+            RawPin::Shared => Pin::Shared,
+        }),
+        threads: raw.threads,
+        seed: raw.seed,
+        files: files(raw.file, &top.key("file"))?,
+        subjects: subjects(raw.subject, &top.key("subject"), templates)?,
+        loads: loads(raw.load, &top.key("load"))?,
+        baseline: raw.baseline,
+    };
+    if let Some(baseline) = &study.baseline {
+        check_baseline(baseline, &study.subjects, &top.key("baseline"))?;
+    }
+    check_targets(&study, top)?;
+    Ok(study)
+}
+
+/// Refuses a template that would be written over a made file.
+fn check_targets(study: &StudyFile, top: &Spot) -> Result<(), Fault> {
+    let files = study.files.iter().enumerate();
+    let made: BTreeMap<&PathBuf, usize> = files.map(|(index, file)| (&file.path, index)).collect();
+    for (index, subject) in study.subjects.iter().enumerate() {
+        let RunSpec::Launch(launch) = &subject.run else {
+            continue;
+        };
+        let here = top.key("subject").item(index).key("templates");
+        for Template { target, .. } in &launch.templates {
+            let first = made.get(target).copied();
+            check_free(first, &target.to_string_lossy(), &top.key("file"), &here)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_baseline(baseline: &str, subjects: &[SubjectSpec], here: &Spot) -> Result<(), Fault> {
+    let known: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
+    if known.contains(&baseline) {
+        return Ok(());
+    }
+    Err(here.fault(Wrong::Baseline {
+        name: baseline.to_owned(),
+        meant: meant(baseline, &known),
+    }))
+}
+
+fn files(raw: Vec<RawFile>, list: &Spot) -> Result<Vec<FileSpec>, Fault> {
+    let mut seen = BTreeMap::new();
+    let mut files = Vec::new();
+    for (index, raw) in raw.into_iter().enumerate() {
+        let here = list.item(index).key("path");
+        let path = here.read(|key| unit::path_below(key, &raw.path))?;
+        check_free(seen.insert(path.clone(), index), &raw.path, list, &here)?;
+        let bytes = raw.bytes;
+        files.push(FileSpec { path, bytes });
+    }
+    Ok(files)
+}
+
+fn subjects(
+    raw: Vec<RawSubject>,
+    list: &Spot,
+    templates: Templates,
+) -> Result<Vec<SubjectSpec>, Fault> {
+    let mut seen = BTreeMap::new();
+    let mut subjects = Vec::new();
+    for (index, raw) in raw.into_iter().enumerate() {
+        let here = list.item(index);
+        let first = seen.insert(raw.name.clone(), index);
+        check_name(first, &raw.name, list, &here.key("name"))?;
+        subjects.push(check_subject::subject(raw, &here, templates)?);
+    }
+    Ok(subjects)
+}
+
+fn loads(raw: Vec<RawLoad>, list: &Spot) -> Result<Vec<LoadSpec>, Fault> {
+    let mut seen = BTreeMap::new();
+    let mut loads = Vec::new();
+    for (index, raw) in raw.into_iter().enumerate() {
+        let here = list.item(index);
+        let first = seen.insert(raw.name.clone(), index);
+        check_name(first, &raw.name, list, &here.key("name"))?;
+        loads.push(load(raw, &here)?);
+    }
+    Ok(loads)
+}
+
+fn check_name(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Result<(), Fault> {
+    here.read(|_| unit::check_name(name))?;
+    check_free(first, name, list, here)
+}
+
+/// Refuses a name that an earlier table of the list has, the `first` one.
+fn check_free(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Result<(), Fault> {
+    let Some(first) = first else {
+        return Ok(());
+    };
+    Err(here.fault(Wrong::Taken {
+        kind: list.name(),
+        name: short(name),
+        first_line: list.item(first).line(),
+    }))
+}
+
+fn load(raw: RawLoad, here: &Spot) -> Result<LoadSpec, Fault> {
+    // One of each so far; a second one will not compile before it means something.
+    let (RawShape::Request, RawProtocol::Http11) = (raw.shape, raw.protocol);
+    let connections = match raw.connections {
+        None => vec![50],
+        Some(RawConnections::One(one)) => vec![one],
+        Some(RawConnections::Sweep(sweep)) => sweep,
+    };
+    let mut seen = BTreeSet::new();
+    for (index, one) in connections.iter().enumerate() {
+        if !seen.insert(*one) {
+            let here = here.key("connections").item(index);
+            return Err(here.fault(Wrong::ConnectionsTwice(*one)));
+        }
+    }
+    let list = here.key("requests");
+    let requests = raw.requests.into_iter().enumerate();
+    let requests = requests.map(|(index, raw)| request(raw, &list.item(index)));
+    let timeout = here.key("timeout").time(raw.timeout.as_ref())?;
+    let body = match &raw.expect.body {
+        None => ExpectBody::Same,
+        Some(body) => here
+            .key("expect")
+            .key("body")
+            .read(|_| unit::expect_body(body))?,
+    };
+    Ok(LoadSpec {
+        name: raw.name,
+        connections,
+        requests: requests.collect::<Result<_, _>>()?,
+        keep_alive: raw.keep_alive.unwrap_or(true),
+        timeout: timeout.unwrap_or(std::time::Duration::from_secs(10)),
+        verify_every: raw.verify_every.unwrap_or(100),
+        status: raw.expect.status.unwrap_or(200),
+        body,
+    })
+}
+
+fn request(raw: RawRequest, here: &Spot) -> Result<RequestSpec, Fault> {
+    let method = raw.method.unwrap_or_else(|| "GET".to_owned());
+    if !unit::is_token(&method) {
+        return Err(here.key("method").fault(Wrong::Method(method)));
+    }
+    Ok(RequestSpec {
+        path: here
+            .key("path")
+            .read(|key| unit::url_path(key, &raw.path))?,
+        weight: raw.weight.unwrap_or(1),
+        method,
+        headers: headers(raw.headers, &here.key("headers"))?,
+        body: raw.body.unwrap_or_default().into_bytes(),
+    })
+}
+
+fn headers(
+    headers: BTreeMap<String, String>,
+    table: &Spot,
+) -> Result<Vec<(String, String)>, Fault> {
+    for (name, value) in &headers {
+        let here = table.key(name);
+        if !unit::is_token(name) {
+            return Err(here.fault(Wrong::HeaderName(name.clone())));
+        }
+        if value
+            .chars()
+            .any(|letter| letter.is_control() && letter != '\t')
+        {
+            return Err(here.fault(Wrong::HeaderValue(name.clone())));
+        }
+    }
+    Ok(headers.into_iter().collect())
+}

@@ -1,0 +1,285 @@
+//! Holds a file against the JSON Schema of [`super::raw`], so that what an
+//! editor marks and what abx refuses are the same.
+
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use super::document::{Document, Step, key, kind};
+use super::error::{Fault, Wrong};
+use super::nearest::meant;
+use super::raw::RawStudy;
+
+/// Keys that will come, each in its table; the top one has no name.
+const KEYS_NOT_YET: [(&str, &[&str]); 3] = [
+    ("", &["service", "factor", "fault", "rate", "stages", "tls"]),
+    ("subject", &["needs", "tls"]),
+    ("load", &["rate", "stages", "tls"]),
+];
+/// Words that will come, each for its key.
+const WORDS_NOT_YET: [(&str, &[&str]); 2] = [
+    ("shape", &["echo", "connections", "broadcast"]),
+    ("protocol", &["http/1.0", "http/2", "websocket"]),
+];
+
+/// The JSON Schema of study files: draft 7, which editors know best, and
+/// without a `null`, which TOML has not.
+#[must_use]
+pub fn schema() -> Value {
+    let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<RawStudy>()
+        .to_value();
+    remove_null(&mut schema);
+    schema
+}
+
+fn remove_null(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if object.get("default").is_some_and(Value::is_null) {
+                object.remove("default");
+            }
+            if let Some(Value::Array(types)) = object.get_mut("type") {
+                types.retain(|one| one != "null");
+                if let [one] = types.as_slice() {
+                    let one = one.clone();
+                    object.insert("type".to_owned(), one);
+                }
+            }
+            for list in ["enum", "anyOf"] {
+                if let Some(Value::Array(items)) = object.get_mut(list) {
+                    items.retain(|item| !item.is_null() && item["type"] != "null");
+                }
+            }
+            if let Some(Value::Array(items)) = object.get_mut("anyOf")
+                && let [Value::Object(only)] = items.as_mut_slice()
+            {
+                // What the key says goes before what its type says.
+                let mut only = std::mem::take(only);
+                object.remove("anyOf");
+                only.append(object);
+                *object = only;
+            }
+            object.values_mut().for_each(remove_null);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_null),
+        _ => {}
+    }
+}
+
+/// Everything in which a file departs from the schema, in the order of its lines.
+pub fn conform(document: &Document) -> Vec<Fault> {
+    let mut walk = Walk {
+        document,
+        path: Vec::new(),
+        faults: Vec::new(),
+    };
+    walk.table(&schema(), document.root());
+    walk.faults.sort_by_key(|fault| fault.line);
+    walk.faults
+}
+
+struct Walk<'a> {
+    document: &'a Document<'a>,
+    path: Vec<Step>,
+    faults: Vec<Fault>,
+}
+
+impl Walk<'_> {
+    fn wrong(&mut self, wrong: Wrong) {
+        self.faults.push(self.document.fault(&self.path, wrong));
+    }
+
+    fn key(&self) -> String {
+        key(&self.path)
+    }
+
+    fn inside(&mut self, step: Step, visit: impl FnOnce(&mut Self)) {
+        self.path.push(step);
+        visit(self);
+        self.path.pop();
+    }
+
+    fn value(&mut self, schema: &Value, value: &DeValue) {
+        let choices = schema["anyOf"].as_array();
+        let choices = choices.map_or(std::slice::from_ref(schema), Vec::as_slice);
+        let Some(chosen) = choices.iter().find(|one| one["type"] == json_type(value)) else {
+            let wanted: Vec<&str> = choices.iter().map(wanted).collect();
+            return self.wrong(Wrong::Type {
+                key: self.key(),
+                is: kind(value),
+                wanted: wanted.join(" or "),
+                example: self.example(schema),
+            });
+        };
+        match value {
+            DeValue::String(text) => self.word(chosen, text),
+            DeValue::Integer(number) => {
+                self.number(chosen, number.as_str(), number.radix());
+            }
+            DeValue::Array(items) => self.list(chosen, items),
+            DeValue::Table(table) => self.table(chosen, table),
+            DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_) => {}
+        }
+    }
+
+    fn word(&mut self, schema: &Value, text: &str) {
+        let Some(known) = schema["enum"].as_array() else {
+            return;
+        };
+        let known: Vec<&str> = known.iter().filter_map(Value::as_str).collect();
+        if known.contains(&text) {
+            return;
+        }
+        let key = self.key();
+        let wrong = if is_listed(&WORDS_NOT_YET, &key, text) {
+            Wrong::NotYet(format!("{key} = \"{text}\""))
+        } else {
+            Wrong::UnknownWord {
+                key,
+                text: text.to_owned(),
+                meant: meant(text, &known),
+            }
+        };
+        self.wrong(wrong);
+    }
+
+    fn number(&mut self, schema: &Value, digits: &str, radix: u32) {
+        let low = schema["minimum"].as_u64().unwrap_or_default();
+        let high = schema["maximum"].as_u64().unwrap_or(u64::MAX);
+        let number = u64::from_str_radix(digits, radix);
+        if !number.is_ok_and(|number| (low..=high).contains(&number)) {
+            self.wrong(Wrong::Range {
+                key: self.key(),
+                value: super::error::short(digits),
+                low,
+                high,
+            });
+        }
+    }
+
+    fn list(&mut self, schema: &Value, items: &DeArray) {
+        if items.is_empty() && schema["minItems"].as_u64().is_some_and(|least| least > 0) {
+            self.wrong(Wrong::Nothing {
+                key: self.key(),
+                example: self.example(schema),
+            });
+        }
+        for (index, item) in items.iter().enumerate() {
+            self.inside(Step::Item(index), |walk| {
+                walk.value(&schema["items"], item.get_ref());
+            });
+        }
+    }
+
+    fn table(&mut self, schema: &Value, table: &DeTable) {
+        let known = schema["properties"].as_object();
+        for (key, value) in table {
+            let key = key.get_ref().to_string();
+            let inner = known.and_then(|known| known.get(&key));
+            let inner =
+                inner.or(Some(&schema["additionalProperties"]).filter(|any| any.is_object()));
+            self.inside(Step::Key(key), |walk| match inner {
+                Some(inner) => walk.value(inner, value.get_ref()),
+                None => walk.unknown_key(known),
+            });
+        }
+        for key in schema["required"].as_array().into_iter().flatten() {
+            let key = key.as_str().unwrap_or_default();
+            if !table.contains_key(key) {
+                self.missing(key, &schema["properties"][key]);
+            }
+        }
+    }
+
+    fn missing(&mut self, name: &str, schema: &Value) {
+        let mut path = self.path.clone();
+        path.push(Step::Key(name.to_owned()));
+        let is_table_list = self.path.is_empty() && schema["type"] == "array";
+        let wrong = Wrong::Missing {
+            key: if is_table_list {
+                format!("[[{name}]]")
+            } else {
+                key(&path)
+            },
+            example: example(name, schema),
+        };
+        self.wrong(wrong);
+    }
+
+    fn unknown_key(&mut self, known: Option<&serde_json::Map<String, Value>>) {
+        let (Some(Step::Key(unknown)), table) = (self.path.last(), self.path.first()) else {
+            return;
+        };
+        let table = match table {
+            Some(Step::Key(table)) if self.path.len() == 3 => table,
+            _ if self.path.len() == 1 => "",
+            _ => "-",
+        };
+        let known: Vec<&str> = known
+            .into_iter()
+            .flatten()
+            .map(|(key, _)| key.as_str())
+            .collect();
+        let wrong = if is_listed(&KEYS_NOT_YET, table, unknown) {
+            Wrong::NotYet(unknown.clone())
+        } else {
+            Wrong::UnknownKey {
+                key: unknown.clone(),
+                meant: meant(unknown, &known),
+            }
+        };
+        self.wrong(wrong);
+    }
+
+    /// How the value at the end of the path may be written.
+    fn example(&self, schema: &Value) -> Option<String> {
+        let name = self.path.iter().rev().find_map(|step| match step {
+            Step::Key(key) => Some(key),
+            Step::Item(_) => None,
+        })?;
+        // The example of a list is none for what is in it.
+        match self.path.last() {
+            Some(Step::Key(_)) => example(name, schema),
+            _ => None,
+        }
+    }
+}
+
+fn example(name: &str, schema: &Value) -> Option<String> {
+    let value = schema["examples"].as_array()?.first()?;
+    let value = toml::Value::try_from(value).ok()?;
+    Some(format!("{name} = {value}"))
+}
+
+fn is_listed(lists: &[(&str, &[&str])], name: &str, word: &str) -> bool {
+    lists
+        .iter()
+        .any(|(list, words)| *list == name && words.contains(&word))
+}
+
+fn json_type(value: &DeValue) -> &'static str {
+    match value {
+        DeValue::String(_) => "string",
+        DeValue::Integer(_) => "integer",
+        DeValue::Float(_) => "number",
+        DeValue::Boolean(_) => "boolean",
+        // JSON has none, and no key wants one.
+        DeValue::Datetime(_) => "date",
+        DeValue::Array(_) => "array",
+        DeValue::Table(_) => "object",
+    }
+}
+
+fn wanted(schema: &Value) -> &'static str {
+    match schema["type"].as_str() {
+        Some("string") => "a text in quotes",
+        Some("integer") => "a whole number",
+        Some("boolean") => "true or false",
+        Some("array") if schema["items"]["type"] == "object" => "a list of tables",
+        Some("array") => "a list",
+        _ => "a table",
+    }
+}

@@ -1,0 +1,125 @@
+//! `{port}`, `{dir}` and `{study}` in commands, environments and templates.
+//!
+//! Only braces around letters of `a-z` and `_` are a placeholder, so the braces
+//! of a configuration need no care. `{{word}}` writes `{word}` where that is meant.
+
+use std::path::Path;
+
+/// The words that may stand in braces.
+pub const WORDS: [&str; 3] = ["port", "dir", "study"];
+
+/// What placeholders stand for.
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'a> {
+    /// The port that abx chose.
+    pub port: u16,
+    /// The subject's folder, fresh for each block.
+    pub dir: &'a Path,
+    /// The study's folder.
+    pub study: &'a Path,
+}
+
+/// A word in braces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placeholder<'a> {
+    /// Where its first brace stands, in bytes.
+    pub offset: usize,
+    /// The word without braces.
+    pub word: &'a str,
+    /// Whether doubled braces say that it is none.
+    is_escaped: bool,
+}
+
+impl Placeholder<'_> {
+    fn end(&self) -> usize {
+        self.offset + self.word.len() + if self.is_escaped { 4 } else { 2 }
+    }
+}
+
+/// The placeholders of a text in order, escaped ones left out.
+pub fn placeholders(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
+    words(text).filter(|one| !one.is_escaped)
+}
+
+/// Puts values in place of placeholders. Unknown words stay as they are; a
+/// study file has none.
+#[must_use]
+pub fn fill(text: &str, values: &Values) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut copied = 0;
+    for one in words(text) {
+        filled.push_str(&text[copied..one.offset]);
+        copied = one.end();
+        match one.word {
+            word if one.is_escaped => filled.push_str(&format!("{{{word}}}")),
+            "port" => filled.push_str(&values.port.to_string()),
+            "dir" => filled.push_str(&values.dir.to_string_lossy()),
+            "study" => filled.push_str(&values.study.to_string_lossy()),
+            _ => filled.push_str(&text[one.offset..copied]),
+        }
+    }
+    filled.push_str(&text[copied..]);
+    filled
+}
+
+fn words(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let offset = from + text[from..].find('{')?;
+            let one = word_at(text, offset, "{{", "}}").or_else(|| word_at(text, offset, "{", "}"));
+            if let Some(one) = one {
+                from = one.end();
+                return Some(one);
+            }
+            from = offset + 1;
+        }
+    })
+}
+
+fn word_at<'a>(text: &'a str, offset: usize, open: &str, close: &str) -> Option<Placeholder<'a>> {
+    let inner = text[offset..].strip_prefix(open)?;
+    let length = inner.find(|letter: char| !(letter.is_ascii_lowercase() || letter == '_'))?;
+    let (word, rest) = inner.split_at(length);
+    (!word.is_empty() && rest.starts_with(close)).then_some(Placeholder {
+        offset,
+        word,
+        is_escaped: open.len() == 2,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(text: &str) -> String {
+        let (dir, study) = (Path::new("/d"), Path::new("/s"));
+        let port = 81;
+        fill(text, &Values { port, dir, study })
+    }
+
+    #[test]
+    fn only_words_in_braces_are_filled() {
+        // Method: every shape of braces that configurations have.
+        for (text, expected) in [
+            ("-p {port} {dir}/x {study}", "-p 81 /d/x /s"),
+            ("http { server {} }", "http { server {} }"),
+            ("{\n}{Port}{port }{ port}", "{\n}{Port}{port }{ port}"),
+            ("{{port}} {{host}} {{ x }}", "{port} {host} {{ x }}"),
+            ("{{port}", "{81"),
+            ("{é}{port", "{é}{port"),
+            ("", ""),
+        ] {
+            assert_eq!(filled(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn placeholders_are_found_where_they_stand() {
+        // Method: one known, one unknown, one escaped.
+        let found: Vec<_> = placeholders("a{port}{{x}} {prot}")
+            .map(|one| (one.offset, one.word))
+            .collect();
+        assert_eq!(found, [(1, "port"), (13, "prot")]);
+    }
+}

@@ -1,0 +1,311 @@
+//! The file as it is written, key by key. The JSON Schema comes from here: the
+//! comments below are what an editor shows, and the limits are what `conform` checks.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A study for abx: which servers, under which loads.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawStudy {
+    /// The version of this format.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["abx.study_file/1"]))]
+    pub schema: RawSchema,
+    /// The name of the subject that the others are compared with. Default: the first one.
+    #[schemars(extend("examples" = ["nginx"]))]
+    pub baseline: Option<String>,
+    /// Differences up to this do not matter. Default: 3%.
+    pub margin: Option<Share>,
+    /// The wall time that the study may take. Default: 2m for each comparison.
+    pub budget: Option<Time>,
+    /// Exactly this many blocks, however precise they are.
+    #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [10]))]
+    pub blocks: Option<u32>,
+    /// The length of a slice. Default: from the pilot, at least 100ms.
+    pub slice: Option<Time>,
+    /// How subjects take turns. Default: slices.
+    pub interleave: Option<RawInterleave>,
+    /// Whether subjects and generator have processors of their own. Default: split.
+    pub pin: Option<RawPin>,
+    /// Worker threads of the generator. Default: one for each of its processors.
+    #[schemars(range(min = 1, max = 1024), extend("examples" = [1]))]
+    pub threads: Option<u16>,
+    /// What all randomness is drawn from. Default: the clock.
+    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_u64), extend("examples" = [1]))]
+    pub seed: Option<u64>,
+    /// Files made from the seed in each subject's folder before it starts.
+    #[serde(default)]
+    pub file: Vec<RawFile>,
+    /// The servers under test.
+    #[schemars(length(min = 1))]
+    pub subject: Vec<RawSubject>,
+    /// What is offered to each of them.
+    #[schemars(length(min = 1))]
+    pub load: Vec<RawLoad>,
+}
+
+/// The version of this format.
+#[derive(Deserialize, JsonSchema, Default)]
+pub enum RawSchema {
+    #[default]
+    #[serde(rename = "abx.study_file/1")]
+    One,
+}
+
+/// A share with its unit.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("examples" = ["3%", "0.5%"], "pattern" = "%$"))]
+pub struct Share(pub String);
+
+/// A time with its unit.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("examples" = ["30s", "100ms", "2m"], "pattern" = "[a-z]$"))]
+pub struct Time(pub String);
+
+/// How subjects take turns.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["trials"]))]
+pub enum RawInterleave {
+    Slices,
+    Trials,
+}
+
+/// Who uses which processors.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["shared"]))]
+pub enum RawPin {
+    Split,
+    Shared,
+}
+
+/// A file made from the seed: the same bytes for all subjects.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawFile {
+    /// Its path in {dir}.
+    #[schemars(extend("examples" = ["small.bin"]))]
+    pub path: String,
+    /// Its length.
+    #[schemars(range(min = 0, max = 1_073_741_824), extend("examples" = [1320]))]
+    pub bytes: u64,
+}
+
+/// A server under test: started by `command`, or running at `address`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawSubject {
+    /// Its name in reports: letters, digits, `-`, `_` and `.`, at most 40.
+    #[schemars(extend("examples" = ["nginx"]))]
+    pub name: String,
+    /// How it is obtained. Default: its program is there.
+    #[serde(default)]
+    pub from: RawFrom,
+    /// Files written into {dir} before each start: the name there, and the template beside the study file.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"n.conf": "n.conf.in"}]))]
+    pub templates: BTreeMap<String, String>,
+    /// How it is started, word by word and without a shell.
+    #[schemars(length(min = 1), extend("examples" = [["nginx", "-c", "{dir}/n.conf"]]))]
+    pub command: Option<Vec<String>>,
+    /// The URL of a server that runs already.
+    #[schemars(extend("examples" = ["http://127.0.0.1:8081"]))]
+    pub address: Option<String>,
+    /// Further variables of its environment.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"PORT": "{port}"}]))]
+    pub env: BTreeMap<String, String>,
+    /// When it is ready.
+    pub ready: Option<RawReady>,
+    /// How it is stopped.
+    pub stop: Option<RawStop>,
+}
+
+/// How a subject is obtained. What is missing is listed, and installed only with --install.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields)]
+pub struct RawFrom {
+    /// Packages of the system.
+    #[schemars(length(min = 1), extend("examples" = [["nginx-light"]]))]
+    pub packages: Option<Vec<String>>,
+    /// Packages of npm.
+    #[schemars(length(min = 1), extend("examples" = [["ws@8"]]))]
+    pub npm: Option<Vec<String>>,
+    /// Packages of the Python Package Index.
+    #[schemars(length(min = 1), extend("examples" = [["uvicorn"]]))]
+    pub pypi: Option<Vec<String>>,
+    /// Artifacts of Maven.
+    #[schemars(length(min = 1), extend("examples" = [["group:artifact:1.0"]]))]
+    pub maven: Option<Vec<String>>,
+    /// Crates with a program.
+    #[schemars(length(min = 1), extend("examples" = [["miniserve"]]))]
+    pub cargo: Option<Vec<String>>,
+    /// It is built, after everything else is there.
+    pub build: Option<RawBuild>,
+    /// It has to be brought by the user.
+    pub bring: Option<RawBring>,
+    /// The server that was meant, when this one stands in for it; reports say so.
+    #[schemars(extend("examples" = ["LiteSpeed Enterprise"]))]
+    pub stand_in_for: Option<String>,
+}
+
+/// How a subject is built.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawBuild {
+    /// The command, word by word and without a shell; {study} is the study's folder.
+    #[schemars(length(min = 1), extend("examples" = [["make", "server"]]))]
+    pub command: Vec<String>,
+    /// The folder it runs in, below the study's. Default: the study's folder.
+    #[schemars(extend("examples" = ["server"]))]
+    pub folder: Option<String>,
+}
+
+/// A program that has to be brought.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawBring {
+    /// The program that must be there: a name on PATH, or a path.
+    #[schemars(extend("examples" = ["lshttpd"]))]
+    pub program: String,
+    /// How a person gets it; shown when it is missing.
+    #[schemars(extend("examples" = ["download it from its maker, and put it on PATH"]))]
+    pub how: String,
+}
+
+/// When a subject is ready: three right answers.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawReady {
+    /// What is asked. Default: the first request of the first load.
+    #[schemars(extend("examples" = ["/"]))]
+    pub path: Option<String>,
+    /// How long it may take. Default: 30s.
+    pub within: Option<Time>,
+    /// The status that tells it. Default: that of the first load.
+    #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
+    pub status: Option<u16>,
+}
+
+/// How a subject is stopped.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawStop {
+    /// The signal. Default: TERM.
+    pub signal: Option<RawSignal>,
+    /// How long it may take; then it is killed. Default: 5s.
+    pub within: Option<Time>,
+}
+
+/// The signals that a server may be told to stop with.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(extend("examples" = ["TERM"]))]
+pub enum RawSignal {
+    Term,
+    Int,
+    Quit,
+    Hup,
+    Usr1,
+    Usr2,
+    Winch,
+    Kill,
+}
+
+/// What is offered.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawLoad {
+    /// Its name in reports: letters, digits, `-`, `_` and `.`, at most 40.
+    #[schemars(extend("examples" = ["small"]))]
+    pub name: String,
+    /// What a connection does.
+    #[serde(default)]
+    pub shape: RawShape,
+    /// What is spoken.
+    #[serde(default)]
+    pub protocol: RawProtocol,
+    /// Connections, each with one request in flight. A list is a sweep, one row each. Default: 50.
+    pub connections: Option<RawConnections>,
+    /// What is asked; several requests are mixed by their weights.
+    #[schemars(length(min = 1), extend("examples" = [[{"path": "/small.bin"}]]))]
+    pub requests: Vec<RawRequest>,
+    /// Whether a connection serves more than one request. Default: true.
+    #[schemars(extend("examples" = [false]))]
+    pub keep_alive: Option<bool>,
+    /// How long a request may take, its connection's making included. Default: 10s.
+    pub timeout: Option<Time>,
+    /// Of how many answers one has its body looked at: 1 is all, 0 none. Default: 100.
+    #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100]))]
+    pub verify_every: Option<u32>,
+    /// Which answers are right.
+    #[serde(default)]
+    pub expect: RawExpect,
+}
+
+/// What a connection does.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["request"]))]
+pub enum RawShape {
+    #[default]
+    Request,
+}
+
+/// What is spoken.
+#[derive(Deserialize, JsonSchema, Default)]
+#[schemars(extend("examples" = ["http/1.1"]))]
+pub enum RawProtocol {
+    #[default]
+    #[serde(rename = "http/1.1")]
+    Http11,
+}
+
+/// One number of connections, or a sweep.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [[10, 100]]))]
+pub enum RawConnections {
+    One(#[schemars(range(min = 1, max = 1_000_000))] u32),
+    Sweep(#[schemars(length(min = 1), inner(range(min = 1, max = 1_000_000)))] Vec<u32>),
+}
+
+/// One request.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawRequest {
+    /// Path and query.
+    #[schemars(extend("examples" = ["/small.bin"]))]
+    pub path: String,
+    /// Its share among the load's requests. Default: 1.
+    #[schemars(range(min = 1, max = 10_000), extend("examples" = [1]))]
+    pub weight: Option<u32>,
+    /// The method. Default: GET.
+    #[schemars(extend("examples" = ["GET"]))]
+    pub method: Option<String>,
+    /// Further headers.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"Accept": "text/html"}]))]
+    pub headers: BTreeMap<String, String>,
+    /// The body. Default: none.
+    #[schemars(extend("examples" = ["a=1"]))]
+    pub body: Option<String>,
+}
+
+/// Which answers are right.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields)]
+pub struct RawExpect {
+    /// The right status. Default: 200.
+    #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
+    pub status: Option<u16>,
+    /// The right body: `same` from all subjects, `any`, or the one of this SHA-256. Default: same.
+    #[schemars(extend("examples" = ["same"]))]
+    pub body: Option<String>,
+}

@@ -1,0 +1,180 @@
+//! What may be wrong in a study file, one mistake each.
+
+/// What stands in the good file, what stands there instead, and what is said of it.
+pub const MISTAKES: &[(&str, &str, &str)] = &[
+    (
+        "seed = 7",
+        "sead = 7",
+        "6: unknown key `sead`; did you mean `seed`?",
+    ),
+    (
+        "env =",
+        "comand =",
+        "17: subject \"one\": unknown key `comand`; did you mean `command`?",
+    ),
+    (
+        "signal =",
+        "sginal =",
+        "19: subject \"one\": unknown key `sginal`; did you mean `signal`?",
+    ),
+    (
+        "weight = 3",
+        "wait = 3",
+        "36: load \"small\": unknown key `wait`; known are `body`, `headers`, `method`, `path`, `weight`",
+    ),
+    (
+        "seed = 7",
+        "rate = 7",
+        "6: `rate` is reserved and not yet there: leave it out",
+    ),
+    (
+        "env = {",
+        "needs = {",
+        "17: subject \"one\": `needs` is reserved and not yet there: leave it out",
+    ),
+    (
+        "timeout =",
+        "stages =",
+        "40: load \"small\": `stages` is reserved and not yet there: leave it out",
+    ),
+    (
+        "\"request\"",
+        "\"echo\"",
+        "45: load \"one\": `shape = \"echo\"` is reserved and not yet there: leave it out",
+    ),
+    (
+        "http/1.1",
+        "http/9",
+        "46: load \"one\": `protocol` is `http/9`, which is unknown; known are `http/1.1`",
+    ),
+    (
+        "\"QUIT\"",
+        "\"QIUT\"",
+        "19: subject \"one\": `stop.signal` is `QIUT`, which is unknown; did you mean `QUIT`?",
+    ),
+    (
+        "\"abx.study_file/1\"",
+        "\"x\"",
+        "1: `schema` is `x`, which is unknown; known are `abx.study_file/1`",
+    ),
+    (
+        "\"90s\"",
+        "90",
+        "4: `budget` is a whole number, and a text in quotes is wanted, for example budget = \"30s\"",
+    ),
+    (
+        "[\"./two\", \"{port}\"]",
+        "\"./two\"",
+        "23: subject \"two\": `command` is a text, and a list is wanted, for example command = [\"nginx\", \"-c\", \"{dir}/n.conf\"]",
+    ),
+    (
+        "\"./two\"",
+        "2",
+        "23: subject \"two\": `command` is a whole number, and a text in quotes is wanted",
+    ),
+    (
+        "connections = 1\n",
+        "connections = true\n",
+        "47: load \"one\": `connections` is true or false, and a whole number or a list is wanted, for example connections = [10, 100]",
+    ),
+    (
+        "connections = 1\n",
+        "connections = 0\n",
+        "47: load \"one\": `connections` is 0: write a number from 1 to 1000000",
+    ),
+    (
+        "[10, 100]",
+        "[10, 10]",
+        "34: load \"small\": `connections` lists 10 twice: each number gives one row, so list it once",
+    ),
+    (
+        "requests = [{ path = \"/\" }]",
+        "",
+        "43: load \"one\": `requests` is missing: add it, for example requests = [{ path = \"/small.bin\" }]",
+    ),
+    (
+        "[{ path = \"/\" }]",
+        "[]",
+        "48: load \"one\": `requests` is empty: fill it, for example requests = [{ path = \"/small.bin\" }]",
+    ),
+    (
+        "\"1m\"",
+        "\"1 parsec\"",
+        "18: subject \"one\": `ready.within` is `1 parsec`, which is no time above zero: write a number and its unit, such as 30s, 100ms or 2m",
+    ),
+    (
+        "\"2.5%\"",
+        "\"2.5\"",
+        "3: `margin` is `2.5`, which is no share above 0% and up to 100%: write a number and %, such as 3%",
+    ),
+    (
+        "\"two\"\nmargin",
+        "\"tow\"\nmargin",
+        "2: `baseline` is `tow`, and no subject has that name; did you mean `two`?",
+    ),
+    (
+        "name = \"two\"",
+        "name = \"one\"",
+        "22: subject \"one\": the name `one` is taken by the subject in line 12: give each its own",
+    ),
+    (
+        "name = \"one\"\nshape",
+        "name = \"small\"\nshape",
+        "44: load \"small\": the name `small` is taken by the load in line 32: give each its own",
+    ),
+    (
+        "\"n.conf\" =",
+        "\"small.bin\" =",
+        "15: subject \"one\": the name `small.bin` is taken by the file in line 8: give each its own",
+    ),
+    (
+        "\"small.bin\"",
+        "\"../small.bin\"",
+        "9: file \"../small.bin\": `path` is `../small.bin`: write a file's path below the folder, without a leading `/` and without `..`",
+    ),
+    (
+        "{dir}/n.conf",
+        "{dri}/n.conf",
+        "16: subject \"one\": unknown placeholder {dri}; did you mean `dir`? (write {{dri}} for the text {dri} itself)",
+    ),
+    (
+        "\"make\", \"two\"",
+        "\"make\", \"{dir}\"",
+        "25: subject \"two\": unknown placeholder {dir}; known are `study` (write {{dir}} for the text {dir} itself)",
+    ),
+    (
+        "\"{port}\"]",
+        "\"80\"]",
+        "23: subject \"two\": no {port} in its command, environment or templates: abx chooses the port, so write {port} where it is taken (or env = { PORT = \"{port}\" })",
+    ),
+    (
+        "http://127",
+        "https://127",
+        "30: subject \"three\": `address` is `https://127.0.0.1:8081/`: abx speaks http:// so far; write http://HOST[:PORT]",
+    ),
+    (
+        "address =",
+        "#",
+        "28: subject \"three\": neither `command` nor `address`: write how abx starts it, such as command = [\"./server\", \"{port}\"], or where it runs",
+    ),
+    (
+        "name = \"three\"",
+        "name = \"three\"\nstop = {}",
+        "30: subject \"three\": `stop` is only for a subject that abx starts: leave it out, or write `command` instead of `address`",
+    ),
+    (
+        "path = \"/\"",
+        "path = \"x\"",
+        "48: load \"one\": `requests.path` is `x`: begin with `/`, write other than visible ASCII as %XX, and leave out `#`",
+    ),
+    (
+        "body = \"any\"",
+        "body = \"some\"",
+        "41: load \"small\": `expect.body` is `some`: write `same`, `any`, or a SHA-256 of 64 hexadecimal digits (as `sha256sum` prints it)",
+    ),
+    (
+        "seed = 7",
+        "seed = 7\nseed = 8",
+        "7: this is no TOML (duplicate key): texts need quotes, and each key stands once in its table",
+    ),
+];
