@@ -1,7 +1,7 @@
 # What people run. `make test` installs what the tests need and runs all of them.
 CARGO ?= cargo
 
-.PHONY: build demo test check truth setup
+.PHONY: build demo test check truth bench setup
 
 build:
 	$(CARGO) build --release --locked
@@ -21,9 +21,19 @@ test: setup
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) fmt --manifest-path bench/Cargo.toml --check
+	$(CARGO) clippy --manifest-path bench/Cargo.toml --target-dir target/bench --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 
 # Known answers on this machine: nginx against itself, and planted differences.
 # Takes half an hour; no part of the tests, since it measures.
 truth: setup build
 	./scripts/truth ./target/release/abx
+
+# What abx costs beside other load generators, on one nginx. Ten minutes, no
+# test: it measures.
+bench: build
+	./scripts/install-bench-tools
+	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
+	./target/bench/release/bench --abx ./target/release/abx \
+	    --oha ./target/bench-tools/bin/oha --json target/bench/results.json

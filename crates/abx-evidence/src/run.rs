@@ -46,6 +46,8 @@ pub struct RunRecord {
     pub body_bytes: u64,
     /// Connections opened after the start.
     pub connects: u64,
+    /// Connections that never sent a request.
+    pub silent: u64,
     /// What the load cost on this side.
     pub generator: GeneratorSide,
     /// What it cost on the other side; `None` when the server is not on this

@@ -232,6 +232,7 @@ fn new_record(
         bytes: tally.bytes,
         body_bytes: tally.body_bytes,
         connects: tally.connects,
+        silent: tally.silent,
         generator: GeneratorSide {
             cpu_s: slice.generator_cpu_ns as f64 / 1e9,
             cpu_us_per_request: per_request_us(slice.generator_cpu_ns, completed),

@@ -40,6 +40,7 @@ fn run() -> RunRecord {
         bytes: 14_800_000,
         body_bytes: 13_200_000,
         connects: 0,
+        silent: 0,
         generator: GeneratorSide {
             cpu_s: 5.0,
             cpu_us_per_request: Some(500.0),

@@ -242,6 +242,7 @@ pub fn run() -> RunRecord {
         bytes: 610_280_960,
         body_bytes: 544_304_640,
         connects: 0,
+        silent: 0,
         generator: GeneratorSide {
             cpu_s: 4.5,
             cpu_us_per_request: Some(10.91),

@@ -1,17 +1,35 @@
 //! Which process holds a listening socket.
 
 use std::collections::HashSet;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 
-use crate::process::{if_there, read_lossy};
+use crate::process::if_there;
+
+/// The state of a listener in /proc/net/tcp.
+const LISTENS: &str = "0A";
+
+/// Bytes of one read: the kernel then stops soon after the last listener.
+const READ_BYTES: usize = 4096;
 
 /// The inodes of all TCP sockets that listen on `port`.
 pub(super) fn listeners(port: u16) -> io::Result<HashSet<u64>> {
     let mut inodes = HashSet::new();
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
         // The second one is missing where IPv6 is switched off.
-        let text = if_there(read_lossy(path))?.unwrap_or_default();
-        inodes.extend(text.lines().filter_map(|line| listener(line, port)));
+        let Some(file) = if_there(File::open(path))? else {
+            continue;
+        };
+        let lines = BufReader::with_capacity(READ_BYTES, file).lines();
+        // After the head come all listeners, and only then the connections, of
+        // which there may be tens of thousands, closed ones included.
+        for line in lines.skip(1) {
+            let line = line?;
+            if line.split_ascii_whitespace().nth(3) != Some(LISTENS) {
+                break;
+            }
+            inodes.extend(listener(&line, port));
+        }
     }
     Ok(inodes)
 }
@@ -44,7 +62,6 @@ fn find_one_of(pid: u32, inodes: &HashSet<u64>) -> io::Result<bool> {
 
 /// The inode of one line of /proc/net/tcp when it is a listener on `port`.
 fn listener(line: &str, port: u16) -> Option<u64> {
-    const LISTENS: &str = "0A";
     let mut fields = line.split_ascii_whitespace();
     let local = fields.nth(1)?;
     let state = fields.nth(1)?;

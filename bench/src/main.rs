@@ -1,0 +1,244 @@
+//! What abx costs as a load generator, beside other ones on the same nginx.
+//!
+//!     bench --abx FILE [--oha FILE] [--json FILE] [--alternations N] [--quick]
+//!
+//! nginx runs on the first processor, one generator at a time on the last. In
+//! each alternation every generator runs once, and the next alternation starts
+//! with the next one; ratios pair the runs of one alternation, so drift of the
+//! machine hits both sides. A generator that is absent or cannot make a load is
+//! named with the reason. This measures and is no test: it ends well whatever
+//! the figures are.
+
+mod child;
+mod generators;
+mod server;
+mod summary;
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::{Value, json};
+
+use generators::{Generator, LOADS, Load, Setup};
+use server::Server;
+use summary::{Row, Run, Table};
+
+/// What a generator may need beside its connections.
+const DESCRIPTORS_SPARE: u64 = 100;
+/// How much longer than its load a generator may take.
+const OVERTIME: Duration = Duration::from_secs(20);
+
+struct Options {
+    abx: PathBuf,
+    oha: PathBuf,
+    json: Option<PathBuf>,
+    alternations: usize,
+    loads: &'static [Load],
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = options()?;
+    let cpus = child::processors()?;
+    let (Some(first), Some(last)) = (cpus.first(), cpus.last()) else {
+        return Err("no processor may be used".into());
+    };
+    if first == last {
+        return Err("only one processor may be used: the generators need one of their own".into());
+    }
+    let descriptors = raise_descriptors()?;
+    let folder = Folder::new()?;
+
+    child::pin(*first)?;
+    let sizes: Vec<usize> = LOADS.iter().map(|load| load.body_bytes).collect();
+    let server = Server::start(&folder.0, &sizes, descriptors)?;
+    child::pin(*last)?;
+    let setup = Setup {
+        abx: options.abx.clone(),
+        bare: std::env::current_exe()?.with_file_name("bare"),
+        oha: options.oha.clone(),
+        address: server.address(),
+    };
+    let versions = versions(&setup, &folder.0);
+    say(&format!(
+        "nginx on processor {first}, generators on processor {last}\n"
+    ))?;
+    let mut tables = Vec::new();
+    for load in options.loads {
+        let table = measure(load, &options, &setup, &server, &folder.0, descriptors)?;
+        say(&table.text())?;
+        tables.push(table);
+    }
+    let floor = child::memory_floor();
+    say(&format!(
+        "\nMemory is at least {:.1} MB by the way it is counted.\n\nGoals\n",
+        floor as f64 / 1e6
+    ))?;
+    for table in &tables {
+        say(&table.goals())?;
+    }
+    if let Some(path) = &options.json {
+        let record = json!({
+            "schema": "abx.bench/1", "alternations": options.alternations, "versions": versions,
+            "memory_floor_bytes": floor,
+            "loads": tables.iter().map(Table::json).collect::<Vec<_>>(),
+        });
+        std::fs::write(path, serde_json::to_string_pretty(&record)? + "\n")
+            .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn options() -> Result<Options, Box<dyn Error>> {
+    let mut options = Options {
+        abx: PathBuf::new(),
+        oha: "oha".into(),
+        json: None,
+        alternations: 7,
+        loads: &LOADS,
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(flag) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{flag} needs a value"));
+        match flag.as_str() {
+            "--abx" => options.abx = value()?.into(),
+            "--oha" => options.oha = value()?.into(),
+            "--json" => options.json = Some(value()?.into()),
+            "--alternations" => options.alternations = value()?.parse()?,
+            "--quick" => (options.loads, options.alternations) = (&LOADS[..1], 3),
+            _ => {
+                return Err(format!(
+                    "{flag} is not known: --abx --oha --json --alternations --quick"
+                )
+                .into());
+            }
+        }
+    }
+    if !options.abx.is_file() {
+        return Err("--abx FILE names no binary: build it with `make build`".into());
+    }
+    Ok(options)
+}
+
+/// Every generator in turn, as often as was asked for.
+fn measure(
+    load: &Load,
+    options: &Options,
+    setup: &Setup,
+    server: &Server,
+    folder: &Path,
+    descriptors: u64,
+) -> Result<Table, Box<dyn Error>> {
+    let answer_bytes = server.answer_bytes(load.body_bytes, load.keep_alive)?;
+    let mut rows = Generator::ALL.map(|generator| Row {
+        generator,
+        runs: Vec::new(),
+    });
+    let needed = load.connections as u64 + DESCRIPTORS_SPARE;
+    for alternation in 0..options.alternations {
+        rows.rotate_left(usize::from(alternation > 0));
+        for row in &mut rows {
+            let run = match row.generator.refusal(load) {
+                Some(reason) => Err(reason.to_owned()),
+                None if needed > descriptors => Err(format!(
+                    "{needed} file descriptors are needed, {descriptors} allowed (ulimit -Hn)"
+                )),
+                None => run(row.generator, setup, load, answer_bytes, folder),
+            };
+            row.runs.push(run);
+        }
+    }
+    rows.sort_by_key(|row| row.generator);
+    Ok(Table {
+        load: *load,
+        rows: rows.into(),
+    })
+}
+
+/// One run; the reason when it gave no figures.
+fn run(
+    generator: Generator,
+    setup: &Setup,
+    load: &Load,
+    answer_bytes: usize,
+    folder: &Path,
+) -> Result<Run, String> {
+    let command = generator.command(setup, load, answer_bytes);
+    let longest = Duration::from_secs(load.seconds) + OVERTIME;
+    let ended = child::run(command, folder, longest)
+        .map_err(|error| format!("it cannot be started: {error}"))?;
+    let report = match (ended.failure, generator.report(&ended.stdout)) {
+        (None, Some(report)) => report,
+        // A generator may say by its exit code that some requests failed.
+        (Some(_), Some(report)) if report.failed > 0 => report,
+        (None, None) => return Err("its report cannot be read".to_owned()),
+        (Some(failure), _) => {
+            let last = ended.stderr.lines().last().unwrap_or("").trim();
+            return Err(format!("{failure} {last}").trim_end().to_owned());
+        }
+    };
+    Ok(Run {
+        report,
+        cpu_us: ended.cpu_us,
+        memory_bytes: ended.memory_bytes,
+    })
+}
+
+/// The first line of what each program says about itself.
+fn versions(setup: &Setup, folder: &Path) -> Value {
+    let mut nginx = Command::new("nginx");
+    nginx.arg("-v");
+    let generators = Generator::ALL.into_iter();
+    let generators =
+        generators.filter_map(|generator| Some((generator.name(), generator.version(setup)?)));
+    std::iter::once(("nginx", nginx))
+        .chain(generators)
+        .map(|(name, command)| {
+            let ended = child::run(command, folder, OVERTIME);
+            let line = ended.ok().and_then(|ended| {
+                let text = ended.stdout + &ended.stderr;
+                text.lines().next().map(|line| line.trim().to_owned())
+            });
+            (name.to_owned(), json!(line))
+        })
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+/// Raises the soft limit to the hard one, which children inherit.
+fn raise_descriptors() -> io::Result<u64> {
+    let hard = getrlimit(Resource::Nofile).maximum;
+    let both = Rlimit {
+        current: hard,
+        maximum: hard,
+    };
+    setrlimit(Resource::Nofile, both)?;
+    Ok(hard.unwrap_or(u64::MAX))
+}
+
+fn say(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+/// A folder that goes away with its value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> io::Result<Folder> {
+        let path = std::env::temp_dir().join(format!("abx-bench-{}", std::process::id()));
+        std::fs::create_dir(&path)?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed is files of a few hundred kilobytes.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,140 @@
+//! The one nginx that all generators load, with files of the sizes that they ask for.
+
+use std::fs;
+use std::io::{self, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Ports that are tried; below those that the kernel gives to clients.
+const PORTS: std::ops::Range<u16> = 18_080..18_180;
+/// More than any load here needs, where the system sets no limit.
+const DESCRIPTORS_MAX: u64 = 100_000;
+/// How long nginx may take to answer, and to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running nginx with one worker; it ends when this is dropped.
+pub struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Makes a file for each size and starts nginx on the processor of this thread.
+    ///
+    /// # Errors
+    /// When no port is free, nginx is absent, or it does not answer in time.
+    pub fn start(folder: &Path, sizes: &[usize], descriptors: u64) -> io::Result<Server> {
+        let www = folder.join("www");
+        fs::create_dir_all(&www)?;
+        for size in sizes {
+            // Not from memory: what this process ever held counts for its children too.
+            let mut file = fs::File::create(www.join(size.to_string()))?;
+            io::copy(&mut io::repeat(b'x').take(*size as u64), &mut file)?;
+        }
+        let port = PORTS
+            .into_iter()
+            .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+            .ok_or_else(|| io::Error::other(format!("no port of {PORTS:?} is free")))?;
+        let settings = folder.join("nginx.conf");
+        fs::write(&settings, configuration(folder, port, descriptors))?;
+        let child = Command::new("nginx")
+            .args(["-e", "stderr", "-p"])
+            .arg(folder)
+            .arg("-c")
+            .arg(&settings)
+            .stdin(Stdio::null())
+            .stderr(fs::File::create(folder.join("nginx.log"))?)
+            .spawn()
+            .map_err(|error| io::Error::other(format!("nginx cannot be started: {error}")))?;
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let mut server = Server { child, address };
+        let deadline = Instant::now() + PATIENCE;
+        while TcpStream::connect(address).is_err() {
+            if Instant::now() > deadline || server.child.try_wait()?.is_some() {
+                let log = fs::read_to_string(folder.join("nginx.log")).unwrap_or_default();
+                return Err(io::Error::other(format!("nginx does not answer: {log}")));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(server)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How many bytes an answer with a body of `size` has, head included.
+    ///
+    /// # Errors
+    /// When the answer is not what the file holds.
+    pub fn answer_bytes(&self, size: usize, keep_alive: bool) -> io::Result<usize> {
+        let mut stream = TcpStream::connect(self.address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let close = if keep_alive {
+            ""
+        } else {
+            "Connection: close\r\n"
+        };
+        let host = self.address;
+        write!(
+            stream,
+            "GET /{size} HTTP/1.1\r\nHost: {host}\r\n{close}\r\n"
+        )?;
+        let mut head = Vec::new();
+        for byte in BufReader::new(&stream).bytes() {
+            head.push(byte?);
+            if head.ends_with(b"\r\n\r\n") {
+                break;
+            }
+        }
+        let length = format!("\r\nContent-Length: {size}\r\n");
+        let text = String::from_utf8_lossy(&head);
+        if text.starts_with("HTTP/1.1 200") && text.contains(&length) {
+            return Ok(head.len() + size);
+        }
+        Err(io::Error::other(format!(
+            "nginx answers for {size} bytes: {text}"
+        )))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Its master passes the end on to its worker.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+fn configuration(folder: &Path, port: u16, descriptors: u64) -> String {
+    let folder = folder.display();
+    let descriptors = descriptors.min(DESCRIPTORS_MAX);
+    format!(
+        "# As root, workers must be able to read the folder; otherwise ignored.
+user root;
+daemon off;
+worker_processes 1;
+worker_rlimit_nofile {descriptors};
+pid {folder}/nginx.pid;
+error_log stderr;
+# One accept for each round would leave many of 10,000 connections waiting for seconds.
+events {{ worker_connections 12000; multi_accept on; }}
+http {{
+    access_log off;
+    sendfile on;
+    keepalive_requests 1000000000;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{ listen 127.0.0.1:{port} backlog=12000; root {folder}/www; }}
+}}
+"
+    )
+}

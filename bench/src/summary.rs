@@ -1,0 +1,354 @@
+//! From single runs to ratios, a table and JSON.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use crate::generators::{Generator, Load, Report};
+
+/// One run of one generator.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// What it said.
+    pub report: Report,
+    /// Its processor time in µs.
+    pub cpu_us: f64,
+    /// Its peak memory in bytes.
+    pub memory_bytes: u64,
+}
+
+/// One generator under one load: a run or the reason for none, for each alternation.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Which generator.
+    pub generator: Generator,
+    /// Its runs in order.
+    pub runs: Vec<Result<Run, String>>,
+}
+
+/// One load with all its rows.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// The load.
+    pub load: Load,
+    /// One for each generator.
+    pub rows: Vec<Row>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Metric {
+    Cpu,
+    Rate,
+    Memory,
+}
+
+/// Least, median and greatest of some values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spread {
+    min: f64,
+    median: f64,
+    max: f64,
+}
+
+impl Metric {
+    const ALL: [Metric; 3] = [Metric::Cpu, Metric::Rate, Metric::Memory];
+
+    fn key(self) -> &'static str {
+        match self {
+            Metric::Cpu => "cpu_us_per_request",
+            Metric::Rate => "requests_per_s",
+            Metric::Memory => "memory_bytes_max",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Metric::Cpu => "CPU µs per request",
+            Metric::Rate => "requests/s",
+            Metric::Memory => "peak memory in MB",
+        }
+    }
+
+    fn of(self, run: &Run) -> f64 {
+        match self {
+            Metric::Cpu => run.cpu_us / run.report.completed as f64,
+            Metric::Rate => run.report.per_second,
+            Metric::Memory => run.memory_bytes as f64,
+        }
+    }
+
+    fn shown(self, value: f64) -> String {
+        match self {
+            Metric::Cpu => format!("{value:.2}"),
+            Metric::Rate => format!("{value:.0}"),
+            Metric::Memory => format!("{:.1}", value / 1e6),
+        }
+    }
+}
+
+impl Spread {
+    fn of(mut values: Vec<f64>) -> Option<Spread> {
+        values.sort_by(f64::total_cmp);
+        let (min, max) = (*values.first()?, *values.last()?);
+        let middle = values.len() / 2;
+        let median = match values.len() % 2 {
+            0 => f64::midpoint(values[middle - 1], values[middle]),
+            _ => values[middle],
+        };
+        Some(Spread { min, median, max })
+    }
+
+    fn json(self) -> Value {
+        json!({ "min": self.min, "median": self.median, "max": self.max })
+    }
+
+    fn shown(self, show: impl Fn(f64) -> String) -> String {
+        [self.min, self.median, self.max].map(show).join(" - ")
+    }
+}
+
+impl Row {
+    /// The runs that may be used: those without a failure.
+    fn clean(&self, alternation: usize) -> Option<&Run> {
+        let run = self.runs.get(alternation)?.as_ref().ok()?;
+        (run.report.failed == 0 && run.report.completed > 0).then_some(run)
+    }
+
+    fn spread(&self, value: impl Fn(usize, &Run) -> Option<f64>) -> Option<Spread> {
+        let values = (0..self.runs.len())
+            .filter_map(|alternation| value(alternation, self.clean(alternation)?));
+        Spread::of(values.collect())
+    }
+
+    /// What is not as it should be, for people.
+    fn mark(&self) -> String {
+        let mut marks = Vec::new();
+        let not_run = self.runs.iter().filter_map(|run| run.as_ref().err());
+        if let Some(reason) = not_run.clone().next() {
+            marks.push(format!("not run {} times: {reason}", not_run.count()));
+        }
+        let runs = || self.runs.iter().flatten();
+        let failed = runs().filter(|run| run.report.failed > 0).count();
+        if failed > 0 {
+            let requests: u64 = runs().map(|run| run.report.failed).sum();
+            marks.push(format!(
+                "{failed} runs left out, with {requests} failed requests"
+            ));
+        }
+        let silent = runs()
+            .filter_map(|run| run.report.silent)
+            .max()
+            .unwrap_or(0);
+        if silent > 0 {
+            marks.push(format!("up to {silent} connections without an answer"));
+        }
+        marks.join("; ")
+    }
+}
+
+impl Table {
+    fn row(&self, generator: Generator) -> Option<&Row> {
+        self.rows.iter().find(|row| row.generator == generator)
+    }
+
+    /// Ratios of one row to another's runs of the same alternations.
+    fn ratio(&self, row: &Row, to: Generator, metric: Metric) -> Option<Spread> {
+        let other = self.row(to)?;
+        row.spread(|alternation, run| Some(metric.of(run) / metric.of(other.clean(alternation)?)))
+    }
+
+    /// The table as people read it.
+    pub fn text(&self) -> String {
+        let mut text = format!("\n{}\n", self.load.name);
+        for metric in Metric::ALL {
+            let title = metric.title();
+            let _ = writeln!(
+                text,
+                "  {title:<22}{:<32}{:<26}to bare",
+                "min - median - max", "to wrk"
+            );
+            for row in &self.rows {
+                let values = row.spread(|_, run| Some(metric.of(run)));
+                let shown = |spread: Option<Spread>, show: &dyn Fn(f64) -> String| {
+                    spread.map_or_else(|| "-".to_owned(), |spread| spread.shown(show))
+                };
+                let ratio = |to| shown(self.ratio(row, to, metric), &|value| format!("{value:.2}"));
+                let _ = writeln!(
+                    text,
+                    "    {:<20}{:<32}{:<26}{}",
+                    row.generator.name(),
+                    shown(values, &|value| metric.shown(value)),
+                    ratio(Generator::Wrk),
+                    ratio(Generator::Bare),
+                );
+            }
+        }
+        for row in &self.rows {
+            let mark = row.mark();
+            if !mark.is_empty() {
+                let _ = writeln!(text, "  ! {}: {mark}", row.generator.name());
+            }
+        }
+        text
+    }
+
+    /// The table as programs read it, every single run included.
+    pub fn json(&self) -> Value {
+        let load = &self.load;
+        let rows: Vec<Value> = self.rows.iter().map(|row| self.row_json(row)).collect();
+        json!({
+            "load": load.name, "body_bytes": load.body_bytes, "connections": load.connections,
+            "keep_alive": load.keep_alive, "seconds": load.seconds, "generators": rows,
+        })
+    }
+
+    fn row_json(&self, row: &Row) -> Value {
+        let mut object = json!({ "generator": row.generator.name(), "mark": row.mark() });
+        for metric in Metric::ALL {
+            let spread = |spread: Option<Spread>| spread.map(Spread::json);
+            object[metric.key()] = json!({
+                "value": spread(row.spread(|_, run| Some(metric.of(run)))),
+                "to_wrk": spread(self.ratio(row, Generator::Wrk, metric)),
+                "to_bare": spread(self.ratio(row, Generator::Bare, metric)),
+            });
+        }
+        let runs = row.runs.iter().map(|run| match run {
+            Err(reason) => json!({ "not_run": reason }),
+            Ok(run) => json!({
+                "completed": run.report.completed, "failed": run.report.failed,
+                "requests_per_s": run.report.per_second, "silent": run.report.silent,
+                "cpu_us": run.cpu_us, "memory_bytes_max": run.memory_bytes,
+            }),
+        });
+        object["runs"] = runs.collect();
+        object
+    }
+
+    /// Whether abx reaches what it is meant to: at most wrk's processor time per
+    /// request (ab's without keep-alive), and with many connections less memory
+    /// than wrk and every connection served.
+    pub fn goals(&self) -> String {
+        let rival = match self.load.keep_alive {
+            true => Generator::Wrk,
+            false => Generator::Ab,
+        };
+        let abx = self.row(Generator::Abx);
+        let median = |to, metric| Some(self.ratio(abx?, to, metric)?.median);
+        let mut text = self.goal(
+            &format!("CPU per request at most {}'s", rival.name()),
+            median(rival, Metric::Cpu).map(|ratio| (ratio <= 1.0, format!("{ratio:.3}"))),
+        );
+        if self.load.connections >= MANY_CONNECTIONS {
+            text += &self.goal(
+                "peak memory below wrk's",
+                median(Generator::Wrk, Metric::Memory)
+                    .map(|ratio| (ratio < 1.0, format!("{ratio:.3}"))),
+            );
+            let runs = abx.into_iter().flat_map(|row| row.runs.iter().flatten());
+            let silent: Option<u64> = runs.map(|run| run.report.silent).sum();
+            text += &self.goal(
+                "every connection served",
+                silent.map(|silent| (silent == 0, format!("{silent} silent"))),
+            );
+        }
+        text
+    }
+
+    fn goal(&self, goal: &str, reached: Option<(bool, String)>) -> String {
+        let (word, figure) = match reached {
+            Some((true, figure)) => ("reached", figure),
+            Some((false, figure)) => ("MISSED", figure),
+            None => ("not checked", "no figure".to_owned()),
+        };
+        format!("  {word:<12}{}: {goal} ({figure})\n", self.load.name)
+    }
+}
+
+/// From here on memory and the serving of every connection are goals too.
+const MANY_CONNECTIONS: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generators::LOADS;
+
+    fn run(completed: u64, failed: u64, cpu_us: f64) -> Result<Run, String> {
+        Ok(Run {
+            report: Report {
+                completed,
+                failed,
+                per_second: 1.0,
+                silent: None,
+            },
+            cpu_us,
+            memory_bytes: 1,
+        })
+    }
+
+    fn table(abx: Vec<Result<Run, String>>, wrk: Vec<Result<Run, String>>) -> Table {
+        let row = |generator, runs| Row { generator, runs };
+        Table {
+            load: LOADS[0],
+            rows: vec![row(Generator::Abx, abx), row(Generator::Wrk, wrk)],
+        }
+    }
+
+    #[test]
+    fn ratios_pair_the_runs_of_one_alternation() {
+        // Method: both get slower together; the ratio stays 2 in every pair.
+        let table = table(
+            vec![run(10, 0, 40.0), run(10, 0, 400.0)],
+            vec![run(10, 0, 20.0), run(10, 0, 200.0)],
+        );
+        let ratio = table.ratio(&table.rows[0], Generator::Wrk, Metric::Cpu);
+        let two = Spread {
+            min: 2.0,
+            median: 2.0,
+            max: 2.0,
+        };
+        assert_eq!(ratio, Some(two));
+    }
+
+    #[test]
+    fn a_run_with_failures_is_left_out_and_named() {
+        // Method: one clean pair of three; one run failed, another was not made.
+        let table = table(
+            vec![run(10, 0, 40.0), run(10, 3, 1.0), run(10, 0, 50.0)],
+            vec![
+                run(10, 0, 20.0),
+                run(10, 0, 20.0),
+                Err("no descriptors".into()),
+            ],
+        );
+        let ratio = table.ratio(&table.rows[0], Generator::Wrk, Metric::Cpu);
+        assert_eq!(
+            ratio.map(|spread| (spread.min, spread.max)),
+            Some((2.0, 2.0))
+        );
+        let text = table.text();
+        assert!(
+            text.contains("! abx: 1 runs left out, with 3 failed requests"),
+            "{text}"
+        );
+        assert!(
+            text.contains("! wrk: not run 1 times: no descriptors"),
+            "{text}"
+        );
+        assert!(table.goals().contains("MISSED"));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between() {
+        // Method: four values out of order.
+        let spread = Spread::of(vec![4.0, 1.0, 3.0, 2.0]);
+        assert_eq!(
+            spread,
+            Some(Spread {
+                min: 1.0,
+                median: 2.5,
+                max: 4.0
+            })
+        );
+        assert_eq!(Spread::of(Vec::new()), None);
+    }
+}
