@@ -91,11 +91,20 @@ fn state_folder() -> PathBuf {
         .join("abx")
 }
 
-/// Writes a document as JSON, whole or not at all.
+/// Writes a document as JSON: a file whole or not at all, and what is no file,
+/// such as a pipe or `/dev/null`, as it stands.
 ///
 /// # Errors
 /// What the system says. A file that was there before is then unchanged.
 pub fn write_whole(path: &Path, document: &impl serde::Serialize) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        // SUBTLE: A rename would put a file in the place of the device.
+        let file = fs::OpenOptions::new().write(true).open(path)?;
+        let mut file = io::BufWriter::new(file);
+        serde_json::to_writer(&mut file, document)?;
+        file.write_all(b"\n")?;
+        return file.flush();
+    }
     if let Some(folder) = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -124,6 +133,18 @@ pub fn write_whole(path: &Path, document: &impl serde::Serialize) -> io::Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_file_is_written_to_and_not_replaced() {
+        // Method: a link to a device, as a rename would replace the link at least.
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("nothing");
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        write_whole(&path, &vec![1]).unwrap();
+        let found = fs::metadata(&path).unwrap();
+        assert!(found.file_type().is_char_device());
+    }
 
     #[test]
     fn a_failed_write_leaves_the_last_one_whole() {
