@@ -161,6 +161,37 @@ impl Client {
         }
     }
 
+    /// How many bytes of a body of known length are still to come; zero at
+    /// any other place, so also where only [`Event::Done`] is missing.
+    #[must_use]
+    pub fn body_ahead(&self) -> u64 {
+        match self.state {
+            State::Sized(left) => left,
+            _ => 0,
+        }
+    }
+
+    /// So many bytes of the body came and were thrown away unread.
+    ///
+    /// They count as [`Done::body_bytes`] and give no event of their own: when
+    /// none is left, [`Client::receive`] gives [`Event::Done`], also for an
+    /// empty input.
+    ///
+    /// # Panics
+    /// When it is more than [`Client::body_ahead`]: then bytes were thrown away
+    /// that belong to no body.
+    pub fn skip(&mut self, bytes: u64) {
+        let ahead = self.body_ahead();
+        assert!(
+            bytes <= ahead,
+            "{bytes} bytes skipped where {ahead} are left"
+        );
+        if let State::Sized(left) = &mut self.state {
+            *left -= bytes;
+            self.done.body_bytes += bytes;
+        }
+    }
+
     /// No answer is awaited or in progress, and nothing failed.
     #[must_use]
     pub fn is_idle(&self) -> bool {
