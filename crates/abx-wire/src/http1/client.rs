@@ -304,7 +304,11 @@ fn parse_head(view: &[u8], kind: AnswerKind) -> Result<Option<(Head, usize)>, Fa
     Ok(Some((head, length)))
 }
 
-/// Decides where the answer ends (RFC 9112, section 6.3) and what becomes of the connection.
+/// Decides where the answer ends (RFC 9112, section 6.3) and what becomes of the
+/// connection (section 9.3).
+///
+/// The version is that of the answer. An answer of HTTP/1.1 keeps a connection
+/// also after a request of HTTP/1.0: whether it was asked to is the caller's to know.
 fn frame(status: u16, version: Version, kind: AnswerKind, fields: &Fields) -> Result<Head, Fault> {
     let is_kept = !fields.close && (version == Version::Http11 || fields.keep_alive);
     let has_no_body = kind == AnswerKind::HeadOnly || matches!(status, 100..=199 | 204 | 304);
