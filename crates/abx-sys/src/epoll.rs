@@ -2,14 +2,20 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::epoll;
+use rustix::io::Errno;
 
 use crate::Nanos;
 
 /// A set of sockets that one thread waits for.
 #[derive(Debug)]
-pub struct Epoll(OwnedFd);
+pub struct Epoll {
+    set: OwnedFd,
+    /// Whether the kernel was found to have no `epoll_pwait2`.
+    is_coarse: AtomicBool,
+}
 
 /// What a socket is watched for. Every choice is edge-triggered: an event comes
 /// once for each change, so the reader must read until a short read or `WouldBlock`.
@@ -117,7 +123,10 @@ impl Epoll {
     /// # Errors
     /// What the kernel says, too many open files before all.
     pub fn new() -> io::Result<Epoll> {
-        Ok(Epoll(epoll::create(epoll::CreateFlags::CLOEXEC)?))
+        Ok(Epoll {
+            set: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            is_coarse: AtomicBool::new(false),
+        })
     }
 
     /// Watches `socket` under the number `token` until it is closed.
@@ -126,28 +135,74 @@ impl Epoll {
     /// What the kernel says, `AlreadyExists` for a socket that is in the set.
     pub fn add(&self, socket: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         let data = epoll::EventData::new_u64(token);
-        Ok(epoll::add(&self.0, socket, data, interest.0)?)
+        Ok(epoll::add(&self.set, socket, data, interest.0)?)
     }
 
     /// Waits for events, at most `timeout` (without limit when `None`).
     ///
-    /// A signal ends the wait early without an event.
+    /// The timeout has the resolution of a nanosecond (`epoll_pwait2`, Linux
+    /// 5.11), or of a millisecond, rounded up, where the kernel or a filter of
+    /// system calls refuses that. A signal ends the wait early without an event.
     ///
     /// # Errors
     /// What the kernel says; not seen on an open set.
     pub fn wait(&self, events: &mut Events, timeout: Option<Nanos>) -> io::Result<()> {
         events.buffer.clear();
-        let timeout = timeout.map(|span| rustix::event::Timespec {
+        if self.is_coarse.load(Ordering::Relaxed) {
+            return self.wait_coarse(events, timeout);
+        }
+        let span = timeout.map(|span| rustix::event::Timespec {
             tv_sec: i64::try_from(span.0 / 1_000_000_000).unwrap_or(i64::MAX),
             tv_nsec: i64::try_from(span.0 % 1_000_000_000).expect("below a thousand million"),
         });
         let spare = rustix::buffer::spare_capacity(&mut events.buffer);
-        match epoll::wait(&self.0, spare, timeout.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        match epoll::wait(&self.set, spare, span.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            // Filters older than the call answer `PERM`.
+            Err(Errno::NOSYS | Errno::PERM) => {
+                self.is_coarse.store(true, Ordering::Relaxed);
+                self.wait_coarse(events, timeout)
+            }
             Err(error) => Err(error.into()),
         }
     }
+
+    /// The wait of kernels before 5.11, which counts in milliseconds.
+    #[allow(unsafe_code)]
+    fn wait_coarse(&self, events: &mut Events, timeout: Option<Nanos>) -> io::Result<()> {
+        use std::os::fd::AsRawFd;
+        let timeout_ms = timeout.map_or(-1, |span| {
+            i32::try_from(span.0.div_ceil(1_000_000)).unwrap_or(i32::MAX)
+        });
+        let room = i32::try_from(events.buffer.capacity()).unwrap_or(i32::MAX);
+        // SAFETY: The set is open for as long as `self` is borrowed. The pointer
+        // leads to `room` places of the kernel's `epoll_event`, which both types
+        // mirror (asserted below), and the kernel fills at most as many.
+        let count = unsafe {
+            libc::epoll_wait(
+                self.set.as_raw_fd(),
+                events.buffer.as_mut_ptr().cast::<libc::epoll_event>(),
+                room,
+                timeout_ms,
+            )
+        };
+        let Ok(count) = usize::try_from(count) else {
+            let error = io::Error::last_os_error();
+            return match error.kind() {
+                io::ErrorKind::Interrupted => Ok(()),
+                _ => Err(error),
+            };
+        };
+        // SAFETY: The kernel has filled the first `count` places, within the capacity.
+        unsafe { events.buffer.set_len(count) };
+        Ok(())
+    }
 }
+
+const _: () = assert!(
+    size_of::<epoll::Event>() == size_of::<libc::epoll_event>()
+        && align_of::<epoll::Event>() == align_of::<libc::epoll_event>()
+);
 
 #[cfg(test)]
 mod tests {
@@ -156,24 +211,63 @@ mod tests {
 
     use super::*;
 
+    /// Both ways to wait.
+    fn sets() -> [Epoll; 2] {
+        let coarse = Epoll::new().unwrap();
+        coarse.is_coarse.store(true, Ordering::Relaxed);
+        [Epoll::new().unwrap(), coarse]
+    }
+
     #[test]
     fn an_edge_comes_once_for_each_change() {
         // Method: one byte, two waits, another byte: the second wait must be empty.
-        let (mut writer, reader) = UnixStream::pair().unwrap();
-        let epoll = Epoll::new().unwrap();
-        epoll.add(&reader, 3, Interest::all()).unwrap();
+        for epoll in sets() {
+            let (mut writer, reader) = UnixStream::pair().unwrap();
+            epoll.add(&reader, 3, Interest::all()).unwrap();
+            let mut events = Events::with_capacity(4);
+            writer.write_all(b"a").unwrap();
+            epoll.wait(&mut events, Some(Nanos(0))).unwrap();
+            assert_eq!(events.len(), 1);
+            epoll.wait(&mut events, Some(Nanos(0))).unwrap();
+            assert!(events.is_empty());
+            writer.write_all(b"b").unwrap();
+            epoll.wait(&mut events, Some(Nanos(0))).unwrap();
+            let event = events.iter().next().unwrap();
+            assert!(event.readable() && !event.ended() && event.token() == 3);
+            drop(writer);
+            epoll.wait(&mut events, Some(Nanos(0))).unwrap();
+            assert!(events.iter().next().is_some_and(Event::ended));
+        }
+    }
+
+    #[test]
+    fn no_wait_without_an_event_ends_before_its_time() {
+        // Method: spans that are no whole milliseconds, on an empty set.
         let mut events = Events::with_capacity(4);
-        writer.write_all(b"a").unwrap();
-        epoll.wait(&mut events, Some(Nanos(0))).unwrap();
-        assert_eq!(events.len(), 1);
-        epoll.wait(&mut events, Some(Nanos(0))).unwrap();
-        assert!(events.is_empty());
-        writer.write_all(b"b").unwrap();
-        epoll.wait(&mut events, Some(Nanos(0))).unwrap();
-        let event = events.iter().next().unwrap();
-        assert!(event.readable() && !event.ended() && event.token() == 3);
-        drop(writer);
-        epoll.wait(&mut events, Some(Nanos(0))).unwrap();
-        assert!(events.iter().next().is_some_and(Event::ended));
+        for epoll in sets() {
+            for span in [Nanos(0), Nanos(70_000), Nanos(1_300_000)] {
+                let before = Nanos::now();
+                epoll.wait(&mut events, Some(span)).unwrap();
+                assert!(Nanos::now().since(before) >= span && events.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_wait_counts_in_less_than_milliseconds() {
+        // Method: waits of 50 us until one took less than the millisecond that a
+        // coarse wait rounds up to; a busy machine may delay some of them.
+        let epoll = Epoll::new().unwrap();
+        let mut events = Events::with_capacity(4);
+        let deadline = Nanos::now().plus(Nanos(10_000_000_000));
+        loop {
+            let before = Nanos::now();
+            epoll.wait(&mut events, Some(Nanos(50_000))).unwrap();
+            let now = Nanos::now();
+            if now.since(before) < Nanos(1_000_000) || epoll.is_coarse.load(Ordering::Relaxed) {
+                break;
+            }
+            assert!(now < deadline, "no wait was shorter than a millisecond");
+        }
     }
 }

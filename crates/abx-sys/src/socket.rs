@@ -16,6 +16,9 @@ use rustix::net::{
 #[derive(Debug)]
 pub struct Socket(OwnedFd);
 
+/// The kernel takes no larger length in one call.
+const DISCARD_MAX: usize = 1 << 30;
+
 /// How a listening socket is made.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenOptions {
@@ -85,6 +88,30 @@ impl Socket {
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let (received, _) = recv(&self.0, buffer, RecvFlags::empty())?;
         Ok(received)
+    }
+
+    /// Discards at most `bytes` of what is there and answers how many bytes that
+    /// was; zero is the peer's end.
+    ///
+    /// The kernel frees them without copying them anywhere (`MSG_TRUNC`, tcp(7)).
+    ///
+    /// # Errors
+    /// As [`Socket::receive`].
+    #[allow(unsafe_code)]
+    pub fn discard(&self, bytes: usize) -> io::Result<usize> {
+        use std::os::fd::AsRawFd;
+        // SAFETY: The descriptor is open for as long as `self` is borrowed. With
+        // MSG_TRUNC a TCP socket writes nothing, so no memory is needed behind
+        // the pointer; every `Socket` is a TCP socket, since it is made here.
+        let count = unsafe {
+            libc::recv(
+                self.0.as_raw_fd(),
+                std::ptr::null_mut(),
+                bytes.min(DISCARD_MAX),
+                libc::MSG_TRUNC,
+            )
+        };
+        usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
     /// The error that a connect or a send left behind, taken away by asking.
@@ -200,6 +227,41 @@ mod tests {
         assert_eq!(socket.receive(&mut buffer).unwrap(), 4);
         assert_eq!(&buffer[..4], b"ping");
         assert_eq!(socket.receive(&mut buffer).unwrap(), 0);
+    }
+
+    #[test]
+    fn discarded_bytes_are_exactly_those_asked_for() {
+        // Method: 300,000 bytes; parts of them are discarded in uneven pieces, and
+        // what is received between must lie where the count says.
+        let peer = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = peer.local_addr().unwrap();
+        let all: Vec<u8> = (0..300_000_u32).map(|place| (place % 251) as u8).collect();
+        let sent = all.clone();
+        let sender = std::thread::spawn(move || {
+            peer.accept().unwrap().0.write_all(&sent).unwrap();
+        });
+        let socket = Socket::connect(address, None).unwrap();
+        wait_writable(&socket);
+        let (mut place, mut step) = (0, 1);
+        let mut buffer = [0; 1000];
+        let deadline = Nanos::now().plus(Nanos(20_000_000_000));
+        loop {
+            let (got, is_read) = match step % 2 {
+                0 => (socket.receive(&mut buffer), true),
+                _ => (socket.discard(step * 37), false),
+            };
+            match got {
+                Ok(0) => break,
+                Ok(count) if is_read => assert_eq!(buffer[..count], all[place..place + count]),
+                Ok(count) => assert!(count <= step * 37),
+                Err(ref error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+            }
+            assert!(Nanos::now() < deadline);
+            place += got.unwrap_or(0);
+            step += 1;
+        }
+        assert_eq!(place, all.len());
+        sender.join().unwrap();
     }
 
     #[test]
