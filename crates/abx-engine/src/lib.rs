@@ -7,11 +7,12 @@
 //! outcomes. [`probe()`] asks once, outside of any load.
 //!
 //! The way of one request: `Slot` (when is it due, where is it) → `wire` (bytes
-//! to events) → `Sample` → `Tally`. The budget per request is no allocation, no
+//! to events) → `Sample` → `Tally`. Bytes move through one contract, `Io`. The budget per request is no allocation, no
 //! lock, no string: one send, one receive, and its share of one wait.
 
 mod check;
 mod engine;
+mod io;
 mod plan;
 mod pool;
 mod probe;

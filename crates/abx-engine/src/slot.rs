@@ -1,7 +1,7 @@
 //! One place for a connection: what it is doing and the request it carries.
 
 use abx_evidence::{Outcome, Sample};
-use abx_sys::{Nanos, Socket};
+use abx_sys::Nanos;
 use abx_wire::http1;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -88,8 +88,7 @@ pub(crate) enum Parsed {
 /// A place for one connection at a time.
 pub(crate) struct Slot {
     pub(crate) phase: Phase,
-    pub(crate) socket: Option<Socket>,
-    /// Counts sockets, so that an event of an earlier one is known as stale.
+    /// Counts connections, so that an event of an earlier one is known as stale.
     pub(crate) generation: u32,
     pub(crate) client: http1::Client,
     pub(crate) flight: Option<Flight>,
@@ -105,7 +104,6 @@ impl Slot {
     pub(crate) fn new() -> Slot {
         Slot {
             phase: Phase::Closed,
-            socket: None,
             generation: 0,
             client: http1::Client::new(),
             flight: None,
@@ -116,9 +114,13 @@ impl Slot {
         }
     }
 
-    /// Drops the connection, if there is one.
+    /// Whether there is a connection, standing or in the making.
+    pub(crate) fn has_connection(&self) -> bool {
+        !matches!(self.phase, Phase::Closed | Phase::Resting(_))
+    }
+
+    /// The connection, if there was one, is gone.
     pub(crate) fn close(&mut self) {
-        self.socket = None;
         self.phase = Phase::Closed;
         self.generation = self.generation.wrapping_add(1);
         if let Some(hasher) = &mut self.hasher {
@@ -127,8 +129,7 @@ impl Slot {
     }
 
     /// Takes a new connection in the making.
-    pub(crate) fn connecting(&mut self, socket: Socket) {
-        self.socket = Some(socket);
+    pub(crate) fn connecting(&mut self) {
         self.phase = Phase::Connecting;
         self.client = http1::Client::new();
         self.reused = false;
@@ -160,7 +161,8 @@ impl Slot {
         match self.client.eof() {
             Some(http1::Event::Done(done)) => Parsed::Whole(done, self.hash()),
             Some(http1::Event::Failed(fault)) => Parsed::Broken(fault),
-            _ => Parsed::More,
+            // The end of a connection that awaits nothing ends no answer.
+            _ => Parsed::Broken(http1::Fault::ClosedIdle),
         }
     }
 

@@ -10,8 +10,9 @@ use abx_evidence::{Outcomes, SliceTally};
 use abx_sys::Nanos;
 
 use crate::engine::PoolId;
+use crate::io::EpollIo;
 use crate::plan::LoadPlan;
-use crate::pool::{Pool, Scratch, Stretch};
+use crate::pool::{Pool, Ran, Stretch};
 
 /// What a worker is told. Each order but the last has one answer.
 pub(crate) enum Order {
@@ -61,8 +62,7 @@ pub(crate) fn work(
         // A processor that went away since it was listed leaves the thread where it is.
         let _ = abx_sys::cpus::pin_thread(cpus);
     }
-    let mut scratch = Scratch::new();
-    let mut pools: HashMap<PoolId, Pool> = HashMap::new();
+    let mut pools: HashMap<PoolId, Pool<EpollIo>> = HashMap::new();
     while let Ok(order) = orders.recv() {
         let reply = match order {
             Order::Open {
@@ -71,12 +71,15 @@ pub(crate) fn work(
                 encoded,
                 first,
                 connections,
-            } => match Pool::new(*plan, encoded, first, connections) {
-                Ok(pool) => connect(pools.entry(id).or_insert(pool), &mut scratch, stop),
+            } => match EpollIo::new() {
+                Ok(io) => {
+                    let pool = Pool::new(io, *plan, encoded, first, connections);
+                    connect(pools.entry(id).or_insert(pool), stop)
+                }
                 Err(error) => Reply::Failed(error),
             },
-            Order::Refresh(id) => connect(pool(&mut pools, id), &mut scratch, stop),
-            Order::Run(id, share) => run(pool(&mut pools, id), share, &mut scratch, stop),
+            Order::Refresh(id) => connect(pool(&mut pools, id), stop),
+            Order::Run(id, share) => run(pool(&mut pools, id), share, stop),
             Order::Close(id) => {
                 pools.remove(&id);
                 continue;
@@ -88,21 +91,21 @@ pub(crate) fn work(
     }
 }
 
-fn pool(pools: &mut HashMap<PoolId, Pool>, id: PoolId) -> &mut Pool {
+fn pool(pools: &mut HashMap<PoolId, Pool<EpollIo>>, id: PoolId) -> &mut Pool<EpollIo> {
     pools
         .get_mut(&id)
         .expect("the engine names only pools that it opened")
 }
 
-fn connect(pool: &mut Pool, scratch: &mut Scratch, stop: &AtomicBool) -> Reply {
-    let (standing, opened) = pool.connect_all(scratch, stop);
+fn connect(pool: &mut Pool<EpollIo>, stop: &AtomicBool) -> Reply {
+    let (standing, opened) = pool.connect_all(stop);
     Reply::Connected(standing, opened, std::mem::take(&mut pool.connect_failures))
 }
 
-fn run(pool: &mut Pool, share: Share, scratch: &mut Scratch, stop: &AtomicBool) -> Reply {
+fn run(pool: &mut Pool<EpollIo>, share: Share, stop: &AtomicBool) -> Reply {
     let scheduled = abx_sys::counters::thread_schedstat();
     let cpu = abx_sys::thread_cpu();
-    let start = Nanos::now();
+    let start = pool.now();
     let counted_from = start.plus(Nanos(share.discard_ns));
     let stretch = Stretch {
         start,
@@ -110,7 +113,10 @@ fn run(pool: &mut Pool, share: Share, scratch: &mut Scratch, stop: &AtomicBool) 
         counted_from,
         requests_max: share.requests_max,
     };
-    let (end, stopped_answering) = pool.run(stretch, scratch, stop);
+    let Ran {
+        end,
+        stopped_answering,
+    } = pool.run(stretch, stop);
     let generator_cpu_ns = abx_sys::thread_cpu().since(cpu).0;
     let generator_wait_ns = scheduled
         .and_then(|before| Ok((before, abx_sys::counters::thread_schedstat()?)))

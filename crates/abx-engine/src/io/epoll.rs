@@ -1,0 +1,237 @@
+//! The back end over epoll: edge-triggered readiness, one receive for each answer.
+//!
+//! An epoll set of its own for each pool, so that idle connections of one
+//! subject never wake the loop that loads another.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use abx_sys::{Epoll, Event, Events, Interest, Nanos, Socket};
+
+use super::{Io, Ready, Received, RequestId, Token};
+
+/// Large bodies take few calls, and the buffer stays in the second-level cache.
+/// Its memory comes when it is used: small answers touch its first page only.
+const BUFFER_BYTES: usize = 256 * 1024;
+/// One wait gives so many events; more wait for the next one.
+const EVENTS_MAX: usize = 512;
+/// Below this span the clock is read again before a wait, so that what was done
+/// since the last reading does not make it end late.
+const NEAR: Nanos = Nanos(2_000_000);
+
+/// Moves bytes by epoll.
+pub(crate) struct EpollIo {
+    epoll: Epoll,
+    events: Events,
+    requests: Vec<Vec<u8>>,
+    connections: Vec<Option<Connection>>,
+    buffer: Vec<u8>,
+    /// The last reading of the clock.
+    last: Nanos,
+}
+
+struct Connection {
+    socket: Socket,
+    generation: u32,
+    is_connecting: bool,
+    /// A send was cut short, so that room in the send buffer is news.
+    is_blocked: bool,
+    /// A receive would find nothing, and an edge will tell when it does.
+    is_drained: bool,
+    /// The peer's end or an error is known: only reading on shows it.
+    has_ended: bool,
+    /// Bytes of no interest that are still to come.
+    to_skip: u64,
+    /// What one receive brings at most.
+    most: usize,
+}
+
+impl EpollIo {
+    /// An epoll set without connections.
+    ///
+    /// # Errors
+    /// What the kernel says, too many open files before all.
+    pub(crate) fn new() -> io::Result<EpollIo> {
+        Ok(EpollIo {
+            epoll: Epoll::new()?,
+            events: Events::with_capacity(EVENTS_MAX),
+            requests: Vec::new(),
+            connections: Vec::new(),
+            buffer: vec![0; BUFFER_BYTES],
+            last: Nanos::now(),
+        })
+    }
+
+    fn connection(&mut self, token: Token) -> &mut Connection {
+        current(&mut self.connections, token)
+    }
+}
+
+impl Io for EpollIo {
+    fn now(&mut self) -> Nanos {
+        self.last = Nanos::now();
+        self.last
+    }
+
+    fn register(&mut self, bytes: Vec<u8>) -> RequestId {
+        self.requests.push(bytes);
+        RequestId(u32::try_from(self.requests.len() - 1).expect("few requests make a load"))
+    }
+
+    fn connect(&mut self, token: Token, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
+        let socket = Socket::connect(to, from)?;
+        self.epoll.add(&socket, number(token), Interest::all())?;
+        let place = token.slot as usize;
+        if place >= self.connections.len() {
+            self.connections.resize_with(place + 1, || None);
+        }
+        self.connections[place] = Some(Connection {
+            socket,
+            generation: token.generation,
+            is_connecting: true,
+            is_blocked: false,
+            is_drained: true,
+            has_ended: false,
+            to_skip: 0,
+            most: BUFFER_BYTES,
+        });
+        Ok(())
+    }
+
+    fn close(&mut self, token: Token) {
+        self.connection(token);
+        self.connections[token.slot as usize] = None;
+    }
+
+    fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
+        let bytes = &self.requests[request.0 as usize][offset..];
+        let connection = current(&mut self.connections, token);
+        let taken = match connection.socket.send(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            other => other?,
+        };
+        connection.is_blocked = taken < bytes.len();
+        Ok(taken)
+    }
+
+    fn skip(&mut self, token: Token, bytes: u64) {
+        self.connection(token).to_skip = bytes;
+    }
+
+    fn bring(&mut self, token: Token, most: usize) {
+        self.connection(token).most = most.clamp(1, BUFFER_BYTES);
+    }
+
+    fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos {
+        ready.clear();
+        let mut timeout = until.since(self.last);
+        if timeout > Nanos(0) && timeout < NEAR {
+            timeout = until.since(Nanos::now());
+        }
+        self.epoll
+            .wait(&mut self.events, Some(timeout))
+            .expect("waiting on an open epoll set does not fail");
+        self.last = Nanos::now();
+        for event in self.events.iter() {
+            let token = token(event.token());
+            let place = &mut self.connections[token.slot as usize];
+            // A closed socket leaves its set, but only once its last copy is gone:
+            // a child that is being started has one for a moment.
+            let is_current = |one: &&mut Connection| one.generation == token.generation;
+            let Some(connection) = place.as_mut().filter(is_current) else {
+                continue;
+            };
+            if connection.take(event, token, ready) == Kept::No {
+                *place = None;
+            }
+        }
+        self.last
+    }
+
+    fn receive(&mut self, token: Token) -> Received<'_> {
+        let connection = current(&mut self.connections, token);
+        if connection.is_drained {
+            return Received::Nothing;
+        }
+        let skips = connection.to_skip > 0;
+        let (asked, got) = if skips {
+            let asked = usize::try_from(connection.to_skip).unwrap_or(usize::MAX);
+            (asked, connection.socket.discard(asked))
+        } else {
+            let room = &mut self.buffer[..connection.most];
+            (room.len(), connection.socket.receive(room))
+        };
+        match got {
+            Ok(0) => Received::Ended,
+            Ok(count) => {
+                // SUBTLE: A short read has emptied the socket, and the next bytes
+                // make a new edge. Not so an end that is known already.
+                connection.is_drained = count < asked && !connection.has_ended;
+                if skips {
+                    connection.to_skip -= count as u64;
+                    Received::Skipped(count as u64)
+                } else {
+                    Received::Bytes(&self.buffer[..count])
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                connection.is_drained = true;
+                Received::Nothing
+            }
+            Err(_) => Received::Failed,
+        }
+    }
+}
+
+/// Whether a connection lives on.
+#[derive(PartialEq)]
+enum Kept {
+    Yes,
+    No,
+}
+
+impl Connection {
+    /// Turns one event into what it means for the engine.
+    fn take(&mut self, event: Event, token: Token, ready: &mut Vec<Ready>) -> Kept {
+        if self.is_connecting {
+            if !event.writable() {
+                return Kept::Yes;
+            }
+            self.is_connecting = false;
+            if let Err(error) = self.socket.pending_error() {
+                ready.push(Ready::Unconnected(token, error));
+                return Kept::No;
+            }
+            ready.push(Ready::Connected(token));
+        } else if self.is_blocked && event.writable() {
+            self.is_blocked = false;
+            ready.push(Ready::MaySend(token));
+        }
+        if event.readable() {
+            self.is_drained = false;
+            self.has_ended |= event.ended();
+            ready.push(Ready::Receivable(token));
+        }
+        Kept::Yes
+    }
+}
+
+fn current(connections: &mut [Option<Connection>], token: Token) -> &mut Connection {
+    connections
+        .get_mut(token.slot as usize)
+        .and_then(Option::as_mut)
+        .filter(|connection| connection.generation == token.generation)
+        .expect("the engine names only connections that it has not closed")
+}
+
+fn number(token: Token) -> u64 {
+    u64::from(token.generation) << 32 | u64::from(token.slot)
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "each half is 32 bits")]
+fn token(number: u64) -> Token {
+    Token {
+        slot: number as u32,
+        generation: (number >> 32) as u32,
+    }
+}

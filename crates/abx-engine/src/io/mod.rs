@@ -1,0 +1,129 @@
+//! The one contract between the engine and what moves its bytes.
+//!
+//! A back end owns the connections of one pool; the engine owns what they mean.
+//! It is pull-style, so that readiness (epoll) and completion (rings) fit
+//! alike: [`Io::wait`] says *which* connections have something, the engine then
+//! pulls with [`Io::receive`], reads the bytes where the back end has them, and
+//! never holds them over the next call. Start at [`Io`].
+//!
+//! Makers: `epoll.rs`, and for tests `sim.rs` with virtual time. All of them
+//! pass the same tests, in `contract.rs`.
+
+mod epoll;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use abx_sys::Nanos;
+
+pub(crate) use epoll::EpollIo;
+
+/// Names one connection of a back end: a place, and which of the place's
+/// connections in turn.
+///
+/// The engine chooses both. Places are small numbers from 0; a place has one
+/// connection at a time, and each further one has a new generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+}
+
+/// Names bytes that were registered to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RequestId(pub(crate) u32);
+
+/// What became ready.
+#[derive(Debug)]
+pub(crate) enum Ready {
+    /// The connection stands.
+    Connected(Token),
+    /// It could not be made; nothing of it is left to be closed.
+    Unconnected(Token, io::Error),
+    /// The rest of a request that was taken in part can be sent now.
+    MaySend(Token),
+    /// There is something to receive: bytes, an end or a failure.
+    Receivable(Token),
+}
+
+/// One pull.
+#[derive(Debug)]
+pub(crate) enum Received<'a> {
+    /// The next bytes, at least one; valid until the next call to the back end.
+    Bytes(&'a [u8]),
+    /// So many bytes, at least one, were discarded as [`Io::skip`] had asked.
+    Skipped(u64),
+    /// No more for now; another [`Ready::Receivable`] will tell.
+    Nothing,
+    /// The peer will send no more.
+    Ended,
+    /// The connection is broken.
+    Failed,
+}
+
+/// Moves the bytes of one pool's connections, on one thread, without blocking
+/// anywhere but in [`Io::wait`].
+///
+/// The rules that every back end keeps and the engine relies on:
+///
+/// - **Tokens.** Every call but `connect` names a connection that was not closed
+///   since. `wait` lists nothing of a connection closed before it. SUBTLE: the
+///   engine may close connections while it works through a list, so it is the
+///   engine that drops what the same list still says of them, by generation.
+/// - **Order.** `Connected` or `Unconnected` comes first and once for each
+///   `connect` that answered `Ok`. Of one connection a list holds at most one
+///   `Receivable`.
+/// - **Pulling.** After `Receivable` the engine pulls until `Nothing`, `Ended` or
+///   `Failed`, or closes the connection. Until then no other `Receivable` need
+///   come; afterwards it comes for whatever is new. After `Ended` and `Failed` the
+///   engine closes.
+/// - **Bytes** come exactly once and in order, those before an end or a failure
+///   before it, as far as the kernel still has them.
+/// - **Sending.** The engine sends one request at a time on a connection, from
+///   offset 0 on, each next offset being the sum of what was taken. A short count
+///   is followed by `MaySend`.
+/// - **Cost.** No call allocates per request.
+pub(crate) trait Io {
+    /// Reads the clock that all moments here are on.
+    fn now(&mut self) -> Nanos;
+
+    /// Takes the bytes of a request, once for each pool: they stay where they
+    /// are for as long as the back end lives, and are never copied per request.
+    fn register(&mut self, bytes: Vec<u8>) -> RequestId;
+
+    /// Starts to connect to `to`, from the address `from` when one is given.
+    ///
+    /// # Errors
+    /// What is known at once; nothing is left to be closed then.
+    fn connect(&mut self, token: Token, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()>;
+
+    /// Drops a connection, standing or in the making.
+    fn close(&mut self, token: Token);
+
+    /// Sends a request from `offset` on and answers how many bytes were taken;
+    /// zero is "none for now".
+    ///
+    /// # Errors
+    /// The connection is broken. There may still be bytes to receive.
+    fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize>;
+
+    /// The next `bytes` of this connection are of no interest: they are counted
+    /// by [`Received::Skipped`], in one or more pulls, before any further `Bytes`,
+    /// and discarded unread. Asked for while nothing is left of an earlier one.
+    fn skip(&mut self, token: Token, bytes: u64);
+
+    /// Says how much one pull should bring at most, from now on.
+    ///
+    /// A wish, for a caller that wants to skip what comes behind a head; a back
+    /// end may give more.
+    fn bring(&mut self, token: Token, most: usize);
+
+    /// Waits until something is ready or the moment `until` is reached, and
+    /// fills `ready` anew. Answers the one reading of the clock that all of the
+    /// list shares. A moment that has passed only looks; a signal may end the
+    /// wait early, with an empty list.
+    fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos;
+
+    /// Gives what comes next on a connection.
+    fn receive(&mut self, token: Token) -> Received<'_>;
+}
