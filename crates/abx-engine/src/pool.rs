@@ -4,6 +4,8 @@
 //! slice on them, `exchange.rs` carries single requests and answers.
 
 mod exchange;
+#[cfg(test)]
+mod simulated;
 mod stretch;
 
 use std::io;

@@ -9,7 +9,13 @@
 //! Makers: `epoll.rs`, and for tests `sim.rs` with virtual time. All of them
 //! pass the same tests, in `contract.rs`.
 
+#[cfg(test)]
+mod contract;
 mod epoll;
+#[cfg(test)]
+pub(crate) mod script;
+#[cfg(test)]
+pub(crate) mod sim;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -1,0 +1,136 @@
+//! What a peer does on its connections, for real and simulated ones alike.
+//!
+//! [`Script`] gives the steps of each connection; [`Loopback`] follows them over
+//! real sockets of this machine, `sim.rs` in virtual time.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// One step of a peer on one connection. Behind the last one it waits for the client to close.
+#[derive(Clone)]
+pub(crate) enum Step {
+    /// Receives so many bytes.
+    Await(usize),
+    /// Receives so many bytes and sends them back.
+    Echo(usize),
+    /// A worker serves the request; takes time in simulations only.
+    Work,
+    /// Sends.
+    Send(Arc<[u8]>),
+    /// Closes as one does.
+    Close,
+    /// Breaks the connection.
+    Reset,
+    /// Goes back to the first step.
+    Again,
+}
+
+/// The steps of each connection, by its number in the order of accepting.
+pub(crate) type Script = Box<dyn Fn(usize) -> Vec<Step> + Send + Sync>;
+
+/// Nobody listens there, neither in this machine's tests nor in simulations.
+pub(crate) const NOBODY: SocketAddr = SocketAddr::new(
+    std::net::IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 77)),
+    1,
+);
+
+/// How soon a reading step notices that the peer is to end.
+const POLL: Duration = Duration::from_millis(100);
+
+/// A peer on a port of 127.0.0.1, one thread for each connection. Dropping it ends them.
+pub(crate) struct Loopback {
+    address: SocketAddr,
+    stopping: Arc<AtomicBool>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+impl Loopback {
+    pub(crate) fn start(script: Script) -> Loopback {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stopping = Arc::new(AtomicBool::new(false));
+        let is_stopping = Arc::clone(&stopping);
+        let acceptor = std::thread::spawn(move || accept(&listener, &script, &is_stopping));
+        Loopback {
+            address,
+            stopping,
+            acceptor: Some(acceptor),
+        }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Loopback {
+    fn drop(&mut self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        // Only a connection wakes the acceptor.
+        let _ = TcpStream::connect(self.address);
+        if let Some(acceptor) = self.acceptor.take() {
+            let ended = acceptor.join();
+            assert!(ended.is_ok() || std::thread::panicking(), "a peer panicked");
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, script: &Script, stopping: &AtomicBool) {
+    std::thread::scope(|scope| {
+        for number in 0.. {
+            let (stream, _) = listener.accept().unwrap();
+            if stopping.load(Ordering::SeqCst) {
+                return;
+            }
+            let steps = script(number);
+            scope.spawn(move || {
+                stream.set_nodelay(true).unwrap();
+                stream.set_read_timeout(Some(POLL)).unwrap();
+                follow(stream, &steps, stopping)
+            });
+        }
+    });
+}
+
+/// `None` when the client or the test has ended it before the last step.
+fn follow(mut stream: TcpStream, steps: &[Step], stopping: &AtomicBool) -> Option<()> {
+    let mut place = 0;
+    while let Some(step) = steps.get(place) {
+        place += 1;
+        match step {
+            Step::Await(count) => drop(read(&mut stream, *count, stopping)?),
+            Step::Echo(count) => {
+                let bytes = read(&mut stream, *count, stopping)?;
+                stream.write_all(&bytes).ok()?;
+            }
+            Step::Work => {}
+            Step::Send(bytes) => stream.write_all(bytes).ok()?,
+            Step::Close => return Some(()),
+            Step::Reset => {
+                return rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).ok();
+            }
+            Step::Again => place = 0,
+        }
+    }
+    read(&mut stream, usize::MAX, stopping).map(|_| ())
+}
+
+/// Reads so many bytes; `None` when they do not come.
+fn read(stream: &mut TcpStream, count: usize, stopping: &AtomicBool) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 64 * 1024];
+    while bytes.len() < count && !stopping.load(Ordering::SeqCst) {
+        let room = buffer.len().min(count - bytes.len());
+        match stream.read(&mut buffer[..room]) {
+            Ok(0) => return None,
+            Ok(got) => bytes.extend_from_slice(&buffer[..got]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => return None,
+        }
+    }
+    (bytes.len() == count).then_some(bytes)
+}

@@ -1,0 +1,173 @@
+//! The far end of the simulated connections: follows scripts, and its faults.
+
+use abx_sys::Nanos;
+
+use super::{Piece, Service, Sim, Step, Token, What};
+
+/// Between the pieces of an answer that comes in several.
+const PIECE_GAP: Nanos = Nanos(20_000);
+/// How many times as long the gaps of a slow connection are.
+const SLOW: u64 = 100;
+/// An idle connection that the peer closes is closed within this span.
+const IDLE_MAX: Nanos = Nanos(2_000_000);
+
+impl Sim {
+    /// Bytes of the client have come to the peer.
+    pub(super) fn reaches(&mut self, token: Token, bytes: &[u8]) {
+        let at = self.now.plus(self.network.delay);
+        let connection = self.connection(token);
+        if connection.peer_closed {
+            // As a kernel answers for a socket that is gone.
+            if !bytes.is_empty() {
+                self.cause(at, token, What::Arrives(Piece::Break));
+            }
+            return;
+        }
+        connection.unread.extend(bytes);
+        self.advance(token);
+    }
+
+    /// Follows the script as far as it goes for now.
+    pub(super) fn advance(&mut self, token: Token) {
+        loop {
+            let connection = self.connection(token);
+            if connection.peer_closed || connection.is_served {
+                return;
+            }
+            let Some(step) = connection.steps.get(connection.place).cloned() else {
+                return;
+            };
+            match step {
+                Step::Await(count) | Step::Echo(count) => {
+                    if connection.unread.len() < count {
+                        return;
+                    }
+                    let bytes: Vec<u8> = connection.unread.drain(..count).collect();
+                    if let Step::Echo(_) = step {
+                        self.answer(token, bytes);
+                    }
+                }
+                Step::Work => {
+                    if self.chance(self.network.faults.silence) {
+                        self.connection(token).steps.clear();
+                        return;
+                    }
+                    self.connection(token).is_served = true;
+                    self.queue.push_back(token);
+                    self.serve();
+                    return self.pass(token);
+                }
+                Step::Send(bytes) => self.answer(token, bytes.to_vec()),
+                Step::Close => return self.peer_closes(token),
+                Step::Reset => return self.breaks(token, self.now),
+                Step::Again => {
+                    connection.place = 0;
+                    self.may_close_idle(token);
+                    continue;
+                }
+            }
+            self.pass(token);
+        }
+    }
+
+    fn pass(&mut self, token: Token) {
+        self.connection(token).place += 1;
+    }
+
+    /// Gives waiting requests to free workers.
+    fn serve(&mut self) {
+        while self.busy < self.network.workers {
+            let Some(token) = self.queue.pop_front() else {
+                return;
+            };
+            if self.alive(token).is_none() {
+                continue;
+            }
+            self.busy += 1;
+            let span = match self.network.service {
+                Service::Constant(span) => span,
+                Service::Exponential(mean) => self.exponential(mean),
+            };
+            self.cause(self.now.plus(span), token, What::Served);
+        }
+    }
+
+    pub(super) fn served(&mut self, token: Token) {
+        self.busy -= 1;
+        if let Some(connection) = self.alive(token) {
+            connection.is_served = false;
+            self.advance(token);
+        }
+        self.serve();
+    }
+
+    fn exponential(&mut self, mean: Nanos) -> Nanos {
+        // In (0, 1], so that the logarithm is there.
+        let uniform = (self.random.below(1 << 32) + 1) as f64 / (1_u64 << 32) as f64;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Nanos((-uniform.ln() * mean.0 as f64) as u64)
+    }
+
+    /// Sends an answer, whole, in pieces, or cut by a reset.
+    fn answer(&mut self, token: Token, mut bytes: Vec<u8>) {
+        let faults = self.network.faults;
+        let is_reset = self.chance(faults.reset);
+        if is_reset {
+            let kept = self.random.below(bytes.len() as u64 + 1);
+            bytes.truncate(usize::try_from(kept).expect("at most a length"));
+        }
+        let is_split = self.chance(faults.split);
+        let gap = match self.connection(token).is_slow {
+            true => Nanos(PIECE_GAP.0 * SLOW),
+            false => PIECE_GAP,
+        };
+        let mut at = self.now;
+        while is_split && bytes.len() > 1 {
+            let cut = 1 + self.random.below(bytes.len() as u64 - 1);
+            let rest = bytes.split_off(usize::try_from(cut).expect("below a length"));
+            self.arrives(token, at, Piece::Bytes(std::mem::replace(&mut bytes, rest)));
+            at = at.plus(Nanos(self.random.below(gap.0)));
+        }
+        if !bytes.is_empty() {
+            self.arrives(token, at, Piece::Bytes(bytes));
+        }
+        if is_reset {
+            self.breaks(token, at);
+        }
+    }
+
+    /// What is sent at `sent` arrives after all that was sent before.
+    fn arrives(&mut self, token: Token, sent: Nanos, piece: Piece) {
+        let at = sent.plus(self.network.delay);
+        let connection = self.connection(token);
+        connection.last_arrival = connection.last_arrival.max(at);
+        let at = connection.last_arrival;
+        self.cause(at, token, What::Arrives(piece));
+    }
+
+    pub(super) fn peer_closes(&mut self, token: Token) {
+        let connection = self.connection(token);
+        if connection.peer_closed {
+            return;
+        }
+        connection.peer_closed = true;
+        // Closing with unread bytes is a reset, as kernels do.
+        let piece = match connection.unread.is_empty() {
+            true => Piece::End,
+            false => Piece::Break,
+        };
+        self.arrives(token, self.now, piece);
+    }
+
+    fn breaks(&mut self, token: Token, sent: Nanos) {
+        self.connection(token).peer_closed = true;
+        self.arrives(token, sent, Piece::Break);
+    }
+
+    fn may_close_idle(&mut self, token: Token) {
+        if self.chance(self.network.faults.idle_close) {
+            let span = self.random.below(IDLE_MAX.0);
+            self.cause(self.now.plus(Nanos(span)), token, What::IdleClose);
+        }
+    }
+}
