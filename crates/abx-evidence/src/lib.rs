@@ -6,7 +6,6 @@
 //! is judged; `docs/statistics.md` gives the reasons.
 
 mod comparison;
-mod failures;
 mod finding;
 mod findings;
 mod histogram;

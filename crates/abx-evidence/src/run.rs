@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::failures;
 use crate::finding::{Finding, Level};
-use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY};
+use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY, failures};
 use crate::outcome::Outcomes;
 use crate::record::{AnswerRecord, Machine};
 use crate::summary::Times;
