@@ -309,5 +309,5 @@ fn rate(load: &LoadRecord, part: &BlockLoad, subject: &str, rounds: Rounds) -> O
         .filter(|round| rounds == Rounds::All || round.disturbed.is_empty())
         .flat_map(|round| &round.slices)
         .filter(|slice| slice.subject == subject);
-    Sums::of(slices).throughput(load.settings.connections)
+    Sums::of(slices).throughput(&load.settings)
 }

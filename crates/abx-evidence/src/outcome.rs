@@ -106,6 +106,13 @@ impl Outcome {
         )
     }
 
+    /// Whether it had no answer when it was given up, so that its time is known
+    /// only as "at least".
+    #[must_use]
+    pub fn is_unanswered(self) -> bool {
+        matches!(self, Outcome::Timeout | Outcome::Unfinished)
+    }
+
     fn from_name(name: &str) -> Option<Outcome> {
         Outcome::ALL.into_iter().find(|one| one.name() == name)
     }

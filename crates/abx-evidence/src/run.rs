@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::{Arrivals, Offered};
 use crate::finding::{Finding, Level};
 use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY, failures};
 use crate::outcome::Outcomes;
 use crate::record::{AnswerRecord, Machine};
-use crate::summary::Times;
 use crate::tally::SliceTally;
+use crate::times::Times;
 
 /// The schema that this version writes.
 pub const RUN_SCHEMA: &str = "abx.run/1";
@@ -33,6 +34,9 @@ pub struct RunRecord {
     pub interrupted: bool,
     /// What became of the requests.
     pub requests: Requests,
+    /// What was due and what was sent of it; `None` in a closed loop.
+    #[serde(default)]
+    pub offered: Option<Offered>,
     /// Verified answers per second; `None` when nothing was sent.
     pub throughput_per_s: Option<f64>,
     /// From the intended send to the last byte.
@@ -65,6 +69,9 @@ pub struct RunSettings {
     pub method: String,
     /// Connections.
     pub connections: u32,
+    /// When requests were due.
+    #[serde(default)]
+    pub arrivals: Arrivals,
     /// Worker threads.
     pub threads: usize,
     /// The time that was ordered, in seconds.
@@ -107,6 +114,9 @@ pub struct GeneratorSide {
     pub wait_s: Option<f64>,
     /// How late sends were: actual minus intended.
     pub lateness_us: Times,
+    /// For how long its loop did not look at its clock while it had work.
+    #[serde(default)]
+    pub loop_lag_us: Times,
 }
 
 /// What the load cost on the other side.

@@ -1,0 +1,97 @@
+//! When requests are due, and how many of those that were due were sent.
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{Outcome, Outcomes};
+
+/// When requests are due.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// How the times are laid out.
+    pub kind: ArrivalKind,
+    /// Requests that are due per second, on average; `None` in a closed loop,
+    /// and where the rate changes on the way.
+    pub rate_per_s: Option<f64>,
+    /// How it was asked for, in the words of the flag or study file.
+    pub text: String,
+}
+
+/// How the times at which requests are due are laid out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalKind {
+    /// Each connection's next request is due when its last one is answered.
+    #[default]
+    Closed,
+    /// At equal distances.
+    Constant,
+    /// At random, independent of each other.
+    Poisson,
+    /// At a rate that changes in stages.
+    Stages,
+}
+
+impl Arrivals {
+    /// Whether requests are due whatever becomes of those before them.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.kind != ArrivalKind::Closed
+    }
+}
+
+/// What an open loop had to send and what it sent, each request counted once
+/// however often it was tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offered {
+    /// Requests that were due: `sent` and `unsent` together.
+    pub planned: u64,
+    /// Those that were begun.
+    pub sent: u64,
+    /// Those that never were.
+    pub unsent: u64,
+    /// Those of `sent` that had no answer when the measurement ended.
+    pub unfinished: u64,
+}
+
+impl Offered {
+    /// Reads them from counts; `None` in a closed loop, where nothing is due.
+    #[must_use]
+    pub fn of(arrivals: &Arrivals, outcomes: &Outcomes, unsent: u64) -> Option<Offered> {
+        // After an idle close the same request was tried again.
+        let again = outcomes.count(Outcome::IdleClose);
+        let sent = outcomes.sent().saturating_sub(again);
+        arrivals.is_open().then(|| Offered {
+            planned: sent + unsent,
+            sent,
+            unsent,
+            unfinished: outcomes.count(Outcome::Unfinished),
+        })
+    }
+}
+
+/// The times over which answers were counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spans {
+    /// The connections' time, summed.
+    pub(crate) connection_ns: u64,
+    /// Wall time of the counted part.
+    pub(crate) measured_ns: u64,
+}
+
+/// Verified answers per second: in a closed loop connections times `ok` over
+/// the connections' time, each of which is its own clock; in an open loop, where
+/// connections wait for what is due, `ok` over the measured time. `None` without
+/// any time.
+pub(crate) fn throughput_per_s(
+    arrivals: &Arrivals,
+    connections: u64,
+    ok: u64,
+    spans: Spans,
+) -> Option<f64> {
+    let (weight, ns) = if arrivals.is_open() {
+        (1, spans.measured_ns)
+    } else {
+        (connections, spans.connection_ns)
+    };
+    (ns > 0).then(|| weight as f64 * ok as f64 / (ns as f64 / 1e9))
+}
