@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Outcome, Outcomes};
+use crate::tally::Tally;
 
 /// When requests are due.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -49,24 +50,47 @@ pub struct Offered {
     pub sent: u64,
     /// Those that never were.
     pub unsent: u64,
+    /// Those of `sent` that were due when every connection was in use, so that
+    /// they were sent late.
+    #[serde(default)]
+    pub queued: u64,
     /// Those of `sent` that had no answer when the measurement ended.
     pub unfinished: u64,
 }
 
 impl Offered {
-    /// Reads them from counts; `None` in a closed loop, where nothing is due.
+    /// Reads them from what was counted; `None` in a closed loop, where each
+    /// request is due when it is sent.
     #[must_use]
-    pub fn of(arrivals: &Arrivals, outcomes: &Outcomes, unsent: u64) -> Option<Offered> {
+    pub fn of(arrivals: &Arrivals, tally: &Tally) -> Option<Offered> {
+        let late = Late {
+            unsent: tally.unsent,
+            queued: tally.queued,
+        };
+        Offered::counted(arrivals, &tally.outcomes, late)
+    }
+
+    pub(crate) fn counted(arrivals: &Arrivals, outcomes: &Outcomes, late: Late) -> Option<Offered> {
         // After an idle close the same request was tried again.
         let again = outcomes.count(Outcome::IdleClose);
         let sent = outcomes.sent().saturating_sub(again);
         arrivals.is_open().then(|| Offered {
-            planned: sent + unsent,
+            planned: sent + late.unsent,
             sent,
-            unsent,
+            unsent: late.unsent,
+            queued: late.queued,
             unfinished: outcomes.count(Outcome::Unfinished),
         })
     }
+}
+
+/// Requests that were not sent when they were due.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Late {
+    /// Those that never were.
+    pub(crate) unsent: u64,
+    /// Those that had to wait for a connection.
+    pub(crate) queued: u64,
 }
 
 /// The times over which answers were counted.
@@ -94,4 +118,38 @@ pub(crate) fn throughput_per_s(
         (connections, spans.connection_ns)
     };
     (ns > 0).then(|| weight as f64 * ok as f64 / (ns as f64 / 1e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_was_tried_twice_was_due_once() {
+        // Method: three requests, one of them tried again after an idle close
+        // and one given up at the end; two more were never sent.
+        let mut tally = Tally::default();
+        let outcomes = [
+            Outcome::Ok,
+            Outcome::IdleClose,
+            Outcome::Ok,
+            Outcome::Unfinished,
+        ];
+        outcomes.into_iter().for_each(|one| tally.outcomes.add(one));
+        (0..2).for_each(|_| tally.record_unsent(0, 5_000));
+        tally.queued = 1;
+        let open = Arrivals {
+            kind: ArrivalKind::Poisson,
+            ..Arrivals::default()
+        };
+        let expected = Offered {
+            planned: 5,
+            sent: 3,
+            unsent: 2,
+            queued: 1,
+            unfinished: 1,
+        };
+        assert_eq!(Offered::of(&open, &tally), Some(expected));
+        assert_eq!(Offered::of(&Arrivals::default(), &tally), None);
+    }
 }

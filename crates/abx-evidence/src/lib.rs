@@ -23,7 +23,7 @@ pub mod verdict;
 
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
 pub use comparison::{Bounds, Comparison, Metric, Undisturbed, log_ratios};
-pub use finding::{Finding, Level, Status, Validity};
+pub use finding::{Finding, Level, Limits, Status, Validity};
 pub use histogram::Histogram;
 pub use judge::{judge, may_stop};
 pub use outcome::{Outcome, Outcomes};

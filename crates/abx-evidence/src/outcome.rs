@@ -173,6 +173,12 @@ impl Outcomes {
         self.sum(Outcome::is_failure)
     }
 
+    /// Attempts that had no answer when they were given up.
+    #[must_use]
+    pub fn unanswered(&self) -> u64 {
+        self.sum(Outcome::is_unanswered)
+    }
+
     fn sum(&self, wanted: impl Fn(Outcome) -> bool) -> u64 {
         self.iter()
             .filter(|(outcome, _)| wanted(*outcome))
@@ -239,6 +245,7 @@ mod tests {
         assert_eq!(outcomes.completed(), 4);
         assert_eq!(outcomes.ok(), 1);
         assert_eq!(outcomes.failed(), 9);
+        assert_eq!(outcomes.unanswered(), 2);
     }
 
     #[test]

@@ -13,8 +13,8 @@ pub struct Quantile {
 
 impl Quantile {
     /// The quantile `q` (0 to 1) of `times`, of which those in `at_least` are
-    /// lower bounds: what took at least so long, and nobody knows how long.
-    /// `None` without times.
+    /// lower bounds: what took at least so long, and nobody knows how long;
+    /// without any when all times are known. `None` without times.
     ///
     /// Method: the r-th shortest of n times, r = ⌈q·n⌉ and at least 1, with each
     /// bound taken for the time itself. No truth behind the bounds can make it
@@ -25,12 +25,13 @@ impl Quantile {
     /// Source: the identification bounds of Manski (2003), chapter 1, for a
     /// time that is censored on the right.
     #[must_use]
-    pub fn of(times: &Histogram, at_least: &Histogram, q: f64) -> Option<Quantile> {
+    pub fn of(times: &Histogram, at_least: Option<&Histogram>, q: f64) -> Option<Quantile> {
         let rank = ((q * times.count() as f64).ceil() as u64).clamp(1, times.count().max(1));
         let (mut below, mut known) = (0, 0);
         for (us, count) in times.steps() {
             below += count;
-            known += count.saturating_sub(at_least.count_at_us(us));
+            let bounds = at_least.map_or(0, |bounds| bounds.count_at_us(us));
+            known += count.saturating_sub(bounds);
             if below >= rank {
                 let at_least = known < rank;
                 return Some(Quantile { us, at_least });
@@ -62,7 +63,7 @@ mod tests {
     fn quantile(known: &[u64], bounds: &[u64], q: f64) -> Option<Quantile> {
         Quantile::of(
             &histogram(known.iter().chain(bounds)),
-            &histogram(bounds),
+            Some(&histogram(bounds)),
             q,
         )
     }
@@ -100,7 +101,7 @@ mod tests {
         fn without_bounds_they_are_plain_quantiles(known in times(), q in 0.0_f64..=1.0) {
             // Method: against the histogram's own.
             let plain = histogram(&known).quantile_us(q);
-            let found = quantile(&known, &[], q);
+            let found = Quantile::of(&histogram(&known), None, q);
             prop_assert_eq!(found.map(|one| one.us), plain);
             prop_assert!(!found.is_some_and(|one| one.at_least));
         }

@@ -13,7 +13,6 @@ use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
 use crate::summary::Summary;
 use crate::tally::{SliceTally, Tally};
-use crate::times::Times;
 
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "abx.study/1";
@@ -464,18 +463,6 @@ impl Histograms {
         self.service_at_least.merge(&other.service_at_least);
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
-    }
-
-    /// Response times at the usual quantiles.
-    #[must_use]
-    pub fn response_time_us(&self) -> Times {
-        Times::bounded(&self.response, &self.response_at_least)
-    }
-
-    /// Service times at the usual quantiles.
-    #[must_use]
-    pub fn service_time_us(&self) -> Times {
-        Times::bounded(&self.service, &self.service_at_least)
     }
 }
 

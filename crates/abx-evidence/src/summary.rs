@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::arrivals::{Arrivals, Offered, Spans, throughput_per_s};
+use crate::arrivals::{Arrivals, Late, Offered, Spans, throughput_per_s};
+use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
 use crate::record::{Histograms, LoadRecord, LoadSettings, SliceRecord, StudyRecord};
 use crate::times::Times;
@@ -140,7 +141,11 @@ impl Sums {
 
     /// What was due and what was sent of it; `None` in a closed loop.
     pub(crate) fn offered(&self, arrivals: &Arrivals) -> Option<Offered> {
-        Offered::of(arrivals, &self.outcomes, self.unsent)
+        let late = Late {
+            unsent: self.unsent,
+            queued: self.queued,
+        };
+        Offered::counted(arrivals, &self.outcomes, late)
     }
 }
 
@@ -163,7 +168,8 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
     pairs
         .map(|(subject, load)| {
             let sums = Sums::of(record.slices(&load.name, subject));
-            let times = histograms(record, &load.name, subject);
+            let pooled = |pick| pooled(record, &load.name, subject, pick);
+            let plain = |pick| bounded((pooled(pick), None));
             let lives: Vec<_> = record
                 .complete_blocks()
                 .filter_map(|block| block.subjects.get(subject))
@@ -174,8 +180,14 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                 subject: subject.clone(),
                 load: load.name.clone(),
                 throughput_per_s: sums.throughput(&load.settings),
-                response_time_us: times.response_time_us(),
-                service_time_us: times.service_time_us(),
+                response_time_us: bounded((
+                    pooled(|all| &all.response),
+                    pooled(|all| &all.response_at_least),
+                )),
+                service_time_us: bounded((
+                    pooled(|all| &all.service),
+                    pooled(|all| &all.service_at_least),
+                )),
                 server_cpu_us_per_request: cpu
                     .and_then(|cpu| share(cpu, sums.outcomes.completed()))
                     .map(|ns| ns / 1e3),
@@ -192,8 +204,8 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                 loaded_s: sums.wall_ns as f64 / 1e9,
                 sent: sums.outcomes.sent(),
                 offered: sums.offered(&load.settings.arrivals),
-                lateness_us: Times::of(&times.lateness),
-                loop_lag_us: Times::of(&times.loop_lag),
+                lateness_us: plain(|all| &all.lateness),
+                loop_lag_us: plain(|all| &all.loop_lag),
                 ok: sums.outcomes.ok(),
                 outcomes: sums.outcomes,
                 bytes: sums.bytes,
@@ -202,14 +214,29 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
         .collect()
 }
 
-fn histograms(record: &StudyRecord, load: &str, subject: &str) -> Histograms {
-    let mut all = Histograms::default();
-    for part in record.block_loads(load) {
-        if let Some(times) = part.histograms.get(subject) {
-            all.merge(times);
-        }
+/// Which of a block's histograms.
+type Pick = fn(&Histograms) -> &Histogram;
+
+/// Times of all blocks together; `None` when none were counted.
+fn pooled(record: &StudyRecord, load: &str, subject: &str, pick: Pick) -> Option<Histogram> {
+    let each = record
+        .block_loads(load)
+        .filter_map(|part| part.histograms.get(subject).map(pick))
+        .filter(|one| !one.is_empty());
+    each.fold(None, |sum, one| {
+        let mut sum = sum.unwrap_or_else(Histogram::new);
+        sum.merge(one);
+        Some(sum)
+    })
+}
+
+/// All times, and those of them that are lower bounds.
+fn bounded((times, at_least): (Option<Histogram>, Option<Histogram>)) -> Times {
+    match (times, at_least) {
+        (None, _) => Times::default(),
+        (Some(times), None) => Times::of(&times),
+        (Some(times), Some(bounds)) => Times::bounded(&times, &bounds),
     }
-    all
 }
 
 /// The lower median.

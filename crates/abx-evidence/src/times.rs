@@ -78,7 +78,7 @@ impl Times {
     /// Reads them from a distribution of which every time is known.
     #[must_use]
     pub fn of(times: &Histogram) -> Times {
-        Times::bounded(times, &Histogram::new())
+        Times::read(times, None)
     }
 
     /// Reads them from a distribution of which those in `at_least` are lower
@@ -86,13 +86,17 @@ impl Times {
     /// and the mean have no upper end as soon as there is one bound.
     #[must_use]
     pub fn bounded(times: &Histogram, at_least: &Histogram) -> Times {
+        Times::read(times, Some(at_least).filter(|bounds| !bounds.is_empty()))
+    }
+
+    fn read(times: &Histogram, at_least: Option<&Histogram>) -> Times {
         let read = Figure::QUANTILES.map(|(_, share)| Quantile::of(times, at_least, share));
         let named = Figure::QUANTILES.iter().zip(read);
         let mut bounded: Vec<Figure> = named
             .filter(|(_, one)| one.is_some_and(|one| one.at_least))
             .map(|((figure, _), _)| *figure)
             .collect();
-        if !at_least.is_empty() {
+        if at_least.is_some() {
             bounded.extend([Figure::Max, Figure::Mean]);
         }
         let [p50, p90, p95, p99, p99_9] = read.map(|one| one.map(|one| one.us));

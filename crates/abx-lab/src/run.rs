@@ -225,7 +225,7 @@ fn new_record(
             hashed: tally.hashed,
             outcomes: tally.outcomes.clone(),
         },
-        offered: Offered::of(&arrivals, &tally.outcomes, tally.unsent),
+        offered: Offered::of(&arrivals, tally),
         throughput_per_s: slice.throughput_per_s(&arrivals, run.load.connections),
         response_time_us: Times::bounded(&tally.response, &tally.response_at_least),
         service_time_us: Times::bounded(&tally.service, &tally.service_at_least),

@@ -15,13 +15,13 @@ pub(crate) const GENERATOR_BUSY: f64 = 0.90;
 pub(crate) struct Limit(BTreeMap<String, Busy>);
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Busy {
+pub(super) struct Busy {
     subject: Option<f64>,
     generator: Option<f64>,
 }
 
 impl Busy {
-    fn is_subject_bound(self) -> bool {
+    pub(super) fn is_subject_bound(self) -> bool {
         self.subject.is_some_and(|busy| busy >= SUBJECT_BUSY)
     }
 
@@ -63,7 +63,7 @@ impl Limit {
         } else {
             (baseline, subject)
         };
-        let busy = |name: &str| self.0.get(name).copied().unwrap_or_default();
+        let busy = |name: &str| self.busy(name);
         let percent = |name: &str| 100.0 * busy(name).generator.unwrap_or_default();
         let remedy = "add a thread (`-t`) on a processor of its own, make the subject do more \
                       for each request, or run on a machine with more processors";
@@ -108,6 +108,11 @@ impl Limit {
                 .about(slower),
             ),
         }
+    }
+
+    /// How busy both sides were while this subject was loaded.
+    pub(super) fn busy(&self, subject: &str) -> Busy {
+        self.0.get(subject).copied().unwrap_or_default()
     }
 
     pub(super) fn notes(&self, load: &LoadRecord) -> impl Iterator<Item = Finding> {

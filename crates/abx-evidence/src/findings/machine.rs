@@ -2,6 +2,7 @@
 
 use crate::comparison::disturbed_rounds;
 use crate::finding::{Finding, Level};
+use crate::findings::processors;
 use crate::record::{LoadRecord, StudyRecord};
 use crate::summary::{Sums, share};
 
@@ -16,11 +17,7 @@ const BACKGROUND_MAX: f64 = 0.01;
 /// What else ran on the machine, under one load.
 pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
     let all = Sums::of_load(record, load);
-    let mut cpus = record.settings.subject_cpus.clone();
-    cpus.extend(&record.settings.generator_cpus);
-    cpus.sort_unstable();
-    cpus.dedup();
-    let capacity = all.window_ns * cpus.len() as u64;
+    let capacity = all.window_ns * processors(record) as u64;
     let quiet = "close other programs, or run on a machine of your own";
     let mut found = Vec::new();
     let mut look = |id: &str, part: Option<f64>, most: f64, what: &str, remedy: &str| {

@@ -6,39 +6,47 @@ mod answers;
 pub(crate) mod failures;
 mod limit;
 mod machine;
+pub(crate) mod pace;
 mod slices;
 
 use crate::finding::{Finding, Level};
 use crate::record::{Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
-use crate::summary::{Sums, sums_by_subject};
+use crate::summary::{Sums, share, sums_by_subject};
 
 use answers::{answers_differ, varying};
 use machine::{disturbed, machine, unread};
+use pace::{Pace, PaceLimits};
 use slices::{disconnected, listen_overflows, little, silent};
 
 pub(crate) use limit::{GENERATOR_BUSY, Limit, SUBJECT_BUSY};
 
-/// All findings of a study but those that depend on a ratio.
+/// All findings of a study but those that depend on a ratio. The record's
+/// summaries are those of its blocks.
 pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
     let mut found = Vec::new();
     for load in &record.loads {
+        let limit = Limit::of(record, load);
+        let is_closed = !load.settings.arrivals.is_open();
         for (subject, sums) in &sums_by_subject(record, &load.name) {
             if sums.slices == 0 {
                 continue;
             }
-            let about = outcomes(subject, sums)
-                .into_iter()
-                .chain(little(load, subject, sums))
-                .chain(silent(load, subject, sums))
-                .chain(listen_overflows(record, load, subject))
-                .chain(disconnected(record, load, subject));
-            found.extend(about.map(|finding| finding.under(&load.name)));
+            let mut about = outcomes(subject, sums);
+            if is_closed {
+                about.extend(little(load, subject, sums));
+                about.extend(silent(load, subject, sums));
+            }
+            about.extend(listen_overflows(record, load, subject));
+            about.extend(disconnected(record, load, subject));
+            let limits = pace_limits(record, &limit, subject, sums);
+            about.extend(pace(record, load, subject, limits));
+            found.extend(about.into_iter().map(|finding| finding.under(&load.name)));
         }
         let disturbances = machine(record, load);
-        if disturbances.is_empty() {
+        if is_closed && disturbances.is_empty() {
             // Else a subject that wanted to run and could not would be taken for idle.
-            found.extend(Limit::of(record, load).notes(load));
+            found.extend(limit.notes(load));
         }
         found.extend(disturbances);
         found.extend(unread(record, load));
@@ -51,6 +59,55 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
     found.extend(record.subjects.iter().flat_map(subject_findings));
     found.extend(whole(record));
     found
+}
+
+/// How one subject's load kept its pace, by its summary.
+fn pace(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+    limits: PaceLimits,
+) -> Vec<Finding> {
+    let mut summaries = record.summaries.iter();
+    let summary = summaries.find(|one| one.load == load.name && one.subject == subject);
+    let Some(summary) = summary else {
+        return Vec::new();
+    };
+    let unsent = summary.offered.map_or(0, |offered| offered.unsent);
+    let pace = Pace {
+        who: subject,
+        offered: summary.offered,
+        unanswered: summary.outcomes.unanswered() + unsent,
+        response: &summary.response_time_us,
+        lateness: &summary.lateness_us,
+        loop_lag: &summary.loop_lag_us,
+        limits,
+    };
+    pace.findings()
+        .map(|finding| finding.about(subject))
+        .collect()
+}
+
+fn pace_limits(record: &StudyRecord, limit: &Limit, subject: &str, sums: &Sums) -> PaceLimits {
+    let threads = record.settings.threads.max(1) as u64;
+    let capacity = sums.window_ns * processors(record) as u64;
+    PaceLimits {
+        is_subject_bound: limit.busy(subject).is_subject_bound(),
+        generator: share(sums.busiest_worker_ns, sums.wall_ns),
+        wait: sums
+            .generator_wait_ns
+            .and_then(|wait| share(wait, sums.wall_ns * threads)),
+        steal: sums.steal_ns.and_then(|steal| share(steal, capacity)),
+    }
+}
+
+/// How many processors the study used.
+fn processors(record: &StudyRecord) -> usize {
+    let mut cpus = record.settings.subject_cpus.clone();
+    cpus.extend(&record.settings.generator_cpus);
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus.len()
 }
 
 fn outcomes(subject: &str, sums: &Sums) -> Vec<Finding> {
