@@ -2,7 +2,7 @@
 //! gives the same conclusions at any later time.
 
 use crate::comparison::{both_kept_up, compare, log_ratios};
-use crate::finding::Validity;
+use crate::finding::{Level, Validity};
 use crate::findings::{Limit, findings};
 use crate::record::StudyRecord;
 use crate::stats::Margin;
@@ -19,9 +19,13 @@ pub fn judge(record: &mut StudyRecord) {
     for load in &record.loads {
         let limit = Limit::of(record, load);
         for subject in others(record) {
+            // A comparison that is void says why, and is not passed over.
+            let pair = [subject, record.settings.baseline.as_str()];
+            let mut touching = found.iter().filter(|one| one.touches(&load.name, pair));
+            let is_void = touching.any(|one| one.level == Level::Void);
             match both_kept_up(record, load, subject) {
-                Some(finding) => all.push(finding),
-                None => comparisons.push(compare(record, load, subject, &limit, &found)),
+                Some(finding) if !is_void => all.push(finding),
+                _ => comparisons.push(compare(record, load, subject, &limit, &found)),
             }
         }
     }

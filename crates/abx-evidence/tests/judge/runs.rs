@@ -9,7 +9,7 @@ use abx_evidence::{
 use crate::support::{ids, outcomes};
 
 /// 10 s of a server that was the limit and answered everything.
-fn run() -> RunRecord {
+pub fn run() -> RunRecord {
     RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         abx_version: "0.1.0".to_owned(),
@@ -64,7 +64,7 @@ fn run() -> RunRecord {
     }
 }
 
-fn requests(counts: &[(Outcome, u64)]) -> Requests {
+pub fn requests(counts: &[(Outcome, u64)]) -> Requests {
     let outcomes = outcomes(counts);
     Requests {
         sent: outcomes.sent(),
