@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Finding, Level};
+use crate::arrivals::Offered;
+use crate::finding::{Finding, Level, Limits};
 use crate::findings::Limit;
+use crate::findings::pace::has_kept_up;
 use crate::record::{BlockLoad, LoadRecord, StudyRecord};
 use crate::stats::Margin;
 use crate::stats::paired::RatioInterval;
@@ -131,7 +133,7 @@ pub(crate) fn compare(
     let margin = Margin::new(record.settings.margin).unwrap_or(Margin::DEFAULT);
     let mut findings: Vec<Finding> = findings
         .iter()
-        .filter(|finding| finding.touches(&load.name, pair))
+        .filter(|finding| finding.limits == Limits::All && finding.touches(&load.name, pair))
         .cloned()
         .collect();
     let assessed = assess(&ratios(record, load, pair, Rounds::All), margin);
@@ -139,8 +141,10 @@ pub(crate) fn compare(
         pair.iter()
             .filter_map(|name| no_answers(record, load, name)),
     );
-    let limit = limit.finding(pair, assessed.as_ref().ok().map(|one| one.ratio));
+    let ratio = assessed.as_ref().ok().map(|one| one.ratio);
+    let limit = limit.finding(pair, ratio);
     findings.extend(limit.map(|finding| finding.under(&load.name)));
+    findings.extend(held_by_rate(record, load, pair, ratio));
     let is_void = findings.iter().any(|one| one.level == Level::Void);
     let empty = Comparison {
         metric: Metric::Throughput,
@@ -174,6 +178,56 @@ pub(crate) fn compare(
             ..empty
         },
     }
+}
+
+/// In an open loop: that both of these subjects answered all that was offered,
+/// so that their throughput is the load's and not theirs, and is not compared.
+pub(crate) fn both_kept_up(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+) -> Option<Finding> {
+    let baseline = record.settings.baseline.as_str();
+    let [one, other] = [subject, baseline].map(|name| kept_up(record, load, name));
+    let offered = one.zip(other)?.0;
+    let rate = match load.settings.arrivals.rate_per_s {
+        Some(rate) => format!("{rate}/s"),
+        None => format!("all {} requests that were due", offered.planned),
+    };
+    let message = format!(
+        "{subject} and {baseline} both kept up with {rate}: throughput tells nothing about them \
+         here"
+    );
+    let remedy = "compare their processor time for each answer or their response times, or raise \
+                  the rate (`-r`)";
+    let finding = Finding::new("both_kept_up", Level::Note, message, remedy);
+    Some(finding.about(subject).under(&load.name))
+}
+
+/// What an open loop offered to a subject that answered it; `None` when it did not.
+fn kept_up(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Offered> {
+    let sums = Sums::of(record.slices(&load.name, subject));
+    sums.offered(&load.settings.arrivals)
+        .filter(|offered| has_kept_up(offered, sums.outcomes.ok()))
+}
+
+/// In an open loop: that the faster of two subjects answered all that was
+/// offered, and may be able to answer more.
+fn held_by_rate(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    [subject, baseline]: [&str; 2],
+    ratio: Option<f64>,
+) -> Option<Finding> {
+    let faster = if ratio? >= 1.0 { subject } else { baseline };
+    let offered = kept_up(record, load, faster)?;
+    let message = format!(
+        "{faster} kept up with what it was offered ({} requests): it may be able to answer more",
+        offered.planned
+    );
+    let remedy = "raise the rate (`-r`), or find the most that each can serve with a closed loop";
+    let finding = Finding::new("held_by_rate", Level::Bound, message, remedy);
+    Some(finding.about(faster).under(&load.name))
 }
 
 fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -> Comparison {
@@ -309,5 +363,5 @@ fn rate(load: &LoadRecord, part: &BlockLoad, subject: &str, rounds: Rounds) -> O
         .filter(|round| rounds == Rounds::All || round.disturbed.is_empty())
         .flat_map(|round| &round.slices)
         .filter(|slice| slice.subject == subject);
-    Sums::of(slices).throughput(load.settings.connections)
+    Sums::of(slices).throughput(&load.settings)
 }

@@ -14,6 +14,17 @@ pub enum Level {
     Void,
 }
 
+/// Which figures a finding limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limits {
+    /// Every figure of its subject and load.
+    #[default]
+    All,
+    /// Response and service times; throughput stands as it is.
+    Times,
+}
+
 /// Something that limits what a result may claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
@@ -21,6 +32,9 @@ pub struct Finding {
     pub id: String,
     /// How far it limits.
     pub level: Level,
+    /// Which figures it limits.
+    #[serde(default)]
+    pub limits: Limits,
     /// The subject it is about; `None` when it is about all of them.
     pub subject: Option<String>,
     /// The load it was seen under; `None` when it is about all of them.
@@ -43,11 +57,19 @@ impl Finding {
         Finding {
             id: id.to_owned(),
             level,
+            limits: Limits::All,
             subject: None,
             load: None,
             message: message.into(),
             remedy: remedy.into(),
         }
+    }
+
+    /// The same about times only.
+    #[must_use]
+    pub fn of_times(mut self) -> Finding {
+        self.limits = Limits::Times;
+        self
     }
 
     /// The same about one subject.

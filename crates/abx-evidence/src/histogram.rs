@@ -41,6 +41,24 @@ impl Histogram {
         self.0.len()
     }
 
+    /// Whether none were.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The times that were counted, shortest first, in µs, each with how often
+    /// it was. Times that are not told apart are one.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let recorded = self.0.iter_recorded();
+        recorded.map(|step| (step.value_iterated_to(), step.count_at_value()))
+    }
+
+    /// How often this time, or one that is not told apart from it, was counted.
+    pub(crate) fn count_at_us(&self, time_us: u64) -> u64 {
+        self.0.count_at(time_us)
+    }
+
     /// The time, in µs, that the share `q` (0 to 1) of all times does not
     /// exceed; `None` when nothing was counted.
     #[must_use]
@@ -62,6 +80,9 @@ impl Histogram {
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
+        if other.is_empty() {
+            return;
+        }
         self.0
             .add(&other.0)
             .expect("both histograms have the same bounds");
@@ -69,7 +90,10 @@ impl Histogram {
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        self.0.reset();
+        // Most that are cleared hold nothing, and a reset walks all their memory.
+        if !self.is_empty() {
+            self.0.reset();
+        }
     }
 }
 

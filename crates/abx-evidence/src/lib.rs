@@ -5,27 +5,32 @@
 //! no clock. Start at [`StudyRecord`] for what is kept, at [`stats`] for how it
 //! is judged; `docs/statistics.md` gives the reasons.
 
+mod arrivals;
 mod comparison;
-mod failures;
 mod finding;
 mod findings;
 mod histogram;
 mod judge;
 mod outcome;
+mod quantile;
 pub mod record;
 mod run;
 pub mod stats;
 mod summary;
 mod tally;
+mod times;
 pub mod verdict;
 
+pub use arrivals::{ArrivalKind, Arrivals, Offered};
 pub use comparison::{Bounds, Comparison, Metric, Undisturbed, log_ratios};
-pub use finding::{Finding, Level, Status, Validity};
+pub use finding::{Finding, Level, Limits, Status, Validity};
 pub use histogram::Histogram;
 pub use judge::{judge, may_stop};
 pub use outcome::{Outcome, Outcomes};
+pub use quantile::Quantile;
 pub use record::StudyRecord;
 pub use run::{GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, judge_run};
-pub use summary::{Summary, Times};
+pub use summary::Summary;
 pub use tally::{Sample, SliceTally, Tally};
+pub use times::{Figure, Times};
 pub use verdict::Verdict;

@@ -106,6 +106,13 @@ impl Outcome {
         )
     }
 
+    /// Whether it had no answer when it was given up, so that its time is known
+    /// only as "at least".
+    #[must_use]
+    pub fn is_unanswered(self) -> bool {
+        matches!(self, Outcome::Timeout | Outcome::Unfinished)
+    }
+
     fn from_name(name: &str) -> Option<Outcome> {
         Outcome::ALL.into_iter().find(|one| one.name() == name)
     }
@@ -164,6 +171,12 @@ impl Outcomes {
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.sum(Outcome::is_failure)
+    }
+
+    /// Attempts that had no answer when they were given up.
+    #[must_use]
+    pub fn unanswered(&self) -> u64 {
+        self.sum(Outcome::is_unanswered)
     }
 
     fn sum(&self, wanted: impl Fn(Outcome) -> bool) -> u64 {
@@ -232,6 +245,7 @@ mod tests {
         assert_eq!(outcomes.completed(), 4);
         assert_eq!(outcomes.ok(), 1);
         assert_eq!(outcomes.failed(), 9);
+        assert_eq!(outcomes.unanswered(), 2);
     }
 
     #[test]

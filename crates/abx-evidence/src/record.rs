@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::Arrivals;
 use crate::comparison::Comparison;
 use crate::finding::Validity;
 use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
 use crate::summary::Summary;
-use crate::tally::SliceTally;
+use crate::tally::{SliceTally, Tally};
 
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "abx.study/1";
@@ -180,6 +181,9 @@ pub struct LoadRecord {
 pub struct LoadSettings {
     /// Connections, each with one request in flight.
     pub connections: u32,
+    /// When requests were due.
+    #[serde(default)]
+    pub arrivals: Arrivals,
     /// What was asked, by weight.
     pub requests: Vec<RequestSettings>,
     /// Whether a connection serves more than one request.
@@ -338,6 +342,12 @@ pub struct SliceRecord {
     pub outcomes: Outcomes,
     /// Outcomes of attempts that began in the discarded part.
     pub discarded: Outcomes,
+    /// Requests of an open loop that were due and never sent.
+    #[serde(default)]
+    pub unsent: u64,
+    /// Requests of an open loop that were due when every connection was in use.
+    #[serde(default)]
+    pub queued: u64,
     /// Bytes received.
     pub bytes: u64,
     /// Bytes received in bodies.
@@ -387,6 +397,8 @@ impl SliceRecord {
             ok: tally.outcomes.ok(),
             outcomes: tally.outcomes.clone(),
             discarded: tally.discarded.clone(),
+            unsent: tally.unsent,
+            queued: tally.queued,
             bytes: tally.bytes,
             body_bytes: tally.body_bytes,
             connects: tally.connects,
@@ -410,10 +422,48 @@ impl SliceRecord {
 /// Times of counted requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Histograms {
-    /// From the intended send to the last byte.
+    /// From the intended send to the last byte. Requests without an answer
+    /// count with the time for which they had waited.
     pub response: Histogram,
     /// From the actual send to the last byte.
     pub service: Histogram,
+    /// Those of `response` of which only this is known: it took at least so long.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub response_at_least: Histogram,
+    /// The same of `service`.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub service_at_least: Histogram,
+    /// How late sends were.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub lateness: Histogram,
+    /// For how long the generator did not look at its clock while it had work.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub loop_lag: Histogram,
+}
+
+impl Histograms {
+    /// Those of a tally.
+    #[must_use]
+    pub fn of(tally: Tally) -> Histograms {
+        Histograms {
+            response: tally.response,
+            service: tally.service,
+            response_at_least: tally.response_at_least,
+            service_at_least: tally.service_at_least,
+            lateness: tally.lateness,
+            loop_lag: tally.loop_lag,
+        }
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Histograms) {
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.response_at_least.merge(&other.response_at_least);
+        self.service_at_least.merge(&other.service_at_least);
+        self.lateness.merge(&other.lateness);
+        self.loop_lag.merge(&other.loop_lag);
+    }
 }
 
 /// What was read for one subject over one load of a block.

@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::failures;
+use crate::arrivals::{Arrivals, Offered};
 use crate::finding::{Finding, Level};
-use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY};
+use crate::findings::pace::{Pace, PaceLimits};
+use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY, failures};
 use crate::outcome::Outcomes;
 use crate::record::{AnswerRecord, Machine};
-use crate::summary::Times;
+use crate::summary::share;
 use crate::tally::SliceTally;
+use crate::times::Times;
 
 /// The schema that this version writes.
 pub const RUN_SCHEMA: &str = "abx.run/1";
@@ -34,6 +36,9 @@ pub struct RunRecord {
     pub interrupted: bool,
     /// What became of the requests.
     pub requests: Requests,
+    /// What was due and what was sent of it; `None` in a closed loop.
+    #[serde(default)]
+    pub offered: Option<Offered>,
     /// Verified answers per second; `None` when nothing was sent.
     pub throughput_per_s: Option<f64>,
     /// From the intended send to the last byte.
@@ -66,6 +71,9 @@ pub struct RunSettings {
     pub method: String,
     /// Connections.
     pub connections: u32,
+    /// When requests were due.
+    #[serde(default)]
+    pub arrivals: Arrivals,
     /// Worker threads.
     pub threads: usize,
     /// The time that was ordered, in seconds.
@@ -108,6 +116,9 @@ pub struct GeneratorSide {
     pub wait_s: Option<f64>,
     /// How late sends were: actual minus intended.
     pub lateness_us: Times,
+    /// For how long its loop did not look at its clock while it had work.
+    #[serde(default)]
+    pub loop_lag_us: Times,
 }
 
 /// What the load cost on the other side.
@@ -148,10 +159,15 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
         let all = side.busy / record.machine.cpus.max(1) as f64;
         all.max(side.busiest_thread.unwrap_or_default()) >= SUBJECT_BUSY
     });
-    let waited =
-        slice.generator_wait_ns.unwrap_or_default() as f64 / record.settings.threads.max(1) as f64;
-    let generator_busy = record.generator.busy + waited / slice.wall_ns.max(1) as f64;
-    if generator_busy >= GENERATOR_BUSY && !server_is_busy {
+    let threads = record.settings.threads.max(1) as u64;
+    let wait = slice
+        .generator_wait_ns
+        .and_then(|wait| share(wait, slice.wall_ns * threads));
+    let generator_busy = record.generator.busy + wait.unwrap_or_default();
+    found.extend(pace(record, slice, server_is_busy, wait));
+    // What an open loop asks for is a rate, not all that there is.
+    let is_closed = !record.settings.arrivals.is_open();
+    if is_closed && generator_busy >= GENERATOR_BUSY && !server_is_busy {
         found.push(Finding::new(
             "generator_bound",
             Level::Bound,
@@ -190,4 +206,28 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
     }
     found.sort_by_key(|finding| std::cmp::Reverse(finding.level));
     found
+}
+
+fn pace(
+    record: &RunRecord,
+    slice: &SliceTally,
+    is_subject_bound: bool,
+    wait: Option<f64>,
+) -> Vec<Finding> {
+    let unanswered = record.requests.outcomes.unanswered() + slice.tally.unsent;
+    let pace = Pace {
+        who: &record.settings.url,
+        offered: record.offered,
+        unanswered,
+        response: &record.response_time_us,
+        lateness: &record.generator.lateness_us,
+        loop_lag: &record.generator.loop_lag_us,
+        limits: PaceLimits {
+            is_subject_bound,
+            generator: Some(record.generator.busy),
+            wait,
+            steal: None,
+        },
+    };
+    pace.findings().collect()
 }

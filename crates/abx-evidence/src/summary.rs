@@ -4,44 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::{Arrivals, Late, Offered, Spans, throughput_per_s};
 use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
-use crate::record::{LoadRecord, SliceRecord, StudyRecord};
-
-/// Times in µs at the usual quantiles; absent when nothing was counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Times {
-    /// The median.
-    pub p50: Option<u64>,
-    /// 90 %.
-    pub p90: Option<u64>,
-    /// 95 %.
-    pub p95: Option<u64>,
-    /// 99 %.
-    pub p99: Option<u64>,
-    /// 99.9 %.
-    pub p99_9: Option<u64>,
-    /// The longest.
-    pub max: Option<u64>,
-    /// The mean.
-    pub mean: Option<f64>,
-}
-
-impl Times {
-    /// Reads them from a distribution.
-    #[must_use]
-    pub fn of(histogram: &Histogram) -> Times {
-        Times {
-            p50: histogram.quantile_us(0.5),
-            p90: histogram.quantile_us(0.9),
-            p95: histogram.quantile_us(0.95),
-            p99: histogram.quantile_us(0.99),
-            p99_9: histogram.quantile_us(0.999),
-            max: histogram.max_us(),
-            mean: histogram.mean_us(),
-        }
-    }
-}
+use crate::record::{Histograms, LoadRecord, LoadSettings, SliceRecord, StudyRecord};
+use crate::times::Times;
 
 /// One subject under one load, over all blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +38,15 @@ pub struct Summary {
     pub loaded_s: f64,
     /// Attempts.
     pub sent: u64,
+    /// What was due and what was sent of it; `None` in a closed loop.
+    #[serde(default)]
+    pub offered: Option<Offered>,
+    /// How late sends were.
+    #[serde(default)]
+    pub lateness_us: Times,
+    /// For how long the generator did not look at its clock while it had work.
+    #[serde(default)]
+    pub loop_lag_us: Times,
     /// Verified answers.
     pub ok: u64,
     /// All outcomes.
@@ -85,6 +61,8 @@ pub(crate) struct Sums {
     pub(crate) outcomes: Outcomes,
     /// Those of the discarded parts.
     pub(crate) discarded: Outcomes,
+    pub(crate) unsent: u64,
+    pub(crate) queued: u64,
     pub(crate) hashed: u64,
     pub(crate) bytes: u64,
     pub(crate) connection_ns: u64,
@@ -118,6 +96,8 @@ impl Sums {
         for slice in slices {
             sums.outcomes.merge(&slice.outcomes);
             sums.discarded.merge(&slice.discarded);
+            sums.unsent += slice.unsent;
+            sums.queued += slice.queued;
             sums.hashed += slice.hashed;
             sums.bytes += slice.bytes;
             sums.connection_ns += slice.connection_ns;
@@ -149,12 +129,23 @@ impl Sums {
         )
     }
 
-    /// Verified answers per second: connections times ok answers over the
-    /// connections' time. `None` without any time.
-    pub(crate) fn throughput(&self, connections: u32) -> Option<f64> {
-        (self.connection_ns > 0).then(|| {
-            f64::from(connections) * self.outcomes.ok() as f64 / (self.connection_ns as f64 / 1e9)
-        })
+    /// Verified answers per second; see [`throughput_per_s`].
+    pub(crate) fn throughput(&self, settings: &LoadSettings) -> Option<f64> {
+        let connections = settings.connections.into();
+        let spans = Spans {
+            connection_ns: self.connection_ns,
+            measured_ns: self.measured_ns,
+        };
+        throughput_per_s(&settings.arrivals, connections, self.outcomes.ok(), spans)
+    }
+
+    /// What was due and what was sent of it; `None` in a closed loop.
+    pub(crate) fn offered(&self, arrivals: &Arrivals) -> Option<Offered> {
+        let late = Late {
+            unsent: self.unsent,
+            queued: self.queued,
+        };
+        Offered::counted(arrivals, &self.outcomes, late)
     }
 }
 
@@ -177,7 +168,8 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
     pairs
         .map(|(subject, load)| {
             let sums = Sums::of(record.slices(&load.name, subject));
-            let (response, service) = histograms(record, &load.name, subject);
+            let pooled = |pick| pooled(record, &load.name, subject, pick);
+            let plain = |pick| bounded((pooled(pick), None));
             let lives: Vec<_> = record
                 .complete_blocks()
                 .filter_map(|block| block.subjects.get(subject))
@@ -187,9 +179,15 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
             Summary {
                 subject: subject.clone(),
                 load: load.name.clone(),
-                throughput_per_s: sums.throughput(load.settings.connections),
-                response_time_us: Times::of(&response),
-                service_time_us: Times::of(&service),
+                throughput_per_s: sums.throughput(&load.settings),
+                response_time_us: bounded((
+                    pooled(|all| &all.response),
+                    pooled(|all| &all.response_at_least),
+                )),
+                service_time_us: bounded((
+                    pooled(|all| &all.service),
+                    pooled(|all| &all.service_at_least),
+                )),
                 server_cpu_us_per_request: cpu
                     .and_then(|cpu| share(cpu, sums.outcomes.completed()))
                     .map(|ns| ns / 1e3),
@@ -205,6 +203,9 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                 .map(|micros| micros as f64 / 1e6),
                 loaded_s: sums.wall_ns as f64 / 1e9,
                 sent: sums.outcomes.sent(),
+                offered: sums.offered(&load.settings.arrivals),
+                lateness_us: plain(|all| &all.lateness),
+                loop_lag_us: plain(|all| &all.loop_lag),
                 ok: sums.outcomes.ok(),
                 outcomes: sums.outcomes,
                 bytes: sums.bytes,
@@ -213,16 +214,29 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
         .collect()
 }
 
-fn histograms(record: &StudyRecord, load: &str, subject: &str) -> (Histogram, Histogram) {
-    let mut response = Histogram::new();
-    let mut service = Histogram::new();
-    for part in record.block_loads(load) {
-        if let Some(histograms) = part.histograms.get(subject) {
-            response.merge(&histograms.response);
-            service.merge(&histograms.service);
-        }
+/// Which of a block's histograms.
+type Pick = fn(&Histograms) -> &Histogram;
+
+/// Times of all blocks together; `None` when none were counted.
+fn pooled(record: &StudyRecord, load: &str, subject: &str, pick: Pick) -> Option<Histogram> {
+    let each = record
+        .block_loads(load)
+        .filter_map(|part| part.histograms.get(subject).map(pick))
+        .filter(|one| !one.is_empty());
+    each.fold(None, |sum, one| {
+        let mut sum = sum.unwrap_or_else(Histogram::new);
+        sum.merge(one);
+        Some(sum)
+    })
+}
+
+/// All times, and those of them that are lower bounds.
+fn bounded((times, at_least): (Option<Histogram>, Option<Histogram>)) -> Times {
+    match (times, at_least) {
+        (None, _) => Times::default(),
+        (Some(times), None) => Times::of(&times),
+        (Some(times), Some(bounds)) => Times::bounded(&times, &bounds),
     }
-    (response, service)
 }
 
 /// The lower median.

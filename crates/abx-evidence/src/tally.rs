@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::{Arrivals, Spans, throughput_per_s};
 use crate::histogram::Histogram;
 use crate::outcome::{Outcome, Outcomes};
 
@@ -41,32 +42,69 @@ pub struct Tally {
     pub silent: u64,
     /// The sum of the response times of completed requests.
     pub response_ns_sum: u64,
-    /// Response times of completed requests, and of timeouts with what they had waited.
+    /// Requests that were due and were never sent, because nothing was free to
+    /// send them until the end. They have no outcome.
+    #[serde(default)]
+    pub unsent: u64,
+    /// Requests that were sent and had had to wait for a connection, because
+    /// every one was in use when they were due.
+    #[serde(default)]
+    pub queued: u64,
+    /// Response times of completed requests. Those that never had an answer
+    /// (timeout, unfinished, unsent) count with the time for which they had
+    /// waited when they were given up, and are in `response_at_least` too.
     pub response: Histogram,
-    /// Service times of the same requests.
+    /// Service times of the same requests, as far as they were sent.
     pub service: Histogram,
+    /// Those of `response` of which only this is known: it took at least so long.
+    #[serde(default)]
+    pub response_at_least: Histogram,
+    /// The same of `service`.
+    #[serde(default)]
+    pub service_at_least: Histogram,
     /// How late sends were: actual minus intended.
     pub lateness: Histogram,
+    /// For how long the generator's loop did not look at its clock while it had
+    /// work: from one reading of the clock to the next, its own waiting left out.
+    #[serde(default)]
+    pub loop_lag: Histogram,
 }
 
 impl Tally {
-    /// Counts one request.
+    /// Counts one request that was begun.
     pub fn record(&mut self, sample: &Sample) {
         self.outcomes.add(sample.outcome);
-        let response_ns = sample.done_ns.saturating_sub(sample.intended_ns);
-        if !(sample.outcome.is_completed() || sample.outcome == Outcome::Timeout) {
+        let is_completed = sample.outcome.is_completed();
+        if !(is_completed || sample.outcome.is_unanswered()) {
             return;
         }
-        if sample.outcome.is_completed() {
-            self.response_ns_sum += response_ns;
-        }
+        let response_ns = sample.done_ns.saturating_sub(sample.intended_ns);
         self.response.record_ns(response_ns);
-        if let Some(sent_ns) = sample.sent_ns {
-            self.service
-                .record_ns(sample.done_ns.saturating_sub(sent_ns));
-            self.lateness
-                .record_ns(sent_ns.saturating_sub(sample.intended_ns));
+        if is_completed {
+            self.response_ns_sum += response_ns;
+        } else {
+            self.response_at_least.record_ns(response_ns);
         }
+        let Some(sent_ns) = sample.sent_ns else {
+            return;
+        };
+        let service_ns = sample.done_ns.saturating_sub(sent_ns);
+        self.service.record_ns(service_ns);
+        if !is_completed {
+            self.service_at_least.record_ns(service_ns);
+        }
+        self.lateness
+            .record_ns(sent_ns.saturating_sub(sample.intended_ns));
+    }
+
+    /// Counts one request that was due at `intended_ns` and had not been sent
+    /// when sending ended for good at `end_ns`: its response time would have
+    /// been at least what lies between.
+    pub fn record_unsent(&mut self, intended_ns: u64, end_ns: u64) {
+        self.unsent += 1;
+        let age_ns = end_ns.saturating_sub(intended_ns);
+        self.response.record_ns(age_ns);
+        self.response_at_least.record_ns(age_ns);
     }
 
     /// Adds what `other` holds.
@@ -80,9 +118,14 @@ impl Tally {
         self.connection_ns += other.connection_ns;
         self.silent += other.silent;
         self.response_ns_sum += other.response_ns_sum;
+        self.unsent += other.unsent;
+        self.queued += other.queued;
         self.response.merge(&other.response);
         self.service.merge(&other.service);
+        self.response_at_least.merge(&other.response_at_least);
+        self.service_at_least.merge(&other.service_at_least);
         self.lateness.merge(&other.lateness);
+        self.loop_lag.merge(&other.loop_lag);
     }
 
     /// Forgets everything and keeps the memory.
@@ -96,9 +139,14 @@ impl Tally {
         self.connection_ns = 0;
         self.silent = 0;
         self.response_ns_sum = 0;
+        self.unsent = 0;
+        self.queued = 0;
         self.response.clear();
         self.service.clear();
+        self.response_at_least.clear();
+        self.service_at_least.clear();
         self.lateness.clear();
+        self.loop_lag.clear();
     }
 }
 
@@ -122,11 +170,28 @@ pub struct SliceTally {
     pub stopped_answering: bool,
 }
 
+impl SliceTally {
+    /// Verified answers per second. In a closed loop: connections that sent
+    /// anything, times ok, over their time; in an open loop: ok over the
+    /// measured time. `None` without any time.
+    #[must_use]
+    pub fn throughput_per_s(&self, arrivals: &Arrivals, connections: u32) -> Option<f64> {
+        // Connections that never sent anything were not part of the load.
+        let loaded = u64::from(connections).saturating_sub(self.tally.silent);
+        let spans = Spans {
+            connection_ns: self.tally.connection_ns,
+            measured_ns: self.measured_ns,
+        };
+        throughput_per_s(arrivals, loaded, self.tally.outcomes.ok(), spans)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::arrivals::ArrivalKind;
 
     fn tally(samples: &[(u64, u64, u8)]) -> Tally {
         let mut tally = Tally::default();
@@ -139,6 +204,11 @@ mod tests {
             });
             tally.connection_ns += span;
             tally.bytes += 1;
+            tally.queued += u64::from(*kind > 200);
+            tally.loop_lag.record_ns(span / 7);
+            if kind % 5 == 0 {
+                tally.record_unsent(*intended, intended + span / 3);
+            }
         }
         tally
     }
@@ -167,7 +237,8 @@ mod tests {
     #[test]
     fn a_cleared_tally_is_a_new_one() {
         // Method: fill, clear, compare.
-        let mut used = tally(&[(1, 5_000, 0), (2, 9_000, 8)]);
+        let mut used = tally(&[(1, 5_000, 0), (2, 9_000, 8), (3, 8_000, 205)]);
+        assert_ne!(used, Tally::default());
         used.clear();
         assert_eq!(used, Tally::default());
     }
@@ -185,5 +256,100 @@ mod tests {
         assert_eq!(tally.response.max_us(), Some(600));
         assert_eq!(tally.service.max_us(), Some(400));
         assert_eq!(tally.lateness.max_us(), Some(200));
+    }
+    #[test]
+    fn what_had_no_answer_counts_with_the_time_it_waited() {
+        // Method: due at 100 µs and given up at 900 µs, in each way; of those
+        // that were sent at 300 µs the service time is bounded too.
+        let give_up = |sent_ns, outcome| {
+            let mut tally = Tally::default();
+            tally.record(&Sample {
+                intended_ns: 100_000,
+                sent_ns,
+                done_ns: 900_000,
+                outcome,
+            });
+            tally
+        };
+        for outcome in [Outcome::Timeout, Outcome::Unfinished] {
+            let sent = give_up(Some(300_000), outcome);
+            for (times, expected) in [
+                (&sent.response, 800),
+                (&sent.response_at_least, 800),
+                (&sent.service, 600),
+                (&sent.service_at_least, 600),
+            ] {
+                assert_eq!((times.count(), times.max_us()), (1, Some(expected)));
+            }
+            let never_sent = give_up(None, outcome);
+            assert_eq!(never_sent.response_at_least.max_us(), Some(800));
+            assert_eq!(never_sent.service.count(), 0);
+            assert_eq!(never_sent.lateness.count(), 0);
+        }
+        let mut unsent = Tally::default();
+        unsent.record_unsent(100_000, 900_000);
+        assert_eq!((unsent.unsent, unsent.outcomes.sent()), (1, 0));
+        assert_eq!(unsent.response_at_least.max_us(), Some(800));
+        assert_eq!((unsent.response.count(), unsent.service.count()), (1, 0));
+    }
+
+    #[test]
+    fn a_failure_has_no_time_and_an_answer_no_bound() {
+        // Method: a reset enters no histogram; an answer only the known times.
+        let sample = |outcome| Sample {
+            intended_ns: 0,
+            sent_ns: Some(1_000),
+            done_ns: 9_000,
+            outcome,
+        };
+        let mut tally = Tally::default();
+        tally.record(&sample(Outcome::Reset));
+        assert_eq!((tally.response.count(), tally.service.count()), (0, 0));
+        tally.record(&sample(Outcome::Ok));
+        assert_eq!((tally.response.count(), tally.service.count()), (1, 1));
+        assert_eq!(tally.response_at_least.count(), 0);
+        assert_eq!(tally.service_at_least.count(), 0);
+    }
+
+    #[test]
+    fn a_tally_from_before_open_loops_still_reads() {
+        // Method: the new keys taken out of the JSON of a tally without them.
+        let old = tally(&[(1, 5_000, 0), (2, 9_000, 0)]);
+        let mut json = serde_json::to_value(&old).unwrap();
+        let keys = json.as_object_mut().unwrap();
+        for key in [
+            "unsent",
+            "queued",
+            "response_at_least",
+            "service_at_least",
+            "loop_lag",
+        ] {
+            assert!(keys.remove(key).is_some(), "{key}");
+        }
+        let read: Tally = serde_json::from_value(json).unwrap();
+        assert_eq!(read.response, old.response);
+        assert_eq!((read.unsent, read.loop_lag.count()), (0, 0));
+    }
+
+    #[test]
+    fn an_open_loop_s_throughput_is_over_the_measured_time() {
+        // Method: 300 answers in 3 s, on 10 connections that were in use for
+        // 6 s together; one more connection was never used.
+        let mut slice = SliceTally {
+            measured_ns: 3_000_000_000,
+            ..SliceTally::default()
+        };
+        (0..300).for_each(|_| slice.tally.outcomes.add(Outcome::Ok));
+        slice.tally.connection_ns = 6_000_000_000;
+        slice.tally.silent = 1;
+        let closed = Arrivals::default();
+        let open = Arrivals {
+            kind: ArrivalKind::Constant,
+            ..Arrivals::default()
+        };
+        assert_eq!(slice.throughput_per_s(&open, 11), Some(100.0));
+        assert_eq!(slice.throughput_per_s(&closed, 11), Some(500.0));
+        slice.measured_ns = 0;
+        assert_eq!(slice.throughput_per_s(&open, 11), None);
     }
 }

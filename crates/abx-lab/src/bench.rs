@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use abx_engine::{Engine, EngineError, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
-use abx_evidence::record::{BlockSubject, SliceRecord};
-use abx_evidence::{Histogram, SliceTally};
+use abx_evidence::record::{BlockSubject, Histograms, SliceRecord};
 
 use crate::meter::Meter;
 use crate::place::{Place, PlaceError};
@@ -56,10 +55,8 @@ pub struct Bench<'a> {
 pub struct Measured {
     /// For the record.
     pub record: SliceRecord,
-    /// Response times.
-    pub response: Histogram,
-    /// Service times.
-    pub service: Histogram,
+    /// Times of its requests.
+    pub times: Histograms,
     /// Connections that the kernel turned away meanwhile.
     pub listen_overflows: Option<u64>,
 }
@@ -127,11 +124,9 @@ impl<'a> Bench<'a> {
         let mut record = SliceRecord::of(&self.names[subject], &slice);
         record.reopened = reopened;
         window.note(&mut record);
-        let SliceTally { tally, .. } = slice;
         Ok(Measured {
             record,
-            response: tally.response,
-            service: tally.service,
+            times: Histograms::of(slice.tally),
             listen_overflows: window.listen_overflows,
         })
     }

@@ -140,14 +140,12 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     fn slice(&mut self, subject: usize, pool: PoolId) -> Result<SliceRecord, Halt> {
         let Measured {
             record,
-            response,
-            service,
+            times,
             listen_overflows,
         } = self.bench.slice(subject, pool, self.pilot.slice_ns)?;
         let name = self.bench.names[subject].clone();
         let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
-        histograms.response.merge(&response);
-        histograms.service.merge(&service);
+        histograms.merge(&times);
         if let Some(more) = listen_overflows {
             *self.side(subject).listen_overflows.get_or_insert(0) += more;
         }

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use abx_engine::{Asked, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::{
-    GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, SliceTally, Times,
-    judge_run,
+    Arrivals, GeneratorSide, Offered, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,
+    SliceTally, Times, judge_run,
 };
 use abx_sys::cpus::Split;
 use abx_sys::tree::ThreadTimes;
@@ -191,9 +191,7 @@ fn new_record(
 ) -> RunRecord {
     let tally = &slice.tally;
     let (ok, completed) = (tally.outcomes.ok(), tally.outcomes.completed());
-    let connection_s = tally.connection_ns as f64 / 1e9;
-    // Connections that never sent anything were not part of the load.
-    let loaded = u64::from(run.load.connections).saturating_sub(tally.silent);
+    let arrivals = Arrivals::default();
     RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         abx_version: String::new(),
@@ -202,6 +200,7 @@ fn new_record(
             url: run.target.url.clone(),
             method: run.request.method.clone(),
             connections: run.load.connections,
+            arrivals: arrivals.clone(),
             threads,
             duration_s: match run.end {
                 RunEnd::After(span) => Some(span.as_secs_f64()),
@@ -226,9 +225,10 @@ fn new_record(
             hashed: tally.hashed,
             outcomes: tally.outcomes.clone(),
         },
-        throughput_per_s: (connection_s > 0.0).then(|| loaded as f64 * ok as f64 / connection_s),
-        response_time_us: Times::of(&tally.response),
-        service_time_us: Times::of(&tally.service),
+        offered: Offered::of(&arrivals, tally),
+        throughput_per_s: slice.throughput_per_s(&arrivals, run.load.connections),
+        response_time_us: Times::bounded(&tally.response, &tally.response_at_least),
+        service_time_us: Times::bounded(&tally.service, &tally.service_at_least),
         bytes: tally.bytes,
         body_bytes: tally.body_bytes,
         connects: tally.connects,
@@ -239,6 +239,7 @@ fn new_record(
             busy: slice.busiest_worker_ns as f64 / slice.wall_ns.max(1) as f64,
             wait_s: slice.generator_wait_ns.map(|ns| ns as f64 / 1e9),
             lateness_us: Times::of(&tally.lateness),
+            loop_lag_us: Times::of(&tally.loop_lag),
         },
         server,
         findings: Vec::new(),

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use abx_engine::{HttpVersion, RequestPlan};
+use abx_evidence::Arrivals;
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
 use abx_evidence::stats::Margin;
 
@@ -145,6 +146,7 @@ impl Load {
     pub fn settings(&self, bodies_compared: bool) -> LoadSettings {
         LoadSettings {
             connections: self.connections,
+            arrivals: Arrivals::default(),
             requests: self.requests.iter().map(Request::settings).collect(),
             keep_alive: self.keep_alive,
             timeout_s: self.timeout.as_secs_f64(),

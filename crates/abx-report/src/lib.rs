@@ -3,12 +3,14 @@
 //! Nothing is judged here: verdicts, ratios and findings are those of the
 //! record. Figures only get units that people read. Start at [`study_text`].
 
+mod arrivals;
 mod bar;
 mod findings;
 mod run;
 mod style;
 mod table;
 mod terminal;
+mod times;
 mod units;
 mod verdict;
 mod wrap;

@@ -1,10 +1,12 @@
 //! The report of a run: one server, one load.
 
-use abx_evidence::{GeneratorSide, Level, RunRecord, ServerSide, Times};
+use abx_evidence::{Figure, GeneratorSide, Level, Limits, RunRecord, ServerSide, Times};
 
+use crate::arrivals::{arrivals, offered, rate};
 use crate::findings::{Loads, findings};
 use crate::style::{Style, Tint};
 use crate::table::Table;
+use crate::times::{at_least_legend, time};
 use crate::units::{
     GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, share, whole_percent,
 };
@@ -41,6 +43,9 @@ fn offer(record: &RunRecord, style: &Style) -> String {
             if settings.keep_alive { "on" } else { "off" }
         ),
     ];
+    if let Some(arrivals) = arrivals(&settings.arrivals) {
+        parts.insert(1, arrivals);
+    }
     parts.extend(ordered.into_iter().flatten());
     let url = wrap(&clean_name(&settings.url), "", "  ", style.columns());
     url + &wrap(&parts.join(", "), "  ", "  ", style.columns())
@@ -48,8 +53,11 @@ fn offer(record: &RunRecord, style: &Style) -> String {
 
 /// The headline, limited as the findings limit it.
 fn throughput(record: &RunRecord, style: &Style) -> String {
-    let worst = record.findings.iter().map(|finding| finding.level).max();
-    let Some(rate) = record.throughput_per_s else {
+    // What limits times only leaves throughput as it is.
+    let all = record.findings.iter();
+    let ours = all.filter(|finding| finding.limits == Limits::All);
+    let worst = ours.map(|finding| finding.level).max();
+    let Some(achieved) = record.throughput_per_s else {
         return "Throughput: not measured.\n".to_owned();
     };
     let (limit, claim) = match worst {
@@ -63,9 +71,11 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
         Some(Level::Bound) => ("at least ", String::new()),
         Some(Level::Note) | None => ("", String::new()),
     };
+    let asked = rate(&record.settings.arrivals)
+        .map_or_else(String::new, |rate| format!(" of {rate} offered"));
     let text = format!(
-        "Throughput: {limit}{}/s (verified answers), measured for {}.{claim}",
-        figure(rate),
+        "Throughput: {limit}{}/s (verified answers){asked}, measured for {}.{claim}",
+        figure(achieved),
         seconds(record.elapsed_s)
     );
     wrap(&text, "", "  ", style.columns())
@@ -98,32 +108,36 @@ fn outcomes(record: &RunRecord, style: &Style) -> String {
             hashed => format!("{} bodies were", count(hashed)),
         },
     );
-    table.text(style.columns()) + &wrap(&compared, "  ", "  ", style.columns())
+    let due = record.offered.as_ref().map(offered).unwrap_or_default();
+    let notes = [compared, due].map(|note| wrap(&note, "  ", "  ", style.columns()));
+    table.text(style.columns()) + &notes.concat()
 }
 
 fn times(record: &RunRecord, style: &Style) -> String {
     let [response, service] = [&record.response_time_us, &record.service_time_us];
     let unit = TimeUnit::of([response.p50, service.p50]);
     let row = |name: &str, times: &Times| {
-        let values = [
-            times.p50,
-            times.p90,
-            times.p95,
-            times.p99,
-            times.p99_9,
-            times.max,
-        ];
         let mut cells = vec![name.to_owned()];
-        cells.extend(values.map(|value| unit.show(value)));
+        cells.extend(SHOWN.map(|figure| time(times, figure, unit, style)));
         <[String; 7]>::try_from(cells).expect("a name and six times")
     };
     let title = format!("time in {}", unit.sign());
-    let table = Table {
+    let mut table = Table {
         headers: [&title, "p50", "p90", "p95", "p99", "p99.9", "max"].map(str::to_owned),
         rows: vec![row("response", response), row("service", service)],
     };
-    let legend = "Response time runs from the intended send, service time from the actual one.";
-    table.text(style.columns()) + &wrap(legend, "  ", "  ", style.columns())
+    let mut legend =
+        "Response time runs from the intended send, service time from the actual one".to_owned();
+    if record.settings.arrivals.is_open() {
+        table
+            .rows
+            .push(row("lateness", &record.generator.lateness_us));
+        legend.push_str("; lateness lies between");
+    }
+    legend.push('.');
+    let both = [response, service];
+    legend.push_str(&at_least_legend(both.into_iter(), &SHOWN, style));
+    table.text(style.columns()) + &wrap(&legend, "  ", "  ", style.columns())
 }
 
 /// What went over the wire, and what it cost on both sides.
@@ -169,8 +183,17 @@ fn generator(side: &GeneratorSide) -> String {
         .wait_s
         .map(|wait| format!("waited {} for a processor", seconds(wait)));
     let late = side.lateness_us.p99;
+    let lag = side.loop_lag_us.p99;
+    let turns = TimeUnit::of([lag]);
+    let turns = lag.map_or_else(String::new, |_| {
+        format!(
+            "99 % of its turns at most {}{GLUE}{} long, ",
+            turns.show(lag),
+            turns.sign()
+        )
+    });
     format!(
-        "{} busy, {}, {}, {}",
+        "{} busy, {}, {}, {turns}{}",
         whole_percent(side.busy),
         cpu(side.cpu_us_per_request),
         match late {
@@ -206,6 +229,15 @@ fn cpu(us_per_request: Option<f64>) -> String {
     )
 }
 
+/// The columns of the table of times.
+const SHOWN: [Figure; 6] = [
+    Figure::P50,
+    Figure::P90,
+    Figure::P95,
+    Figure::P99,
+    Figure::P999,
+    Figure::Max,
+];
 const NOT_CHECKED: &str = "not checked";
 /// Columns of the labels.
 const LABEL: usize = 13;

@@ -38,6 +38,12 @@ impl Style {
         self.width.max(WIDTH_MIN)
     }
 
+    /// The sign of a figure that is only known as "at least". It is chosen here
+    /// and not in [`Style::finish`], since in ASCII it takes two letters.
+    pub(crate) fn at_least(&self) -> &'static str {
+        if self.unicode { "≥" } else { ">=" }
+    }
+
     /// A single word in bold and colour, where that is allowed.
     pub(crate) fn paint(&self, word: &str, tint: Tint) -> String {
         let code = match tint {

@@ -2,12 +2,14 @@
 //! what limits them.
 
 use abx_evidence::record::{Interleave, LoadRecord, LoadSettings, StudyEnd};
-use abx_evidence::{Outcome, StudyRecord, Summary};
+use abx_evidence::{Figure, Outcome, StudyRecord, Summary};
 
+use crate::arrivals::{arrivals, offered};
 use crate::bar::bars;
 use crate::findings::{Loads, findings};
 use crate::style::Style;
 use crate::table::Table;
+use crate::times::{at_least_legend, time};
 use crate::units::{
     TimeUnit, UNKNOWN, bytes, count, figure, nanos, or_unknown, percent, plural, seconds,
     whole_percent,
@@ -75,6 +77,8 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
             || one.server_busy.is_none()
             || one.rss_bytes.is_none()
     };
+    let times = record.summaries.iter().map(|one| &one.response_time_us);
+    legend.push_str(&at_least_legend(times, &[Figure::P50, Figure::P99], style));
     if measured.any(has_gap) {
         legend.push_str(&format!(" {UNKNOWN}: not checked."));
     }
@@ -91,13 +95,14 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         .collect();
     let settings = &load.settings;
     let offer = format!(
-        "{}{}, {}, keep-alive {}:",
+        "{}{}{}, {}, keep-alive {}:",
         if record.loads.len() > 1 {
             format!("{}: ", name(&load.name))
         } else {
             String::new()
         },
         plural(settings.connections.into(), "connection"),
+        arrivals(&settings.arrivals).map_or_else(String::new, |text| format!(", {text}")),
         requests(settings),
         if settings.keep_alive { "on" } else { "off" },
     );
@@ -105,9 +110,10 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     if summaries.iter().all(|summary| summary.sent == 0) {
         return out + "  nothing was measured\n";
     }
-    out.push_str(&table(&summaries).text(style.columns()));
+    out.push_str(&table(&summaries, style).text(style.columns()));
     for summary in summaries {
         out.push_str(&neither(summary, style));
+        out.push_str(&unsent(summary, style));
     }
     out
 }
@@ -124,7 +130,7 @@ fn requests(settings: &LoadSettings) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-fn table(summaries: &[&Summary]) -> Table<9> {
+fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
     let headers = [
         "subject".to_owned(),
@@ -141,8 +147,8 @@ fn table(summaries: &[&Summary]) -> Table<9> {
         [
             clean_name(&one.subject),
             or_unknown(one.throughput_per_s, figure),
-            unit.show(one.response_time_us.p50),
-            unit.show(one.response_time_us.p99),
+            time(&one.response_time_us, Figure::P50, unit, style),
+            time(&one.response_time_us, Figure::P99, unit, style),
             or_unknown(one.server_cpu_us_per_request, figure),
             or_unknown(one.server_busy, whole_percent),
             or_unknown(one.rss_bytes, |size| bytes(size as f64)),
@@ -172,6 +178,15 @@ fn neither(summary: &Summary, style: &Style) -> String {
         name(&summary.subject),
         others.join(", ")
     );
+    wrap(&text, "  ", "  ", style.columns())
+}
+
+/// What was due to one subject and not sent; empty when there is nothing to say.
+fn unsent(summary: &Summary, style: &Style) -> String {
+    let Some(due) = summary.offered.filter(|offered| offered.unsent > 0) else {
+        return String::new();
+    };
+    let text = format!("{}: {}", name(&summary.subject), offered(&due));
     wrap(&text, "  ", "  ", style.columns())
 }
 

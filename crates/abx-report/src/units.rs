@@ -135,11 +135,15 @@ impl TimeUnit {
 
     /// A time, given in µs, without the sign.
     pub(crate) fn show(self, time_us: Option<u64>) -> String {
+        let in_unit = |time: u64, unit: f64| match fixed(time as f64 / unit, 2).as_str() {
+            "0.00" if time > 0 => "<0.01".to_owned(),
+            text => text.to_owned(),
+        };
         match (self, time_us) {
             (_, None) => UNKNOWN.to_owned(),
             (TimeUnit::Micros, Some(time)) => count(time),
-            (TimeUnit::Millis, Some(time)) => fixed(time as f64 / 1e3, 2),
-            (TimeUnit::Seconds, Some(time)) => fixed(time as f64 / 1e6, 2),
+            (TimeUnit::Millis, Some(time)) => in_unit(time, 1e3),
+            (TimeUnit::Seconds, Some(time)) => in_unit(time, 1e6),
         }
     }
 }
@@ -253,5 +257,8 @@ mod tests {
         assert_eq!(TimeUnit::of([Some(1_000_000)]), TimeUnit::Seconds);
         assert_eq!(TimeUnit::of([None]).show(None), "-");
         assert_eq!(TimeUnit::Millis.show(Some(1_234_567)), "1,234.57");
+        // A short time in a table of long ones is not nothing.
+        assert_eq!(TimeUnit::Millis.show(Some(4)), "<0.01");
+        assert_eq!(TimeUnit::Millis.show(Some(0)), "0.00");
     }
 }

@@ -5,6 +5,8 @@
 mod failures;
 mod generator;
 mod machine;
+mod open_loop;
+mod pace;
 mod properties;
 mod runs;
 mod studies;

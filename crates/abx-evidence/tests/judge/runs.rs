@@ -2,14 +2,14 @@
 
 use abx_evidence::record::{AnswerRecord, Machine};
 use abx_evidence::{
-    Finding, GeneratorSide, Level, Outcome, RUN_SCHEMA, Requests, RunRecord, RunSettings,
+    Arrivals, Finding, GeneratorSide, Level, Outcome, RUN_SCHEMA, Requests, RunRecord, RunSettings,
     ServerSide, SliceTally, Times, judge_run,
 };
 
 use crate::support::{ids, outcomes};
 
 /// 10 s of a server that was the limit and answered everything.
-fn run() -> RunRecord {
+pub fn run() -> RunRecord {
     RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         abx_version: "0.1.0".to_owned(),
@@ -18,6 +18,7 @@ fn run() -> RunRecord {
             url: "http://127.0.0.1:8080/small.bin".to_owned(),
             method: "GET".to_owned(),
             connections: 50,
+            arrivals: Arrivals::default(),
             threads: 1,
             duration_s: Some(10.0),
             requests: None,
@@ -34,6 +35,7 @@ fn run() -> RunRecord {
         elapsed_s: 10.0,
         interrupted: false,
         requests: requests(&[(Outcome::Ok, 10_000)]),
+        offered: None,
         throughput_per_s: Some(1_000.0),
         response_time_us: Times::default(),
         service_time_us: Times::default(),
@@ -47,6 +49,7 @@ fn run() -> RunRecord {
             busy: 0.5,
             wait_s: Some(0.0),
             lateness_us: Times::default(),
+            loop_lag_us: Times::default(),
         },
         server: Some(ServerSide {
             process_id: 1,
@@ -61,7 +64,7 @@ fn run() -> RunRecord {
     }
 }
 
-fn requests(counts: &[(Outcome, u64)]) -> Requests {
+pub fn requests(counts: &[(Outcome, u64)]) -> Requests {
     let outcomes = outcomes(counts);
     Requests {
         sent: outcomes.sent(),

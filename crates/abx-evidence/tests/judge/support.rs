@@ -9,7 +9,8 @@ use abx_evidence::record::{
     SliceRecord, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    Comparison, Finding, Level, Outcome, Outcomes, SliceTally, StudyRecord, Validity, judge,
+    Arrivals, Comparison, Finding, Level, Outcome, Outcomes, SliceTally, StudyRecord, Validity,
+    judge,
 };
 
 pub const MS: u64 = 1_000_000;
@@ -101,6 +102,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
             connections: CONNECTIONS,
+            arrivals: Arrivals::default(),
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),

@@ -7,8 +7,8 @@ use abx_evidence::record::{
     PilotRecord, PilotSubject, RequestSettings, STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    Comparison, Finding, GeneratorSide, Level, Metric, Outcomes, RUN_SCHEMA, Requests, RunRecord,
-    RunSettings, ServerSide, StudyRecord, Summary, Times, Validity, Verdict,
+    Arrivals, Comparison, Finding, GeneratorSide, Level, Metric, Outcomes, RUN_SCHEMA, Requests,
+    RunRecord, RunSettings, ServerSide, StudyRecord, Summary, Times, Validity, Verdict,
 };
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
@@ -94,6 +94,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
             connections,
+            arrivals: Arrivals::default(),
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),
@@ -151,6 +152,7 @@ pub fn times(median: u64) -> Times {
         p99_9: Some(median * 12),
         max: Some(median * 200),
         mean: Some(median as f64),
+        at_least: Vec::new(),
     }
 }
 
@@ -172,6 +174,9 @@ pub fn summary(subject: &str, load: &str, rate: f64) -> Summary {
         ready_s: Some(0.12),
         loaded_s: 24.04,
         sent: 989_628,
+        offered: None,
+        lateness_us: times(4),
+        loop_lag_us: Times::default(),
         ok: 989_628,
         outcomes: outcomes(r#"{"ok":989628}"#),
         bytes: 1_300_000_000,
@@ -214,6 +219,7 @@ pub fn run() -> RunRecord {
             url: "http://127.0.0.1:8080/small.bin".to_owned(),
             method: "GET".to_owned(),
             connections: 50,
+            arrivals: Arrivals::default(),
             threads: 1,
             duration_s: Some(10.0),
             requests: None,
@@ -236,6 +242,7 @@ pub fn run() -> RunRecord {
             hashed: 6_443,
             outcomes: outcomes(r#"{"ok":412352}"#),
         },
+        offered: None,
         throughput_per_s: Some(41_234.5),
         response_time_us: times(843),
         service_time_us: times(801),
@@ -249,6 +256,7 @@ pub fn run() -> RunRecord {
             busy: 0.45,
             wait_s: Some(0.02),
             lateness_us: times(4),
+            loop_lag_us: Times::default(),
         },
         server: Some(ServerSide {
             process_id: 1234,

@@ -1,0 +1,45 @@
+//! Findings about what subjects answered before the load.
+
+use crate::finding::{Finding, Level};
+use crate::record::{AnswerRecord, LoadRecord, StudyRecord};
+
+/// Subjects that answer one request with bodies that differ from time to time.
+pub(super) fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
+    let varies = |answers: &[AnswerRecord]| answers.iter().any(|one| one.sha256.is_none());
+    let subjects = load.answers.iter().filter(move |one| varies(one.1));
+    subjects.map(|(subject, _)| {
+        let message = format!(
+            "{subject} answers the same request with bodies that differ: only its status was \
+             checked"
+        );
+        let remedy = "compare on a path whose answer is always the same";
+        Finding::new("body_varies", Level::Note, message, remedy)
+            .about(subject)
+            .under(&load.name)
+    })
+}
+
+/// Subjects whose body is not the baseline's.
+pub(super) fn answers_differ(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
+    let baseline = &record.settings.baseline;
+    let Some(expected) = load.answers.get(baseline) else {
+        return Vec::new();
+    };
+    let differs = |answers: &&AnswerRecord, expected: &AnswerRecord| {
+        let both = answers.sha256.as_ref().zip(expected.sha256.as_ref());
+        both.is_some_and(|(one, other)| one != other)
+    };
+    let found = load.answers.iter().filter_map(|(subject, answers)| {
+        let pairs = answers.iter().zip(expected);
+        let (answer, expected) = { pairs }.find(|(answer, expected)| differs(answer, expected))?;
+        let message = format!(
+            "the subjects answer with different bodies ({baseline}: {} bytes, {subject}: {} \
+             bytes): the ratio holds that difference too",
+            expected.body_bytes, answer.body_bytes
+        );
+        let remedy = "let all subjects answer the same bytes";
+        let finding = Finding::new("unequal_responses", Level::Note, message, remedy);
+        Some(finding.about(subject).under(&load.name))
+    });
+    found.collect()
+}

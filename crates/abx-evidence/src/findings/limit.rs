@@ -1,0 +1,145 @@
+//! Who held a throughput back: the subject, the generator or neither.
+
+use std::collections::BTreeMap;
+
+use crate::finding::{Finding, Level};
+use crate::record::{LoadRecord, StudyRecord};
+use crate::summary::{Sums, share, sums_by_subject};
+
+/// A subject this busy is the limit, whatever the generator does.
+pub(crate) const SUBJECT_BUSY: f64 = 0.95;
+/// A generator this busy is the limit, unless the subject is.
+pub(crate) const GENERATOR_BUSY: f64 = 0.90;
+
+/// Who held the throughput back, for each subject of one load.
+pub(crate) struct Limit(BTreeMap<String, Busy>);
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Busy {
+    subject: Option<f64>,
+    generator: Option<f64>,
+}
+
+impl Busy {
+    pub(super) fn is_subject_bound(self) -> bool {
+        self.subject.is_some_and(|busy| busy >= SUBJECT_BUSY)
+    }
+
+    fn is_generator_bound(self) -> bool {
+        !self.is_subject_bound() && self.generator.is_some_and(|busy| busy >= GENERATOR_BUSY)
+    }
+}
+
+impl Limit {
+    pub(crate) fn of(record: &StudyRecord, load: &LoadRecord) -> Limit {
+        let cpus = record.settings.subject_cpus.len().max(1) as u64;
+        let sums = sums_by_subject(record, &load.name);
+        let busy = sums.into_iter().map(|(subject, sums)| {
+            let all = sums
+                .server_cpu_ns
+                .and_then(|cpu| share(cpu, sums.wall_ns * cpus));
+            let thread_ns: Option<u64> = record
+                .block_loads(&load.name)
+                .map(|part| part.sides.get(&subject)?.busiest_thread_ns)
+                .sum();
+            let thread = thread_ns.and_then(|cpu| share(cpu, sums.wall_ns));
+            let busy = Busy {
+                subject: all.into_iter().chain(thread).reduce(f64::max),
+                generator: generator_busy(&sums, record.settings.threads),
+            };
+            (subject, busy)
+        });
+        Limit(busy.collect())
+    }
+
+    /// What the generator's limit means for one comparison, given its ratio.
+    pub(crate) fn finding(
+        &self,
+        [subject, baseline]: [&str; 2],
+        ratio: Option<f64>,
+    ) -> Option<Finding> {
+        let (faster, slower) = if ratio? >= 1.0 {
+            (subject, baseline)
+        } else {
+            (baseline, subject)
+        };
+        let busy = |name: &str| self.busy(name);
+        let percent = |name: &str| 100.0 * busy(name).generator.unwrap_or_default();
+        let remedy = "add a thread (`-t`) on a processor of its own, make the subject do more \
+                      for each request, or run on a machine with more processors";
+        let bound = [faster, slower].map(|name| busy(name).is_generator_bound());
+        match bound {
+            [false, false] => None,
+            [true, false] => Some(
+                Finding::new(
+                    "generator_bound",
+                    Level::Bound,
+                    format!(
+                        "the generator used {:.0} % of its processor and {faster} had time to \
+                         spare: {faster} could have answered more",
+                        percent(faster)
+                    ),
+                    remedy,
+                )
+                .about(faster),
+            ),
+            [true, true] => Some(Finding::new(
+                "generator_bound",
+                Level::Void,
+                format!(
+                    "the generator was the limit for both {faster} and {slower} (it used {:.0} % \
+                     and {:.0} % of its processor): their throughput is the generator's",
+                    percent(faster),
+                    percent(slower)
+                ),
+                remedy,
+            )),
+            [false, true] => Some(
+                Finding::new(
+                    "generator_bound",
+                    Level::Void,
+                    format!(
+                        "the generator was the limit for {slower}, the slower of the two (it used \
+                         {:.0} % of its processor), so {slower} may be the faster one",
+                        percent(slower)
+                    ),
+                    remedy,
+                )
+                .about(slower),
+            ),
+        }
+    }
+
+    /// How busy both sides were while this subject was loaded.
+    pub(super) fn busy(&self, subject: &str) -> Busy {
+        self.0.get(subject).copied().unwrap_or_default()
+    }
+
+    pub(super) fn notes(&self, load: &LoadRecord) -> impl Iterator<Item = Finding> {
+        self.0.iter().filter_map(|(subject, busy)| {
+            let idle = busy.subject.is_some() && !busy.is_subject_bound();
+            (idle && !busy.is_generator_bound()).then(|| {
+                Finding::new(
+                    "not_saturated",
+                    Level::Note,
+                    format!(
+                        "neither {subject} ({:.0} % busy) nor the generator ({:.0} %) was at its \
+                         limit: throughput is connections over response time here",
+                        100.0 * busy.subject.unwrap_or_default(),
+                        100.0 * busy.generator.unwrap_or_default()
+                    ),
+                    "raise `-c` to find the most that it can serve",
+                )
+                .about(subject)
+                .under(&load.name)
+            })
+        })
+    }
+}
+
+/// The share of its processor that the generator used or waited for: a
+/// generator that others keep from its processor is a limit too.
+fn generator_busy(sums: &Sums, threads: usize) -> Option<f64> {
+    let waited = sums.generator_wait_ns.unwrap_or_default() / threads.max(1) as u64;
+    share(sums.busiest_worker_ns + waited, sums.wall_ns)
+}

@@ -1,0 +1,231 @@
+//! Reads a study for what limits its claims. Each finding has a fixed name,
+//! figures, and a remedy that a person can carry out. [`findings`] is the list;
+//! each file holds those of one theme, and [`failures`] those that a run has too.
+
+mod answers;
+pub(crate) mod failures;
+mod limit;
+mod machine;
+pub(crate) mod pace;
+mod slices;
+
+use crate::finding::{Finding, Level};
+use crate::record::{Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
+use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::summary::{Sums, share, sums_by_subject};
+
+use answers::{answers_differ, varying};
+use machine::{disturbed, machine, unread};
+use pace::{Pace, PaceLimits};
+use slices::{disconnected, listen_overflows, little, silent};
+
+pub(crate) use limit::{GENERATOR_BUSY, Limit, SUBJECT_BUSY};
+
+/// All findings of a study but those that depend on a ratio. The record's
+/// summaries are those of its blocks.
+pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for load in &record.loads {
+        let limit = Limit::of(record, load);
+        let is_closed = !load.settings.arrivals.is_open();
+        for (subject, sums) in &sums_by_subject(record, &load.name) {
+            if sums.slices == 0 {
+                continue;
+            }
+            let mut about = outcomes(subject, sums);
+            if is_closed {
+                about.extend(little(load, subject, sums));
+                about.extend(silent(load, subject, sums));
+            }
+            about.extend(listen_overflows(record, load, subject));
+            about.extend(disconnected(record, load, subject));
+            let limits = pace_limits(record, &limit, subject, sums);
+            about.extend(pace(record, load, subject, limits));
+            found.extend(about.into_iter().map(|finding| finding.under(&load.name)));
+        }
+        let disturbances = machine(record, load);
+        if is_closed && disturbances.is_empty() {
+            // Else a subject that wanted to run and could not would be taken for idle.
+            found.extend(limit.notes(load));
+        }
+        found.extend(disturbances);
+        found.extend(unread(record, load));
+        found.extend(disturbed(record, load));
+        found.extend(varying(load));
+        found.extend(answers_differ(record, load));
+        found.extend(unsettled(load));
+        found.extend(turns(load));
+    }
+    found.extend(record.subjects.iter().flat_map(subject_findings));
+    found.extend(whole(record));
+    found
+}
+
+/// How one subject's load kept its pace, by its summary.
+fn pace(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+    limits: PaceLimits,
+) -> Vec<Finding> {
+    let mut summaries = record.summaries.iter();
+    let summary = summaries.find(|one| one.load == load.name && one.subject == subject);
+    let Some(summary) = summary else {
+        return Vec::new();
+    };
+    let unsent = summary.offered.map_or(0, |offered| offered.unsent);
+    let pace = Pace {
+        who: subject,
+        offered: summary.offered,
+        unanswered: summary.outcomes.unanswered() + unsent,
+        response: &summary.response_time_us,
+        lateness: &summary.lateness_us,
+        loop_lag: &summary.loop_lag_us,
+        limits,
+    };
+    pace.findings()
+        .map(|finding| finding.about(subject))
+        .collect()
+}
+
+fn pace_limits(record: &StudyRecord, limit: &Limit, subject: &str, sums: &Sums) -> PaceLimits {
+    let threads = record.settings.threads.max(1) as u64;
+    let capacity = sums.window_ns * processors(record) as u64;
+    PaceLimits {
+        is_subject_bound: limit.busy(subject).is_subject_bound(),
+        generator: share(sums.busiest_worker_ns, sums.wall_ns),
+        wait: sums
+            .generator_wait_ns
+            .and_then(|wait| share(wait, sums.wall_ns * threads)),
+        steal: sums.steal_ns.and_then(|steal| share(steal, capacity)),
+    }
+}
+
+/// How many processors the study used.
+fn processors(record: &StudyRecord) -> usize {
+    let mut cpus = record.settings.subject_cpus.clone();
+    cpus.extend(&record.settings.generator_cpus);
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus.len()
+}
+
+fn outcomes(subject: &str, sums: &Sums) -> Vec<Finding> {
+    // A failure counts wherever in the slice its request began.
+    let mut all = sums.outcomes.clone();
+    all.merge(&sums.discarded);
+    let failed = failures::failed_requests(subject, &all, sums.hashed);
+    let stopped = failures::stopped_answering(subject, sums.stopped_answering, sums.slices);
+    failures::exhausted(&all)
+        .chain(failed)
+        .chain(stopped)
+        .map(|finding| finding.about(subject))
+        .collect()
+}
+
+/// Subjects that had not settled when their warm-up was measured.
+fn unsettled(load: &LoadRecord) -> impl Iterator<Item = Finding> {
+    let subjects = load.pilot.iter().flat_map(|pilot| &pilot.subjects);
+    subjects
+        .filter(|(_, found)| !found.settled)
+        .map(|(subject, _)| {
+            Finding::new(
+                "not_settled",
+                Level::Note,
+                format!(
+                    "{subject} had not settled within the pilot: it may still warm up while it \
+                     is measured"
+                ),
+                "look whether it gets faster for longer than a second, with `abx run -d 60s`",
+            )
+            .about(subject)
+            .under(&load.name)
+        })
+}
+
+/// How subjects took turns, when not as asked.
+fn turns(load: &LoadRecord) -> Option<Finding> {
+    let pilot = load.pilot.as_ref()?;
+    let reason = pilot.interleave_reason.as_ref()?;
+    (pilot.interleave == Interleave::Trials).then(|| {
+        Finding::new(
+            "ran_as_trials",
+            Level::Note,
+            format!("each subject was loaded in one long stretch: {reason}"),
+            "expect wider intervals than with slices; more blocks narrow them",
+        )
+        .under(&load.name)
+    })
+}
+
+fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if !subject.is_kept() {
+        found.push(
+            Finding::new(
+                "not_restarted",
+                Level::Note,
+                format!(
+                    "{} was running already and was not restarted: how much its speed differs \
+                     from start to start is not covered by the interval",
+                    subject.name
+                ),
+                "give its command instead of its address",
+            )
+            .about(&subject.name),
+        );
+    }
+    found
+}
+
+/// Findings about the study as a whole.
+fn whole(record: &StudyRecord) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let settings = &record.settings;
+    let are_shared = settings
+        .subject_cpus
+        .iter()
+        .any(|cpu| settings.generator_cpus.contains(cpu));
+    if are_shared {
+        found.push(Finding::new(
+            "shared_cpus",
+            Level::Bound,
+            "subjects and generator shared processors: each took time from the other",
+            "leave out `--pin shared`, on a machine with at least two processors",
+        ));
+    }
+    match &record.end {
+        StudyEnd::SubjectFailed { subject, how } => found.push(
+            Finding::new(
+                "subject_failed",
+                Level::Void,
+                format!("{subject} could not go on: {how}"),
+                "look at its log, and try it alone with `abx run`",
+            )
+            .about(subject),
+        ),
+        StudyEnd::Failed { why } => found.push(Finding::new(
+            "study_failed",
+            Level::Note,
+            format!("the study ended before its time: {why}"),
+            "mend that, and judge this as a study with fewer blocks",
+        )),
+        StudyEnd::Interrupted => found.push(Finding::new(
+            "interrupted",
+            Level::Note,
+            "the study was stopped before its end",
+            "judge it as one with fewer blocks",
+        )),
+        _ => {}
+    }
+    let blocks = record.complete_blocks().count();
+    if blocks < BLOCKS_FOR_VERDICT {
+        found.push(Finding::new(
+            "few_blocks",
+            Level::Note,
+            format!("{blocks} blocks were measured, and a verdict needs {BLOCKS_FOR_VERDICT}"),
+            "give more time (`--budget`) or more blocks (`--blocks`)",
+        ));
+    }
+    found
+}

@@ -1,0 +1,231 @@
+//! Findings about the pace of a load, the same for a run and for one subject of
+//! a study: was what was due sent, was it sent in time, and which times rest on
+//! requests that never had an answer. [`Pace::findings`] is the list.
+
+use crate::arrivals::Offered;
+use crate::finding::{Finding, Level};
+use crate::findings::limit::GENERATOR_BUSY;
+use crate::summary::share;
+use crate::times::{Figure, Times};
+
+/// The share of what was due that may be missing.
+const MISSED_MAX: f64 = 0.01;
+/// How late one send in a hundred may be, and its share of the median response time.
+const LATE_MAX_US: u64 = 1_000;
+const LATE_SHARE_MAX: f64 = 0.10;
+/// For how long the generator may not look at its clock, in one turn of a hundred.
+const LAG_MAX_US: u64 = 1_000;
+/// What touched this share of the sends, or took this share of the time, may be
+/// why the latest send in a hundred was late.
+const CAUSE_MIN: f64 = 0.01;
+
+const ADD_THREAD: &str = "add a thread (`-t`) on a processor of its own, or lower the rate (`-r`)";
+const ADD_CONNECTIONS: &str = "add connections (`-c`), or lower the rate (`-r`)";
+
+/// How one server's load kept its pace.
+pub(crate) struct Pace<'a> {
+    /// The server.
+    pub(crate) who: &'a str,
+    /// `None` in a closed loop.
+    pub(crate) offered: Option<Offered>,
+    /// Requests whose time is known only as "at least".
+    pub(crate) unanswered: u64,
+    pub(crate) response: &'a Times,
+    pub(crate) lateness: &'a Times,
+    pub(crate) loop_lag: &'a Times,
+    pub(crate) limits: PaceLimits,
+}
+
+/// What may hold a load back, as shares of the time; `None` when not readable.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PaceLimits {
+    /// Whether the server was at its limit.
+    pub(crate) is_subject_bound: bool,
+    /// What the busiest worker used of its processor.
+    pub(crate) generator: Option<f64>,
+    /// For how long a worker was ready to run and did not.
+    pub(crate) wait: Option<f64>,
+    /// What the hypervisor took of our processors.
+    pub(crate) steal: Option<f64>,
+}
+
+impl Pace<'_> {
+    /// All findings, in the order of their weight.
+    pub(crate) fn findings(&self) -> impl Iterator<Item = Finding> {
+        let found = [
+            self.not_reached(),
+            self.late(),
+            self.times_at_least(),
+            self.loop_lag(),
+        ];
+        found.into_iter().flatten()
+    }
+
+    /// The load was less than what was asked for.
+    fn not_reached(&self) -> Option<Finding> {
+        let offered = self.offered?;
+        let missed = share(offered.unsent, offered.planned)?;
+        let limits = &self.limits;
+        let taken = limits.generator.unwrap_or_default() + limits.wait.unwrap_or_default();
+        let is_generator = !limits.is_subject_bound && taken >= GENERATOR_BUSY;
+        let (level, cause, remedy) = if is_generator {
+            let cause = format!(
+                "the generator used or waited for {:.0} % of its processor",
+                100.0 * taken
+            );
+            (Level::Bound, cause, ADD_THREAD)
+        } else {
+            let cause = "every connection was waiting for an answer".to_owned();
+            (Level::Note, cause, ADD_CONNECTIONS)
+        };
+        let message = format!(
+            "{} of {} requests that were due to {} were never sent ({:.1} %): {cause}",
+            offered.unsent,
+            offered.planned,
+            self.who,
+            100.0 * missed
+        );
+        (missed > MISSED_MAX)
+            .then(|| Finding::new("offered_rate_not_reached", level, message, remedy))
+    }
+
+    /// Sends were late, and why, as far as that is known.
+    fn late(&self) -> Option<Finding> {
+        let offered = self.offered?;
+        let late_us = self.lateness.p99?;
+        let near = self
+            .response
+            .p50
+            .is_some_and(|median| late_us as f64 > LATE_SHARE_MAX * median as f64);
+        if !(late_us > LATE_MAX_US || near) {
+            return None;
+        }
+        let causes = self.causes(offered);
+        // A server that keeps all connections waiting is what is measured; what
+        // the generator or the machine adds is not.
+        let level = match causes.as_slice() {
+            [Cause::Connections(_)] => Level::Note,
+            _ => Level::Bound,
+        };
+        let texts: Vec<String> = causes.iter().map(|cause| cause.text()).collect();
+        let message = format!(
+            "one send in 100 to {} was more than {} late, which its response time holds and its \
+             service time does not: {}",
+            self.who,
+            span(late_us),
+            texts.join(", and ")
+        );
+        let remedies: Vec<&str> = causes.iter().map(|cause| cause.remedy()).collect();
+        Some(Finding::new("late_sends", level, message, remedies.join("; ")).of_times())
+    }
+
+    /// Whatever may have made one send in a hundred late.
+    fn causes(&self, offered: Offered) -> Vec<Cause> {
+        let queued = share(offered.queued, offered.sent);
+        let limits = &self.limits;
+        let above = |part: Option<f64>, least: f64| part.filter(|part| *part >= least);
+        let causes = [
+            above(limits.generator, GENERATOR_BUSY).map(Cause::Generator),
+            above(queued, CAUSE_MIN).map(Cause::Connections),
+            above(limits.wait, CAUSE_MIN).map(Cause::Wait),
+            above(limits.steal, CAUSE_MIN).map(Cause::Steal),
+        ];
+        let known: Vec<Cause> = causes.into_iter().flatten().collect();
+        match known.is_empty() {
+            true => vec![Cause::Unknown],
+            false => known,
+        }
+    }
+
+    /// Quantiles that rest on requests without an answer.
+    fn times_at_least(&self) -> Option<Finding> {
+        let bounded = Figure::QUANTILES.map(|(figure, _)| figure);
+        let names: Vec<&str> = { bounded.into_iter() }
+            .filter(|figure| self.response.is_at_least(*figure))
+            .map(Figure::name)
+            .collect();
+        let message = format!(
+            "{} of the response times of {} are at least what is shown, and nobody knows how \
+             long: {} requests had no answer",
+            names.join(", "),
+            self.who,
+            self.unanswered
+        );
+        let remedy = "offer less load, or give requests more time (`--timeout`)";
+        (!names.is_empty())
+            .then(|| Finding::new("times_at_least", Level::Bound, message, remedy).of_times())
+    }
+
+    /// The generator itself was away from its clock.
+    fn loop_lag(&self) -> Option<Finding> {
+        let lag_us = self.loop_lag.p99?;
+        let message = format!(
+            "in one turn of 100 of its loop the generator did not look at its clock for more than \
+             {}, and the times of {} may be off by as much",
+            span(lag_us),
+            self.who
+        );
+        (lag_us > LAG_MAX_US)
+            .then(|| Finding::new("loop_lag", Level::Note, message, ADD_THREAD).of_times())
+    }
+}
+
+/// What may have made sends late, with its share.
+#[derive(Debug, Clone, Copy)]
+enum Cause {
+    Generator(f64),
+    Connections(f64),
+    Wait(f64),
+    Steal(f64),
+    Unknown,
+}
+
+impl Cause {
+    fn text(self) -> String {
+        match self {
+            Cause::Generator(part) => {
+                format!("the generator used {:.0} % of its processor", 100.0 * part)
+            }
+            Cause::Connections(part) => format!(
+                "{:.1} % of the requests were due when every connection was in use",
+                100.0 * part
+            ),
+            Cause::Wait(part) => format!(
+                "the generator was ready to run and had to wait {:.1} % of the time",
+                100.0 * part
+            ),
+            Cause::Steal(part) => format!(
+                "the hypervisor gave our processors to others {:.1} % of the time",
+                100.0 * part
+            ),
+            Cause::Unknown => "the cause is not known".to_owned(),
+        }
+    }
+
+    fn remedy(self) -> &'static str {
+        match self {
+            Cause::Generator(_) => ADD_THREAD,
+            Cause::Connections(_) => ADD_CONNECTIONS,
+            Cause::Wait(_) => "close other programs, or run on a machine of your own",
+            Cause::Steal(_) => "run at a quieter time, or on a machine of your own",
+            Cause::Unknown => "lower the rate (`-r`), or run on a quieter machine",
+        }
+    }
+}
+
+/// Whether a server answered what was offered, but for what may be missing.
+/// `ok` are its verified answers. False when nothing was due.
+pub(crate) fn has_kept_up(offered: &Offered, ok: u64) -> bool {
+    // What was in flight at the end was not refused to anybody.
+    let missed = offered.planned.saturating_sub(ok + offered.unfinished);
+    share(missed, offered.planned).is_some_and(|missed| missed <= MISSED_MAX)
+}
+
+/// A time in µs as text.
+fn span(time_us: u64) -> String {
+    match time_us {
+        0..1_000 => format!("{time_us} µs"),
+        1_000..1_000_000 => format!("{:.1} ms", time_us as f64 / 1e3),
+        _ => format!("{:.1} s", time_us as f64 / 1e6),
+    }
+}

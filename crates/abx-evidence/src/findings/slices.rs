@@ -1,0 +1,114 @@
+//! Findings about slices and connections of one subject under one load.
+
+use crate::finding::{Finding, Level};
+use crate::record::{LoadRecord, StudyRecord};
+use crate::summary::{Sums, share};
+
+/// Little's law may be off by this much before it is noted, and before it voids.
+const LITTLE_NOTE: f64 = 0.03;
+const LITTLE_VOID: f64 = 0.20;
+/// Little's law needs slices of this many response times.
+const LITTLE_TURNS_MIN: f64 = 10.0;
+/// Connections that sent nothing in a slice, as a share.
+const SILENT_NOTE: f64 = 0.01;
+const SILENT_VOID: f64 = 0.10;
+
+/// Little's law: the connections that were busy on average, by response times
+/// and rate, against those that were asked for.
+pub(super) fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Finding> {
+    let connections = f64::from(load.settings.connections);
+    let turns = sums.outcomes.completed() as f64 / (connections * sums.slices.max(1) as f64);
+    if turns < LITTLE_TURNS_MIN || sums.outcomes.completed() < sums.outcomes.sent() {
+        return None;
+    }
+    // All requests that were sent within the window, over the window: what was
+    // in flight at its start is missed, what is in flight at its end is in.
+    let pilot = load.pilot.as_ref()?;
+    let window_ns = sums.slices * pilot.slice_ns.checked_sub(pilot.discard_ns)?;
+    let busy = share(sums.response_ns_sum, window_ns)?;
+    let off = (busy - connections).abs() / connections;
+    // Fewer than asked for is another load. More is an effect of the slice's
+    // edges: answers in flight at its end wait longer on a machine that is busy.
+    let level = if busy < (1.0 - LITTLE_VOID) * connections {
+        Level::Void
+    } else {
+        Level::Note
+    };
+    (off > LITTLE_NOTE).then(|| {
+        Finding::new(
+            "little_law",
+            level,
+            format!(
+                "{subject} had {busy:.1} requests in flight on average (rate times mean response \
+                 time) where {connections} were asked for"
+            ),
+            "use longer slices (`--slice`), or fewer connections",
+        )
+        .about(subject)
+    })
+}
+
+pub(super) fn silent(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Finding> {
+    let chances = u64::from(load.settings.connections) * sums.slices;
+    let part = share(sums.silent, chances)?;
+    let level = if part > SILENT_VOID {
+        Level::Void
+    } else {
+        Level::Note
+    };
+    (part > SILENT_NOTE).then(|| {
+        Finding::new(
+            "slices_too_short",
+            level,
+            format!(
+                "{:.1} % of the connections to {subject} sent nothing in a slice",
+                100.0 * part
+            ),
+            "use longer slices (`--slice`)",
+        )
+        .about(subject)
+    })
+}
+
+pub(super) fn listen_overflows(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+) -> Option<Finding> {
+    let sides = record
+        .block_loads(&load.name)
+        .filter_map(|part| part.sides.get(subject));
+    let overflows: u64 = sides.filter_map(|side| side.listen_overflows).sum();
+    (overflows > 0).then(|| {
+        Finding::new(
+            "listen_overflows",
+            Level::Note,
+            format!(
+                "the kernel turned {overflows} connections away while {subject} was loaded, \
+                 because a listen queue of this machine was full"
+            ),
+            "raise the subject's backlog and `net.core.somaxconn`, or offer fewer connections",
+        )
+        .about(subject)
+    })
+}
+
+pub(super) fn disconnected(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+) -> Option<Finding> {
+    let sides = record
+        .block_loads(&load.name)
+        .filter_map(|part| part.sides.get(subject));
+    let missing: u64 = sides.map(|side| side.not_connected).sum();
+    (missing > 0).then(|| {
+        Finding::new(
+            "not_connected",
+            Level::Note,
+            format!("{missing} connections to {subject} could not be opened before the load"),
+            "raise the limit of connections of the subject, or offer fewer",
+        )
+        .about(subject)
+    })
+}
