@@ -75,7 +75,7 @@ pub enum StageError {
     /// The time is zero.
     #[error("it lasts no time: leave it out, a jump needs none")]
     NoLength,
-    /// The time is above [`STAGE_MAX`].
+    /// The time is above 24 h.
     #[error("it lasts longer than 24h: split it in several")]
     TooLong,
     /// A value cannot be read.

@@ -125,7 +125,7 @@ fn any_stages() -> impl Strategy<Value = StageList> {
         let text: Vec<_> = stages
             .into_iter()
             .map(|(from, to, holds, lasts)| {
-                let amount = |thousandths| Amount::from_thousandths(thousandths).unwrap();
+                let amount = |thousandths| Amount::from_thousandths(thousandths).expect("small");
                 Stage {
                     from: amount(from),
                     to: amount(if holds { from } else { to }),
@@ -161,7 +161,7 @@ proptest! {
     ) {
         // Method: how many moments lie in the interval, by their indices, against
         // the formula; the moments beside its edges must lie on the right side.
-        let rate = Amount::from_thousandths(thousandths).unwrap();
+        let rate = Amount::from_thousandths(thousandths).expect("small");
         let schedule = schedule(&constant(&rate.to_string()));
         let before = |end: u64| {
             (u128::from(end) * u128::from(thousandths)).div_ceil(1_000_000_000_000) as u64
