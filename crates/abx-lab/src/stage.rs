@@ -39,8 +39,8 @@ pub enum StageError {
     },
     /// A program that is not there.
     #[error(
-        "{subject}: the program `{program}` is not there, or not executable: install it, or \
-         write its full path"
+        "{subject}: the program `{program}` is not found, or not executable: install it, write \
+         its full path, or mark it as a program (chmod +x)"
     )]
     Program {
         /// The subject.

@@ -119,8 +119,9 @@ fn subject(path: &Path, spec: &SubjectSpec, folder: &Path) -> Result<Subject, Fa
         && let Some(program) = launch.missing_program()
     {
         let message = format!(
-            "`command`: the program `{program}` is not there, or not executable: install it, \
-             write its full path, or say in `from` where it comes from"
+            "`command`: the program `{program}` is not found, or not executable: install it, \
+             write its full path, mark it as a program (chmod +x), or say in `from` where it \
+             comes from"
         );
         return Err(at(path, spec, &message));
     }
