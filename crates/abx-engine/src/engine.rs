@@ -10,6 +10,7 @@ use abx_evidence::{Outcomes, SliceTally};
 use abx_wire::http1;
 
 use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
+use crate::schedule;
 use crate::worker::{Order, Reply, Share, work};
 
 /// Why the engine cannot go on. What a subject does is never an error.
@@ -191,6 +192,7 @@ impl Engine {
                 length_ns,
                 discard_ns: plan.discard_ns,
                 requests_max,
+                schedule: self.part_of_schedule(number, pool),
             };
             worker.order(Order::Run(pool, share))?;
         }
@@ -229,6 +231,14 @@ impl Engine {
         let (number, count) = (worker as u64, self.workers.len() as u64);
         let before = |worker| share_before(pool.connections, worker, count);
         (before(number), before(number + 1))
+    }
+
+    /// Which part of a schedule a worker has. Those without a connection have
+    /// none; they are the last, and get one that they cannot send.
+    fn part_of_schedule(&self, worker: usize, pool: PoolId) -> schedule::Share {
+        let most = usize::try_from(pool.connections).unwrap_or(usize::MAX);
+        let workers = self.workers.len().min(most);
+        schedule::Share::of(worker.min(workers - 1), workers)
     }
 
     fn connected(&self) -> Result<OpenReport, EngineError> {

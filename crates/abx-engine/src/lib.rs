@@ -23,7 +23,7 @@ mod worker;
 
 pub use engine::{Engine, EngineError, OpenReport, PoolId, Stopper};
 pub use plan::{
-    Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, RequestPlan, SliceEnd,
-    SlicePlan,
+    Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan,
+    SliceEnd, SlicePlan,
 };
 pub use probe::{Answer, ProbeError, probe};

@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use abx_wire::http1;
 use serde::{Deserialize, Serialize};
 
+use crate::schedule::{Arrivals, StageList};
+
 /// The threads that make load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnginePlan {
@@ -117,6 +119,24 @@ pub struct LoadPlan {
     pub timeout_ns: u64,
     /// Draws which requests are sent and which answers are hashed.
     pub seed: u64,
+    /// When a connection that is free sends its next request.
+    #[serde(default)]
+    pub pacing: Pacing,
+}
+
+/// When a connection that is free sends its next request.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pacing {
+    /// By which schedule; a closed loop has none and sends at once. With
+    /// sessions, by which schedule they begin.
+    pub arrivals: Arrivals,
+    /// How many of the connections send, over the time of a slice; closed loops only.
+    pub connections_over_time: Option<StageList>,
+    /// How long a user thinks between an answer and the next request of the session.
+    pub think_ns: u64,
+    /// Requests of a session, after which a new one begins; `None` for sessions without end.
+    pub session_calls: Option<u32>,
 }
 
 /// When a slice stops sending.

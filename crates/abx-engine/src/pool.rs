@@ -4,6 +4,9 @@
 //! slice on them, `exchange.rs` carries single requests and answers.
 
 mod exchange;
+mod pace;
+#[cfg(test)]
+mod paced;
 #[cfg(test)]
 mod simulated;
 mod stretch;
@@ -22,6 +25,7 @@ use crate::slot::{Phase, Slot};
 
 pub(crate) use stretch::{Ran, Stretch};
 
+use pace::Pace;
 use stretch::Progress;
 
 /// Connections that are being made at one time; more would overflow the
@@ -49,6 +53,9 @@ pub(crate) struct Pool<I: Io> {
     hashers: Hashers,
     tally: Tally,
     progress: Progress,
+    pace: Pace,
+    /// Slices that have run, each of which draws its own arrivals.
+    slices: u64,
     /// How connects outside of slices ended badly.
     pub(crate) connect_failures: Outcomes,
 }
@@ -93,6 +100,8 @@ impl<I: Io> Pool<I> {
             hashers: Hashers::default(),
             tally: Tally::default(),
             progress: Progress::idle(),
+            pace: Pace::none(),
+            slices: 0,
             connect_failures: Outcomes::default(),
             plan,
         }
@@ -240,7 +249,8 @@ impl<I: Io> Pool<I> {
         let slot = &mut self.slots[index];
         slot.phase = Phase::Idle;
         slot.refusals = 0;
-        if slot.flight.is_some() {
+        if let Some(flight) = &mut slot.flight {
+            flight.possible = now;
             self.start_sending(index, now);
         }
     }

@@ -26,6 +26,10 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) intended: Nanos,
+    /// When it could have been sent: due, and its connection free and made.
+    pub(crate) possible: Nanos,
+    /// When it was begun, which is when its time to time out begins.
+    pub(crate) begun: Nanos,
     pub(crate) sent: Option<Nanos>,
     /// Whether it began after the discarded part of the slice.
     pub(crate) counted: bool,
@@ -41,6 +45,7 @@ impl Flight {
     pub(crate) fn sample(&self, outcome: Outcome, done: Nanos) -> Sample {
         Sample {
             intended_ns: self.intended.0,
+            possible_ns: self.possible.0,
             sent_ns: self.sent.map(|sent| sent.0),
             done_ns: done.0,
             outcome,
@@ -96,6 +101,10 @@ pub(crate) struct Slot {
     pub(crate) reused: bool,
     /// Connects in a row that failed.
     pub(crate) refusals: u32,
+    /// Calls of the session that it is in.
+    pub(crate) calls: u32,
+    /// When its last request ended.
+    pub(crate) free_since: Nanos,
     pub(crate) clock: Clock,
     pub(crate) hasher: Option<Box<Xxh3>>,
 }
@@ -109,6 +118,8 @@ impl Slot {
             flight: None,
             reused: false,
             refusals: 0,
+            calls: 0,
+            free_since: Nanos(0),
             clock: Clock::default(),
             hasher: None,
         }
@@ -117,6 +128,17 @@ impl Slot {
     /// Whether there is a connection, standing or in the making.
     pub(crate) fn has_connection(&self) -> bool {
         !matches!(self.phase, Phase::Closed | Phase::Resting(_))
+    }
+
+    /// Forgets the last slice.
+    pub(crate) fn start_slice(&mut self, start: Nanos) {
+        self.clock = Clock::default();
+        self.calls = 0;
+        self.free_since = start;
+        if let Phase::Resting(_) = self.phase {
+            // A rest ends with its slice.
+            self.phase = Phase::Closed;
+        }
     }
 
     /// The connection, if there was one, is gone.

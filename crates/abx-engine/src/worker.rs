@@ -13,6 +13,7 @@ use crate::engine::PoolId;
 use crate::io::EpollIo;
 use crate::plan::LoadPlan;
 use crate::pool::{Pool, Ran, Stretch};
+use crate::schedule;
 
 /// What a worker is told. Each order but the last has one answer.
 pub(crate) enum Order {
@@ -38,6 +39,7 @@ pub(crate) struct Share {
     pub(crate) length_ns: u64,
     pub(crate) discard_ns: u64,
     pub(crate) requests_max: u64,
+    pub(crate) schedule: schedule::Share,
 }
 
 /// What a worker answers.
@@ -62,6 +64,8 @@ pub(crate) fn work(
         // A processor that went away since it was listed leaves the thread where it is.
         let _ = abx_sys::cpus::pin_thread(cpus);
     }
+    // With the usual slack requests only leave some microseconds later.
+    let _ = abx_sys::clock::sharpen_timers();
     let mut pools: HashMap<PoolId, Pool<EpollIo>> = HashMap::new();
     while let Ok(order) = orders.recv() {
         let reply = match order {
@@ -112,9 +116,11 @@ fn run(pool: &mut Pool<EpollIo>, share: Share, stop: &AtomicBool) -> Reply {
         end: start.plus(Nanos(share.length_ns)),
         counted_from,
         requests_max: share.requests_max,
+        share: share.schedule,
     };
     let Ran {
         end,
+        counted_until,
         stopped_answering,
     } = pool.run(stretch, stop);
     let generator_cpu_ns = abx_sys::thread_cpu().since(cpu).0;
@@ -125,7 +131,7 @@ fn run(pool: &mut Pool<EpollIo>, share: Share, stop: &AtomicBool) -> Reply {
     Reply::Ran(Box::new(SliceTally {
         tally: pool.tally().clone(),
         wall_ns: end.since(start).0,
-        measured_ns: end.since(counted_from).0,
+        measured_ns: counted_until.since(counted_from).0,
         generator_cpu_ns,
         generator_wait_ns,
         busiest_worker_ns: generator_cpu_ns,

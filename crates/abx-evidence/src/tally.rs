@@ -11,6 +11,8 @@ use crate::outcome::{Outcome, Outcomes};
 pub struct Sample {
     /// When it was due: in a closed loop, when its connection became free.
     pub intended_ns: u64,
+    /// When it could have been sent: when it was due and a connection was free for it.
+    pub possible_ns: u64,
     /// When its bytes were handed to the kernel; `None` when it came not so far.
     pub sent_ns: Option<u64>,
     /// When its last byte was received, or when it failed.
@@ -62,7 +64,8 @@ pub struct Tally {
     /// The same of `service`.
     #[serde(default)]
     pub service_at_least: Histogram,
-    /// How late sends were: actual minus intended.
+    /// How late sends were by the generator's own doing: from when each was due
+    /// and a connection was free for it, to when it was sent.
     pub lateness: Histogram,
     /// For how long the generator's loop did not look at its clock while it had
     /// work: from one reading of the clock to the next, its own waiting left out.
@@ -94,7 +97,7 @@ impl Tally {
             self.service_at_least.record_ns(service_ns);
         }
         self.lateness
-            .record_ns(sent_ns.saturating_sub(sample.intended_ns));
+            .record_ns(sent_ns.saturating_sub(sample.possible_ns));
     }
 
     /// Counts one request that was due at `intended_ns` and had not been sent
@@ -198,6 +201,7 @@ mod tests {
         for (intended, span, kind) in samples {
             tally.record(&Sample {
                 intended_ns: *intended,
+                possible_ns: *intended,
                 sent_ns: (kind % 2 == 0).then_some(intended + span / 2),
                 done_ns: intended + span,
                 outcome: Outcome::ALL[usize::from(*kind) % Outcome::ALL.len()],
@@ -249,6 +253,7 @@ mod tests {
         let mut tally = Tally::default();
         tally.record(&Sample {
             intended_ns: 100_000,
+            possible_ns: 100_000,
             sent_ns: Some(300_000),
             done_ns: 700_000,
             outcome: Outcome::Ok,
@@ -265,6 +270,7 @@ mod tests {
             let mut tally = Tally::default();
             tally.record(&Sample {
                 intended_ns: 100_000,
+            possible_ns: 100_000,
                 sent_ns,
                 done_ns: 900_000,
                 outcome,
@@ -298,6 +304,7 @@ mod tests {
         // Method: a reset enters no histogram; an answer only the known times.
         let sample = |outcome| Sample {
             intended_ns: 0,
+            possible_ns: 0,
             sent_ns: Some(1_000),
             done_ns: 9_000,
             outcome,

@@ -4,7 +4,7 @@
 //! workspace holds `unsafe`, and nothing here knows of HTTP, loads or studies.
 //! Start at [`Socket`] and [`Epoll`] for load, at [`ProcTree`] for accounting.
 
-mod clock;
+pub mod clock;
 pub mod counters;
 pub mod cpus;
 mod epoll;

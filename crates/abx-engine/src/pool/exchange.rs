@@ -45,7 +45,9 @@ impl<I: Io> Pool<I> {
         }
         // A reading of its own: in a large batch this send may come long after
         // the answer that made it due.
-        flight.sent = Some(self.io.now());
+        let sent = self.io.now();
+        flight.sent = Some(sent);
+        self.progress.acted(sent);
         self.send(index, now);
     }
 
@@ -111,7 +113,7 @@ impl<I: Io> Pool<I> {
             }
         }
         if is_free {
-            self.begin(index, now);
+            self.freed(index, now);
         }
     }
 
@@ -170,7 +172,7 @@ impl<I: Io> Pool<I> {
         }
         self.progress.failures += 1;
         self.finish(index, outcome, now);
-        self.begin(index, now);
+        self.freed(index, now);
     }
 }
 

@@ -10,12 +10,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{Pool, Ran, Stretch};
 use crate::io::script::{NOBODY, Step};
 use crate::io::sim::{Faults, Network, Service, Sim};
-use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, RequestPlan};
+use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
+use crate::schedule::Share;
 
-const MS: u64 = 1_000_000;
-const SECOND: u64 = 1_000 * MS;
+pub(super) const MS: u64 = 1_000_000;
+pub(super) const SECOND: u64 = 1_000 * MS;
 
-fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
+pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
     LoadPlan {
         address: Sim::ADDRESS,
         sources: Vec::new(),
@@ -42,11 +43,12 @@ fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
         verify_every: 10,
         timeout_ns: SECOND,
         seed,
+        pacing: Pacing::default(),
     }
 }
 
 /// A pool on a peer that reads a request, works, and answers with `body`, again and again.
-fn pool(network: Network, plan: LoadPlan, body: &[u8]) -> Pool<Sim> {
+pub(super) fn pool(network: Network, plan: LoadPlan, body: &[u8]) -> Pool<Sim> {
     let encoded = vec![plan.requests[0].request.encode(plan.keep_alive).unwrap()];
     let request_bytes = encoded[0].len();
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
@@ -65,29 +67,31 @@ fn pool(network: Network, plan: LoadPlan, body: &[u8]) -> Pool<Sim> {
 }
 
 /// Runs for a span after a discarded part.
-fn run(pool: &mut Pool<Sim>, span: u64, discard: u64) -> Ran {
+pub(super) fn run(pool: &mut Pool<Sim>, span: u64, discard: u64) -> Ran {
     let start = pool.now();
     let stretch = Stretch {
         start,
         end: start.plus(Nanos(span)),
         counted_from: start.plus(Nanos(discard)),
         requests_max: u64::MAX,
+        share: Share::WHOLE,
     };
     pool.run(stretch, &AtomicBool::new(false))
 }
 
-fn run_requests(pool: &mut Pool<Sim>, count: u64) -> Ran {
+pub(super) fn run_requests(pool: &mut Pool<Sim>, count: u64) -> Ran {
     let start = pool.now();
     let stretch = Stretch {
         start,
         end: Nanos::MAX,
         counted_from: start,
         requests_max: count,
+        share: Share::WHOLE,
     };
     pool.run(stretch, &AtomicBool::new(false))
 }
 
-fn count(tally: &Tally, outcome: Outcome) -> u64 {
+pub(super) fn count(tally: &Tally, outcome: Outcome) -> u64 {
     tally.outcomes.count(outcome)
 }
 

@@ -7,7 +7,8 @@ use abx_sys::Nanos;
 
 use super::{Pool, WAIT_MAX};
 use crate::io::Io;
-use crate::slot::{Clock, Flight, Phase};
+use crate::schedule::Share;
+use crate::slot::{Flight, Phase};
 
 /// A subject has stopped answering after this many failures per connection in a
 /// row, or when every connection timed out, without one whole answer in between.
@@ -23,6 +24,8 @@ pub(crate) struct Stretch {
     pub(crate) counted_from: Nanos,
     /// At most this many requests are sent.
     pub(crate) requests_max: u64,
+    /// Which part of the schedule this worker has.
+    pub(crate) share: Share,
 }
 
 /// How a stretch ended.
@@ -30,6 +33,8 @@ pub(crate) struct Stretch {
 pub(crate) struct Ran {
     /// The last outcome's time.
     pub(crate) end: Nanos,
+    /// The end of the time over which answers are counted.
+    pub(crate) counted_until: Nanos,
     /// It ended early because no connection got an answer any more.
     pub(crate) stopped_answering: bool,
 }
@@ -37,6 +42,8 @@ pub(crate) struct Ran {
 /// The progress of the slice that runs now.
 pub(super) struct Progress {
     open: bool,
+    /// Nothing is sent from here on.
+    end: Nanos,
     counted_from: Nanos,
     requests_left: u64,
     pub(super) in_flight: usize,
@@ -44,6 +51,8 @@ pub(super) struct Progress {
     /// Failures and timeouts since the last whole answer.
     pub(super) failures: usize,
     timeouts: usize,
+    /// When the clock was last read for what is being done.
+    acted: Nanos,
     /// Before this moment no timeout and no end of a rest is due.
     next_check: Nanos,
 }
@@ -52,12 +61,14 @@ impl Progress {
     pub(super) fn idle() -> Progress {
         Progress {
             open: false,
+            end: Nanos(0),
             counted_from: Nanos::MAX,
             requests_left: 0,
             in_flight: 0,
             resting: 0,
             failures: 0,
             timeouts: 0,
+            acted: Nanos(0),
             next_check: Nanos::MAX,
         }
     }
@@ -67,6 +78,31 @@ impl Progress {
         self.resting += 1;
         self.failures += 1;
         self.next_check = self.next_check.min(until);
+    }
+
+    /// Whether anything may be sent at a moment.
+    pub(super) fn may_send(&self, now: Nanos) -> bool {
+        self.open && now < self.end && self.requests_left > 0
+    }
+
+    /// Whether the slice has requests left.
+    pub(super) fn has_requests(&self) -> bool {
+        self.requests_left > 0
+    }
+
+    /// A request is given up before it is sent.
+    pub(super) fn passes(&mut self) {
+        self.requests_left -= 1;
+    }
+
+    /// From when on requests count.
+    pub(super) fn counted_from(&self) -> Nanos {
+        self.counted_from
+    }
+
+    /// The clock was read while there was work.
+    pub(super) fn acted(&mut self, now: Nanos) {
+        self.acted = now;
     }
 
     /// A whole answer came.
@@ -82,47 +118,77 @@ impl<I: Io> Pool<I> {
         self.tally.clear();
         self.progress = Progress {
             open: true,
+            end: stretch.end,
             counted_from: stretch.counted_from,
             requests_left: stretch.requests_max,
             ..Progress::idle()
         };
+        self.slices += 1;
+        let seed = self.plan.seed.wrapping_add(self.slices);
+        self.pace
+            .begin(&stretch, &self.plan.pacing, seed, self.slots.len());
         for index in 0..self.slots.len() {
-            let slot = &mut self.slots[index];
-            slot.clock = Clock::default();
-            if let Phase::Resting(_) = slot.phase {
-                // A rest ends with its slice.
-                slot.phase = Phase::Closed;
-            }
             let now = self.io.now();
-            self.begin(index, now);
+            self.slots[index].start_slice(stretch.start);
+            self.freed(index, now);
         }
         let mut stopped_answering = false;
         let mut now = self.io.now();
+        let mut sent_until = stretch.end;
         loop {
-            self.progress.open &= now < stretch.end && self.progress.requests_left > 0;
+            if self.progress.open && !self.progress.may_send(now) {
+                self.progress.open = false;
+                self.count_unsent(stretch.end);
+            }
             if self.has_stopped_answering() {
                 stopped_answering = true;
+                sent_until = now;
                 self.progress.open = false;
+                self.count_unsent(now);
             }
-            if self.progress.in_flight == 0 && !(self.progress.open && self.progress.resting > 0) {
+            if self.progress.in_flight == 0 && !self.has_more() {
                 break;
             }
             if stop.load(Ordering::Relaxed) {
+                sent_until = sent_until.min(now);
                 self.abandon();
                 break;
             }
-            let due = if self.progress.open {
-                stretch.end.min(self.progress.next_check)
-            } else {
-                self.progress.next_check
-            };
-            now = self.take_ready(due.min(now.plus(WAIT_MAX)));
-            self.check_due(now);
+            now = self.turn(&stretch, now);
         }
+        let end = self.close_clocks(stretch.start);
+        let is_timed = self.pace.is_open() && stretch.end < Nanos::MAX;
         Ran {
-            end: self.close_clocks(stretch.start),
+            end,
+            counted_until: if is_timed { sent_until } else { end },
             stopped_answering,
         }
+    }
+
+    /// Waits once, handles what is ready and sends what is due. Answers the time
+    /// that all of this had.
+    fn turn(&mut self, stretch: &Stretch, before: Nanos) -> Nanos {
+        let due = if self.progress.open {
+            let sends = stretch.end.min(self.pace.wakes());
+            sends.min(self.progress.next_check)
+        } else {
+            self.progress.next_check
+        };
+        let now = self.take_ready(due.min(before.plus(WAIT_MAX)));
+        self.progress.acted = now;
+        self.check_due(now);
+        self.dispatch(now);
+        if now >= self.progress.counted_from {
+            self.tally
+                .loop_lag
+                .record_ns(self.progress.acted.since(now).0);
+        }
+        now
+    }
+
+    /// Whether anything may be sent although nothing is in flight.
+    fn has_more(&self) -> bool {
+        self.progress.open && (self.progress.resting > 0 || self.pace.has_more())
     }
 
     fn has_stopped_answering(&self) -> bool {
@@ -145,29 +211,34 @@ impl<I: Io> Pool<I> {
         end
     }
 
-    /// Starts the next request of a slot: due now, as its connection is free now.
-    pub(super) fn begin(&mut self, index: usize, now: Nanos) {
-        if !self.progress.open || self.progress.requests_left == 0 {
+    /// Starts the next request of a slot that is free, due at `intended`: in a
+    /// closed loop now, as its connection is free now.
+    pub(super) fn begin(&mut self, index: usize, intended: Nanos, now: Nanos) {
+        if !self.progress.may_send(now) {
             return;
         }
         self.progress.requests_left -= 1;
         self.progress.in_flight += 1;
         let deadline = now.plus(Nanos(self.plan.timeout_ns));
         self.progress.next_check = self.progress.next_check.min(deadline);
-        let counted = now >= self.progress.counted_from;
+        let counted = intended >= self.progress.counted_from;
         let request = self.chooser.draw();
         // A body that is not known beforehand cannot be compared.
         let is_known = self.plan.requests[request].expect.body.is_some();
         let hashed = is_known && self.sampler.draw();
         let slot = &mut self.slots[index];
         if counted {
-            slot.clock.starts(now);
+            slot.clock.starts(intended);
+            self.tally.queued += u64::from(slot.free_since > intended);
         }
+        slot.calls += 1;
         if hashed {
             slot.hasher.get_or_insert_with(|| self.hashers.take());
         }
         slot.flight = Some(Flight {
-            intended: now,
+            intended,
+            possible: intended.max(slot.free_since),
+            begun: now,
             sent: None,
             counted,
             request,
@@ -188,6 +259,7 @@ impl<I: Io> Pool<I> {
         };
         self.progress.in_flight -= 1;
         slot.clock.reaches(now);
+        slot.free_since = now;
         if flight.counted {
             self.tally.record(&flight.sample(outcome, now));
         } else {
@@ -207,7 +279,7 @@ impl<I: Io> Pool<I> {
         for index in 0..self.slots.len() {
             let slot = &self.slots[index];
             let due = match (slot.flight, slot.phase) {
-                (Some(flight), _) => flight.intended.plus(timeout),
+                (Some(flight), _) => flight.begun.plus(timeout),
                 (None, Phase::Resting(until)) => until,
                 (None, _) => continue,
             };
@@ -227,7 +299,7 @@ impl<I: Io> Pool<I> {
         // When all of them timed out the slice ends here, not after another timeout.
         if !self.has_stopped_answering() {
             for index in free {
-                self.begin(index, now);
+                self.freed(index, now);
             }
         }
     }
@@ -235,6 +307,7 @@ impl<I: Io> Pool<I> {
     /// Gives up what is in flight: interrupted.
     fn abandon(&mut self) {
         let now = self.io.now();
+        self.count_unsent(now);
         for index in 0..self.slots.len() {
             if self.slots[index].flight.is_some() {
                 self.close(index);

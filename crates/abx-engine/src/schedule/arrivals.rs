@@ -10,10 +10,11 @@ use super::stages::StageList;
 use super::timetable::Timetable;
 
 /// How requests arrive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
     /// Each connection sends when its last answer is whole: no schedule.
+    #[default]
     Closed,
     /// At equal distances.
     Constant {

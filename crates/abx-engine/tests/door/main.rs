@@ -14,8 +14,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use abx_engine::{
-    Asked, BodyIdentity, Engine, EnginePlan, Expectation, HttpVersion, LoadPlan, RequestPlan,
-    SliceEnd, SlicePlan,
+    Asked, BodyIdentity, Engine, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing,
+    RequestPlan, SliceEnd, SlicePlan,
 };
 use abx_evidence::{Outcome, SliceTally};
 use xxhash_rust::xxh3::xxh3_64;
@@ -59,6 +59,7 @@ fn load(address: SocketAddr, connections: u32) -> LoadPlan {
         verify_every: 1,
         timeout_ns: 30_000_000_000,
         seed: 1,
+        pacing: Pacing::default(),
     }
 }
 
