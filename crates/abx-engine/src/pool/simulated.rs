@@ -347,3 +347,24 @@ fn a_skipped_body_of_another_length_is_no_right_answer() {
         );
     }
 }
+
+#[test]
+fn only_large_bodies_that_are_not_hashed_are_skipped() {
+    // Method: below and at the least size, with no answer hashed and with all.
+    // Of each skipped body the first bytes, beside the head, and the last one are read.
+    for (bytes, every, skipped) in [
+        (18_431, 0, 0),
+        (18_432, 0, 18_432 - (2048 - head(18_432).len()) - 1),
+        (18_432, 1, 0),
+    ] {
+        let body = vec![b'b'; bytes];
+        let mut plan = plan(2, &body, 4);
+        plan.verify_every = every;
+        let mut pool = pool(Network::faultless(7), plan, &body);
+        pool.connect_all(&AtomicBool::new(false));
+        run_requests(&mut pool, 50);
+        assert_eq!(pool.tally().outcomes.ok(), 50);
+        assert_eq!(pool.tally().hashed, u64::from(every) * 50);
+        assert_eq!(pool.io.skipped, 50 * skipped as u64, "{bytes} bytes");
+    }
+}
