@@ -1,7 +1,7 @@
 # What people run. `make test` installs what the tests need and runs all of them.
 CARGO ?= cargo
 
-.PHONY: build demo test check truth bench setup
+.PHONY: build demo test check counts truth bench setup
 
 build:
 	$(CARGO) build --release --locked
@@ -24,6 +24,11 @@ check:
 	$(CARGO) fmt --manifest-path bench/Cargo.toml --check
 	$(CARGO) clippy --manifest-path bench/Cargo.toml --target-dir target/bench --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+
+# Instructions per request on the engine's hot path, against those held in
+# bench/instructions.txt. Counts them, so a busy machine does not matter.
+counts: setup
+	./scripts/instruction-counts
 
 # Known answers on this machine: nginx against itself, and planted differences.
 # Takes half an hour; no part of the tests, since it measures.

@@ -11,6 +11,9 @@
 //! lock, no string: one send, one receive, and its share of one wait.
 
 mod check;
+#[cfg(feature = "counts")]
+#[doc(hidden)]
+pub mod counts;
 mod engine;
 mod io;
 mod plan;

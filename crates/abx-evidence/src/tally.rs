@@ -270,7 +270,7 @@ mod tests {
             let mut tally = Tally::default();
             tally.record(&Sample {
                 intended_ns: 100_000,
-            possible_ns: 100_000,
+                possible_ns: 100_000,
                 sent_ns,
                 done_ns: 900_000,
                 outcome,

@@ -1,6 +1,6 @@
 //! What every back end promises, tested alike on each of them.
 //!
-//! A further back end is one line at the end: a name and a maker.
+//! A further back end is one more `contract!` at the end: a name and a maker.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use abx_sys::Nanos;
 
 use super::script::{Loopback, NOBODY, Script, Step};
 use super::sim::{Network, Sim};
-use super::{EpollIo, Io, Ready, Received, RequestId, Token};
+use super::{Io, Ready, Received, RequestId, Token};
 use crate::random::Random;
 
 /// A back end, where its peer listens, and what must live for the peer to live.
@@ -18,9 +18,10 @@ struct Made<I>(I, SocketAddr, Box<dyn Any>);
 
 type Maker<I> = fn(Script) -> Made<I>;
 
-fn on_epoll(script: Script) -> Made<EpollIo> {
+/// A back end of the kernel's.
+fn on_loopback<I>(io: std::io::Result<I>, script: Script) -> Made<I> {
     let peer = Loopback::start(script);
-    Made(EpollIo::new().unwrap(), peer.address(), Box::new(peer))
+    Made(io.unwrap(), peer.address(), Box::new(peer))
 }
 
 fn on_sim(script: Script) -> Made<Sim> {
@@ -376,6 +377,9 @@ macro_rules! contract {
     };
 }
 
-contract!(epoll, super::on_epoll);
+contract!(epoll, |script| super::on_loopback(
+    crate::io::EpollIo::new(),
+    script
+));
 contract!(sim, super::on_sim);
 contract!(sim_in_pieces, super::on_sim_in_pieces);

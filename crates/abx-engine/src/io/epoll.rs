@@ -235,3 +235,49 @@ fn token(number: u64) -> Token {
         generation: (number >> 32) as u32,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::script::{Loopback, Step};
+
+    #[test]
+    fn an_event_of_a_closed_connection_that_lives_on_elsewhere_is_dropped() {
+        // Method: a copy of the first connection's socket, as a child has it that
+        // is being started, keeps its place in the set when it is closed. Then
+        // bytes come on it, and must not be taken for the second one's.
+        let peer = Loopback::start(Box::new(|number| match number {
+            0 => vec![Step::Await(1), Step::Send([1].into())],
+            _ => Vec::new(),
+        }));
+        let mut io = EpollIo::new().unwrap();
+        let request = io.register(b"x".to_vec());
+        let mut ready = Vec::new();
+        let tokens = [0, 1].map(|generation| Token {
+            slot: 0,
+            generation,
+        });
+        let mut copy = None;
+        for token in tokens {
+            io.connect(token, peer.address(), None).unwrap();
+            let until = io.now().plus(Nanos(20_000_000_000));
+            // The first one's byte may end a wait of the second one, with nothing to tell.
+            while ready.is_empty() && io.wait(until, &mut ready) < until {}
+            assert!(matches!(ready[..], [Ready::Connected(which)] if which == token));
+            ready.clear();
+            if copy.is_none() {
+                io.send(token, request, 0).unwrap();
+                copy = Some(rustix::io::dup(&io.connection(token).socket).unwrap());
+                io.close(token);
+            }
+        }
+        let mut byte = [0];
+        let copy = std::net::TcpStream::from(copy.expect("the first connection was copied"));
+        copy.set_nonblocking(false).unwrap();
+        assert_eq!(copy.peek(&mut byte).unwrap(), 1);
+        // The copy's event has come: there is a byte to be read.
+        let now = io.now();
+        io.wait(now, &mut ready);
+        assert!(ready.is_empty(), "{ready:?}");
+    }
+}

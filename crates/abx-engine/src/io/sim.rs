@@ -88,6 +88,8 @@ pub(crate) struct Sim {
     busy: usize,
     /// What the last pull handed out.
     handed: Vec<u8>,
+    /// All bytes that were skipped.
+    pub(crate) skipped: u64,
 }
 
 /// Both ends of one connection.
@@ -154,6 +156,7 @@ impl Sim {
             queue: VecDeque::new(),
             busy: 0,
             handed: Vec::new(),
+            skipped: 0,
         }
     }
 
@@ -369,6 +372,7 @@ impl Io for Sim {
         }
         if skips {
             connection.to_skip -= self.handed.len() as u64;
+            self.skipped += self.handed.len() as u64;
             return Received::Skipped(self.handed.len() as u64);
         }
         Received::Bytes(&self.handed)

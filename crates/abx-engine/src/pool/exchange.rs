@@ -11,22 +11,28 @@ use crate::plan::Asked;
 use crate::slot::{Parsed, Phase};
 
 /// Less of a body that is still to come is not worth being skipped.
+///
+/// A skipped body costs two more receives, and saves its copy. Measured: nginx
+/// with sendfile on loopback, 50 connections on one thread, slices of 200 ms that
+/// read and skipped in turn, median processor time per request. 12 and 16 KiB:
+/// equal; 20 KiB: 2 % less; 34 kB: 14 % less; 64 KiB: 27 %; 96 KiB: 38 %.
 const SKIP_MIN: u64 = 16 * 1024;
 /// The end of a skipped body is read, so that bytes behind it come to light
 /// with it and make the answer malformed, as they do behind any other.
 const TAIL: u64 = 1;
 /// What the first receive of an answer brings when its body is to be skipped:
 /// a usual head, and little of the body.
-const HEAD_BYTES: usize = 2048;
+const HEAD_BYTES: u16 = 2048;
 /// No limit to what one receive brings.
 const ALL_BYTES: usize = usize::MAX;
 
-/// Whether the answers to a request are known to have a body that is worth skipping.
+/// Whether the answers to a request are known to have a body that is worth
+/// skipping, also when a part of it came with the head.
 pub(super) fn has_large_answer(asked: &Asked) -> bool {
     asked
         .expect
         .body
-        .is_some_and(|body| body.bytes >= SKIP_MIN + TAIL)
+        .is_some_and(|body| body.bytes >= SKIP_MIN + u64::from(HEAD_BYTES))
 }
 
 impl<I: Io> Pool<I> {
@@ -40,7 +46,11 @@ impl<I: Io> Pool<I> {
             .expect(self.plan.requests[flight.request].request.answer_kind());
         slot.phase = Phase::Sending(0);
         if self.encoded[flight.request].has_large_answer {
-            let most = if flight.hashed { ALL_BYTES } else { HEAD_BYTES };
+            let most = if flight.hashed {
+                ALL_BYTES
+            } else {
+                usize::from(HEAD_BYTES)
+            };
             self.io.bring(token, most);
         }
         // A reading of its own: in a large batch this send may come long after

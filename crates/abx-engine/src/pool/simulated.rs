@@ -49,16 +49,29 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
 
 /// A pool on a peer that reads a request, works, and answers with `body`, again and again.
 pub(super) fn pool(network: Network, plan: LoadPlan, body: &[u8]) -> Pool<Sim> {
+    pool_of(
+        network,
+        plan,
+        &[head(body.len()).as_bytes(), body].concat(),
+        Step::Again,
+    )
+}
+
+fn head(length: usize) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")
+}
+
+/// A pool on a peer that reads a request, works, sends `answer`, and then does the `last` step.
+fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: Step) -> Pool<Sim> {
     let encoded = vec![plan.requests[0].request.encode(plan.keep_alive).unwrap()];
     let request_bytes = encoded[0].len();
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-    let answer: Arc<[u8]> = [head.as_bytes(), body].concat().into();
+    let answer: Arc<[u8]> = answer.into();
     let steps = move |_| {
         vec![
             Step::Await(request_bytes),
             Step::Work,
             Step::Send(Arc::clone(&answer)),
-            Step::Again,
+            last.clone(),
         ]
     };
     let connections = plan.connections as usize;
@@ -297,7 +310,7 @@ fn rests_after_refusals_double_and_end_at_their_moments() {
 fn bodies_are_skipped_only_as_far_as_they_go() {
     // Method: bodies around the least that is skipped, cut anywhere by the
     // network. All bytes are counted, and no answer is taken for a wrong one.
-    for bytes in [16_000, 16_384, 16_385, 16_386, 18_500, 34_569, 1_000_000] {
+    for bytes in [16_384, 18_431, 18_432, 18_433, 34_569, 1_000_000] {
         let body = vec![b'b'; bytes];
         let mut network = Network::faultless(bytes as u64);
         network.faults.split = 500;
@@ -307,8 +320,55 @@ fn bodies_are_skipped_only_as_far_as_they_go() {
         let tally = pool.tally();
         assert_eq!(tally.outcomes.ok(), 300, "{bytes}");
         assert_eq!(tally.body_bytes, 300 * bytes as u64);
-        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n").len();
-        assert_eq!(tally.bytes, 300 * (bytes + head) as u64);
+        assert_eq!(tally.bytes, 300 * (bytes + head(bytes).len()) as u64);
         assert!((10..60).contains(&tally.hashed), "{}", tally.hashed);
+    }
+}
+
+#[test]
+fn a_skipped_body_of_another_length_is_no_right_answer() {
+    // Method: bodies that are skipped, with one byte behind them, and one byte
+    // short before a close; neither may count as ok, nor cost the next answer.
+    let body = vec![b'b'; 50_000];
+    let whole = [head(body.len()).as_bytes(), &body].concat();
+    let longer = [&whole[..], b"!"].concat();
+    for (answer, last, outcome) in [
+        (&longer[..], Step::Again, Outcome::Malformed),
+        (&whole[..whole.len() - 1], Step::Close, Outcome::EarlyClose),
+    ] {
+        let mut plan = plan(4, &body, 4);
+        plan.verify_every = 0;
+        let mut pool = pool_of(Network::faultless(7), plan, answer, last);
+        pool.connect_all(&AtomicBool::new(false));
+        let ran = run_requests(&mut pool, 300);
+        let tally = pool.tally();
+        assert!(ran.stopped_answering);
+        assert!(count(tally, outcome) >= 12);
+        assert_eq!(count(tally, outcome), tally.outcomes.sent());
+        assert_eq!(
+            (tally.bytes, tally.body_bytes),
+            (answer.len() as u64 * tally.outcomes.sent(), 0)
+        );
+    }
+}
+
+#[test]
+fn only_large_bodies_that_are_not_hashed_are_skipped() {
+    // Method: below and at the least size, with no answer hashed and with all.
+    // Of each skipped body the first bytes, beside the head, and the last one are read.
+    for (bytes, every, skipped) in [
+        (18_431, 0, 0),
+        (18_432, 0, 18_432 - (2048 - head(18_432).len()) - 1),
+        (18_432, 1, 0),
+    ] {
+        let body = vec![b'b'; bytes];
+        let mut plan = plan(2, &body, 4);
+        plan.verify_every = every;
+        let mut pool = pool(Network::faultless(7), plan, &body);
+        pool.connect_all(&AtomicBool::new(false));
+        run_requests(&mut pool, 50);
+        assert_eq!(pool.tally().outcomes.ok(), 50);
+        assert_eq!(pool.tally().hashed, u64::from(every) * 50);
+        assert_eq!(pool.io.skipped, 50 * skipped as u64, "{bytes} bytes");
     }
 }

@@ -1,0 +1,27 @@
+//! Runs the hot path over memory: `hot_path LOAD REQUESTS`, for
+//! `scripts/instruction-counts`, which knows the names of the loads.
+
+use std::process::ExitCode;
+
+use abx_engine::counts::{Answers, exchange};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [load, requests] = &words[..] else {
+        return ExitCode::from(2);
+    };
+    let answers = match load.as_str() {
+        "length_87" => Answers::Sized(87),
+        "chunked_87" => Answers::Chunked(87),
+        "length_34569" => Answers::Sized(34_569),
+        _ => return ExitCode::from(2),
+    };
+    let Ok(requests) = requests.parse() else {
+        return ExitCode::from(2);
+    };
+    // What is not answered rightly is another path, and counts nothing.
+    match exchange(answers, requests) == requests {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,242 @@
+//! The hot path over memory, so that its instructions can be counted.
+//!
+//! Everything of a slice runs as it does under load, but the kernel: requests
+//! vanish, and each connection has the same answer ready at the next wait. The
+//! back end does as little as the contract allows and is counted with the rest.
+//! `scripts/instruction-counts` runs it, by `examples/hot_path.rs`.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::AtomicBool;
+
+use abx_sys::Nanos;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::io::{Io, Ready, Received, RequestId, Token};
+use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
+use crate::pool::{Pool, Stretch};
+use crate::schedule::Share;
+
+const CONNECTIONS: u32 = 50;
+const VERIFY_EVERY: u32 = 100;
+/// What one look at the clock takes.
+const TICK: Nanos = Nanos(40);
+/// What the peer takes for a batch of answers.
+const BATCH: Nanos = Nanos(50_000);
+
+/// What the answers are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// A body of this many bytes, announced by its length.
+    Sized(usize),
+    /// A body of this many bytes in one chunk.
+    Chunked(usize),
+}
+
+impl Answers {
+    fn body(self) -> Vec<u8> {
+        match self {
+            Answers::Sized(bytes) | Answers::Chunked(bytes) => vec![b'x'; bytes],
+        }
+    }
+
+    /// A head with the fields that servers send, and the body.
+    fn bytes(self) -> Vec<u8> {
+        let (framing, start, end) = match self {
+            Answers::Sized(bytes) => (format!("Content-Length: {bytes}"), String::new(), ""),
+            Answers::Chunked(bytes) => (
+                "Transfer-Encoding: chunked".to_owned(),
+                format!("{bytes:x}\r\n"),
+                "\r\n0\r\n\r\n",
+            ),
+        };
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\n\
+             Date: Sat, 21 Nov 2026 12:00:00 GMT\r\nContent-Type: text/html\r\n{framing}\r\n\
+             Last-Modified: Fri, 20 Nov 2026 09:30:00 GMT\r\nConnection: keep-alive\r\n\
+             ETag: \"69203a11-57\"\r\nAccept-Ranges: bytes\r\n\r\n"
+        );
+        [
+            head.as_bytes(),
+            start.as_bytes(),
+            &self.body(),
+            end.as_bytes(),
+        ]
+        .concat()
+    }
+}
+
+/// Sends so many requests over kept connections and takes their answers, all of them recorded and one of a
+/// hundred verified. Answers how many were ok.
+#[must_use]
+pub fn exchange(answers: Answers, requests: u64) -> u64 {
+    let plan = plan(answers);
+    let encoded = plan
+        .requests
+        .iter()
+        .map(|asked| {
+            asked
+                .request
+                .encode(true)
+                .expect("a plain GET is a request")
+        })
+        .collect();
+    let memory = Memory::new(answers.bytes());
+    let mut pool = Pool::new(memory, plan, encoded, 0, CONNECTIONS as usize);
+    let stop = AtomicBool::new(false);
+    pool.connect_all(&stop);
+    let start = pool.now();
+    let stretch = Stretch {
+        start,
+        end: Nanos::MAX,
+        counted_from: start,
+        requests_max: requests,
+        share: Share::WHOLE,
+    };
+    pool.run(stretch, &stop);
+    pool.tally().outcomes.ok()
+}
+
+fn plan(answers: Answers) -> LoadPlan {
+    let body = answers.body();
+    LoadPlan {
+        address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80),
+        sources: Vec::new(),
+        connections: CONNECTIONS,
+        requests: vec![Asked {
+            request: RequestPlan {
+                version: HttpVersion::Http11,
+                method: "GET".to_owned(),
+                path: "/small.html".to_owned(),
+                host: "127.0.0.1:8080".to_owned(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+            expect: Expectation {
+                status: 200,
+                body: Some(BodyIdentity {
+                    bytes: body.len() as u64,
+                    xxh3: xxh3_64(&body),
+                }),
+            },
+            weight: 1,
+        }],
+        keep_alive: true,
+        verify_every: VERIFY_EVERY,
+        timeout_ns: 10_000_000_000,
+        seed: 1,
+        pacing: Pacing::default(),
+    }
+}
+
+/// A back end in which every request has its answer at the next wait.
+struct Memory {
+    answer: Vec<u8>,
+    now: Nanos,
+    /// What the next wait will tell.
+    next: Vec<Ready>,
+    requests: Vec<usize>,
+    connections: Vec<Connection>,
+}
+
+#[derive(Clone, Copy)]
+struct Connection {
+    /// How much of the answer was pulled; all of it when none is due.
+    place: usize,
+    to_skip: usize,
+    most: usize,
+}
+
+impl Memory {
+    fn new(answer: Vec<u8>) -> Memory {
+        let connection = Connection {
+            place: answer.len(),
+            to_skip: 0,
+            most: usize::MAX,
+        };
+        Memory {
+            answer,
+            now: Nanos(1),
+            next: Vec::new(),
+            requests: Vec::new(),
+            connections: vec![connection; CONNECTIONS as usize],
+        }
+    }
+
+    fn connection(&mut self, token: Token) -> &mut Connection {
+        &mut self.connections[token.slot as usize]
+    }
+}
+
+impl Io for Memory {
+    fn now(&mut self) -> Nanos {
+        self.now = self.now.plus(TICK);
+        self.now
+    }
+
+    fn register(&mut self, bytes: Vec<u8>) -> RequestId {
+        self.requests.push(bytes.len());
+        RequestId(0)
+    }
+
+    fn connect(&mut self, token: Token, _: SocketAddr, _: Option<IpAddr>) -> io::Result<()> {
+        self.next.push(Ready::Connected(token));
+        Ok(())
+    }
+
+    fn close(&mut self, _: Token) {}
+
+    fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
+        self.next.push(Ready::Receivable(token));
+        self.connection(token).place = 0;
+        Ok(self.requests[request.0 as usize] - offset)
+    }
+
+    fn skip(&mut self, token: Token, bytes: u64) {
+        self.connection(token).to_skip = usize::try_from(bytes).expect("it lies in memory");
+    }
+
+    fn bring(&mut self, token: Token, most: usize) {
+        self.connection(token).most = most;
+    }
+
+    fn wait(&mut self, _: Nanos, ready: &mut Vec<Ready>) -> Nanos {
+        ready.clear();
+        std::mem::swap(&mut self.next, ready);
+        self.now = self.now.plus(BATCH);
+        self.now
+    }
+
+    fn receive(&mut self, token: Token) -> Received<'_> {
+        let connection = &mut self.connections[token.slot as usize];
+        let rest = &self.answer[connection.place..];
+        if rest.is_empty() {
+            return Received::Nothing;
+        }
+        if connection.to_skip > 0 {
+            let skipped = std::mem::take(&mut connection.to_skip);
+            connection.place += skipped;
+            return Received::Skipped(skipped as u64);
+        }
+        let bytes = &rest[..rest.len().min(connection.most)];
+        connection.place += bytes.len();
+        Received::Bytes(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counted_request_is_answered_rightly() {
+        // Method: each kind of answer; a wrong one would count another path.
+        for answers in [
+            Answers::Sized(87),
+            Answers::Chunked(87),
+            Answers::Sized(34_569),
+        ] {
+            assert_eq!(exchange(answers, 1_000), 1_000, "{answers:?}");
+        }
+    }
+}
