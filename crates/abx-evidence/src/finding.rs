@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Level {
     /// Worth knowing; the claim stands.
     Note,
-    /// The claim stands as "at least".
+    /// The claim stands as a bound only: of a ratio or a throughput as "at
+    /// least"; for times the message says to which side.
     Bound,
     /// No claim stands.
     Void,

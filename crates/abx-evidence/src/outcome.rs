@@ -39,7 +39,7 @@ pub enum Outcome {
     NoPort,
     /// No file descriptor was free for a new connection.
     NoDescriptor,
-    /// Given up by us: interrupted while it was in flight.
+    /// Given up by us while it was in flight: interrupted, or at the end.
     Unfinished,
 }
 

@@ -23,7 +23,7 @@ impl Quantile {
     /// exact whatever is behind the bounds; else it is an "at least". Both are
     /// the same just when r known times lie at or below the first.
     /// Source: the identification bounds of Manski (2003), chapter 1, for a
-    /// time that is censored on the right.
+    /// time that is censored on the right; docs/record-format.md, "Times at least".
     #[must_use]
     pub fn of(times: &Histogram, at_least: Option<&Histogram>, q: f64) -> Option<Quantile> {
         let rank = ((q * times.count() as f64).ceil() as u64).clamp(1, times.count().max(1));

@@ -115,28 +115,45 @@ fn outcomes(record: &RunRecord, style: &Style) -> String {
 
 fn times(record: &RunRecord, style: &Style) -> String {
     let [response, service] = [&record.response_time_us, &record.service_time_us];
-    let unit = TimeUnit::of([response.p50, service.p50]);
-    let row = |name: &str, times: &Times| {
-        let mut cells = vec![name.to_owned()];
+    let row = |name: String, times: &Times, unit: TimeUnit| {
+        let mut cells = vec![name];
         cells.extend(SHOWN.map(|figure| time(times, figure, unit, style)));
         <[String; 7]>::try_from(cells).expect("a name and six times")
     };
-    let title = format!("time in {}", unit.sign());
-    let mut table = Table {
-        headers: [&title, "p50", "p90", "p95", "p99", "p99.9", "max"].map(str::to_owned),
-        rows: vec![row("response", response), row("service", service)],
-    };
     let mut legend =
         "Response time runs from the intended send, service time from the actual one".to_owned();
-    if record.settings.arrivals.is_open() {
-        table
-            .rows
-            .push(row("lateness", &record.generator.lateness_us));
+    let (title, rows) = if record.settings.arrivals.is_open() {
         legend.push_str("; lateness lies between");
-    }
+        // An overloaded server's response times are a thousand times its
+        // service times: each row has its own unit.
+        let own = |name: &str, times: &Times| {
+            let unit = TimeUnit::of([times.p50]);
+            row(format!("{name} {}", unit.sign()), times, unit)
+        };
+        let rows = vec![
+            own("response", response),
+            own("service", service),
+            own("lateness", &record.generator.lateness_us),
+        ];
+        ("time".to_owned(), rows)
+    } else {
+        let unit = TimeUnit::of([response.p50, service.p50]);
+        let rows = vec![
+            row("response".to_owned(), response, unit),
+            row("service".to_owned(), service, unit),
+        ];
+        (format!("time in {}", unit.sign()), rows)
+    };
     legend.push('.');
-    let both = [response, service];
-    legend.push_str(&at_least_legend(both.into_iter(), &SHOWN, style));
+    legend.push_str(&at_least_legend(
+        [response, service].into_iter(),
+        &SHOWN,
+        style,
+    ));
+    let table = Table {
+        headers: [&title, "p50", "p90", "p95", "p99", "p99.9", "max"].map(str::to_owned),
+        rows,
+    };
     table.text(style.columns()) + &wrap(&legend, "  ", "  ", style.columns())
 }
 

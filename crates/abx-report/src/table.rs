@@ -35,12 +35,13 @@ impl<const N: usize> Table<N> {
         out
     }
 
-    /// Each row as its name and one line for each figure.
+    /// What the names are, which may hold a unit; then each row as its name and
+    /// one line for each figure.
     fn list(&self, width: usize) -> String {
         let longest = self.headers[1..].iter().map(|header| letters(header));
         let label = longest.max().unwrap_or_default();
         let room = width.saturating_sub(2 * GAP.len() + label);
-        let mut out = String::new();
+        let mut out = wrap(&format!("{}:", self.headers[0]), "", "", width);
         for row in &self.rows {
             out.push_str(&wrap(&row[0], "", "", width));
             for (header, cell) in self.headers[1..].iter().zip(&row[1..]) {
@@ -97,7 +98,8 @@ mod tests {
     fn names_that_would_look_the_same_are_listed() {
         // Method: two names that differ in the middle only.
         let text = table(["aaaaaaaa-1-zzzzzzzz", "aaaaaaaa-2-zzzzzzzz"]).text(24);
-        assert_eq!(text.lines().next(), Some("aaaaaaaa-1-zzzzzzzz"));
+        let first: Vec<&str> = text.lines().take(2).collect();
+        assert_eq!(first, ["name:", "aaaaaaaa-1-zzzzzzzz"]);
         assert!(text.contains("\n  requests/s  41,235\n"));
     }
 }

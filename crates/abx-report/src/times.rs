@@ -35,7 +35,7 @@ pub(crate) fn at_least_legend<'a>(
         return String::new();
     }
     format!(
-        " {} is at least: requests without an answer count with the time that they had waited.",
+        " {}: at least. Requests without an answer count with the time that they had waited.",
         style.at_least()
     )
 }

@@ -1,10 +1,10 @@
 //! The report of a run.
 
-use abx_evidence::{Level, RunRecord, Times};
+use abx_evidence::{ArrivalKind, Level, RunRecord, Times};
 use abx_report::{Style, run_json, run_text};
 use insta::assert_snapshot;
 
-use crate::support::{finding, outcomes, run};
+use crate::support::{finding, open_run, outcomes, overloaded_run, run};
 
 #[test]
 fn everything_ok() {
@@ -45,6 +45,76 @@ fn nothing_answered() {
     record.body_bytes = 0;
     record.elapsed_s = 0.0;
     assert_snapshot!(run_text(&record, &Style::plain()));
+}
+
+#[test]
+fn an_open_loop_that_kept_its_rate() {
+    // Method: what was asked for beside what was achieved, and how late sends were.
+    assert_snapshot!(run_text(&open_run(), &Style::plain()));
+}
+
+#[test]
+fn an_open_loop_that_was_overloaded() {
+    // Method: a quarter never sent; quantiles that rest on it are at least.
+    assert_snapshot!(run_text(&overloaded_run(), &Style::plain()));
+}
+
+#[test]
+fn an_open_loop_that_was_overloaded_in_ascii() {
+    // Method: the same without letters beyond ASCII; columns still line up.
+    let style = Style {
+        unicode: false,
+        ..Style::plain()
+    };
+    let text = run_text(&overloaded_run(), &style);
+    assert!(text.is_ascii(), "{text}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn arrivals_are_said_as_they_were_asked_for() {
+    // Method: each kind; a rate that changes has no single figure to be offered.
+    let line = |kind, text: &str| {
+        let mut record = open_run();
+        record.settings.arrivals.kind = kind;
+        record.settings.arrivals.text = text.to_owned();
+        if kind == ArrivalKind::Stages {
+            record.settings.arrivals.rate_per_s = None;
+        }
+        let text = run_text(&record, &Style::plain());
+        let lines: Vec<&str> = text.lines().collect();
+        (lines[1].to_owned(), lines[3].contains("offered"))
+    };
+    let (constant, has_rate) = line(ArrivalKind::Constant, "20k");
+    assert!(
+        constant.starts_with("  GET, 20,000/s constant, 50 conn"),
+        "{constant}"
+    );
+    assert!(has_rate);
+    let (poisson, has_rate) = line(ArrivalKind::Poisson, "20k");
+    assert!(
+        poisson.starts_with("  GET, 20,000/s Poisson, 50 conn"),
+        "{poisson}"
+    );
+    assert!(has_rate);
+    let (stages, has_rate) = line(ArrivalKind::Stages, "10s:100,5s:900");
+    assert!(
+        stages.starts_with("  GET, stages 10s:100,5s:900, 50 conn"),
+        "{stages}"
+    );
+    assert!(!has_rate);
+    let (closed, has_rate) = line(ArrivalKind::Closed, "");
+    assert!(closed.starts_with("  GET, 50 conn"), "{closed}");
+    assert!(!has_rate);
+}
+
+#[test]
+fn what_limits_times_does_not_limit_throughput() {
+    // Method: a bound about times alone.
+    let mut record = run();
+    record.findings = vec![finding(Level::Bound).of_times()];
+    let text = run_text(&record, &Style::plain());
+    assert!(text.contains("Throughput: 41,235/s"), "{text}");
 }
 
 #[test]

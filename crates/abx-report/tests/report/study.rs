@@ -3,12 +3,15 @@
 
 use abx_evidence::record::StudyEnd;
 use abx_evidence::{
-    Bounds, Comparison, Finding, Level, StudyRecord, Undisturbed, Validity, Verdict,
+    Bounds, Comparison, Figure, Finding, Level, StudyRecord, Undisturbed, Validity, Verdict,
 };
 use abx_report::{Style, progress_line, study_json, study_text};
 use insta::assert_snapshot;
 
-use crate::support::{comparison, finding, load, outcomes, set_blocks, study, subject, summary};
+use crate::support::{
+    comparison, finding, load, open_run, outcomes, overloaded_run, set_blocks, study, subject,
+    summary,
+};
 
 fn text(record: &StudyRecord) -> String {
     study_text(record, &Style::plain())
@@ -221,6 +224,33 @@ fn interrupted_without_blocks() {
         summary.sent = 0;
     }
     set_blocks(&mut record, 0);
+    assert_snapshot!(text(&record));
+}
+
+#[test]
+fn open_loop_that_one_subject_did_not_keep_up_with() {
+    // Method: lighttpd answered all that was offered, nginx nine in ten of it.
+    let mut one = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
+    one.at_least = true;
+    one.findings = vec![
+        Finding::new(
+            "held_by_rate",
+            Level::Bound,
+            "lighttpd kept up with what it was offered (960000 requests): it may be able to answer \
+             more",
+            "raise the rate (`-r`), or find the most that each can serve with a closed loop",
+        )
+        .about("lighttpd"),
+    ];
+    let mut record = with(one);
+    record.loads[0].settings.arrivals = open_run().settings.arrivals;
+    let offered = open_run().offered;
+    for summary in &mut record.summaries {
+        summary.offered = offered;
+    }
+    let nginx = &mut record.summaries[0];
+    nginx.offered = overloaded_run().offered;
+    nginx.response_time_us.at_least = vec![Figure::P99, Figure::Max, Figure::Mean];
     assert_snapshot!(text(&record));
 }
 

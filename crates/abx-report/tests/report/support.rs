@@ -7,8 +7,9 @@ use abx_evidence::record::{
     PilotRecord, PilotSubject, RequestSettings, STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    Arrivals, Comparison, Finding, GeneratorSide, Level, Metric, Outcomes, RUN_SCHEMA, Requests,
-    RunRecord, RunSettings, ServerSide, StudyRecord, Summary, Times, Validity, Verdict,
+    ArrivalKind, Arrivals, Comparison, Figure, Finding, GeneratorSide, Level, Metric, Offered,
+    Outcomes, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, StudyRecord, Summary,
+    Times, Validity, Verdict,
 };
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
@@ -269,4 +270,84 @@ pub fn run() -> RunRecord {
         }),
         findings: Vec::new(),
     }
+}
+
+/// The same at 20,000/s for 10 s, all of which was sent in time.
+pub fn open_run() -> RunRecord {
+    let mut record = run();
+    record.settings.arrivals = Arrivals {
+        kind: ArrivalKind::Constant,
+        rate_per_s: Some(20_000.0),
+        text: "20000".to_owned(),
+    };
+    record.requests.sent = 200_000;
+    record.requests.completed = 200_000;
+    record.requests.ok = 200_000;
+    record.requests.hashed = 3_125;
+    record.requests.outcomes = outcomes(r#"{"ok":200000}"#);
+    record.offered = Some(Offered {
+        planned: 200_000,
+        sent: 200_000,
+        unsent: 0,
+        queued: 0,
+        unfinished: 0,
+    });
+    record.throughput_per_s = Some(19_998.2);
+    record.generator.loop_lag_us = times(9);
+    record
+}
+
+/// The same on a server that answers 15,200 in each second.
+pub fn overloaded_run() -> RunRecord {
+    let mut record = open_run();
+    record.requests.sent = 152_050;
+    record.requests.completed = 152_000;
+    record.requests.ok = 152_000;
+    record.requests.outcomes = outcomes(r#"{"ok":152000,"unfinished":50}"#);
+    record.offered = Some(Offered {
+        planned: 200_000,
+        sent: 152_050,
+        unsent: 47_950,
+        queued: 151_900,
+        unfinished: 50,
+    });
+    record.throughput_per_s = Some(15_200.4);
+    record.response_time_us = Times {
+        p50: Some(1_240_000),
+        p90: Some(2_150_000),
+        p95: Some(2_270_000),
+        p99: Some(2_380_000),
+        p99_9: Some(2_399_000),
+        max: Some(2_400_000),
+        mean: Some(1_180_000.0),
+        at_least: vec![
+            Figure::P90,
+            Figure::P95,
+            Figure::P99,
+            Figure::P999,
+            Figure::Max,
+            Figure::Mean,
+        ],
+    };
+    record.service_time_us.at_least = vec![Figure::Max, Figure::Mean];
+    record.generator.lateness_us = Times {
+        p50: Some(1_236_000),
+        p90: Some(2_143_000),
+        p95: Some(2_264_000),
+        p99: Some(2_372_000),
+        p99_9: Some(2_391_000),
+        max: Some(2_396_000),
+        ..Times::default()
+    };
+    record.findings = vec![
+        Finding::new(
+            "times_at_least",
+            Level::Bound,
+            "p90, p95, p99, p99.9 of the response times of http://127.0.0.1:8080/small.bin are at \
+             least what is shown, and nobody knows how long: 48000 requests had no answer",
+            "offer less load, or give requests more time (`--timeout`)",
+        )
+        .of_times(),
+    ];
+    record
 }

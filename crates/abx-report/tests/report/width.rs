@@ -1,6 +1,9 @@
 //! No line is wider than it may be, whatever the record holds.
 
-use abx_evidence::{Bounds, Comparison, Finding, Level, Times, Undisturbed, Validity, Verdict};
+use abx_evidence::{
+    ArrivalKind, Arrivals, Bounds, Comparison, Figure, Finding, Level, Offered, Times, Undisturbed,
+    Validity, Verdict,
+};
 use abx_report::{Style, progress_line, run_text, study_text};
 use proptest::prelude::*;
 
@@ -21,6 +24,15 @@ fn verdict() -> impl Strategy<Value = Verdict> {
         Verdict::Faster,
         Verdict::Slower,
         Verdict::Inconclusive,
+    ])
+}
+
+fn arrival_kind() -> impl Strategy<Value = ArrivalKind> {
+    prop::sample::select(vec![
+        ArrivalKind::Closed,
+        ArrivalKind::Constant,
+        ArrivalKind::Poisson,
+        ArrivalKind::Stages,
     ])
 }
 
@@ -84,6 +96,7 @@ proptest! {
         numbers in prop::collection::vec(number(), 6),
         counts in any::<[u64; 5]>(),
         aa in any::<bool>(),
+        kind in arrival_kind(),
     ) {
         // Method: any names, figures and findings, in both letter sets and many widths.
         let mut record = study();
@@ -95,6 +108,7 @@ proptest! {
         record.subjects = names.iter().map(|name| subject(name)).collect();
         record.loads = (0..1 + u32::from(several)).map(|at| load(&names[at as usize], at)).collect();
         for load in &mut record.loads {
+            load.settings.arrivals = Arrivals { kind, rate_per_s: None, text: names[1].clone() };
             let pilot = load.pilot.as_mut().unwrap();
             pilot.slice_ns = counts[1];
             pilot.slice_reason = Some(names[1].clone());
@@ -103,6 +117,8 @@ proptest! {
         record.summaries = names.iter().map(|name| {
             let mut one = summary(name, &names[0], numbers[3]);
             one.response_time_us.p50 = Some(counts[2]);
+            one.response_time_us.at_least = vec![Figure::P50];
+            one.offered = Some(Offered { planned: counts[3], unsent: counts[4], ..Offered::default() });
             one.rss_bytes = Some(counts[3]);
             one.ok = counts[4];
             one.loaded_s = numbers[4];
@@ -129,9 +145,16 @@ proptest! {
         words in any::<[String; 3]>(),
         numbers in prop::collection::vec(number(), 6),
         counts in any::<[u64; 6]>(),
+        kind in arrival_kind(),
+        rate in prop::option::of(number()),
     ) {
-        // Method: as above.
+        // Method: as above, with any arrivals and any times at least.
         let mut record = run();
+        record.settings.arrivals = Arrivals { kind, rate_per_s: rate, text: words[2].clone() };
+        let [planned, sent, unsent, queued, unfinished, late] = counts;
+        record.offered = Some(Offered { planned, sent, unsent, queued, unfinished });
+        record.generator.lateness_us.p99 = Some(late);
+        record.generator.loop_lag_us.p99 = Some(late);
         record.settings.url = words[0].clone();
         record.settings.method = words[1].clone();
         record.settings.connections = counts[0] as u32;
@@ -141,7 +164,7 @@ proptest! {
         record.throughput_per_s = Some(numbers[2]);
         record.requests.sent = counts[2];
         record.bytes = counts[3];
-        record.response_time_us = Times { p50: Some(counts[4]), max: Some(counts[5]), ..Times::default() };
+        record.response_time_us = Times { p50: Some(counts[4]), max: Some(counts[5]), at_least: vec![Figure::P50, Figure::Max], ..Times::default() };
         record.generator.busy = numbers[3];
         record.generator.cpu_us_per_request = Some(numbers[4]);
         let server = record.server.as_mut().unwrap();
