@@ -14,6 +14,7 @@ mod machine;
 mod meter;
 mod pilot;
 mod place;
+pub mod provision;
 mod run;
 mod stage;
 mod store;
