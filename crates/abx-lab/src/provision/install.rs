@@ -71,6 +71,9 @@ pub enum InstallError {
         /// What the system says.
         source: io::Error,
     },
+    /// It would not be seen when abx is told to stop.
+    #[error("Ctrl-C cannot be watched: {0}")]
+    Signals(io::Error),
     /// abx was told to stop.
     #[error("stopped; what is half installed is started again the next time")]
     Interrupted,
@@ -121,22 +124,31 @@ struct Work<'a> {
 /// [`InstallError::ByHand`] as the first of all nothing was changed; otherwise
 /// what was had before stays, and the next call goes on from there.
 pub fn install(provisions: &[Provision], tell: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
+    if provisions.iter().all(|one| one.missing().is_empty()) {
+        return Ok(());
+    }
+    let interrupt = Interrupt::watch().map_err(InstallError::Signals)?;
+    install_until(interrupt, provisions, tell)
+}
+
+/// Does the work, until it is told to stop.
+pub(super) fn install_until(
+    interrupt: Interrupt,
+    provisions: &[Provision],
+    tell: &mut dyn FnMut(&str),
+) -> Result<(), InstallError> {
     let missing = provisions.iter().flat_map(Provision::missing);
     let by_hand = |one: &&Missing| matches!(one.remedy, Remedy::ByHand(_));
     let by_hand: Vec<Missing> = missing.filter(by_hand).cloned().collect();
     if !by_hand.is_empty() {
         return Err(InstallError::ByHand(by_hand));
     }
-    let Some(first) = provisions.iter().find(|one| !one.missing().is_empty()) else {
+    let Some(first) = provisions.first() else {
         return Ok(());
-    };
-    let in_cache = |source| InstallError::Cache {
-        path: first.cache.clone(),
-        source,
     };
     let mut work = Work {
         tell,
-        interrupt: Interrupt::watch().map_err(in_cache)?,
+        interrupt,
         is_updated: false,
     };
     let _lock = work.lock(&first.cache)?;

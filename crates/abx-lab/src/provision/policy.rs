@@ -144,7 +144,10 @@ mod tests {
         for own in [None, Some("#!/bin/sh\nexit 104\n")] {
             let (_folder, path) = place(own);
             let policy = Policy::refuse(&path).unwrap();
-            assert_eq!(Command::new(&path).status().unwrap().code(), Some(101));
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o755);
+            let answer = Command::new("sh").arg(&path).status().unwrap();
+            assert_eq!(answer.code(), Some(101));
             policy.restore().unwrap();
             assert_as_before(&path, own);
         }

@@ -2,9 +2,14 @@
 //! scripts that keep their state in a folder.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::Ordering;
 
+use rustix::fs::{FlockOperation, flock};
+
+use super::install::install_until;
+use super::interrupt::Interrupt;
 use super::*;
 use crate::study_file::{Need, StudyFile};
 
@@ -19,7 +24,7 @@ struct Machine {
 const APT: &str = r#"#!/bin/sh
 cd 'ROOT' || exit 1
 echo "$*" >>calls
-./policy-rc.d
+[ -x policy-rc.d ] && sh ./policy-rc.d
 echo "policy $? frontend $DEBIAN_FRONTEND" >>calls
 [ "$1" = update ] && exit 0
 [ -e fails ] && { echo "E: no room"; exit 100; }
@@ -58,8 +63,14 @@ impl Machine {
 
     fn script(&self, name: &str, text: &str) {
         let text = text.replace("ROOT", &self.folder.path().to_string_lossy());
-        fs::write(self.at(name), text).unwrap();
-        fs::set_permissions(self.at(name), fs::Permissions::from_mode(0o755)).unwrap();
+        // SUBTLE: written by this process, it could not be run while another
+        // test's child, just forked, still has it open for writing.
+        let write = r#"printf %s "$1" >"$2" && chmod 755 "$2""#;
+        let status = Command::new("sh")
+            .args(["-c", write, "sh", &text])
+            .arg(self.at(name))
+            .status();
+        assert!(status.unwrap().success());
     }
 
     fn survey(&self, needs: &[Need]) -> Vec<Provision> {
@@ -224,4 +235,53 @@ fn packages_of_a_need_come_before_the_build_that_uses_them() {
     let made = found[0].build().unwrap().join("made");
     assert_eq!(fs::read_to_string(made).unwrap(), "made\n");
     assert_eq!(machine.survey(&needs)[0].missing(), []);
+}
+
+#[test]
+fn an_installation_that_is_stopped_puts_the_policy_back() {
+    // Method: it is told to stop before the second of apt's commands.
+    let machine = Machine::new();
+    let found = machine.survey(&[packages(&["new"])]);
+    let interrupt = Interrupt::watch().unwrap();
+    let told = interrupt.flag();
+    let mut tell = |line: &str| {
+        if line.contains("install") {
+            told.store(true, Ordering::Relaxed);
+        }
+    };
+    let error = install_until(interrupt, &found, &mut tell).unwrap_err();
+    assert!(matches!(error, InstallError::Interrupted), "{error}");
+    assert_eq!(machine.calls().len(), 2);
+    machine.assert_policy_is_back();
+    assert_eq!(machine.survey(&[packages(&["new"])])[0].missing().len(), 1);
+}
+
+#[test]
+fn two_installations_into_one_cache_take_turns() {
+    // Method: the lock is held by another, who lets go when the waiting is
+    // told; in a second try nobody lets go, and the person stops it.
+    let machine = Machine::new();
+    let found = machine.survey(&[packages(&["new"])]);
+    fs::create_dir(machine.at("cache")).unwrap();
+    let hold = || {
+        let file = fs::File::create(machine.at("cache/lock")).unwrap();
+        flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
+        file
+    };
+    let mut held = Some(hold());
+    let mut told = Vec::new();
+    let mut tell = |line: &str| {
+        told.push(line.to_owned());
+        held = None;
+    };
+    install(&found, &mut tell).unwrap();
+    assert!(told[0].starts_with("waiting"), "{told:?}");
+    assert_eq!(told.len(), 3);
+
+    let _held = hold();
+    let interrupt = Interrupt::watch().unwrap();
+    let stop = interrupt.flag();
+    let mut tell = |_: &str| stop.store(true, Ordering::Relaxed);
+    let error = install_until(interrupt, &found, &mut tell).unwrap_err();
+    assert!(matches!(error, InstallError::Interrupted), "{error}");
 }
