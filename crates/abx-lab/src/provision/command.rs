@@ -187,13 +187,14 @@ mod tests {
 
     #[test]
     fn a_stopped_command_leaves_nothing_running() {
-        // Method: a script with a child; it is told to stop once both run, and
-        // then neither process may be there.
+        // Method: a script with a child; it is told to stop once both run. Then
+        // it has been able to end in order, and neither process may be there.
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::watch().unwrap();
         let told = interrupt.flag();
         let pids = folder.path().join("pids");
-        let script = "sleep 600 & echo $$ $! > draft; mv draft pids; wait";
+        let script = "trap 'echo > in_order; exit' TERM; sleep 600 & \
+                      echo $$ $! > draft; mv draft pids; wait";
         let error = std::thread::scope(|scope| {
             let running = scope.spawn(|| run(script, folder.path(), &interrupt));
             let deadline = Instant::now() + Duration::from_secs(30);
@@ -214,6 +215,7 @@ mod tests {
             let process = Process::find(pid).unwrap();
             assert!(process.is_none_or(|process| !process.is_alive()));
         }
+        assert!(folder.path().join("in_order").exists());
         let again = run("echo > started", folder.path(), &interrupt).unwrap_err();
         assert!(matches!(again, CommandError::Interrupted), "{again}");
         assert!(!folder.path().join("started").exists());
