@@ -199,7 +199,7 @@ mod tests {
     use abx_evidence::stats::Margin;
 
     use super::*;
-    use crate::study::{ExpectBody, Pin};
+    use crate::study::Pin;
 
     fn study(slice: Option<Duration>) -> Study {
         Study {
@@ -211,7 +211,7 @@ mod tests {
             blocks: None,
             slice,
             interleave: Interleave::Slices,
-            expect_body: ExpectBody::Same,
+            files: Vec::new(),
             threads: None,
             pin: Pin::Split,
             seed: 1,

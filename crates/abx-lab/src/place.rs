@@ -1,20 +1,21 @@
 //! One subject in one block: started, found ready, watched, stopped.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use abx_engine::{RequestPlan, Stopper};
 use abx_evidence::record::BlockSubject;
 use abx_sys::limits::DescriptorLimit;
 use abx_sys::ports::PortError;
-use abx_sys::process::Signal;
 use abx_sys::tree::ProcTree;
 
-use crate::keeper::{Ending, Keeper, KeeperError, KeeperPlan, Manner, SCRATCH_EMPTY, State, Stop};
-use crate::study::Load;
-use crate::subject::{Launch, Source, Subject};
+use crate::keeper::{
+    Content, Ending, Keeper, KeeperError, KeeperPlan, Manner, SCRATCH_EMPTY, ScratchFile, State,
+};
+use crate::launch::Launch;
+use crate::study::MadeFile;
+use crate::subject::{Source, Subject};
 use crate::verify::{Readiness, VerifyError, wait_ready};
 
 /// Lines of a subject's output that a message shows.
@@ -113,6 +114,10 @@ pub struct Ground<'a> {
     pub cpus: &'a [usize],
     /// File descriptors that a subject may have.
     pub descriptors: DescriptorLimit,
+    /// Files that are made for every subject.
+    pub files: &'a [MadeFile],
+    /// What made files are drawn from.
+    pub seed: u64,
     /// Draws a number below the given one.
     pub draw: &'a mut dyn FnMut(u32) -> u32,
 }
@@ -158,29 +163,29 @@ impl Place {
     pub fn wait_ready(
         &mut self,
         subject: &Subject,
-        load: &Load,
         request: &RequestPlan,
+        status: u16,
         stopper: &Stopper,
     ) -> Result<(), PlaceError> {
         let Source::Command(launch) = &subject.source else {
             // It runs already; verification will tell what it answers.
             return Ok(());
         };
-        let left = launch.ready_within.saturating_sub(self.started.elapsed());
+        let left = launch.ready.within.saturating_sub(self.started.elapsed());
         let keeper = &mut self.keeper;
         let gone = || {
             let state = keeper.as_mut().map(Keeper::state);
             !matches!(state, Some(State::Running)) || stopper.is_stopped()
         };
         let name = &subject.name;
-        let ready = wait_ready(name, self.address, request, load.status, left, gone);
+        let ready = wait_ready(name, self.address, request, status, left, gone);
         match ready {
             None if stopper.is_stopped() => return Ok(()),
             None => return Err(self.ended("before it was ready")),
             Some(Readiness::Late(why)) => {
                 return Err(PlaceError::NotReady {
                     name: self.name.clone(),
-                    within_s: launch.ready_within.as_secs(),
+                    within_s: launch.ready.within.as_secs(),
                     why,
                     output: self.output(),
                 });
@@ -278,23 +283,29 @@ fn start_kept(
     let scratch = format!("abx-{}-{name}-{port}", std::process::id());
     let scratch = std::env::temp_dir().join(scratch);
     let directory = scratch.join(SCRATCH_EMPTY);
-    let mut words = launch.arguments(port, &directory).into_iter();
+    let filled = launch.fill(port, &directory);
+    let mut words = filled.command.into_iter();
+    let usual = [
+        ("PORT".to_owned(), port.to_string()),
+        ("ABX_PADDING".to_owned(), "x".repeat(padding)),
+    ];
+    let made = (0..).zip(ground.files);
+    let made = made.map(|(place, file)| random_file(file, ground.seed.wrapping_add(place)));
+    let written = filled.templates.into_iter().map(|template| ScratchFile {
+        path: template.target,
+        content: Content::Text(template.text),
+    });
     let plan = KeeperPlan {
         program: words.next().unwrap_or_default(),
         arguments: words.collect(),
-        directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-        environment: BTreeMap::from([
-            ("PORT".to_owned(), port.to_string()),
-            ("ABX_PADDING".to_owned(), "x".repeat(padding)),
-        ]),
+        directory: launch.start_folder(),
+        environment: usual.into_iter().chain(filled.environment).collect(),
         cpus: Some(ground.cpus.to_vec()),
         descriptors: Some(ground.descriptors),
         log: scratch.join("log"),
         scratch: Some(scratch),
-        stop: Stop {
-            signal: Signal::Term,
-            within: launch.stop_within,
-        },
+        files: made.chain(written).collect(),
+        stop: launch.stop,
     };
     let keeper = Keeper::start(ground.program, ground.keeper_arguments, &plan);
     let keeper = keeper.map_err(|source| PlaceError::Start {
@@ -304,6 +315,17 @@ fn start_kept(
     Ok((port, keeper))
 }
 
+/// Each file has bytes of its own: the seeds count on from the study's.
+fn random_file(file: &MadeFile, seed: u64) -> ScratchFile {
+    ScratchFile {
+        path: file.path.clone(),
+        content: Content::Random {
+            seed,
+            bytes: file.bytes,
+        },
+    }
+}
+
 fn describe(ending: &Ending) -> String {
     let exit = ending
         .exit
@@ -311,7 +333,9 @@ fn describe(ending: &Ending) -> String {
     match ending.manner {
         Manner::ByItself => format!("by itself: {exit}"),
         Manner::WhenTold => format!("when told: {exit}"),
-        Manner::Killed(count) => format!("killed after SIGTERM ({count} processes): {exit}"),
+        Manner::Killed(count) => {
+            format!("killed ({count} processes), since it did not end in time: {exit}")
+        }
         Manner::KeeperLost => "killed, its keeper was gone".to_owned(),
     }
 }

@@ -12,7 +12,7 @@ use abx_sys::tree::ThreadTimes;
 use abx_sys::{Nanos, ProcTree};
 
 use crate::stage::{StageError, descriptors_needed};
-use crate::study::{ExpectBody, Load, Request};
+use crate::study::{Load, Request};
 use crate::subject::{Target, sources};
 use crate::verify::{Verified, VerifyError, agree, verify};
 use crate::{listener, machine};
@@ -28,8 +28,6 @@ pub struct Run {
     pub load: Load,
     /// When it ends.
     pub end: RunEnd,
-    /// Which body is right.
-    pub expect_body: ExpectBody,
     /// Worker threads; `None` for one on each of the generator's processors,
     /// and at most one for each connection.
     pub threads: Option<usize>,
@@ -123,7 +121,7 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
         load.status,
         load.timeout,
     )?;
-    let bodies_compared = agree(&[(&target.host, &verified)], &run.expect_body)?;
+    let bodies_compared = agree(&[(&target.host, &verified)], &load.body)?;
     let plan = LoadPlan {
         address: target.address,
         sources: sources(target.address, load.connections, load.keep_alive),

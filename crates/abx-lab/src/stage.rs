@@ -37,6 +37,17 @@ pub enum StageError {
         /// Descriptors that may be had.
         limit: u64,
     },
+    /// A program that is not there.
+    #[error(
+        "{subject}: the program `{program}` is not found, or not executable: install it, write \
+         its full path, or mark it as a program (chmod +x)"
+    )]
+    Program {
+        /// The subject.
+        subject: String,
+        /// Its program.
+        program: String,
+    },
     /// The system does not let abx prepare.
     #[error("cannot prepare {what}: {source}")]
     Prepare {
@@ -105,6 +116,7 @@ impl<'a> Stage<'a> {
         let descriptors = abx_sys::limits::raise_descriptor_limit()
             .map_err(prepare("the limit of file descriptors"))?;
         check_descriptors(study, descriptors.soft)?;
+        check_programs(study)?;
         let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
         let split = match study.pin {
             Pin::Split => Split::of(&abx_sys::cpus::cores(&allowed)),
@@ -149,6 +161,8 @@ impl<'a> Stage<'a> {
                 keeper_arguments: self.keeper_arguments,
                 cpus: &self.split.subjects,
                 descriptors: self.descriptors,
+                files: &study.files,
+                seed: study.seed,
                 draw: &mut draw,
             };
             let one = &study.subjects[*subject];
@@ -164,8 +178,8 @@ impl<'a> Stage<'a> {
             let Some(request) = load.requests.first() else {
                 break;
             };
-            let request = request.plan(&host(subject, place.address), path(subject));
-            let ready = place.wait_ready(subject, load, &request, &stopper);
+            let (request, status) = readiness(subject, place.address, request, load.status);
+            let ready = place.wait_ready(subject, &request, status, &stopper);
             ready.map_err(|error| halt(subject, error))?;
             if stopper.is_stopped() {
                 return Err(Halt::Interrupted);
@@ -189,6 +203,45 @@ impl<'a> Stage<'a> {
             loads,
         })
     }
+}
+
+/// What tells that a subject is ready: its own question, or the load's first.
+fn readiness(
+    subject: &Subject,
+    address: SocketAddr,
+    first: &Request,
+    status: u16,
+) -> (RequestPlan, u16) {
+    let usual = first.plan(&host(subject, address), path(subject));
+    let Source::Command(launch) = &subject.source else {
+        return (usual, status);
+    };
+    let request = match &launch.ready.path {
+        None => usual,
+        Some(path) => RequestPlan {
+            method: "GET".to_owned(),
+            path: path.clone(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            ..usual
+        },
+    };
+    (request, launch.ready.status.unwrap_or(status))
+}
+
+/// Looks for every program before the first one is started.
+fn check_programs(study: &Study) -> Result<(), StageError> {
+    for subject in &study.subjects {
+        if let Source::Command(launch) = &subject.source
+            && let Some(program) = launch.missing_program()
+        {
+            return Err(StageError::Program {
+                subject: subject.name.clone(),
+                program,
+            });
+        }
+    }
+    Ok(())
 }
 
 fn check_descriptors(study: &Study, limit: u64) -> Result<(), StageError> {
@@ -231,7 +284,7 @@ fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result
             .zip(answers.iter().map(|(_, answer)| answer))
             .collect();
         let is_compared =
-            agree(&named, &study.expect_body).map_err(|error| Halt::Answers(Box::new(error)))?;
+            agree(&named, &load.body).map_err(|error| Halt::Answers(Box::new(error)))?;
         bodies_compared &= is_compared;
         for (subject, (asked, answer)) in answers.into_iter().enumerate() {
             plans[subject].requests.push(Asked {

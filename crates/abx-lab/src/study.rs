@@ -1,6 +1,7 @@
 //! What is to be compared, under which load, and how. Parsed once; from here
 //! on the types prove it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_engine::{HttpVersion, RequestPlan};
@@ -28,8 +29,8 @@ pub struct Study {
     pub slice: Option<Duration>,
     /// How subjects take turns.
     pub interleave: Interleave,
-    /// Which bodies are right.
-    pub expect_body: ExpectBody,
+    /// Files that are made in the folder of each subject that abx starts.
+    pub files: Vec<MadeFile>,
     /// Worker threads; `None` for one on each of the generator's processors.
     pub threads: Option<usize>,
     /// Who uses which processors.
@@ -38,6 +39,15 @@ pub struct Study {
     pub seed: u64,
     /// The command line, for the record.
     pub command: Vec<String>,
+}
+
+/// A file made from the seed, the same bytes for all subjects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeFile {
+    /// Its path in the subject's folder: relative, and never above it.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
 }
 
 /// Who uses which processors.
@@ -61,7 +71,7 @@ pub enum ExpectBody {
 }
 
 /// One load.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Load {
     /// Its name in the study.
     pub name: String,
@@ -77,10 +87,12 @@ pub struct Load {
     pub verify_every: u32,
     /// The right status.
     pub status: u16,
+    /// Which bodies are right.
+    pub body: ExpectBody,
 }
 
 /// What is asked, before it is known of whom.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The method.
     pub method: String,

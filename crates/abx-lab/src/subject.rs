@@ -1,13 +1,12 @@
 //! A server under test as a person names it, and what it becomes in a block.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::path::Path;
-use std::time::Duration;
+
+use crate::launch::Launch;
+use crate::units;
 
 /// The placeholder for the port that a subject is given.
 const PORT: &str = "{port}";
-/// The placeholder for a fresh directory of the subject's own, removed after the block.
-const DIRECTORY: &str = "{dir}";
 
 /// A server under test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,17 +24,6 @@ pub enum Source {
     Command(Launch),
     /// It is running already, and abx leaves it alone.
     Address(Target),
-}
-
-/// How abx starts and stops a subject.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
-    /// The argument list, with `{port}` and `{dir}` in place of what is not known yet.
-    pub command: Vec<String>,
-    /// How long it may take from the start to the third right answer.
-    pub ready_within: Duration,
-    /// How long it may take to end after SIGTERM.
-    pub stop_within: Duration,
 }
 
 /// Where a server answers.
@@ -56,8 +44,8 @@ pub struct Target {
 pub enum SubjectError {
     /// Neither a URL nor `name=command`.
     #[error(
-        "`{0}` is neither a URL nor `name=command`: give for example \
-         `http://127.0.0.1:8081/` or `'new=./server --port {{port}}'`"
+        "`{0}` is neither a URL, nor `name=command`, nor a study file or its folder: give for \
+         example `http://127.0.0.1:8081/` or `'new=./server --port {{port}}'`"
     )]
     Unnamed(String),
     /// A name that would not fit into tables, files and scripts.
@@ -112,27 +100,6 @@ pub enum SubjectError {
     },
 }
 
-impl Launch {
-    /// A command with the usual patience: 30 s to get ready, 5 s to end.
-    #[must_use]
-    pub fn new(command: Vec<String>) -> Launch {
-        Launch {
-            command,
-            ready_within: Duration::from_secs(30),
-            stop_within: Duration::from_secs(5),
-        }
-    }
-
-    /// The argument list with a port and a directory in their places.
-    #[must_use]
-    pub fn arguments(&self, port: u16, directory: &Path) -> Vec<String> {
-        let port = port.to_string();
-        let directory = directory.to_string_lossy();
-        let fill = |word: &String| word.replace(PORT, &port).replace(DIRECTORY, &directory);
-        self.command.iter().map(fill).collect()
-    }
-}
-
 impl Subject {
     /// Reads `URL`, `name=URL` or `name=command`.
     ///
@@ -150,8 +117,7 @@ impl Subject {
             .split_once('=')
             .ok_or_else(|| SubjectError::Unnamed(text.to_owned()))?;
         let name = name.trim();
-        let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        if name.is_empty() || name.len() > 40 || !name.bytes().all(is_name_byte) {
+        if !units::is_name(name) {
             return Err(SubjectError::BadName(name.to_owned()));
         }
         let source = if is_url(rest) {
@@ -277,6 +243,8 @@ pub fn sources(address: SocketAddr, connections: u32, keep_alive: bool) -> Vec<I
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn target(url: &str) -> Target {
@@ -326,7 +294,7 @@ mod tests {
             panic!("a command");
         };
         assert_eq!(
-            launch.arguments(81, Path::new("/t")),
+            launch.fill(81, Path::new("/t")).command,
             ["env", "X=1", "./s", "-p 81", "--dir", "/t/x", "$HOME"]
         );
     }

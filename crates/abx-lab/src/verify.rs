@@ -38,7 +38,8 @@ pub enum VerifyError {
     /// Another status than expected.
     #[error(
         "{name} answers {path} with status {got}, not {expected}: give the right path \
-         (`--path`), or expect that status (`--expect-status {got}`)"
+         (`--path`, or `path` in a study file), or expect that status (`--expect-status {got}`, \
+         or `expect.status`)"
     )]
     Status {
         /// The subject.
@@ -54,7 +55,7 @@ pub enum VerifyError {
     #[error(
         "{one} and {other} answer different bodies ({one_bytes} and {other_bytes} bytes, SHA-256 \
          {one_sha256:.12}… and {other_sha256:.12}…): they would be measured at different work. \
-         If that is meant, say `--expect-body any`"
+         If that is meant, say `--expect-body any` (`expect.body` in a study file)"
     )]
     Different {
         /// The first subject.

@@ -115,6 +115,7 @@ fn plan(directory: &Path, command: &[&str]) -> KeeperPlan {
         descriptors: None,
         log: directory.join("log"),
         scratch: None,
+        files: Vec::new(),
         stop: Stop {
             signal: Signal::Term,
             within: Duration::from_secs(60),

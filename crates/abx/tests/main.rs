@@ -8,6 +8,7 @@ mod foreign;
 mod layers;
 mod records;
 mod signals;
+mod studies;
 mod subjects;
 mod support;
 mod usage;

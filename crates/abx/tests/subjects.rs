@@ -106,7 +106,7 @@ fn a_subject_that_ignores_the_stop_signal_is_killed() {
             .as_str()
             .unwrap()
     };
-    assert!(end("stubborn").contains("killed after SIGTERM"), "{record}");
+    assert!(end("stubborn").contains("did not end in time"), "{record}");
     assert!(end("willing").contains("when told"), "{record}");
 }
 

@@ -14,7 +14,8 @@ use abx_sys::tree::descendants;
 use abx_sys::{Epoll, Events, Interest, Nanos, cpus, limits};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
-use super::protocol::{KeeperPlan, Report, SCRATCH_EMPTY, StartFailure, Stop};
+use super::protocol::{KeeperPlan, Report, StartFailure, Stop};
+use super::scratch;
 
 /// Between two rounds of killing, for what was being forked in the meantime;
 /// doubled up to the second value for what the kernel cannot end at once.
@@ -48,7 +49,7 @@ fn keep_one() -> io::Result<()> {
         Ok(main) => main,
         Err(why) => {
             tell(&Report::Failed { why });
-            clear(&plan);
+            scratch::clear(&plan);
             return Ok(());
         }
     };
@@ -72,26 +73,13 @@ fn keep_one() -> io::Result<()> {
     tell(&Report::Finished { killed });
     // abx may still want to read the log, so until it closes the pipe.
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
-    clear(&plan);
+    scratch::clear(&plan);
     Ok(())
-}
-
-/// Removes the files of this start.
-fn clear(plan: &KeeperPlan) {
-    if let Some(scratch) = &plan.scratch {
-        // What cannot be removed is left in the folder for temporary files.
-        let _ = std::fs::remove_dir_all(scratch);
-    }
 }
 
 /// Prepares this process as the command is to find it, then starts the command.
 fn start(plan: &KeeperPlan) -> Result<u32, StartFailure> {
-    if let Some(scratch) = &plan.scratch {
-        // Only the keeper makes it, so that it is never there without one.
-        std::fs::create_dir(scratch)
-            .and_then(|()| std::fs::create_dir(scratch.join(SCRATCH_EMPTY)))
-            .map_err(|error| other(format!("its folder {}: {error}", scratch.display())))?;
-    }
+    scratch::make(plan)?;
     let log = &plan.log;
     let output = OpenOptions::new()
         .create(true)

@@ -8,6 +8,7 @@
 mod keep;
 mod output;
 mod protocol;
+mod scratch;
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -22,7 +23,7 @@ use abx_sys::tree::{Relative, descendants};
 use serde::{Deserialize, Serialize};
 
 pub use keep::keep;
-pub use protocol::{KeeperPlan, SCRATCH_EMPTY, Stop};
+pub use protocol::{Content, KeeperPlan, SCRATCH_EMPTY, ScratchFile, Stop};
 use protocol::{Report, StartFailure};
 
 /// How much longer than its plan's `within` a keeper may take to end its tree.

@@ -11,7 +11,7 @@ use abx_sys::limits::DescriptorLimit;
 use abx_sys::process::{Exit, Signal};
 use serde::{Deserialize, Serialize};
 
-/// The empty folder in a plan's scratch folder.
+/// The folder in a plan's scratch folder that is empty but for the plan's files.
 pub const SCRATCH_EMPTY: &str = "dir";
 
 /// What a keeper is to run, and how.
@@ -31,11 +31,38 @@ pub struct KeeperPlan {
     pub descriptors: Option<DescriptorLimit>,
     /// The file that its standard output and standard error are appended to.
     pub log: PathBuf,
-    /// A folder of this start alone, with an empty folder [`SCRATCH_EMPTY`] in
+    /// A folder of this start alone, with the folder [`SCRATCH_EMPTY`] in
     /// it: made before the start, removed when everything has ended.
     pub scratch: Option<PathBuf>,
+    /// Files that are made in [`SCRATCH_EMPTY`] before the start.
+    #[serde(default)]
+    pub files: Vec<ScratchFile>,
     /// How it is stopped.
     pub stop: Stop,
+}
+
+/// A file in the folder of a start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScratchFile {
+    /// Its path there: relative, and never above it.
+    pub path: PathBuf,
+    /// What it holds.
+    pub content: Content,
+}
+
+/// What a made file holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// This text.
+    Text(String),
+    /// So many bytes drawn from the seed: the same seed gives the same bytes.
+    Random {
+        /// The seed.
+        seed: u64,
+        /// How many bytes.
+        bytes: u64,
+    },
 }
 
 /// How a command is stopped.

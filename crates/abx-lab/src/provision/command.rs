@@ -11,7 +11,7 @@ use abx_sys::process::{Process, Signal};
 use abx_sys::tree::descendants;
 
 use super::interrupt::Interrupt;
-use super::system::program;
+use crate::program::find;
 
 /// A command and what it is given.
 pub struct Call<'a> {
@@ -68,7 +68,7 @@ impl Call<'_> {
             return Err(CommandError::Interrupted);
         }
         let name = self.words.first().map_or("", String::as_str);
-        let program = program(name, self.path, self.directory);
+        let program = find(name, self.path.as_ref(), self.directory);
         let program = program.ok_or_else(|| CommandError::NoProgram(name.to_owned()))?;
         let (output, errors) = self.open_log().map_err(|source| CommandError::Log {
             path: self.log.to_owned(),

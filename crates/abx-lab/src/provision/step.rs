@@ -6,7 +6,8 @@ use super::environment::Environment;
 use super::missing::{Missing, Remedy};
 use super::packages;
 use super::recipe::{Recipe, Sources};
-use super::system::{System, program};
+use super::system::System;
+use crate::program::find;
 use crate::study_file::Need;
 
 /// A need, made out for this machine.
@@ -137,7 +138,7 @@ impl Step {
                 program: name,
                 how,
                 study,
-            } => match program(name, &environment.path(), study) {
+            } => match find(name, environment.path().as_ref(), study) {
                 Some(_) => Vec::new(),
                 None => one(format!("the program {name}"), Remedy::ByHand(how.clone())),
             },
@@ -156,7 +157,7 @@ impl Step {
             return None;
         }
         let name = recipe.commands.first()?.first()?;
-        if program(name, &environment.path(), recipe.directory()).is_some() {
+        if find(name, environment.path().as_ref(), recipe.directory()).is_some() {
             return None;
         }
         Some(Missing {
@@ -215,7 +216,7 @@ impl Tool {
                 system.ask(self.program(), &question, &path).is_some()
             }
             Tool::Npm | Tool::Maven | Tool::Cargo => {
-                program(self.program(), &path, Path::new("/")).is_some()
+                find(self.program(), path.as_ref(), Path::new("/")).is_some()
             }
         };
         if is_there {

@@ -5,7 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rustix::fs::Access;
+use crate::program::find;
 
 /// This machine, or one made up by a test.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ impl System {
         let base = Path::new("/");
         ["dpkg-query", "apt-get"]
             .iter()
-            .all(|name| program(name, &self.path, base).is_some())
+            .all(|name| find(name, self.path.as_ref(), base).is_some())
     }
 
     /// Whether a package is installed: its name as apt takes it, so a version
@@ -58,7 +58,7 @@ impl System {
 
     /// The output of a program that only answers, `None` when it fails.
     pub fn ask(&self, name: &str, arguments: &[&str], path: &str) -> Option<String> {
-        let output = Command::new(program(name, path, Path::new("/"))?)
+        let output = Command::new(find(name, path.as_ref(), Path::new("/"))?)
             .args(arguments)
             .env("PATH", path)
             .stdin(Stdio::null())
@@ -68,23 +68,6 @@ impl System {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         output.status.success().then_some(text)
     }
-}
-
-/// Where a program is: a name on `path`, or a path of its own, from `base`.
-pub fn program(name: &str, path: &str, base: &Path) -> Option<PathBuf> {
-    if name.contains('/') {
-        return Some(base.join(name)).filter(|file| is_executable(file));
-    }
-    if name.is_empty() {
-        return None;
-    }
-    let folders = path.split(':').filter(|folder| !folder.is_empty());
-    let mut files = folders.map(|folder| Path::new(folder).join(name));
-    files.find(|file| is_executable(file))
-}
-
-fn is_executable(file: &Path) -> bool {
-    file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok()
 }
 
 /// Reads lines of `status TAB version`; several when there are several architectures.
@@ -98,30 +81,6 @@ fn is_installed(answer: &str, version: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-
-    #[test]
-    fn a_program_is_an_executable_file_and_nothing_else() {
-        // Method: a folder, a plain file and a script of one name in three
-        // folders, in that order on the path.
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        for name in ["a/x", "b", "c"] {
-            fs::create_dir_all(at(name)).unwrap();
-        }
-        fs::write(at("b/x"), "").unwrap();
-        fs::write(at("c/x"), "").unwrap();
-        fs::set_permissions(at("c/x"), fs::Permissions::from_mode(0o755)).unwrap();
-        let path = ["a", "b", "", "c"].map(|one| at(one).to_string_lossy().into_owned());
-        let path = path.join(":");
-        let base = folder.path();
-        assert_eq!(program("x", &path, base), Some(at("c/x")));
-        assert_eq!(program("c/x", "", base), Some(at("c/x")));
-        assert_eq!(program("./b/x", &path, base), None);
-        assert_eq!(program("y", &path, base), None);
-        assert_eq!(program("", &path, base), None);
-    }
 
     #[test]
     fn only_whole_packages_of_the_right_version_are_installed() {

@@ -8,7 +8,7 @@ use abx_evidence::record::Interleave;
 
 use super::Templates;
 use super::error::{Fault, Wrong, short};
-use super::model::{FileSpec, LoadSpec, RequestSpec, RunSpec, StudyFile, SubjectSpec, Template};
+use super::model::{RunSpec, StudyFile, SubjectSpec};
 use super::nearest::meant;
 use super::raw::{
     RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawProtocol, RawRequest, RawSchema,
@@ -16,7 +16,9 @@ use super::raw::{
 };
 use super::spot::Spot;
 use super::{check_subject, unit};
-use crate::study::{ExpectBody, Pin};
+use crate::launch::Template;
+use crate::study::{ExpectBody, Load, MadeFile, Pin, Request};
+use crate::units;
 
 /// What a file means that has the right keys and types.
 ///
@@ -87,7 +89,7 @@ fn check_baseline(baseline: &str, subjects: &[SubjectSpec], here: &Spot) -> Resu
     }))
 }
 
-fn files(raw: Vec<RawFile>, list: &Spot) -> Result<Vec<FileSpec>, Fault> {
+fn files(raw: Vec<RawFile>, list: &Spot) -> Result<Vec<MadeFile>, Fault> {
     let mut seen = BTreeMap::new();
     let mut files = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
@@ -95,7 +97,7 @@ fn files(raw: Vec<RawFile>, list: &Spot) -> Result<Vec<FileSpec>, Fault> {
         let path = here.read(|key| unit::path_below(key, &raw.path))?;
         check_free(seen.insert(path.clone(), index), &raw.path, list, &here)?;
         let bytes = raw.bytes;
-        files.push(FileSpec { path, bytes });
+        files.push(MadeFile { path, bytes });
     }
     Ok(files)
 }
@@ -116,14 +118,18 @@ fn subjects(
     Ok(subjects)
 }
 
-fn loads(raw: Vec<RawLoad>, list: &Spot) -> Result<Vec<LoadSpec>, Fault> {
-    let mut seen = BTreeMap::new();
+fn loads(raw: Vec<RawLoad>, list: &Spot) -> Result<Vec<Load>, Fault> {
+    let (mut seen, mut rows) = (BTreeMap::new(), BTreeMap::new());
     let mut loads = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
         let first = seen.insert(raw.name.clone(), index);
         check_name(first, &raw.name, list, &here.key("name"))?;
-        loads.push(load(raw, &here)?);
+        for load in sweep(raw, &here)? {
+            let first = rows.insert(load.name.clone(), index);
+            check_free(first, &load.name, list, &here.key("name"))?;
+            loads.push(load);
+        }
     }
     Ok(loads)
 }
@@ -145,7 +151,8 @@ fn check_free(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Res
     }))
 }
 
-fn load(raw: RawLoad, here: &Spot) -> Result<LoadSpec, Fault> {
+/// The load of a table, or one for each entry of its `connections`.
+fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
     // One of each so far; a second one will not compile before it means something.
     let (RawShape::Request, RawProtocol::Http11) = (raw.shape, raw.protocol);
     let connections = match raw.connections {
@@ -171,27 +178,35 @@ fn load(raw: RawLoad, here: &Spot) -> Result<LoadSpec, Fault> {
             .key("body")
             .read(|_| unit::expect_body(body))?,
     };
-    Ok(LoadSpec {
+    let load = Load {
         name: raw.name,
-        connections,
+        connections: connections[0],
         requests: requests.collect::<Result<_, _>>()?,
         keep_alive: raw.keep_alive.unwrap_or(true),
         timeout: timeout.unwrap_or(std::time::Duration::from_secs(10)),
         verify_every: raw.verify_every.unwrap_or(100),
         status: raw.expect.status.unwrap_or(200),
         body,
-    })
+    };
+    if connections.len() == 1 {
+        return Ok(vec![load]);
+    }
+    let rows = connections.into_iter().map(|connections| Load {
+        name: format!("{}-c{connections}", load.name),
+        connections,
+        ..load.clone()
+    });
+    Ok(rows.collect())
 }
 
-fn request(raw: RawRequest, here: &Spot) -> Result<RequestSpec, Fault> {
+fn request(raw: RawRequest, here: &Spot) -> Result<Request, Fault> {
     let method = raw.method.unwrap_or_else(|| "GET".to_owned());
-    if !unit::is_token(&method) {
+    if !units::is_token(&method) {
         return Err(here.key("method").fault(Wrong::Method(method)));
     }
-    Ok(RequestSpec {
-        path: here
-            .key("path")
-            .read(|key| unit::url_path(key, &raw.path))?,
+    let path = here.key("path");
+    Ok(Request {
+        path: Some(path.read(|key| unit::url_path(key, &raw.path))?),
         weight: raw.weight.unwrap_or(1),
         method,
         headers: headers(raw.headers, &here.key("headers"))?,
@@ -205,7 +220,7 @@ fn headers(
 ) -> Result<Vec<(String, String)>, Fault> {
     for (name, value) in &headers {
         let here = table.key(name);
-        if !unit::is_token(name) {
+        if !units::is_token(name) {
             return Err(here.fault(Wrong::HeaderName(name.clone())));
         }
         if value

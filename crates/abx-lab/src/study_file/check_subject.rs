@@ -8,12 +8,14 @@ use abx_sys::process::Signal;
 
 use super::document::Lines;
 use super::error::{Fault, Wrong};
-use super::model::{LaunchSpec, Need, Origin, ReadySpec, RunSpec, StopSpec, SubjectSpec, Template};
+use super::model::{Need, Origin, RunSpec, SubjectSpec};
 use super::nearest::meant;
-use super::placeholder::{WORDS, placeholders};
 use super::raw::{RawFrom, RawReady, RawSignal, RawStop, RawSubject};
 use super::spot::Spot;
 use super::{Templates, unit};
+use crate::keeper::Stop;
+use crate::launch::{Launch, Ready, Template};
+use crate::placeholder::{WORDS, placeholders};
 
 /// What a subject's table means; its name is checked already.
 ///
@@ -28,19 +30,32 @@ pub fn subject(raw: RawSubject, here: &Spot, templates: Templates) -> Result<Sub
             (raw.name, RunSpec::Address(address))
         }
         (Some(command), None) => {
-            let launch = LaunchSpec {
-                command: words(command, &here.key("command"), &WORDS)?,
-                environment: environment(&raw.env, &here.key("env"))?,
-                templates: read_templates(&raw.templates, &here.key("templates"), templates)?,
+            let known = known_words(&raw.from);
+            let launch = Launch {
+                command: words(command, &here.key("command"), known)?,
+                environment: environment(&raw.env, &here.key("env"), known)?,
+                templates: read_templates(
+                    &raw.templates,
+                    &here.key("templates"),
+                    templates,
+                    known,
+                )?,
                 ready: ready(raw.ready.as_ref(), &here.key("ready"))?,
                 stop: stop(raw.stop.as_ref(), &here.key("stop"))?,
+                folder: None,
+                build: None,
             };
             check_port(&launch, &here.key("command"))?;
             (raw.name, RunSpec::Launch(launch))
         }
     };
+    let way = match run {
+        RunSpec::Launch(_) => "command",
+        RunSpec::Address(_) => "address",
+    };
     Ok(SubjectSpec {
         name,
+        line: here.key(way).line(),
         origin: origin(raw.from, &here.key("from"))?,
         run,
     })
@@ -65,6 +80,14 @@ fn address_alone(raw: &RawSubject, address: &str, here: &Spot) -> Result<String,
         return Err(here.key("address").fault(wrong));
     }
     Ok(address.to_owned())
+}
+
+/// The placeholders of a subject: `{build}` only where something is built.
+fn known_words(from: &RawFrom) -> &'static [&'static str] {
+    match from.build {
+        Some(_) => &WORDS,
+        None => &WORDS[..WORDS.len() - 1],
+    }
 }
 
 /// An argument list: a program, and nothing that no program can be given.
@@ -104,13 +127,14 @@ fn unknown_placeholder(text: &str, known: &[&str]) -> Option<(usize, Wrong)> {
 fn environment(
     variables: &BTreeMap<String, String>,
     table: &Spot,
+    known: &[&str],
 ) -> Result<Vec<(String, String)>, Fault> {
     for (name, value) in variables {
         let here = table.key(name);
         if name.is_empty() || name.contains(['=', '\0']) {
             return Err(here.fault(Wrong::Variable(name.clone())));
         }
-        check_text(value, &here, &WORDS)?;
+        check_text(value, &here, known)?;
     }
     let variables = variables.iter();
     Ok(variables
@@ -122,6 +146,7 @@ fn read_templates(
     named: &BTreeMap<String, String>,
     table: &Spot,
     templates: Templates,
+    known: &[&str],
 ) -> Result<Vec<Template>, Fault> {
     let read = |(target, source): (&String, &String)| {
         let here = table.key(target);
@@ -133,7 +158,7 @@ fn read_templates(
                 why: error.to_string(),
             })
         })?;
-        if let Some((offset, wrong)) = unknown_placeholder(&text, &WORDS) {
+        if let Some((offset, wrong)) = unknown_placeholder(&text, known) {
             let fault = here.fault(wrong);
             return Err(Fault {
                 file: fault.file.parent().unwrap_or(Path::new("")).join(&path),
@@ -146,11 +171,11 @@ fn read_templates(
     named.iter().map(read).collect()
 }
 
-fn ready(raw: Option<&RawReady>, here: &Spot) -> Result<ReadySpec, Fault> {
+fn ready(raw: Option<&RawReady>, here: &Spot) -> Result<Ready, Fault> {
     let path = raw.and_then(|raw| raw.path.as_ref());
     let path = path.map(|path| here.key("path").read(|key| unit::url_path(key, path)));
     let within = raw.and_then(|raw| raw.within.as_ref());
-    Ok(ReadySpec {
+    Ok(Ready {
         path: path.transpose()?,
         within: here
             .key("within")
@@ -160,10 +185,10 @@ fn ready(raw: Option<&RawReady>, here: &Spot) -> Result<ReadySpec, Fault> {
     })
 }
 
-fn stop(raw: Option<&RawStop>, here: &Spot) -> Result<StopSpec, Fault> {
+fn stop(raw: Option<&RawStop>, here: &Spot) -> Result<Stop, Fault> {
     let within = raw.and_then(|raw| raw.within.as_ref());
     let signal = raw.and_then(|raw| raw.signal.as_ref());
-    Ok(StopSpec {
+    Ok(Stop {
         signal: signal.map_or(Signal::Term, |signal| match signal {
             RawSignal::Term => Signal::Term,
             RawSignal::Int => Signal::Int,
@@ -182,7 +207,7 @@ fn stop(raw: Option<&RawStop>, here: &Spot) -> Result<StopSpec, Fault> {
 }
 
 /// Without a place for its port a subject would listen where nobody asks.
-fn check_port(launch: &LaunchSpec, here: &Spot) -> Result<(), Fault> {
+fn check_port(launch: &Launch, here: &Spot) -> Result<(), Fault> {
     let environment = launch.environment.iter().map(|(_, value)| value);
     let templates = launch.templates.iter().map(|template| &template.text);
     let mut texts = launch.command.iter().chain(environment).chain(templates);
@@ -227,7 +252,7 @@ fn origin(raw: RawFrom, here: &Spot) -> Result<Origin, Fault> {
         let folder =
             folder.map(|folder| here.key("folder").read(|key| unit::path_below(key, folder)));
         needs.push(Need::Build {
-            command: words(&build.command, &here.key("command"), &["study"])?,
+            command: words(&build.command, &here.key("command"), &["study", "build"])?,
             folder: folder.transpose()?.unwrap_or_else(PathBuf::new),
         });
     }

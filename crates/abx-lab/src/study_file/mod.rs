@@ -14,7 +14,6 @@ mod error;
 pub mod fuzz;
 mod model;
 mod nearest;
-mod placeholder;
 mod raw;
 mod spot;
 mod unit;
@@ -25,11 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub use conform::schema;
 pub use error::{Fault, StudyFileError, Wrong};
-pub use model::{
-    FileSpec, LaunchSpec, LoadSpec, Need, Origin, ReadySpec, RequestSpec, RunSpec, StopSpec,
-    StudyFile, SubjectSpec, Template,
-};
-pub use placeholder::{Values, fill};
+pub use model::{Need, Origin, RunSpec, StudyFile, SubjectSpec};
 
 use document::Document;
 use spot::Spot;
@@ -78,11 +73,7 @@ pub fn parse(text: &str, file: &Path, templates: Templates) -> Result<StudyFile,
 /// # Errors
 /// [`StudyFileError::Read`] when there is no such file, else as [`parse`].
 pub fn read(path: &Path) -> Result<(StudyFile, PathBuf), StudyFileError> {
-    let file = if path.is_dir() {
-        path.join(FILE_NAME)
-    } else {
-        path.to_owned()
-    };
+    let file = file(path);
     let unreadable = |source| StudyFileError::Read {
         path: file.clone(),
         source,
@@ -101,6 +92,16 @@ pub fn read(path: &Path) -> Result<(StudyFile, PathBuf), StudyFileError> {
     let mut study = parse(&text, &file, &template)?;
     study.name = name(&whole);
     Ok((study, folder.to_owned()))
+}
+
+/// The study file that a path names: itself, or the `study.toml` of a folder.
+#[must_use]
+pub fn file(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        path.join(FILE_NAME)
+    } else {
+        path.to_owned()
+    }
 }
 
 fn parse_tree(text: &str, file: &Path, templates: Templates) -> Result<StudyFile, StudyFileError> {

@@ -1,13 +1,14 @@
 //! What a study file says, with every default filled in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
-use abx_sys::process::Signal;
 
-use crate::study::{ExpectBody, Pin};
+use crate::launch::Launch;
+use crate::study::{Load, MadeFile, Pin};
+use crate::subject::{Source, Subject, SubjectError, Target};
 
 /// A study as its file describes it. What flags may also say is `None` where
 /// the file is silent.
@@ -34,20 +35,11 @@ pub struct StudyFile {
     /// What all randomness is drawn from.
     pub seed: Option<u64>,
     /// Files that are made in each subject's folder.
-    pub files: Vec<FileSpec>,
+    pub files: Vec<MadeFile>,
     /// The servers under test, at least one, in the order of the file.
     pub subjects: Vec<SubjectSpec>,
-    /// The loads, at least one.
-    pub loads: Vec<LoadSpec>,
-}
-
-/// A file made from the seed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileSpec {
-    /// Its path in the subject's folder: relative, and never above it.
-    pub path: PathBuf,
-    /// Its length.
-    pub bytes: u64,
+    /// The loads, at least one; a sweep over connections is several.
+    pub loads: Vec<Load>,
 }
 
 /// A server under test.
@@ -55,6 +47,8 @@ pub struct FileSpec {
 pub struct SubjectSpec {
     /// Its name; no other subject has it.
     pub name: String,
+    /// Where the file says how it comes to run, for messages.
+    pub line: usize,
     /// How it is obtained.
     pub origin: Origin,
     /// How it comes to run.
@@ -65,55 +59,10 @@ pub struct SubjectSpec {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunSpec {
     /// abx starts it and stops it.
-    Launch(LaunchSpec),
+    Launch(Launch),
     /// It is running at this `http://` URL, and abx leaves it alone. The host
     /// is not looked up yet.
     Address(String),
-}
-
-/// How abx starts and stops a subject. `{port}` stands in the command, in the
-/// environment or in a template; see [`super::fill`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaunchSpec {
-    /// The argument list, not empty, with placeholders.
-    pub command: Vec<String>,
-    /// Further variables of its environment, with placeholders.
-    pub environment: Vec<(String, String)>,
-    /// Files written into its folder before each start.
-    pub templates: Vec<Template>,
-    /// When it is ready.
-    pub ready: ReadySpec,
-    /// How it is stopped.
-    pub stop: StopSpec,
-}
-
-/// A file written before each start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
-    /// Its path in the subject's folder: relative, and never above it.
-    pub target: PathBuf,
-    /// Its text, with placeholders.
-    pub text: String,
-}
-
-/// When a subject is ready.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadySpec {
-    /// What is asked; `None` for the first request of the first load.
-    pub path: Option<String>,
-    /// How long it may take.
-    pub within: Duration,
-    /// The status that tells it; `None` for that of the first load.
-    pub status: Option<u16>,
-}
-
-/// How a subject is stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StopSpec {
-    /// The signal.
-    pub signal: Signal,
-    /// How long it may take after that; then it is killed.
-    pub within: Duration,
 }
 
 /// How a subject is obtained.
@@ -141,7 +90,7 @@ pub enum Need {
     Cargo(Vec<String>),
     /// It is built.
     Build {
-        /// The argument list; `{study}` is the study's folder.
+        /// The argument list; `{study}` is the study's folder, `{build}` where its work goes.
         command: Vec<String>,
         /// Where it runs: below the study's folder, or that folder itself when empty.
         folder: PathBuf,
@@ -155,38 +104,33 @@ pub enum Need {
     },
 }
 
-/// One load, or one for each entry of `connections`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadSpec {
-    /// Its name; no other load has it.
-    pub name: String,
-    /// Connections: not empty, and each number once. More than one is a sweep.
-    pub connections: Vec<u32>,
-    /// What is asked, at least one; several are mixed by their weights.
-    pub requests: Vec<RequestSpec>,
-    /// Whether a connection serves more than one request.
-    pub keep_alive: bool,
-    /// How long a request may take.
-    pub timeout: Duration,
-    /// Of how many answers one has its body hashed; 0 is never.
-    pub verify_every: u32,
-    /// The right status.
-    pub status: u16,
-    /// Which bodies are right.
-    pub body: ExpectBody,
+impl StudyFile {
+    /// The subjects with the baseline first, which is where a [`crate::Study`] has it.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<&SubjectSpec> {
+        let is_baseline = |one: &&SubjectSpec| Some(&one.name) == self.baseline.as_ref();
+        let (mut order, others): (Vec<_>, Vec<_>) = self.subjects.iter().partition(is_baseline);
+        order.extend(others);
+        order
+    }
 }
 
-/// One request of a load.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestSpec {
-    /// Path and query.
-    pub path: String,
-    /// Its share among the load's requests, at least 1.
-    pub weight: u32,
-    /// The method.
-    pub method: String,
-    /// Further headers, in the order of their names.
-    pub headers: Vec<(String, String)>,
-    /// The body, mostly empty.
-    pub body: Vec<u8>,
+impl SubjectSpec {
+    /// The subject as a study takes it; `folder` is the study's. A host is looked up.
+    ///
+    /// # Errors
+    /// [`SubjectError`] for a URL that leads nowhere.
+    pub fn subject(&self, folder: &Path) -> Result<Subject, SubjectError> {
+        let source = match &self.run {
+            RunSpec::Address(url) => Source::Address(Target::parse(url)?),
+            RunSpec::Launch(launch) => Source::Command(Launch {
+                folder: Some(folder.to_owned()),
+                ..launch.clone()
+            }),
+        };
+        Ok(Subject {
+            name: self.name.clone(),
+            source,
+        })
+    }
 }

@@ -6,10 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use abx_lab::study_file::{
-    Need, RunSpec, StudyFile, StudyFileError, Template, Values, fill, fuzz, parse, read, schema,
-};
-use abx_lab::{ExpectBody, Pin};
+use abx_lab::study_file::{Need, RunSpec, StudyFile, StudyFileError, fuzz, parse, read, schema};
+use abx_lab::{ExpectBody, Load, Pin, Source, Template};
 use abx_sys::process::Signal;
 use mistakes::MISTAKES;
 use proptest::prelude::*;
@@ -125,15 +123,19 @@ fn a_file_becomes_what_it_says_with_every_default() {
     assert_eq!(two.origin.needs, [build]);
     assert_eq!(three.run, RunSpec::Address("http://127.0.0.1:8081/".into()));
 
-    let [small, single] = &study.loads[..] else {
-        panic!("two loads");
+    let [small, larger, single] = &study.loads[..] else {
+        panic!("two loads, one of them a sweep over two");
     };
-    assert_eq!(small.connections, [10, 100]);
+    let row = |load: &Load| (load.name.clone(), load.connections);
+    assert_eq!(row(small), ("small-c10".to_owned(), 10));
+    assert_eq!(row(larger), ("small-c100".to_owned(), 100));
+    assert_eq!(small.requests, larger.requests);
     assert_eq!((small.requests[0].weight, small.requests[1].weight), (3, 1));
     assert_eq!(small.requests[1].method, "POST");
     assert_eq!(small.requests[1].headers, [("Accept".into(), "*/*".into())]);
     assert_eq!((small.keep_alive, &small.body), (false, &ExpectBody::Any));
-    assert_eq!((single.connections[0], single.status), (1, 200));
+    assert_eq!(row(single), ("one".to_owned(), 1));
+    assert_eq!(single.status, 200);
     assert_eq!((single.verify_every, single.keep_alive), (100, true));
     assert_eq!(
         (&single.body, single.timeout.as_secs()),
@@ -257,17 +259,48 @@ fn a_study_is_read_from_its_folder_with_its_templates() {
 fn what_is_accepted_can_be_filled() {
     // Method: a command of a good file, filled; no placeholder is left.
     let study = parsed(GOOD).unwrap();
-    let RunSpec::Launch(launch) = &study.subjects[0].run else {
+    let subject = study.subjects[0].subject(Path::new("/s")).unwrap();
+    let Source::Command(launch) = subject.source else {
         panic!("a command");
     };
-    let values = Values {
-        port: 81,
-        dir: Path::new("/d"),
-        study: Path::new("/s"),
-    };
-    assert_eq!(fill(&launch.command[2], &values), "/d/n.conf");
-    assert_eq!(fill(&launch.environment[0].1, &values), "/s/x");
-    assert_eq!(fill(&launch.templates[0].text, &values), "listen 81;");
+    let filled = launch.fill(81, Path::new("/d"));
+    assert_eq!(filled.command[2], "/d/n.conf");
+    assert_eq!(filled.environment[0].1, "/s/x");
+    assert_eq!(filled.templates[0].text, "listen 81;");
+}
+
+#[test]
+fn the_baseline_comes_first_and_a_line_leads_back_to_each_subject() {
+    // Method: the second of three is the baseline; the line of its command.
+    let study = parsed(GOOD).unwrap();
+    let order: Vec<&str> = study
+        .in_order()
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    assert_eq!(order, ["two", "one", "three"]);
+    let line = GOOD.lines().nth(study.subjects[1].line - 1);
+    assert_eq!(line, Some(r#"command = ["./two", "{port}"]"#));
+}
+
+#[test]
+fn only_what_is_built_knows_where() {
+    // Method: {build} in the command of one that is built, and of one that is not.
+    let built = GOOD.replace(r#"["./two", "{port}"]"#, r#"["{build}/two", "{port}"]"#);
+    parsed(&built).unwrap();
+    let message = message(&GOOD.replace("{dir}/n.conf", "{build}/n.conf"));
+    assert!(message.contains("unknown placeholder {build}"), "{message}");
+}
+
+#[test]
+fn a_row_of_a_sweep_takes_its_name() {
+    // Method: another load is called what the sweep calls one of its rows.
+    let text = GOOD.replace("[[load]]\nname = \"one\"", "[[load]]\nname = \"small-c10\"");
+    let message = message(&text);
+    assert!(
+        message.contains("the name `small-c10` is taken by the load"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -140,7 +140,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"make\", \"two\"",
         "\"make\", \"{dir}\"",
-        "25: subject \"two\": unknown placeholder {dir}; known are `study` (write {{dir}} for the text {dir} itself)",
+        "25: subject \"two\": unknown placeholder {dir}; known are `study`, `build` (write {{dir}} for the text {dir} itself)",
     ),
     (
         "\"{port}\"]",

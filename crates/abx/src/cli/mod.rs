@@ -7,6 +7,7 @@ pub mod report;
 pub mod run;
 pub mod serve;
 mod signals;
+mod study;
 mod units;
 mod watch;
 

@@ -4,17 +4,27 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use abx_report::Style;
+use clap::Args;
 use serde::Serialize;
 
-use super::{Failure, load::LoadFlags, tell};
+use super::{Failure, tell};
 
-/// How a report may look on standard output.
-pub fn style(flags: &LoadFlags) -> Style {
-    style_for(flags.no_color)
+/// Where things are said, and how.
+#[derive(Debug, Args)]
+pub struct OutputFlags {
+    /// Save the record also here; - writes it to standard output instead of the report.
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<String>,
+    /// Say nothing on standard error but errors.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// No colour, whatever the terminal can do.
+    #[arg(long)]
+    pub no_color: bool,
 }
 
-/// The same for commands without a load.
-pub fn style_for(no_color: bool) -> Style {
+/// How a report may look on standard output.
+pub fn style(flags: &OutputFlags) -> Style {
     let is_utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .filter_map(|name| std::env::var(name).ok())
@@ -25,22 +35,17 @@ pub fn style_for(no_color: bool) -> Style {
         });
     let may_color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     Style {
-        color: !no_color && may_color && io::stdout().is_terminal(),
+        color: !flags.no_color && may_color && io::stdout().is_terminal(),
         unicode: is_utf8,
         width: 80,
     }
 }
 
 /// Prints a report, or the record itself where that was asked for by `-`.
-pub fn print(
-    report: &str,
-    record: &impl Serialize,
-    json: Option<&str>,
-    quiet: bool,
-) -> Result<(), Failure> {
-    match json {
+pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Result<(), Failure> {
+    match flags.json.as_deref() {
         Some("-") => {
-            if !quiet {
+            if !flags.quiet {
                 tell(report.trim_end());
             }
             let text = serde_json::to_string(record)

@@ -7,6 +7,7 @@ use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord, judge};
 use clap::Args;
 use serde_json::Value;
 
+use super::output::OutputFlags;
 use super::{End, Failure, compare, output};
 
 /// Judge a saved record again and print the same, without measuring.
@@ -15,15 +16,8 @@ use super::{End, Failure, compare, output};
 pub struct Report {
     /// The record, as `abx compare` saved it.
     record: PathBuf,
-    /// Write the record, judged again, also here; - for standard output instead of the report.
-    #[arg(long, value_name = "FILE|-")]
-    json: Option<String>,
-    /// Say nothing on standard error but errors.
-    #[arg(short, long)]
-    quiet: bool,
-    /// No colour, whatever the terminal can do.
-    #[arg(long)]
-    no_color: bool,
+    #[command(flatten)]
+    output: OutputFlags,
 }
 
 /// Reads, judges and prints.
@@ -38,8 +32,8 @@ pub fn report(report: &Report) -> Result<End, Failure> {
         ))
     };
     let value: Value = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
-    let style = output::style_for(report.no_color);
-    let json = report.json.as_deref();
+    let flags = &report.output;
+    let style = output::style(flags);
     match value.get("schema").and_then(Value::as_str) {
         Some(STUDY_SCHEMA) => {
             // Read from the text again: its errors name line and column.
@@ -47,14 +41,14 @@ pub fn report(report: &Report) -> Result<End, Failure> {
                 serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
             judge(&mut record);
             let text = abx_report::study_text(&record, &style);
-            output::print(&text, &record, json, report.quiet)?;
+            output::print(&text, &record, flags)?;
             Ok(compare::end(&record))
         }
         Some(RUN_SCHEMA) => {
             let record: RunRecord =
                 serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
             let text = abx_report::run_text(&record, &style);
-            output::print(&text, &record, json, report.quiet)?;
+            output::print(&text, &record, flags)?;
             Ok(End::Done)
         }
         Some(other) => Err(not_a_record(&format!(

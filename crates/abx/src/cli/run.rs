@@ -6,7 +6,8 @@ use abx_evidence::Level;
 use abx_lab::{RunEnd, RunError, StageError, Target};
 use clap::Args;
 
-use super::load::LoadFlags;
+use super::load::{GeneratorFlags, LoadFlags};
+use super::output::OutputFlags;
 use super::{End, Failure, output, signals, tell, units};
 
 /// Load one server once: throughput, response times, outcomes, cost.
@@ -28,6 +29,10 @@ pub struct Run {
     requests: Option<u64>,
     #[command(flatten)]
     load: LoadFlags,
+    #[command(flatten)]
+    generator: GeneratorFlags,
+    #[command(flatten)]
+    output: OutputFlags,
 }
 
 /// What `-d` is when neither it nor `-n` is given.
@@ -40,31 +45,30 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         Some(requests) => RunEnd::AfterRequests(requests),
         None => RunEnd::After(run.duration.unwrap_or(DURATION)),
     };
-    let flags = &run.load;
-    if !flags.quiet {
+    let load = run.load.load();
+    if !run.output.quiet {
         let how_long = match end {
             RunEnd::After(span) => format!("for {}", humantime::format_duration(span)),
             RunEnd::AfterRequests(count) => format!("with {count} requests"),
         };
         tell(&format!(
             "Loading {} over {} connections {how_long}",
-            run.url, flags.connections
+            run.url, load.connections
         ));
     }
     let plan = abx_lab::Run {
         target,
-        request: flags.request(),
-        load: flags.load(),
+        request: run.load.request(),
+        load,
         end,
-        expect_body: flags.expect_body.clone(),
-        threads: flags.threads(),
-        seed: flags.seed(),
+        threads: run.generator.threads.map(usize::from),
+        seed: run.generator.seed(),
     };
     let mut on_stopper = |stopper| signals::stop_on_signals(&stopper);
     let record =
         abx_lab::run(&plan, env!("CARGO_PKG_VERSION"), &mut on_stopper).map_err(failure)?;
-    let report = abx_report::run_text(&record, &output::style(flags));
-    output::print(&report, &record, flags.json.as_deref(), flags.quiet)?;
+    let report = abx_report::run_text(&record, &output::style(&run.output));
+    output::print(&report, &record, &run.output)?;
     let is_void = record
         .findings
         .iter()

@@ -2,25 +2,49 @@
 
 use std::time::Duration;
 
+use abx_lab::{ExpectBody, units};
+
 /// Reads a time such as `10s`, `100ms`, `2m` or `50us`.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let read = humantime::parse_duration(text).map_err(|_| {
-        format!("`{text}` is no time: write a number and its unit, such as 10s, 100ms or 2m")
-    })?;
-    if read.is_zero() {
-        return Err("a time above zero is needed".to_owned());
-    }
-    Ok(read)
+    units::time(text).ok_or_else(|| {
+        format!(
+            "`{text}` is no time above zero: write a number and its unit, such as 10s, 100ms or 2m"
+        )
+    })
 }
 
 /// Reads a share such as `3%` or `0.5%` as a fraction.
 pub fn percent(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or_default();
-    let percent: f64 = number
-        .trim()
-        .parse()
-        .map_err(|_| format!("`{text}` is no share: write a number and %, such as 3%"))?;
-    Ok(percent / 100.0)
+    units::share(text)
+        .ok_or_else(|| format!("`{text}` is no share: write a number and %, such as 3%"))
+}
+
+/// Reads path and query of a request.
+pub fn path(text: &str) -> Result<String, String> {
+    if units::is_url_path(text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!(
+        "`{text}` is no path: a path begins with /, has %XX for other than visible ASCII, and no #"
+    ))
+}
+
+/// Reads a method.
+pub fn method(text: &str) -> Result<String, String> {
+    if units::is_token(text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("`{text}` is no method: write one such as GET"))
+}
+
+/// Reads which body is right.
+pub fn expect_body(text: &str) -> Result<ExpectBody, String> {
+    units::expect_body(text).ok_or_else(|| {
+        format!(
+            "`{text}` is neither `same`, nor `any`, nor a SHA-256 of 64 hexadecimal digits \
+             (as `sha256sum` prints it)"
+        )
+    })
 }
 
 /// Reads a stall such as `100ms/1s`: this long, this often.
@@ -44,15 +68,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_read_and_never_guessed() {
-        // Method: right and wrong words of each kind.
-        assert_eq!(duration("100ms"), Ok(Duration::from_millis(100)));
-        assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
-        for wrong in ["", "10", "s", "-1s", "0s", "1 parsec"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-        assert_eq!(percent("3%"), Ok(0.03));
-        assert!(percent("3").is_err() && percent("%").is_err());
+    fn stalls_and_headers_have_two_parts() {
+        // Method: one right and one wrong of each.
         let (length, period) = stall("100ms/1s").unwrap();
         assert_eq!((length.as_millis(), period.as_millis()), (100, 1000));
         assert!(stall("100ms").is_err());

@@ -1,12 +1,12 @@
-//! `{port}`, `{dir}` and `{study}` in commands, environments and templates.
+//! `{port}`, `{dir}`, `{study}` and `{build}` in commands, environments and templates.
 //!
 //! Only braces around letters of `a-z` and `_` are a placeholder, so the braces
 //! of a configuration need no care. `{{word}}` writes `{word}` where that is meant.
 
 use std::path::Path;
 
-/// The words that may stand in braces.
-pub const WORDS: [&str; 3] = ["port", "dir", "study"];
+/// The words that may stand in braces, the last one only where something is built.
+pub const WORDS: [&str; 4] = ["port", "dir", "study", "build"];
 
 /// What placeholders stand for.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +17,8 @@ pub struct Values<'a> {
     pub dir: &'a Path,
     /// The study's folder.
     pub study: &'a Path,
+    /// Where the subject's build is, when it has one.
+    pub build: Option<&'a Path>,
 }
 
 /// A word in braces.
@@ -45,6 +47,7 @@ pub fn placeholders(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
 /// study file has none.
 #[must_use]
 pub fn fill(text: &str, values: &Values) -> String {
+    let build = values.build.map(|build| build.to_string_lossy());
     let mut filled = String::with_capacity(text.len());
     let mut copied = 0;
     for one in words(text) {
@@ -55,6 +58,7 @@ pub fn fill(text: &str, values: &Values) -> String {
             "port" => filled.push_str(&values.port.to_string()),
             "dir" => filled.push_str(&values.dir.to_string_lossy()),
             "study" => filled.push_str(&values.study.to_string_lossy()),
+            "build" if build.is_some() => filled.push_str(build.as_deref().unwrap_or_default()),
             _ => filled.push_str(&text[one.offset..copied]),
         }
     }
@@ -94,8 +98,13 @@ mod tests {
 
     fn filled(text: &str) -> String {
         let (dir, study) = (Path::new("/d"), Path::new("/s"));
-        let port = 81;
-        fill(text, &Values { port, dir, study })
+        let values = Values {
+            port: 81,
+            dir,
+            study,
+            build: None,
+        };
+        fill(text, &values)
     }
 
     #[test]
@@ -107,6 +116,7 @@ mod tests {
             ("{\n}{Port}{port }{ port}", "{\n}{Port}{port }{ port}"),
             ("{{port}} {{host}} {{ x }}", "{port} {host} {{ x }}"),
             ("{{port}", "{81"),
+            ("{build}", "{build}"),
             ("{é}{port", "{é}{port"),
             ("", ""),
         ] {

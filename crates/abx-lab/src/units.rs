@@ -1,0 +1,84 @@
+//! Words that mean more than their letters, wherever a person writes them: in
+//! a study file or on the command line. Who reads them says what was wrong.
+
+use std::time::Duration;
+
+use crate::study::ExpectBody;
+
+/// Reads a time above zero, such as `10s`, `100ms`, `2m` or `50us`.
+#[must_use]
+pub fn time(text: &str) -> Option<Duration> {
+    let time = humantime::parse_duration(text).ok()?;
+    (!time.is_zero()).then_some(time)
+}
+
+/// Reads a share such as `3%` or `0.5%` as a fraction.
+#[must_use]
+pub fn share(text: &str) -> Option<f64> {
+    let number = text.strip_suffix('%')?.trim();
+    number.parse::<f64>().ok().map(|percent| percent / 100.0)
+}
+
+/// Whether a text is a name that fits into tables, files and scripts.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    !text.is_empty() && text.len() <= 40 && text.bytes().all(fits)
+}
+
+/// Whether a text is path and query of a request.
+#[must_use]
+pub fn is_url_path(text: &str) -> bool {
+    let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+    text.starts_with('/') && is_visible && !text.contains('#')
+}
+
+/// Whether a text may be a method or a header's name (RFC 9110, section 5.6.2).
+#[must_use]
+pub fn is_token(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(fits)
+}
+
+/// Reads `same`, `any` or a SHA-256 in hexadecimal.
+#[must_use]
+pub fn expect_body(text: &str) -> Option<ExpectBody> {
+    match text {
+        "same" => Some(ExpectBody::Same),
+        "any" => Some(ExpectBody::Any),
+        hash if hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            Some(ExpectBody::Sha256(hash.to_ascii_lowercase()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read_and_never_guessed() {
+        // Method: right and wrong words of each kind.
+        assert_eq!(time("100ms"), Some(Duration::from_millis(100)));
+        assert_eq!(time("1m 30s"), Some(Duration::from_secs(90)));
+        for wrong in ["", "10", "s", "-1s", "0s", "1 parsec"] {
+            assert_eq!(time(wrong), None, "{wrong}");
+        }
+        assert_eq!(share("3%"), Some(0.03));
+        assert_eq!((share("3"), share("%"), share("x%")), (None, None, None));
+    }
+
+    #[test]
+    fn names_paths_and_tokens_have_their_letters() {
+        // Method: one of each that fits, and each way in which one does not.
+        assert!(is_name("a-b_c.1") && is_url_path("/a?b=%20") && is_token("X-Y"));
+        for wrong in ["", "a b", "\u{e9}", &"a".repeat(41)] {
+            assert!(!is_name(wrong), "{wrong}");
+        }
+        for wrong in ["", "a", "/a b", "/#", "/\u{e9}"] {
+            assert!(!is_url_path(wrong), "{wrong}");
+        }
+        assert!(!is_token("") && !is_token("a:b"));
+    }
+}

@@ -1,0 +1,217 @@
+//! From the words of `abx compare` to a study: subjects on the command line, a
+//! study file, or neither.
+
+use std::path::Path;
+
+use abx_evidence::record::Interleave;
+use abx_evidence::stats::Margin;
+use abx_lab::study_file::{self, SubjectSpec};
+use abx_lab::{Launch, Pin, Source, Study, Subject};
+
+use super::Failure;
+use super::compare::{Compare, InterleaveName, PinName, own_program};
+use super::load::seed_from_clock;
+
+/// The study that the words describe. Nothing is started.
+pub fn study(compare: &Compare) -> Result<Study, Failure> {
+    let mut study = match &compare.words[..] {
+        [word] if names_a_study(word) => from_file(Path::new(word), compare)?,
+        words => {
+            if let Some(word) = words.iter().find(|word| names_a_study(word)) {
+                return Err(Failure::usage(format!(
+                    "`{word}` is a study file, which names its subjects itself: give it alone"
+                )));
+            }
+            from_words(compare)?
+        }
+    };
+    for subject in &mut study.subjects {
+        if let Source::Command(launch) = &mut subject.source {
+            launch.ready.within = compare.ready_within.unwrap_or(launch.ready.within);
+            launch.stop.within = compare.stop_within.unwrap_or(launch.stop.within);
+        }
+    }
+    Ok(study)
+}
+
+/// Whether a word is a study's file or folder rather than a subject.
+fn names_a_study(word: &str) -> bool {
+    let is_subject = word.contains("://") || word.contains('=');
+    let looks_like_one = word.contains('/') || word.ends_with(".toml");
+    Path::new(word).exists() || (looks_like_one && !is_subject)
+}
+
+fn from_words(compare: &Compare) -> Result<Study, Failure> {
+    if compare.install {
+        return Err(Failure::usage(
+            "--install is for a study file, which says what its subjects need: name one",
+        ));
+    }
+    Ok(Study {
+        subjects: subjects(compare)?,
+        loads: vec![compare.load.load()],
+        aa: compare.aa,
+        margin: compare.margin.unwrap_or(Margin::DEFAULT),
+        budget: compare.budget,
+        blocks: compare.blocks,
+        slice: compare.slice,
+        interleave: interleave(compare).unwrap_or(Interleave::Slices),
+        files: Vec::new(),
+        threads: compare.generator.threads.map(usize::from),
+        pin: pin(compare).unwrap_or(Pin::Split),
+        seed: compare.generator.seed(),
+        command: std::env::args().collect(),
+    })
+}
+
+fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
+    if let Some((flag, key)) = compare.load.given() {
+        return Err(Failure::usage(format!(
+            "{flag} cannot be given beside a study file, which says what is offered: write \
+             `{key}` into its [[load]]"
+        )));
+    }
+    if compare.aa {
+        return Err(Failure::usage(
+            "--aa compares one subject of the command line with itself, and a study file names \
+             its own subjects: leave one of both out",
+        ));
+    }
+    let (file, folder) = study_file::read(path).map_err(Failure::usage)?;
+    if let [only] = &file.subjects[..] {
+        return Err(at(
+            path,
+            only,
+            "one subject alone cannot be compared: add a second [[subject]]",
+        ));
+    }
+    let subjects = file.in_order().into_iter();
+    let subjects = subjects.map(|spec| subject(path, spec, &folder));
+    Ok(Study {
+        subjects: subjects.collect::<Result<_, _>>()?,
+        loads: file.loads,
+        aa: false,
+        margin: compare.margin.or(file.margin).unwrap_or(Margin::DEFAULT),
+        budget: compare.budget.or(file.budget),
+        blocks: compare.blocks.or(file.blocks),
+        slice: compare.slice.or(file.slice),
+        interleave: interleave(compare)
+            .or(file.interleave)
+            .unwrap_or(Interleave::Slices),
+        files: file.files,
+        threads: compare.generator.threads.or(file.threads).map(usize::from),
+        pin: pin(compare).or(file.pin).unwrap_or(Pin::Split),
+        seed: compare
+            .generator
+            .seed
+            .or(file.seed)
+            .unwrap_or_else(seed_from_clock),
+        command: std::env::args().collect(),
+    })
+}
+
+/// A subject of a study file, whose program is there.
+fn subject(path: &Path, spec: &SubjectSpec, folder: &Path) -> Result<Subject, Failure> {
+    let subject = spec
+        .subject(folder)
+        .map_err(|error| at(path, spec, &error.to_string()))?;
+    if let Source::Command(launch) = &subject.source
+        && let Some(program) = launch.missing_program()
+    {
+        let message = format!(
+            "`command`: the program `{program}` is not found, or not executable: install it, \
+             write its full path, mark it as a program (chmod +x), or say in `from` where it \
+             comes from"
+        );
+        return Err(at(path, spec, &message));
+    }
+    Ok(subject)
+}
+
+/// A failure at the line where a subject says how it comes to run.
+fn at(path: &Path, spec: &SubjectSpec, message: &str) -> Failure {
+    let file = study_file::file(path);
+    let (line, name) = (spec.line, &spec.name);
+    Failure::usage(format!(
+        "{}:{line}: subject \"{name}\": {message}",
+        file.display()
+    ))
+}
+
+fn interleave(compare: &Compare) -> Option<Interleave> {
+    compare.interleave.map(|interleave| match interleave {
+        InterleaveName::Slices => Interleave::Slices,
+        InterleaveName::Trials => Interleave::Trials,
+    })
+}
+
+fn pin(compare: &Compare) -> Option<Pin> {
+    compare.pin.map(|pin| match pin {
+        PinName::Split => Pin::Split,
+        PinName::Shared => Pin::Shared,
+    })
+}
+
+fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
+    let mut subjects = compare
+        .words
+        .iter()
+        .map(|text| Subject::parse(text))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(Failure::usage)?;
+    match (compare.aa, subjects.len()) {
+        (false, 0) => return built_in(),
+        (true, 1) => {
+            let again = Subject {
+                name: format!("{}-again", subjects[0].name),
+                ..subjects[0].clone()
+            };
+            subjects.push(again);
+        }
+        (true, count) => {
+            return Err(Failure::usage(format!(
+                "--aa compares one subject with itself, and {count} were given: name one"
+            )));
+        }
+        (false, 1) => {
+            return Err(Failure::usage(
+                "one subject alone cannot be compared: name a second one, load it alone with \
+                 `abx run`, or compare it with itself by --aa",
+            ));
+        }
+        (false, _) => {}
+    }
+    for (place, subject) in subjects.iter().enumerate() {
+        if subjects[..place]
+            .iter()
+            .any(|other| other.name == subject.name)
+        {
+            return Err(Failure::usage(format!(
+                "two subjects are named `{}`: give each a name of its own, as in `name=...`",
+                subject.name
+            )));
+        }
+    }
+    Ok(subjects)
+}
+
+/// Two process models of the built-in server: no other software is needed.
+fn built_in() -> Result<Vec<Subject>, Failure> {
+    let program = own_program()?;
+    let subject = |model: &str| Subject {
+        name: model.to_owned(),
+        source: Source::Command(Launch::new(
+            [
+                &program.to_string_lossy(),
+                "serve",
+                "--port",
+                "{port}",
+                "--model",
+                model,
+            ]
+            .map(str::to_owned)
+            .into(),
+        )),
+    };
+    Ok(vec![subject("event"), subject("thread")])
+}

@@ -1,0 +1,300 @@
+//! Study files: conducted as they say, and refused with file, line, key and
+//! remedy when they say nothing that can be conducted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{ABX, Home, assert_honest, slices};
+
+/// Two built-in servers that serve the made files, one of them by way of a template.
+fn good() -> String {
+    format!(
+        r#"schema = "abx.study_file/1"
+baseline = "two"
+blocks = 1
+slice = "20ms"
+seed = 5
+
+[[file]]
+path = "www/small.bin"
+bytes = 1320
+
+[[subject]]
+name = "one"
+command = ["{ABX}", "serve", "--port", "{{port}}", "--root", "{{dir}}/www"]
+
+[[subject]]
+name = "two"
+templates = {{ "start.sh" = "start.sh.in" }}
+env = {{ MODEL = "thread", HERE = "{{study}}" }}
+command = ["sh", "{{dir}}/start.sh"]
+ready = {{ path = "/small.bin", status = 200, within = "20s" }}
+stop = {{ signal = "INT", within = "5s" }}
+
+[[load]]
+name = "small"
+connections = [1, 4]
+requests = [{{ path = "/small.bin" }}]
+
+[[load]]
+name = "fresh"
+connections = 2
+keep_alive = false
+requests = [{{ path = "/small.bin" }}]
+"#
+    )
+}
+
+fn start_script() -> String {
+    format!(
+        "test -f \"$HERE/study.toml\" || exit 7\nexec {ABX} serve --port {{port}} --model $MODEL --root {{dir}}/www\n"
+    )
+}
+
+/// A folder with the good study and what it needs, changed by one exchange.
+fn study(home: &Home, right: &str, wrong: &str) -> PathBuf {
+    let text = good();
+    assert!(text.contains(right), "{right}");
+    let folder = home.join("my-study");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("study.toml"), text.replacen(right, wrong, 1)).unwrap();
+    fs::write(folder.join("start.sh.in"), start_script()).unwrap();
+    folder
+}
+
+fn rows(record: &Value) -> Vec<String> {
+    let comparisons = record["comparisons"].as_array().unwrap();
+    let row = |one: &Value| one["load"].as_str().unwrap().to_owned();
+    comparisons.iter().map(row).collect()
+}
+
+#[test]
+fn a_study_is_conducted_as_its_file_says() {
+    // Method: made files, a template, an environment, a baseline, a sweep and a
+    // second load; flags of the study win over the file.
+    let home = Home::new();
+    let folder = study(&home, "blocks = 1", "blocks = 9");
+    let folder = folder.to_str().unwrap();
+    let ended = home.run_abx(&["compare", folder, "--blocks", "1", "--json", "-"]);
+    let record = ended.json();
+    ended.expect_measured(&record);
+    assert_eq!(rows(&record), ["small-c1", "small-c4", "fresh"]);
+    assert_eq!(record["settings"]["baseline"], "two");
+    assert_eq!(record["seed"], 5);
+    assert_eq!(record["blocks"].as_array().unwrap().len(), 1);
+    for load in record["loads"].as_array().unwrap() {
+        for name in ["one", "two"] {
+            assert_eq!(load["answers"][name][0]["body_bytes"], 1320, "{load}");
+        }
+        let hash = |name: &str| load["answers"][name][0]["sha256"].clone();
+        assert!(
+            hash("one").is_string() && hash("one") == hash("two"),
+            "{load}"
+        );
+    }
+    for name in ["one", "two"] {
+        slices(&record, name).into_iter().for_each(assert_honest);
+    }
+    let end = &record["blocks"][0]["subjects"]["two"]["end"];
+    assert!(end.as_str().unwrap().contains("when told"), "{end}");
+}
+
+#[test]
+fn the_studies_of_this_repository_are_conducted() {
+    // Method: both in a short form, from their folders; every row is there, and
+    // every answer right.
+    for (name, expected) in [
+        (
+            "nginx-vs-lighttpd",
+            &[
+                "small-c10",
+                "small-c100",
+                "medium-c10",
+                "medium-c100",
+                "large-c10",
+                "large-c100",
+            ][..],
+        ),
+        ("nginx-sendfile", &["small", "large"]),
+    ] {
+        let home = Home::new();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../studies")
+            .join(name);
+        let folder = folder.to_str().unwrap();
+        let ended = home.run_abx(&[
+            "compare", folder, "--blocks", "1", "--slice", "20ms", "--json", "-",
+        ]);
+        let record = ended.json();
+        ended.expect_measured(&record);
+        assert_eq!(rows(&record), expected);
+        for subject in record["subjects"].as_array().unwrap() {
+            let all = slices(&record, subject["name"].as_str().unwrap());
+            assert!(!all.is_empty());
+            all.into_iter().for_each(assert_honest);
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_file_line_key_and_remedy() {
+    // Method: one thing wrong at a time; nothing is started, nothing recorded.
+    let touch = r#"command = ["sh", "-c", "touch started; sleep 9", "{port}"]"#;
+    let first =
+        format!(r#"command = ["{ABX}", "serve", "--port", "{{port}}", "--root", "{{dir}}/www"]"#);
+    let cases: &[(&str, &str, &[&str])] = &[
+        (
+            "baseline =",
+            "basline =",
+            &["study.toml:2: ", "unknown key `basline`", "`baseline`"],
+        ),
+        (
+            "bytes = 1320",
+            "bytes = \"1320\"",
+            &[
+                "study.toml:9: ",
+                "file \"www/small.bin\"",
+                "`bytes`",
+                "whole number",
+            ],
+        ),
+        (
+            "start.sh.in",
+            "stop.sh.in",
+            &[
+                "study.toml:17: ",
+                "subject \"two\"",
+                "the template `stop.sh.in` cannot be read",
+                "beside the study file",
+            ],
+        ),
+        (
+            "name = \"one\"",
+            "name = \"two\"",
+            &[
+                "study.toml:16: ",
+                "the name `two` is taken by the subject in line 11",
+                "give each its own",
+            ],
+        ),
+        (
+            "baseline = \"two\"",
+            "baseline = \"three\"",
+            &[
+                "study.toml:2: ",
+                "`baseline` is `three`, and no subject has that name",
+            ],
+        ),
+        (
+            &first,
+            r#"command = ["no-such-server", "{port}"]"#,
+            &[
+                "study.toml:13: ",
+                "subject \"one\"",
+                "`command`",
+                "`no-such-server` is not found",
+                "install it",
+            ],
+        ),
+        (
+            "connections = 2\nkeep_alive = false\nrequests = [{ path = \"/small.bin\" }]",
+            "connections = 2",
+            &["study.toml:28: ", "load \"fresh\"", "`requests` is missing"],
+        ),
+        (
+            "requests = [{ path = \"/small.bin\" }]",
+            "requests = []",
+            &["study.toml:26: ", "`requests` is empty: fill it"],
+        ),
+        (
+            "slice = \"20ms\"",
+            "slice = \"20 parsecs\"",
+            &["study.toml:4: ", "`slice` is `20 parsecs`", "such as 30s"],
+        ),
+        (
+            "slice = \"20ms\"",
+            "rate = 10",
+            &["study.toml:4: ", "`rate`", "not yet"],
+        ),
+        (
+            "[[file]]",
+            "[[service]]",
+            &["study.toml:7: ", "service", "not yet"],
+        ),
+    ];
+    for (right, wrong, said) in cases {
+        let home = Home::new();
+        // The subject that comes first would leave a trace.
+        let folder = study(&home, right, wrong);
+        let file = folder.join("study.toml");
+        let text = fs::read_to_string(&file).unwrap().replace(&first, touch);
+        fs::write(&file, text).unwrap();
+        home.run_abx(&["compare", folder.to_str().unwrap()])
+            .expect(2, said);
+        assert!(!home.join("started").exists() && !folder.join("started").exists());
+        assert!(!home.join("state/abx").exists(), "a record of nothing");
+    }
+}
+
+#[test]
+fn files_that_are_no_study_are_refused() {
+    // Method: nothing, far too much, a template with a wrong word, no file.
+    let home = Home::new();
+    let folder = study(&home, "seed = 5", "seed = 5");
+    let (file, template) = (folder.join("study.toml"), folder.join("start.sh.in"));
+    let file = file.to_str().unwrap();
+    let refused = |said: &[&str]| {
+        home.run_abx(&["compare", file]).expect(2, said);
+    };
+    fs::write(&template, "one\ntwo {prot}\n").unwrap();
+    refused(&["start.sh.in:2: ", "unknown placeholder {prot}", "`port`"]);
+    fs::write(file, "").unwrap();
+    refused(&["study.toml:1: the file is empty", "[[subject]]"]);
+    fs::write(file, "#".repeat(10_000_000)).unwrap();
+    refused(&["study.toml:1: the file is longer than", "the right one"]);
+    fs::remove_file(file).unwrap();
+    refused(&["study.toml: cannot be read", "name a study.toml"]);
+    assert!(!home.join("state/abx").exists(), "a record of nothing");
+}
+
+#[test]
+fn flags_that_a_study_file_does_not_go_with_are_refused() {
+    // Method: each kind of flag, and words that are no study beside one.
+    let home = Home::new();
+    let folder = study(&home, "seed = 5", "seed = 5");
+    let folder = folder.to_str().unwrap();
+    let other = format!("other={ABX} serve --port {{port}}");
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &[folder, "-c", "10"],
+            &["--connections", "`connections`", "[[load]]"],
+        ),
+        (&[folder, "--path", "/"], &["--path", "`requests.path`"]),
+        (&[folder, "--aa"], &["--aa", "study file"]),
+        (&[folder, &other], &[folder, "give it alone"]),
+        (&[&other, &other, "--install"], &["--install", "study file"]),
+    ];
+    for (words, said) in cases {
+        home.run_abx(&[&["compare"], *words].concat())
+            .expect(2, said);
+    }
+    let alone = study(
+        &home,
+        "[[subject]]\nname = \"one\"",
+        "[[subject]]\nname = \"one\"",
+    );
+    let text = good();
+    let (before, rest) = text.split_once("[[subject]]\nname = \"one\"").unwrap();
+    let after = rest.split_once("[[subject]]").unwrap().1;
+    fs::write(
+        alone.join("study.toml"),
+        format!("{before}[[subject]]{after}"),
+    )
+    .unwrap();
+    home.run_abx(&["compare", folder]).expect(
+        2,
+        &["study.toml:", "one subject alone", "second [[subject]]"],
+    );
+}
