@@ -16,6 +16,7 @@ mod plan;
 mod pool;
 mod probe;
 mod random;
+pub mod schedule;
 mod slot;
 mod worker;
 

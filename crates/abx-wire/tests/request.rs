@@ -38,7 +38,7 @@ fn the_connection_header_follows_version_and_wish() {
         (Version::Http11, Connection::KeepAlive, None),
         (Version::Http11, Connection::Close, Some("close")),
         (Version::Http10, Connection::KeepAlive, Some("Keep-Alive")),
-        (Version::Http10, Connection::Close, Some("close")),
+        (Version::Http10, Connection::Close, None),
     ];
     for (version, connection, expected) in cases {
         let text = text(&Request {

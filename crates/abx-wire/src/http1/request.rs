@@ -23,6 +23,9 @@ pub struct Request {
 }
 
 /// What a request asks for its connection.
+///
+/// A header says so only where the version does not: HTTP/1.0 closes and
+/// HTTP/1.1 keeps by themselves. So requests of HTTP/1.0 are those of `ab`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Connection {
     /// Keep it for the next request.
@@ -89,9 +92,10 @@ impl Request {
             &[&self.method, " ", &self.target, " ", version, "\r\n"],
         );
         let connection = match (self.version, self.connection) {
-            (_, Connection::Close) => Some("close"),
+            (Version::Http11, Connection::Close) => Some("close"),
             (Version::Http10, Connection::KeepAlive) => Some("Keep-Alive"),
-            (Version::Http11, Connection::KeepAlive) => None,
+            // What the version means by itself.
+            (Version::Http10, Connection::Close) | (Version::Http11, Connection::KeepAlive) => None,
         };
         let needs_length =
             !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
