@@ -20,6 +20,11 @@ pub struct EnginePlan {
 /// Which protocol version a request speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HttpVersion {
+    /// HTTP/1.0 as `ab` speaks it: a connection is for one request, unless
+    /// keep-alive is asked for and the answer agrees, by `Connection: keep-alive`
+    /// or by being one of HTTP/1.1, and says where it ends.
+    #[serde(rename = "http/1.0")]
+    Http10,
     /// HTTP/1.1.
     #[serde(rename = "http/1.1")]
     Http11,
@@ -51,6 +56,7 @@ impl RequestPlan {
             headers: self.headers.clone(),
             body: self.body.clone(),
             version: match self.version {
+                HttpVersion::Http10 => http1::Version::Http10,
                 HttpVersion::Http11 => http1::Version::Http11,
             },
             connection: if keep_alive {

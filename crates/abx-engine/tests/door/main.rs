@@ -5,6 +5,7 @@
 mod answers;
 mod counts;
 mod failures;
+mod http10;
 mod peer;
 mod pools;
 mod probes;
