@@ -103,6 +103,7 @@ fn plan(answers: Answers) -> LoadPlan {
         address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80),
         sources: Vec::new(),
         connections: CONNECTIONS,
+        pipeline: 1,
         requests: vec![Asked {
             request: RequestPlan {
                 version: HttpVersion::Http11,

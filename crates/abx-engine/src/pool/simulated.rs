@@ -21,6 +21,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
         address: Sim::ADDRESS,
         sources: Vec::new(),
         connections,
+        pipeline: 1,
         requests: vec![Asked {
             request: RequestPlan {
                 version: HttpVersion::Http11,
@@ -146,7 +147,7 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
         assert!(
-            pool.slots.iter().all(|slot| slot.flight.is_none()),
+            pool.slots.iter().all(|slot| slot.flights.is_empty()),
             "seed {seed}"
         );
         let timed = tally.outcomes.completed() + count(tally, Outcome::Timeout);

@@ -41,6 +41,7 @@ fn load(address: SocketAddr, connections: u32) -> LoadPlan {
         address,
         sources: Vec::new(),
         connections,
+        pipeline: 1,
         requests: vec![Asked {
             request: RequestPlan {
                 version: HttpVersion::Http11,
