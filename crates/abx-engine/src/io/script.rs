@@ -17,6 +17,8 @@ pub(crate) enum Step {
     Await(usize),
     /// Receives so many bytes and sends them back.
     Echo(usize),
+    /// Receives one of these and sends what belongs to it; neither is how the other begins.
+    Choose(Arc<[(Vec<u8>, Arc<[u8]>); 2]>),
     /// A worker serves the request; takes time in simulations only.
     Work,
     /// Sends.
@@ -106,6 +108,16 @@ fn follow(mut stream: TcpStream, steps: &[Step], stopping: &AtomicBool) -> Optio
             Step::Echo(count) => {
                 let bytes = read(&mut stream, *count, stopping)?;
                 stream.write_all(&bytes).ok()?;
+            }
+            Step::Choose(choices) => {
+                let mut bytes = Vec::new();
+                let chosen = loop {
+                    bytes.extend(read(&mut stream, 1, stopping)?);
+                    if let Some((_, answer)) = choices.iter().find(|(asked, _)| *asked == bytes) {
+                        break answer;
+                    }
+                };
+                stream.write_all(chosen).ok()?;
             }
             Step::Work => {}
             Step::Send(bytes) => stream.write_all(bytes).ok()?,
