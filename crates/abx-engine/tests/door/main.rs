@@ -7,6 +7,7 @@ mod counts;
 mod failures;
 mod http10;
 mod peer;
+mod pipelined;
 mod pools;
 mod probes;
 mod replaced;
