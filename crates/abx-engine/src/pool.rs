@@ -25,7 +25,7 @@ use abx_wire::http1::AnswerKind;
 
 use crate::check::{Hashers, Sampler};
 use crate::io::{Io, Ready, RequestId, Token};
-use crate::plan::LoadPlan;
+use crate::plan::{LoadPlan, Pacing};
 use crate::random::Chooser;
 use crate::slot::{Flight, Phase, Slot};
 
@@ -59,6 +59,8 @@ pub(crate) struct Pool<I: Io> {
     slots: Vec<Slot>,
     /// Requests that a slot has in flight at most.
     window: usize,
+    /// Whether a slot that has room sends at once, whatever it did before.
+    is_plain: bool,
     sampler: Sampler,
     hashers: Hashers,
     tally: Tally,
@@ -120,6 +122,7 @@ impl<I: Io> Pool<I> {
             ready: Vec::new(),
             slots: (0..connections).map(|_| Slot::new(window)).collect(),
             window,
+            is_plain: plan.pacing == Pacing::default(),
             sampler: Sampler::new(plan.verify_every, seed),
             hashers: Hashers::default(),
             tally: Tally::default(),
@@ -236,17 +239,10 @@ impl<I: Io> Pool<I> {
         self.slots[token.slot as usize].generation == token.generation
     }
 
-    fn token(&self, index: usize) -> Token {
-        Token {
-            slot: u32::try_from(index).expect("a pool's connections are counted in 32 bits"),
-            generation: self.slots[index].generation,
-        }
-    }
-
     /// Drops the connection of a slot, if there is one.
     fn close(&mut self, index: usize) {
         if self.slots[index].has_connection() {
-            let token = self.token(index);
+            let token = self.slots[index].token(index);
             self.io.close(token);
         }
         self.slots[index].close();
@@ -258,7 +254,7 @@ impl<I: Io> Pool<I> {
         self.close(index);
         let flights = &self.slots[index].flights;
         self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
-        let token = self.token(index);
+        let token = self.slots[index].token(index);
         match self.io.connect(token, self.plan.address, source) {
             Ok(()) => self.slots[index].connecting(),
             Err(error) => self.connect_failed(index, &error, now),

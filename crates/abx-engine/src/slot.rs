@@ -7,6 +7,8 @@ use abx_sys::Nanos;
 use abx_wire::http1;
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::io::Token;
+
 /// What a slot is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -128,6 +130,14 @@ impl Slot {
             is_listed: false,
             clock: Clock::default(),
             hasher: None,
+        }
+    }
+
+    /// Names its connection to the back end; `index` is its place in the pool.
+    pub(crate) fn token(&self, index: usize) -> Token {
+        Token {
+            slot: u32::try_from(index).expect("a pool's connections are counted in 32 bits"),
+            generation: self.generation,
         }
     }
 

@@ -17,8 +17,8 @@ pub(crate) enum Step {
     Await(usize),
     /// Receives so many bytes and sends them back.
     Echo(usize),
-    /// Receives one of these and sends what belongs to it; neither is how the other begins.
-    Choose(Arc<[(Vec<u8>, Arc<[u8]>); 2]>),
+    /// Receives one of these and sends what belongs to it; none is how another begins.
+    Choose(Arc<[Choice]>),
     /// A worker serves the request; takes time in simulations only.
     Work,
     /// Sends.
@@ -30,6 +30,9 @@ pub(crate) enum Step {
     /// Goes back to the first step.
     Again,
 }
+
+/// What is asked, and its answer.
+pub(crate) type Choice = (Vec<u8>, Arc<[u8]>);
 
 /// The steps of each connection, by its number in the order of accepting.
 pub(crate) type Script = Box<dyn Fn(usize) -> Vec<Step> + Send + Sync>;

@@ -1,14 +1,16 @@
 //! How requests go out and answers come in.
 
+use std::io;
+
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
 use abx_wire::http1;
 
-use super::Pool;
 use super::intake::{Intake, Parsed};
+use super::{Encoded, Pool};
 use crate::io::{Io, Received, Token};
 use crate::plan::Asked;
-use crate::slot::Phase;
+use crate::slot::{Phase, Slot};
 
 /// Less of a body that is still to come is not worth being skipped.
 ///
@@ -45,56 +47,60 @@ impl<I: Io> Pool<I> {
         }
     }
 
-    /// Sends what was not handed over yet, as far as the kernel takes it: one
-    /// call for each run of equal requests.
+    /// Sends what was not handed over yet, as far as the kernel takes it.
     pub(super) fn hand_over(&mut self, index: usize, now: Nanos) {
-        while self.slots[index].may_hand_over() {
-            // A reading of its own: in a large batch this send may come long after
-            // the answer that made it due.
-            let sent = self.io.now();
-            self.progress.acted(sent);
-            let slot = &mut self.slots[index];
-            let is_awaited = slot.handed == 0;
-            slot.sending = slot.flights[slot.handed].request;
-            let encoded = &self.encoded[slot.sending];
-            let end = slot.flights.len().min(slot.handed + encoded.copies);
-            while slot.handed < end {
-                let flight = &mut slot.flights[slot.handed];
-                if flight.request != slot.sending {
-                    break;
-                }
-                flight.sent = Some(sent);
-                slot.client.expect(encoded.kind);
-                slot.handed += 1;
-                slot.unsent_bytes += encoded.bytes;
-            }
-            if is_awaited && encoded.has_large_answer {
-                self.bring(index);
-            }
-            self.send(index, now);
-        }
+        while self.hand_over_run(index, now) {}
     }
 
-    /// Says how much a receive should bring of the answer that is awaited.
-    fn bring(&mut self, index: usize) {
-        let Some(flight) = self.slots[index].flights.front() else {
-            return;
-        };
-        if self.encoded[flight.request].has_large_answer {
-            let most = if flight.hashed {
-                ALL_BYTES
-            } else {
-                usize::from(HEAD_BYTES)
-            };
-            let token = self.token(index);
-            self.io.bring(token, most);
+    /// Sends the next run of equal requests by one call. Answers whether more
+    /// can be handed over behind it.
+    #[inline(always)]
+    fn hand_over_run(&mut self, index: usize, now: Nanos) -> bool {
+        let slot = &mut self.slots[index];
+        if !slot.may_hand_over() {
+            return false;
+        }
+        let token = slot.token(index);
+        // A reading of its own: in a large batch this send may come long after
+        // the answer that made it due.
+        let sent = self.io.now();
+        self.progress.acted(sent);
+        let is_awaited = slot.handed == 0;
+        slot.sending = slot.flights[slot.handed].request;
+        let encoded = &self.encoded[slot.sending];
+        let end = slot.flights.len().min(slot.handed + encoded.copies);
+        while slot.handed < end {
+            let flight = &mut slot.flights[slot.handed];
+            if flight.request != slot.sending {
+                break;
+            }
+            flight.sent = Some(sent);
+            slot.client.expect(encoded.kind);
+            slot.handed += 1;
+            slot.unsent_bytes += encoded.bytes;
+        }
+        if is_awaited && encoded.has_large_answer {
+            self.io.bring(token, receive_bytes(slot));
+        }
+        match send_rest(&mut self.io, token, slot, encoded) {
+            Ok(()) => slot.handed < slot.flights.len(),
+            Err(_) => {
+                self.cannot_send(index, now);
+                false
+            }
         }
     }
 
     /// There is room for the rest of what was handed over.
     pub(super) fn send_on(&mut self, index: usize, now: Nanos) {
-        self.send(index, now);
         let slot = &mut self.slots[index];
+        if slot.unsent_bytes == 0 {
+            return;
+        }
+        let token = slot.token(index);
+        if send_rest(&mut self.io, token, slot, &self.encoded[slot.sending]).is_err() {
+            return self.cannot_send(index, now);
+        }
         if slot.unsent_bytes == 0 {
             // Those behind had to wait for the peer to read.
             for flight in slot.flights.range_mut(slot.handed..) {
@@ -104,23 +110,18 @@ impl<I: Io> Pool<I> {
         }
     }
 
-    /// Sends what is left of what was handed over.
-    #[inline(always)]
-    fn send(&mut self, index: usize, now: Nanos) {
-        let token = self.token(index);
-        let slot = &mut self.slots[index];
-        if slot.unsent_bytes == 0 {
-            return;
-        }
-        let request = &self.encoded[slot.sending];
-        // So many copies of it as are wanted, which end where all of them end.
-        let offset = request.bytes * request.copies - slot.unsent_bytes;
-        match self.io.send(token, request.id, offset) {
-            Ok(taken) => slot.unsent_bytes -= taken,
-            Err(_) => {
-                self.broken(index, Outcome::Reset, now);
-                self.freed(index, now);
-            }
+    fn cannot_send(&mut self, index: usize, now: Nanos) {
+        self.broken(index, Outcome::Reset, now);
+        self.freed(index, now);
+    }
+
+    /// Says how much a receive should bring of the answer that is awaited next.
+    fn bring(&mut self, token: Token) {
+        let slot = &self.slots[token.slot as usize];
+        if let Some(flight) = slot.flights.front()
+            && self.encoded[flight.request].has_large_answer
+        {
+            self.io.bring(token, receive_bytes(slot));
         }
     }
 
@@ -161,9 +162,10 @@ impl<I: Io> Pool<I> {
             let is_next = intake.answers > 0;
             has_room |= is_next;
             match parsed {
+                Parsed::More if is_next && self.window == 1 => {}
                 Parsed::More => {
-                    if is_next && self.window > 1 {
-                        self.bring(index);
+                    if is_next {
+                        self.bring(token);
                     }
                     self.skip_rest(token);
                 }
@@ -187,6 +189,28 @@ impl<I: Io> Pool<I> {
         if ahead >= SKIP_MIN + TAIL && !slot.is_hashing() {
             self.io.skip(token, ahead - TAIL);
         }
+    }
+}
+
+/// Sends what is left of what was handed over: so many copies of the request as
+/// are wanted, which end where all of them end.
+#[inline(always)]
+fn send_rest<I: Io>(
+    io: &mut I,
+    token: Token,
+    slot: &mut Slot,
+    request: &Encoded,
+) -> io::Result<()> {
+    let offset = request.bytes * request.copies - slot.unsent_bytes;
+    slot.unsent_bytes -= io.send(token, request.id, offset)?;
+    Ok(())
+}
+
+/// How much a receive should bring of a large answer: all, or not what is skipped.
+fn receive_bytes(slot: &Slot) -> usize {
+    match slot.is_hashing() {
+        true => ALL_BYTES,
+        false => usize::from(HEAD_BYTES),
     }
 }
 

@@ -110,7 +110,11 @@ impl<I: Io> Pool<I> {
         if !(self.progress.may_send(now) && self.slots[index].has_room(self.window)) {
             return;
         }
-        match self.next(index, now) {
+        let next = match self.is_plain {
+            true => Next::Sends(now),
+            false => self.next(index, now),
+        };
+        match next {
             Next::Sends(due) => {
                 self.begin(index, due, now);
                 if self.window > 1 {
@@ -196,6 +200,7 @@ impl<I: Io> Pool<I> {
         }
         while let Some(Reverse((until, index))) = self.pace.thinking.peek().copied()
             && until <= now
+            && self.progress.has_requests()
         {
             self.pace.thinking.pop();
             self.begin(index as usize, until, now);

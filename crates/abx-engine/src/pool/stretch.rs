@@ -212,11 +212,10 @@ impl<I: Io> Pool<I> {
     }
 
     /// Gives a slot that has room its next request, due at `intended`: in a closed
-    /// loop now, as its connection has room now. [`Pool::go`] then sends it.
+    /// loop now, as its connection has room now. [`Pool::go`] then sends it. Only
+    /// while [`Progress::may_send`] says so.
+    #[inline(always)]
     pub(super) fn begin(&mut self, index: usize, intended: Nanos, now: Nanos) {
-        if !self.progress.may_send(now) {
-            return;
-        }
         self.progress.requests_left -= 1;
         self.progress.in_flight += 1;
         let deadline = now.plus(Nanos(self.plan.timeout_ns));
