@@ -239,4 +239,62 @@ mod tests {
         slot.close();
         assert_ne!(slot.generation, before);
     }
+
+    fn flight() -> Flight {
+        Flight {
+            intended: Nanos(0),
+            possible: Nanos(0),
+            begun: Nanos(0),
+            sent: None,
+            counted: true,
+            request: 0,
+            hashed: false,
+            retried: false,
+        }
+    }
+
+    #[test]
+    fn room_begins_when_a_full_window_loses_its_first() {
+        // Method: a window of three, filled and emptied; only what was full
+        // before gives room that was not there.
+        let mut slot = Slot::new(3);
+        slot.phase = Phase::Standing;
+        slot.flights.extend([flight(), flight(), flight()]);
+        for (now, since, has_room) in [(10, 10, true), (20, 10, true), (30, 10, true)] {
+            assert_eq!(slot.has_room(3), now > 10);
+            slot.land(3, Nanos(now));
+            assert_eq!(
+                (slot.free_since, slot.has_room(3)),
+                (Nanos(since), has_room)
+            );
+        }
+        assert_eq!(slot.clock.last(), Nanos(30));
+        // Without a connection there is room for one.
+        slot.close();
+        assert!(slot.has_room(3));
+        slot.flights.push_back(flight());
+        assert!(!slot.has_room(3));
+        slot.land(3, Nanos(40));
+        assert_eq!(slot.free_since, Nanos(40));
+        slot.phase = Phase::Resting(Nanos(50));
+        assert!(!slot.has_room(3));
+    }
+
+    #[test]
+    fn the_first_request_was_sent_when_only_later_copies_are_left() {
+        // Method: three copies of ten bytes, by the bytes that are left of them,
+        // behind none and one that went out before.
+        for (unsent, handed, expected) in [
+            (0, 3, true),
+            (1, 3, true),
+            (20, 3, true),
+            (21, 3, false),
+            (30, 3, false),
+            (30, 4, true),
+        ] {
+            let mut slot = Slot::new(4);
+            (slot.unsent_bytes, slot.handed) = (unsent, handed);
+            assert_eq!(slot.has_sent_first(10), expected, "{unsent} of {handed}");
+        }
+    }
 }
