@@ -20,6 +20,7 @@ mod plan;
 mod pool;
 mod probe;
 mod random;
+pub mod schedule;
 mod slot;
 mod worker;
 

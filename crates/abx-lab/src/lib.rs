@@ -17,6 +17,7 @@ mod pilot;
 mod place;
 mod placeholder;
 pub mod program;
+pub mod provision;
 mod run;
 mod stage;
 mod store;

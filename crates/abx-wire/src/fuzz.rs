@@ -22,6 +22,31 @@ pub fn client(data: &[u8]) {
     assert_eq!(whole, split, "pieces change the answers");
 }
 
+/// Pipelined answers: `data` begins with three bytes that choose how many are
+/// awaited, their kinds and the pieces.
+///
+/// Awaiting all of them at once must give what awaiting each after the other
+/// gives, up to the answer that ends the connection.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn pipeline(data: &[u8]) {
+    let [count, choices, seed, answers @ ..] = data else {
+        return;
+    };
+    let kinds: Vec<AnswerKind> = (0..count % 9)
+        .map(|place| match choices >> (place % 8) & 1 {
+            0 => AnswerKind::WithBody,
+            _ => AnswerKind::HeadOnly,
+        })
+        .collect();
+    let whole = pipelined_steps(&kinds, &[answers]);
+    let split = pipelined_steps(&kinds, &pieces(answers, *seed));
+    assert_eq!(whole, split, "pieces change the answers");
+    let one_by_one = one_by_one_steps(&kinds, answers);
+    assert_eq!(whole, one_by_one, "awaiting more changes the answers");
+}
+
 /// Requests: `data` begins with one byte that chooses the pieces.
 ///
 /// # Panics
@@ -60,6 +85,53 @@ fn client_steps(kind: AnswerKind, pieces: &[&[u8]]) -> Vec<ClientStep> {
     if let Some(event) = client.eof() {
         note(&mut steps, event);
     }
+    steps
+}
+
+/// All answers are awaited from the beginning.
+fn pipelined_steps(kinds: &[AnswerKind], pieces: &[&[u8]]) -> Vec<ClientStep> {
+    let mut client = Client::new();
+    kinds.iter().for_each(|kind| client.expect(*kind));
+    let mut steps = Vec::new();
+    for piece in pieces {
+        let mut input = *piece;
+        while let Some(event) = client.receive(&mut input) {
+            note(&mut steps, event);
+        }
+        assert!(input.is_empty(), "bytes are left");
+    }
+    while let Some(event) = client.eof() {
+        note(&mut steps, event);
+    }
+    let is_done = |step: &&ClientStep| matches!(step, ClientStep::Done(_));
+    let done = steps.iter().filter(is_done).count();
+    assert_eq!(client.awaited() + done, kinds.len(), "an answer is lost");
+    steps
+}
+
+/// Each answer is awaited when the one before it is done and leaves the connection open.
+fn one_by_one_steps(kinds: &[AnswerKind], mut input: &[u8]) -> Vec<ClientStep> {
+    let mut client = Client::new();
+    let mut steps = Vec::new();
+    for kind in kinds {
+        if let Some(ClientStep::Done(done)) = steps.last()
+            && !done.reusable
+        {
+            steps.push(ClientStep::Failed(Fault::ClosedIdle));
+            return steps;
+        }
+        client.expect(*kind);
+        while !client.is_idle() {
+            let Some(event) = client.receive(&mut input).or_else(|| client.eof()) else {
+                return steps;
+            };
+            note(&mut steps, event);
+        }
+    }
+    let unasked = client.receive(&mut input);
+    unasked
+        .into_iter()
+        .for_each(|event| note(&mut steps, event));
     steps
 }
 

@@ -46,6 +46,7 @@ proptest! {
     fn any_bytes_are_taken_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
         // Method: noise, whole and in pieces, from a server and from a client.
         fuzz::client(&data);
+        fuzz::pipeline(&data);
         fuzz::server(&data);
     }
 
@@ -53,6 +54,7 @@ proptest! {
     fn any_order_of_parts_is_taken_and_pieces_change_nothing(data in message()) {
         // Method: plausible lines in any order, so that bodies and faults come up.
         fuzz::client(&data);
+        fuzz::pipeline(&data);
         fuzz::server(&data[1..]);
     }
 }

@@ -1,5 +1,7 @@
 //! The answers of one connection, from bytes to events.
 
+use std::collections::VecDeque;
+
 use super::chunked::{Chunk, Chunks};
 use super::fields::{Coding, Fields};
 use super::{
@@ -16,14 +18,23 @@ pub enum AnswerKind {
     HeadOnly,
 }
 
-/// Parses the answers of one connection, one awaited answer at a time.
+/// Parses the answers of one connection, in the order of their requests.
+///
+/// [`Client::expect`] announces each answer, also while others are awaited
+/// (pipelining): events then belong to the oldest that is not done. When the
+/// connection ends before all are done, [`Event::Failed`] stands for all that
+/// are left, and [`Client::awaited`] says how many.
 ///
 /// A head that comes in one piece is read where it lies. Only parts of a head
-/// are kept, and given back when the head is whole: an idle client owns no memory.
+/// are kept, and given back when the head is whole. One awaited answer at a time
+/// needs no memory at all; several need a queue that is kept and reused.
 #[derive(Debug)]
 pub struct Client {
     state: State,
+    /// The kind of the answer that is awaited or in progress.
     kind: AnswerKind,
+    /// The kinds of those behind it.
+    behind: VecDeque<AnswerKind>,
     has_started: bool,
     /// The part of a head that has come so far.
     stash: Vec<u8>,
@@ -55,7 +66,9 @@ pub struct Done {
     pub status: u16,
     /// Length of the body without framing, in bytes.
     pub body_bytes: u64,
-    /// The connection may carry one more request: version, `Connection` and framing allow it.
+    /// The connection may carry one more request: version, `Connection` and framing
+    /// allow it. If not, further answers that are awaited fail with
+    /// [`Fault::ClosedIdle`] at the next call, whatever bytes come.
     pub reusable: bool,
 }
 
@@ -69,8 +82,10 @@ enum State {
     Sized(u64),
     Chunked(Chunks),
     UntilClose,
-    /// After a fault.
-    Broken,
+    /// After an answer that ends the connection, while others are awaited in vain.
+    Ended,
+    /// After a fault; so many answers were awaited.
+    Broken(usize),
 }
 
 /// What a head says, once it is whole.
@@ -88,6 +103,7 @@ impl Client {
         Client {
             state: State::Idle,
             kind: AnswerKind::WithBody,
+            behind: VecDeque::new(),
             has_started: false,
             stash: Vec::new(),
             done: Done {
@@ -98,15 +114,31 @@ impl Client {
         }
     }
 
-    /// A request was written: its answer is awaited.
+    /// A request was written: its answer is awaited, behind those that already are.
     ///
     /// # Panics
-    /// When another answer is awaited or in progress, or after a fault.
+    /// After a fault, when no answer can come any more.
     pub fn expect(&mut self, kind: AnswerKind) {
-        assert!(self.is_idle(), "one answer is awaited at a time");
-        self.state = State::Head;
-        self.kind = kind;
-        self.has_started = false;
+        match self.state {
+            State::Idle => self.begin(kind),
+            State::Broken(_) => panic!("an answer is awaited from a broken connection"),
+            _ => self.behind.push_back(kind),
+        }
+    }
+
+    /// How many answers are awaited, one in progress included.
+    ///
+    /// After a fault: how many were not done by then. The first of them had
+    /// begun unless the fault is [`Fault::ClosedIdle`]; the others had not, so
+    /// their requests may be sent again on another connection.
+    #[must_use]
+    pub fn awaited(&self) -> usize {
+        match self.state {
+            State::Idle => 0,
+            State::Ended => self.behind.len(),
+            State::Broken(awaited) => awaited,
+            _ => 1 + self.behind.len(),
+        }
     }
 
     /// Takes bytes from the front of `input` and gives the next event.
@@ -139,7 +171,8 @@ impl Client {
                 let body = take(input, u64::MAX);
                 self.body(body)
             }
-            State::Broken => {
+            State::Ended => Some(self.fail(Fault::ClosedIdle)),
+            State::Broken(_) => {
                 *input = &[];
                 None
             }
@@ -148,11 +181,13 @@ impl Client {
 
     /// The peer closed: ends a body that the close delimits, or fails.
     ///
-    /// Gives `None` when no answer is awaited. Bytes that came before the close
-    /// must have gone through [`Client::receive`].
+    /// Call it until it gives `None`: then no answer is awaited. It gives two
+    /// events when the close ends an answer that others wait behind. Bytes that
+    /// came before the close must have gone through [`Client::receive`].
     pub fn eof(&mut self) -> Option<Event<'static>> {
         match self.state {
-            State::Idle | State::Broken => None,
+            State::Idle | State::Broken(_) => None,
+            State::Ended => Some(self.fail(Fault::ClosedIdle)),
             State::UntilClose | State::Sized(0) => Some(self.finish()),
             State::Head if !self.has_started => Some(self.fail(Fault::ClosedIdle)),
             State::Head | State::Sized(_) | State::Chunked(_) => {
@@ -198,7 +233,7 @@ impl Client {
         matches!(self.state, State::Idle)
     }
 
-    /// At least one byte of the current answer came, or of the last one when none is awaited.
+    /// At least one byte of the answer that is awaited came; when none is, of the last one.
     #[must_use]
     pub fn has_answer_started(&self) -> bool {
         self.has_started
@@ -265,13 +300,33 @@ impl Client {
         (!body.is_empty()).then_some(Event::Body(body))
     }
 
+    fn begin(&mut self, kind: AnswerKind) {
+        self.state = State::Head;
+        self.kind = kind;
+        self.has_started = false;
+    }
+
     fn finish(&mut self) -> Event<'static> {
         self.state = State::Idle;
+        if !self.behind.is_empty() {
+            self.finish_first_of_many();
+        }
         Event::Done(self.done)
     }
 
+    /// Goes on to the next answer, unless this one was the connection's last
+    /// (RFC 9112, section 9.6: what was asked behind it is not answered).
+    fn finish_first_of_many(&mut self) {
+        self.has_started = false;
+        if !self.done.reusable {
+            self.state = State::Ended;
+        } else if let Some(kind) = self.behind.pop_front() {
+            self.begin(kind);
+        }
+    }
+
     fn fail(&mut self, fault: Fault) -> Event<'static> {
-        self.state = State::Broken;
+        self.state = State::Broken(self.awaited());
         self.stash = Vec::new();
         Event::Failed(fault)
     }
@@ -348,4 +403,27 @@ pub fn answer_header(answer: &[u8], name: &str) -> Option<String> {
         .find(|header| header.name.eq_ignore_ascii_case(name))?;
     let value = std::str::from_utf8(header.value).ok()?;
     Some(value.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_answer_at_a_time_needs_no_memory_and_several_keep_theirs() {
+        // Method: what the queue holds after many answers, at depth 1 and then at 8.
+        let mut client = Client::new();
+        let mut round = |depth: usize| {
+            (0..depth).for_each(|_| client.expect(AnswerKind::WithBody));
+            let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na".repeat(depth);
+            let mut input = bytes.as_slice();
+            while client.receive(&mut input).is_some() {}
+            assert!(client.is_idle());
+            (client.behind.capacity(), client.stash.capacity())
+        };
+        assert!((0..100).all(|_| round(1) == (0, 0)));
+        let kept = round(8);
+        assert!(kept.0 >= 7);
+        assert!((0..100).all(|_| round(8) == kept));
+    }
 }

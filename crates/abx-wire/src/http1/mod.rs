@@ -49,7 +49,7 @@ pub enum Fault {
     /// Bytes came that no request asked for.
     #[error("more bytes came than were asked for")]
     Unasked,
-    /// The peer closed before the first byte of the answer.
+    /// The peer closed, or said that it would, before the first byte of the answer.
     #[error("the connection was closed before its first byte")]
     ClosedIdle,
     /// The peer closed inside a head or a body.

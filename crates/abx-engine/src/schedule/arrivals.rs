@@ -1,0 +1,100 @@
+//! How requests arrive, as a plan says it and as moments.
+
+use abx_sys::Nanos;
+use serde::{Deserialize, Serialize};
+
+use super::amount::PerSecond;
+use super::pacer::{Pacer, Share};
+use super::poisson::Stream;
+use super::stages::StageList;
+use super::timetable::Timetable;
+
+/// How requests arrive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// Each connection sends when its last answer is whole: no schedule.
+    Closed,
+    /// At equal distances.
+    Constant {
+        /// The rate.
+        per_s: PerSecond,
+    },
+    /// At random, independent of each other: many users who know nothing of each other.
+    Poisson {
+        /// The mean rate.
+        per_s: PerSecond,
+    },
+    /// At a rate that changes, in the distances that it has at each moment.
+    Stages(StageList),
+}
+
+/// The moments at which requests are meant to be sent, from the schedule's zero on.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    course: Course,
+}
+
+#[derive(Debug, Clone)]
+enum Course {
+    Planned(Timetable),
+    /// The stream at its beginning.
+    Random(Stream),
+}
+
+impl Schedule {
+    /// The schedule of `arrivals`; `None` for a closed loop, which has none.
+    ///
+    /// The seed decides Poisson arrivals: the same one gives the same moments,
+    /// for any number of workers.
+    #[must_use]
+    pub fn new(arrivals: &Arrivals, seed: u64) -> Option<Schedule> {
+        let course = match arrivals {
+            Arrivals::Closed => return None,
+            Arrivals::Constant { per_s } => Course::Planned(Timetable::constant(*per_s)),
+            Arrivals::Stages(stages) => Course::Planned(Timetable::stages(stages)),
+            Arrivals::Poisson { per_s } => Course::Random(Stream::new(*per_s, seed)),
+        };
+        Some(Schedule { course })
+    }
+
+    /// The moment of the request with this index, from 0; `None` behind the last
+    /// stage, or after 584 years.
+    ///
+    /// Constant and stages compute it, Poisson walks there from the beginning:
+    /// take a [`Schedule::pacer`] to go through them.
+    #[must_use]
+    pub fn intended(&self, index: u64) -> Option<Nanos> {
+        match &self.course {
+            Course::Planned(timetable) => timetable.intended(index),
+            Course::Random(stream) => stream.clone().nth(usize::try_from(index).ok()?),
+        }
+    }
+
+    /// How many requests are meant to be sent before `end`. Poisson walks there.
+    #[must_use]
+    pub fn count_before(&self, end: Nanos) -> u64 {
+        match &self.course {
+            Course::Planned(timetable) => timetable.count_before(end),
+            Course::Random(stream) => stream.clone().take_while(|due| *due < end).count() as u64,
+        }
+    }
+
+    /// When the last stage is over; `None` for a schedule without end.
+    #[must_use]
+    pub fn end(&self) -> Option<Nanos> {
+        match &self.course {
+            Course::Planned(timetable) => timetable.end(),
+            Course::Random(_) => None,
+        }
+    }
+
+    /// One worker's share of the schedule, at its beginning.
+    #[must_use]
+    pub fn pacer(&self, share: Share) -> Pacer {
+        match &self.course {
+            Course::Planned(timetable) => Pacer::planned(timetable.clone(), share),
+            Course::Random(stream) => Pacer::random(stream.clone(), share),
+        }
+    }
+}

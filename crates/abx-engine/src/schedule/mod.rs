@@ -1,0 +1,24 @@
+//! When requests are meant to be sent: arrivals as a pure function, without a clock.
+//!
+//! [`Arrivals`] says it in a plan; [`Schedule`] makes moments of it, counted
+//! from the schedule's own zero; a [`Pacer`] gives one worker its share of
+//! them. Nothing here waits or reads a time, so a moment that was missed stays
+//! the moment that was intended.
+//!
+//! Constant rates and stages are computed in whole numbers from a request's
+//! index, so that nothing drifts. A request is due when the integral of the rate
+//! passes its index, so the first one of a constant rate is due at zero, and
+//! `a..b` holds `ceil(integral to b) - ceil(integral to a)` requests. Moments are
+//! rounded down to a nanosecond.
+
+mod amount;
+mod arrivals;
+mod pacer;
+mod poisson;
+mod stages;
+mod timetable;
+
+pub use amount::{Amount, AmountError, PerSecond};
+pub use arrivals::{Arrivals, Schedule};
+pub use pacer::{Pacer, Share};
+pub use stages::{Stage, StageError, StageList, StageListError};

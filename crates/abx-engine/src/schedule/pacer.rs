@@ -1,0 +1,112 @@
+//! The moments that one worker is to send at.
+
+use abx_sys::Nanos;
+
+use super::poisson::Stream;
+use super::timetable::Timetable;
+
+/// Which part of a schedule a worker has: of every `workers` requests, one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    worker: u64,
+    workers: u64,
+}
+
+/// Goes through one worker's share of a schedule.
+///
+/// Worker k of n has the requests k, k + n, k + 2n, ..., so all workers together
+/// have exactly the whole schedule, however many they are. For Poisson each
+/// worker draws all gaps and keeps every n-th moment: streams of a rate/n each
+/// would be cheaper, but another number of workers would then be another load.
+///
+/// No memory grows and nothing is allocated on the way.
+#[derive(Debug, Clone)]
+pub struct Pacer {
+    course: Course,
+    next: Option<Nanos>,
+}
+
+#[derive(Debug, Clone)]
+enum Course {
+    Planned {
+        timetable: Timetable,
+        /// The index of `next`; `None` behind the last number.
+        index: Option<u64>,
+        step: u64,
+    },
+    Random {
+        stream: Stream,
+        /// How many moments of others lie between two of ours.
+        others: usize,
+    },
+}
+
+impl Share {
+    /// Everything, for one worker.
+    pub const WHOLE: Share = Share {
+        worker: 0,
+        workers: 1,
+    };
+
+    /// The share of one worker among several.
+    ///
+    /// # Panics
+    /// When `worker`, counted from 0, is not below `workers`.
+    #[must_use]
+    pub fn of(worker: usize, workers: usize) -> Share {
+        assert!(worker < workers, "there is no worker {worker} of {workers}");
+        Share {
+            worker: worker as u64,
+            workers: workers as u64,
+        }
+    }
+}
+
+impl Pacer {
+    pub(super) fn planned(timetable: Timetable, share: Share) -> Pacer {
+        Pacer {
+            next: timetable.intended(share.worker),
+            course: Course::Planned {
+                timetable,
+                index: Some(share.worker),
+                step: share.workers,
+            },
+        }
+    }
+
+    pub(super) fn random(mut stream: Stream, share: Share) -> Pacer {
+        let next = stream.nth(share.worker as usize);
+        let others = share.workers as usize - 1;
+        Pacer {
+            course: Course::Random { stream, others },
+            next,
+        }
+    }
+
+    /// The moment that [`Pacer::next`] gives, without going on.
+    #[must_use]
+    pub fn peek(&self) -> Option<Nanos> {
+        self.next
+    }
+}
+
+impl Iterator for Pacer {
+    type Item = Nanos;
+
+    /// The next moment, never before the last one; `None` when the schedule is over.
+    fn next(&mut self) -> Option<Nanos> {
+        let due = self.next?;
+        self.next = match &mut self.course {
+            Course::Planned {
+                timetable,
+                index,
+                step,
+            } => {
+                *index = index.and_then(|index| index.checked_add(*step));
+                index.and_then(|index| timetable.intended(index))
+            }
+            Course::Random { stream, others } => stream.nth(*others),
+        };
+        Some(due)
+    }
+}

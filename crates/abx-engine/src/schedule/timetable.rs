@@ -1,0 +1,183 @@
+//! Planned arrivals: the moment of any request from its index, in whole numbers.
+//!
+//! Let A(t) be the integral of the rate up to t. Request i is due at the last
+//! moment at which A is not above i: where nothing is sent for a while, at the
+//! end of that pause. In whole nanoseconds that is the largest t with A(t) <= i.
+
+use abx_sys::Nanos;
+
+use super::Amount;
+use super::amount::PerSecond;
+use super::stages::{STAGE_MAX, Stage, StageList};
+
+/// The moments of planned arrivals.
+#[derive(Debug, Clone)]
+pub(super) struct Timetable {
+    rates: Rates,
+}
+
+#[derive(Debug, Clone)]
+enum Rates {
+    /// For ever, in thousandths per second.
+    Constant(u64),
+    Stages(Vec<Leg>),
+}
+
+/// A stage and what lies before it.
+#[derive(Debug, Clone, Copy)]
+struct Leg {
+    begins: u64,
+    lasts: u64,
+    /// Rates in thousandths per second.
+    from: u64,
+    to: u64,
+    /// Arrivals due before it, in units of 1/[`HALF_UNITS`]: a whole number, since
+    /// the area of a stage is half of (from + to) times its length.
+    before: u128,
+}
+
+impl Timetable {
+    pub(super) fn constant(rate: PerSecond) -> Timetable {
+        let rates = Rates::Constant(rate.amount().thousandths());
+        Timetable { rates }
+    }
+
+    pub(super) fn stages(list: &StageList) -> Timetable {
+        let (mut begins, mut before) = (0_u64, 0);
+        let leg = |stage: &Stage| {
+            let leg = Leg {
+                begins,
+                lasts: stage.lasts.0,
+                from: stage.from.thousandths(),
+                to: stage.to.thousandths(),
+                before,
+            };
+            begins = begins.saturating_add(leg.lasts);
+            before = leg.after();
+            leg
+        };
+        let rates = Rates::Stages(list.stages().iter().map(leg).collect());
+        Timetable { rates }
+    }
+
+    pub(super) fn intended(&self, index: u64) -> Option<Nanos> {
+        match &self.rates {
+            Rates::Constant(rate) => {
+                let due = u128::from(index) * UNITS / u128::from(*rate);
+                u64::try_from(due).ok().map(Nanos)
+            }
+            Rates::Stages(legs) => {
+                let wanted = u128::from(index) * HALF_UNITS;
+                let leg = legs[..legs.partition_point(|leg| leg.before <= wanted)].last()?;
+                (wanted < leg.after()).then(|| leg.intended(wanted))
+            }
+        }
+    }
+
+    pub(super) fn count_before(&self, end: Nanos) -> u64 {
+        let count = match &self.rates {
+            Rates::Constant(rate) => (u128::from(end.0) * u128::from(*rate)).div_ceil(UNITS),
+            Rates::Stages(legs) => {
+                let reached = legs.partition_point(|leg| leg.begins < end.0);
+                let leg = legs[..reached].last();
+                leg.map_or(0, |leg| leg.count_before(end.0))
+            }
+        };
+        u64::try_from(count).expect("fewer arrivals than numbers")
+    }
+
+    pub(super) fn end(&self) -> Option<Nanos> {
+        match &self.rates {
+            Rates::Constant(_) => None,
+            Rates::Stages(legs) => legs
+                .last()
+                .map(|leg| Nanos(leg.begins.saturating_add(leg.lasts))),
+        }
+    }
+}
+
+impl Leg {
+    /// Arrivals due before its end, in units of 1/[`HALF_UNITS`].
+    fn after(&self) -> u128 {
+        self.before + u128::from(self.from + self.to) * u128::from(self.lasts)
+    }
+
+    /// Arrivals within the first `passed` ns, in units of 1/([`HALF_UNITS`] × lasts).
+    ///
+    /// That is 2·from·lasts·passed + (to − from)·passed², written without a
+    /// difference that could be below zero.
+    fn area(&self, passed: u64) -> u128 {
+        let weighted = u128::from(self.from) * u128::from(2 * self.lasts - passed)
+            + u128::from(self.to) * u128::from(passed);
+        weighted * u128::from(passed)
+    }
+
+    /// The moment at which `wanted` arrivals are reached, which happens in this leg.
+    fn intended(&self, wanted: u128) -> Nanos {
+        let rest = wanted - self.before;
+        let area = rest * u128::from(self.lasts);
+        let passed = last_within(self.guess(rest as f64), self.lasts, |passed| {
+            self.area(passed) <= area
+        });
+        Nanos(self.begins.saturating_add(passed))
+    }
+
+    /// Solves `area(passed) = rest · lasts` by floating point: nearly right, and
+    /// so close that the exact search has only a step or two to go.
+    fn guess(&self, rest: f64) -> u64 {
+        let (from, to) = (self.from as f64, self.to as f64);
+        let slope = (to - from) / self.lasts as f64;
+        let root = (from * from + slope * rest).max(0.0).sqrt();
+        // Not a number when all is zero, which the conversion turns into zero.
+        (rest / (from + root)) as u64
+    }
+
+    fn count_before(&self, end: u64) -> u128 {
+        let passed = (end - self.begins).min(self.lasts);
+        let area = self.area(passed);
+        let lasts = u128::from(self.lasts);
+        let whole = self.before + area / lasts;
+        match area % lasts {
+            0 => whole.div_ceil(HALF_UNITS),
+            _ => whole / HALF_UNITS + 1,
+        }
+    }
+}
+
+/// The largest number below `end` for which `is_within` holds. It holds for zero
+/// and up to some place, and not for `end`.
+fn last_within(guess: u64, end: u64, is_within: impl Fn(u64) -> bool) -> u64 {
+    let mut low = guess.min(end - 1);
+    let mut step = 1;
+    while !is_within(low) {
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    let mut high = low + 1;
+    step = 1;
+    while is_within(high) {
+        low = high;
+        high = high.saturating_add(step).min(end);
+        step *= 2;
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if is_within(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// A thousandth per second, during one nanosecond, is one arrival divided by this.
+const UNITS: u128 = 1_000_000_000_000;
+
+/// The same for areas that are counted twice.
+const HALF_UNITS: u128 = 2 * UNITS;
+
+/// The largest area of a leg fits into 128 bits.
+const _: () = assert!(
+    (u128::MAX / Amount::MAX.thousandths() as u128 / 2) / STAGE_MAX.0 as u128 > STAGE_MAX.0 as u128
+);

@@ -1,0 +1,69 @@
+//! Workers: together they have the whole schedule, each moment once.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The first moments of a schedule, from one worker and from several together.
+fn whole_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Nanos>; 2] {
+    let whole = schedule.pacer(Share::WHOLE).take(count).collect();
+    let mut pacers: Vec<_> = (0..workers)
+        .map(|worker| schedule.pacer(Share::of(worker, workers)))
+        .collect();
+    let mut union = Vec::new();
+    while union.len() < count {
+        let due = pacers.iter_mut().filter(|pacer| pacer.peek().is_some());
+        let Some(pacer) = due.min_by_key(|pacer| pacer.peek()) else {
+            break;
+        };
+        union.extend(pacer.next());
+    }
+    [whole, union]
+}
+
+#[test]
+fn looking_ahead_does_not_go_on() {
+    // Method: every moment seen twice before it is taken, and the end.
+    let mut pacer = pacer(&stages("3@1s"));
+    for expected in [0, 333_333_333, 666_666_666] {
+        assert_eq!(pacer.peek(), Some(Nanos(expected)));
+        assert_eq!(pacer.peek(), Some(Nanos(expected)));
+        assert_eq!(pacer.next(), Some(Nanos(expected)));
+    }
+    assert_eq!((pacer.peek(), pacer.next()), (None, None));
+}
+
+#[test]
+fn a_worker_without_a_request_has_nothing_to_do() {
+    // Method: two requests for four workers.
+    let two = schedule(&stages("2@1s"));
+    let counts = [0, 1, 2, 3].map(|worker| two.pacer(Share::of(worker, 4)).count());
+    assert_eq!(counts, [1, 1, 0, 0]);
+}
+
+#[test]
+#[should_panic(expected = "there is no worker 2 of 2")]
+fn a_share_of_nobody_is_a_bug() {
+    // Method: the first worker too many.
+    let _ = Share::of(2, 2);
+}
+
+proptest! {
+    #[test]
+    fn all_workers_together_have_the_whole_schedule(
+        workers in 1_usize..9,
+        kind in 0..3,
+        seed in any::<u64>(),
+    ) {
+        // Method: one worker's moments against several workers' in the order of time.
+        let arrivals = match kind {
+            0 => constant("12345.678"),
+            1 => poisson("50000"),
+            _ => stages("0:900@200ms,0@100ms,5000:100@300ms"),
+        };
+        let schedule = Schedule::new(&arrivals, seed).unwrap();
+        let [whole, union] = whole_and_union(&schedule, workers, 2_000);
+        prop_assert!(whole.len() > 500);
+        prop_assert_eq!(whole, union);
+    }
+}

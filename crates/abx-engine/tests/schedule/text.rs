@@ -1,0 +1,136 @@
+//! How arrivals are written, in flags and in JSON.
+
+use abx_engine::schedule::{Amount, PerSecond, StageList};
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn stages_are_read_and_written_in_their_shortest_form() {
+    // Method: texts, and the form that they come back in.
+    for (text, written) in [
+        ("0:20000@30s,20000@60s", "0:20000@30s,20000@1m"),
+        ("5@1s", "5@1s"),
+        ("5:5@1000ms", "5@1s"),
+        (" 1 : 2 @ 1m 30s , 0.50@1500ms ", "1:2@1m30s,0.5@1s500ms"),
+        ("10000000@24h", "10000000@1day"),
+        ("0.001:007@1ns", "0.001:7@1ns"),
+    ] {
+        let list: StageList = text.parse().unwrap();
+        assert_eq!(list.to_string(), written, "{text}");
+        assert_eq!(written.parse(), Ok(list));
+    }
+}
+
+#[test]
+fn a_wrong_stage_is_named_with_its_remedy() {
+    // Method: one text for each way to be wrong, and the whole message.
+    let number = "is no number from 0 to 10000000 with at most three decimals: write one such as 20000 or 0.5";
+    for (text, message) in [
+        (
+            "",
+            "there is no stage: write some such as 0:20000@30s,20000@60s".to_owned(),
+        ),
+        (
+            "0@5s,0:0@1s",
+            "every stage is at 0, so nothing would happen: give one a value above it".to_owned(),
+        ),
+        (
+            "5@1s,",
+            "stage 2 ``: nothing stands there: remove a comma".to_owned(),
+        ),
+        (
+            "5@1s, 20000",
+            "stage 2 `20000`: it does not say how long: add a time, such as 20000@60s".to_owned(),
+        ),
+        (
+            "5@10",
+            "stage 1 `5@10`: `10` is no time: write a number and its unit, such as 30s or 500ms"
+                .to_owned(),
+        ),
+        (
+            "5@0s",
+            "stage 1 `5@0s`: it lasts no time: leave it out, a jump needs none".to_owned(),
+        ),
+        (
+            "5@25h",
+            "stage 1 `5@25h`: it lasts longer than 24h: split it in several".to_owned(),
+        ),
+        ("1:2:3@5s", format!("stage 1 `1:2:3@5s`: `2:3` {number}")),
+        ("@5s", format!("stage 1 `@5s`: `` {number}")),
+        ("-1@5s", format!("stage 1 `-1@5s`: `-1` {number}")),
+        ("20k@5s", format!("stage 1 `20k@5s`: `20k` {number}")),
+    ] {
+        let error = text.parse::<StageList>().expect_err(text);
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+#[test]
+fn numbers_are_taken_exactly_or_not_at_all() {
+    // Method: right and wrong texts, and the largest.
+    for (text, thousandths) in [
+        ("0", 0),
+        ("0.5", 500),
+        ("1.250", 1_250),
+        ("10000000", Amount::MAX.thousandths()),
+    ] {
+        assert_eq!(text.parse::<Amount>().unwrap().thousandths(), thousandths);
+    }
+    for wrong in [
+        "",
+        ".",
+        "1.",
+        ".5",
+        "0.0001",
+        "1e3",
+        "+1",
+        "10000000.001",
+        "99999999999999999999",
+        "٣",
+    ] {
+        assert!(wrong.parse::<Amount>().is_err(), "{wrong}");
+    }
+    let zero = "0.000".parse::<PerSecond>().unwrap_err();
+    assert!(zero.to_string().contains("above zero"), "{zero}");
+}
+
+#[test]
+fn arrivals_are_plain_json_and_read_back() {
+    // Method: the text of each, there and back; what no flag takes is refused here too.
+    for (arrivals, text) in [
+        (Arrivals::Closed, r#""closed""#),
+        (constant("20000"), r#"{"constant":{"per_s":20000.0}}"#),
+        (poisson("0.1"), r#"{"poisson":{"per_s":0.1}}"#),
+        (stages("0:5@1s,5@2s"), r#"{"stages":"0:5@1s,5@2s"}"#),
+    ] {
+        assert_eq!(serde_json::to_string(&arrivals).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Arrivals>(text).unwrap(), arrivals);
+    }
+    let whole = serde_json::from_str::<Arrivals>(r#"{"constant":{"per_s":3}}"#).unwrap();
+    assert_eq!(whole, constant("3"));
+    for wrong in ["0", "-1", "0.0001", "1e8", "null", "\"3\""] {
+        let text = format!(r#"{{"constant":{{"per_s":{wrong}}}}}"#);
+        assert!(serde_json::from_str::<Arrivals>(&text).is_err(), "{wrong}");
+    }
+    assert!(serde_json::from_str::<Arrivals>(r#"{"stages":"5"}"#).is_err());
+}
+
+proptest! {
+    #[test]
+    fn every_amount_survives_text_and_json(thousandths in 0_u64..=10_000_000_000) {
+        // Method: there and back, both ways.
+        let amount = Amount::from_thousandths(thousandths).unwrap();
+        prop_assert_eq!(amount.to_string().parse(), Ok(amount));
+        let json = serde_json::to_string(&amount).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Amount>(&json).unwrap(), amount);
+    }
+
+    #[test]
+    fn any_text_is_a_list_that_reads_back_or_an_error(text in "[0-9.:@,smhd ]{0,40}|.{0,40}") {
+        // Method: letters that stages are made of, and any others.
+        if let Ok(list) = text.parse::<StageList>() {
+            prop_assert_eq!(list.to_string().parse(), Ok(list));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! A folder of the cache that is either complete or worth nothing.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Written when everything else is there.
+const STAMP: &str = ".abx-complete";
+
+/// A folder whose name tells what is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheFolder(PathBuf);
+
+impl CacheFolder {
+    /// The folder of this name, there or not.
+    pub fn new(cache: &Path, name: &str) -> CacheFolder {
+        CacheFolder(cache.join(name))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Its log, beside it, so that it stays when the folder is emptied.
+    pub fn log(&self) -> PathBuf {
+        let mut name = self.0.as_os_str().to_owned();
+        name.push(".log");
+        PathBuf::from(name)
+    }
+
+    /// Whether everything is in it, and nobody but the user and root put it there.
+    pub fn is_complete(&self) -> bool {
+        let user = rustix::process::geteuid().as_raw();
+        let is_trusted = |path: &Path| {
+            let found = fs::symlink_metadata(path);
+            found.is_ok_and(|found| [0, user].contains(&found.uid()) && !found.is_symlink())
+        };
+        is_trusted(&self.0) && is_trusted(&self.0.join(STAMP))
+    }
+
+    /// Makes it anew, with nothing in it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn empty(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::create_dir_all(&self.0),
+        }
+    }
+
+    /// From now on it is complete; `content` tells a person what it is.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn complete(&self, content: &str) -> io::Result<()> {
+        fs::write(self.0.join(STAMP), content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_stamp_makes_it_complete() {
+        // Method: absent, empty, filled, stamped, emptied again.
+        let cache = tempfile::tempdir().unwrap();
+        let folder = CacheFolder::new(cache.path(), "npm-1");
+        assert!(!folder.is_complete());
+        folder.empty().unwrap();
+        fs::write(folder.path().join("half"), "").unwrap();
+        assert!(!folder.is_complete());
+        folder.complete("all").unwrap();
+        assert!(folder.is_complete());
+        folder.empty().unwrap();
+        assert!(!folder.is_complete());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(folder.log(), cache.path().join("npm-1.log"));
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_not_trusted() {
+        // Method: a complete folder, and a link to it under another name.
+        let cache = tempfile::tempdir().unwrap();
+        let folder = CacheFolder::new(cache.path(), "one");
+        folder.empty().unwrap();
+        folder.complete("").unwrap();
+        std::os::unix::fs::symlink(folder.path(), cache.path().join("two")).unwrap();
+        assert!(!CacheFolder::new(cache.path(), "two").is_complete());
+    }
+}

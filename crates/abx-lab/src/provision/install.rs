@@ -1,0 +1,346 @@
+//! Has what is missing: packages, folders of the cache, builds.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::command::{Call, CommandError};
+use super::environment::Environment;
+use super::interrupt::Interrupt;
+use super::missing::{Missing, Remedy};
+use super::packages;
+use super::policy::Policy;
+use super::recipe::Recipe;
+use super::step::Step;
+use super::tail::tail;
+use super::{Planned, Provision};
+
+/// Why not everything is there afterwards.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// A person has to do something first.
+    #[error("nothing more is installed until this is done by hand:{}", lines(.0))]
+    ByHand(Vec<Missing>),
+    /// A command failed.
+    #[error("{0}")]
+    Command(Box<Failure>),
+    /// Everything went well, and still it is not there.
+    #[error(
+        "every command succeeded and still this is missing:{}\nTheir output: {}", lines(missing),
+        log.display()
+    )]
+    StillMissing {
+        /// What.
+        missing: Vec<Missing>,
+        /// The output of the commands.
+        log: PathBuf,
+    },
+    /// A build is not the build of what is there now.
+    #[error(
+        "{subject}: {} changed while it was built. Let the build's command write to {{build}} \
+         and nowhere else, and try again", folder.display()
+    )]
+    SourcesChanged {
+        /// The subject.
+        subject: String,
+        /// The sources.
+        folder: PathBuf,
+    },
+    /// Services could not be kept from starting, or the machine's own rule not be put back.
+    #[error("{}, which keeps services from starting meanwhile, cannot be {what}: {source}{}",
+        path.display(), advice(source))]
+    Policy {
+        /// The file.
+        path: PathBuf,
+        /// What was done to it.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The cache cannot be written.
+    #[error(
+        "{}: {source}. Make room there, or name another folder by XDG_CACHE_HOME", path.display()
+    )]
+    Cache {
+        /// Where.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It would not be seen when abx is told to stop.
+    #[error("Ctrl-C cannot be watched: {0}")]
+    Signals(io::Error),
+    /// abx was told to stop.
+    #[error("stopped; what is half installed is started again the next time")]
+    Interrupted,
+}
+
+/// A command that failed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{subject}: `{command}` failed ({source}){}\nAll of its output: {}", shown(.output),
+    log.display()
+)]
+pub struct Failure {
+    /// The subject.
+    pub subject: String,
+    /// The command as one would type it.
+    pub command: String,
+    /// How it failed.
+    pub source: CommandError,
+    /// The end of its output.
+    pub output: String,
+    /// All of its output.
+    pub log: PathBuf,
+}
+
+/// Held while something is installed into a cache.
+const LOCK: &str = "lock";
+/// The output of the system's own installer.
+const PACKAGES_LOG: &str = "packages.log";
+/// How often it is looked whether another abx is done.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// One installation.
+struct Work<'a> {
+    tell: &'a mut dyn FnMut(&str),
+    interrupt: Interrupt,
+    /// What apt knows is fresh.
+    is_updated: bool,
+}
+
+/// Has everything that is missing, subject by subject and in the order of their
+/// needs. `tell` is given one line for each command before it runs.
+///
+/// No package starts a service. While it works, Ctrl-C, SIGTERM and SIGHUP end
+/// it and the command that runs, and nothing else hears of them by this.
+///
+/// # Errors
+/// One [`InstallError`] for each thing that can go wrong. With
+/// [`InstallError::ByHand`] as the first of all nothing was changed; otherwise
+/// what was had before stays, and the next call goes on from there.
+pub fn install(provisions: &[Provision], tell: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
+    if provisions.iter().all(|one| one.missing().is_empty()) {
+        return Ok(());
+    }
+    let interrupt = Interrupt::watch().map_err(InstallError::Signals)?;
+    install_until(interrupt, provisions, tell)
+}
+
+/// Does the work, until it is told to stop.
+pub(super) fn install_until(
+    interrupt: Interrupt,
+    provisions: &[Provision],
+    tell: &mut dyn FnMut(&str),
+) -> Result<(), InstallError> {
+    let missing = provisions.iter().flat_map(Provision::missing);
+    let by_hand = |one: &&Missing| matches!(one.remedy, Remedy::ByHand(_));
+    let by_hand: Vec<Missing> = missing.filter(by_hand).cloned().collect();
+    if !by_hand.is_empty() {
+        return Err(InstallError::ByHand(by_hand));
+    }
+    let Some(first) = provisions.first() else {
+        return Ok(());
+    };
+    let mut work = Work {
+        tell,
+        interrupt,
+        is_updated: false,
+    };
+    let _lock = work.lock(&first.cache)?;
+    for provision in provisions {
+        for planned in &provision.steps {
+            work.have(provision, planned)?;
+        }
+    }
+    // The last command may have succeeded nevertheless; the person wants an end.
+    if work.interrupt.is_told() {
+        return Err(InstallError::Interrupted);
+    }
+    Ok(())
+}
+
+impl Work<'_> {
+    /// Keeps other installations into the same cache waiting.
+    fn lock(&mut self, cache: &Path) -> Result<File, InstallError> {
+        let path = cache.join(LOCK);
+        let failed = |source| InstallError::Cache {
+            path: path.clone(),
+            source,
+        };
+        fs::create_dir_all(cache).map_err(failed)?;
+        let file = File::create(&path).map_err(failed)?;
+        let mut has_told = false;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(rustix::io::Errno::WOULDBLOCK) => {}
+                Err(error) => return Err(failed(error.into())),
+            }
+            if self.interrupt.is_told() {
+                return Err(InstallError::Interrupted);
+            }
+            if !has_told {
+                (self.tell)("waiting for another abx that is installing");
+                has_told = true;
+            }
+            sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Has one step, unless it is there already; others may have brought it.
+    fn have(&mut self, provision: &Provision, planned: &Planned) -> Result<(), InstallError> {
+        let subject = &provision.subject;
+        let look = || {
+            let Planned { step, environment } = planned;
+            step.missing(subject, environment, &provision.system)
+        };
+        let missing = look();
+        let commands = match missing.first().map(|one| &one.remedy) {
+            None => return Ok(()),
+            Some(Remedy::ByHand(_)) => return Err(InstallError::ByHand(missing)),
+            Some(Remedy::Install(commands)) => commands,
+        };
+        let log = match &planned.step {
+            Step::Folder(recipe) => {
+                self.fill(subject, recipe, &planned.environment)?;
+                recipe.folder.log()
+            }
+            _ => self.install_packages(provision, commands, &planned.environment)?,
+        };
+        let missing = look();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(InstallError::StillMissing { missing, log })
+    }
+
+    /// Installs packages of the system and starts none of their services.
+    /// Returns the log.
+    fn install_packages(
+        &mut self,
+        provision: &Provision,
+        commands: &[Vec<String>],
+        environment: &Environment,
+    ) -> Result<PathBuf, InstallError> {
+        let log = provision.cache.join(PACKAGES_LOG);
+        renew(&log)?;
+        let mut variables = environment.variables();
+        let own = packages::VARIABLES.iter();
+        variables.extend(own.map(|&(name, value)| (name.to_owned(), value.to_owned())));
+        let path = &provision.system.policy;
+        let failed = |what| {
+            move |source| InstallError::Policy {
+                path: path.clone(),
+                what,
+                source,
+            }
+        };
+        let policy = Policy::refuse(path).map_err(failed("put in place"))?;
+        for words in commands {
+            let is_update = *words == packages::UPDATE;
+            if is_update && self.is_updated {
+                continue;
+            }
+            let call = Call {
+                words,
+                directory: Path::new("/"),
+                path: &environment.path(),
+                variables: &variables,
+                log: &log,
+            };
+            self.run(&provision.subject, &call)?;
+            self.is_updated |= is_update;
+        }
+        policy.restore().map_err(failed("put back"))?;
+        Ok(log)
+    }
+
+    /// Fills a folder of the cache from nothing.
+    fn fill(
+        &mut self,
+        subject: &str,
+        recipe: &Recipe,
+        environment: &Environment,
+    ) -> Result<(), InstallError> {
+        let folder = &recipe.folder;
+        let failed = |source| InstallError::Cache {
+            path: folder.path().to_owned(),
+            source,
+        };
+        renew(&folder.log())?;
+        folder.empty().map_err(failed)?;
+        for (name, text) in &recipe.files {
+            fs::write(folder.path().join(name), text).map_err(failed)?;
+        }
+        for words in &recipe.commands {
+            let call = Call {
+                words,
+                directory: recipe.directory(),
+                path: &environment.path(),
+                variables: &environment.variables(),
+                log: &folder.log(),
+            };
+            self.run(subject, &call)?;
+        }
+        if let Some(sources) = recipe.sources() {
+            let same = sources.fingerprint().is_ok_and(|name| {
+                let folder = folder.path().to_string_lossy();
+                folder.ends_with(&name)
+            });
+            if !same {
+                return Err(InstallError::SourcesChanged {
+                    subject: subject.to_owned(),
+                    folder: sources.folder.clone(),
+                });
+            }
+        }
+        let commands = recipe.commands.iter();
+        let content: String = commands
+            .map(|words| format!("{}\n", shell_words::join(words)))
+            .collect();
+        folder.complete(&content).map_err(failed)
+    }
+
+    fn run(&mut self, subject: &str, call: &Call) -> Result<(), InstallError> {
+        let command = shell_words::join(call.words);
+        (self.tell)(&format!("{subject}: {command}"));
+        call.run(&self.interrupt).map_err(|source| match source {
+            CommandError::Interrupted => InstallError::Interrupted,
+            source => InstallError::Command(Box::new(Failure {
+                subject: subject.to_owned(),
+                command,
+                source,
+                output: tail(call.log),
+                log: call.log.to_owned(),
+            })),
+        })
+    }
+}
+
+/// An empty log in place of the last one.
+fn renew(log: &Path) -> Result<(), InstallError> {
+    fs::write(log, "").map_err(|source| InstallError::Cache {
+        path: log.to_owned(),
+        source,
+    })
+}
+
+fn lines(missing: &[Missing]) -> String {
+    missing.iter().map(|one| format!("\n  {one}")).collect()
+}
+
+fn shown(output: &str) -> String {
+    format!("; the end of its output:\n{output}")
+}
+
+fn advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::WouldBlock => " (another abx is installing packages: wait for it)",
+        _ => "",
+    }
+}

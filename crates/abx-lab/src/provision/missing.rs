@@ -1,0 +1,46 @@
+//! What is not there yet, and what would bring it.
+
+use std::fmt;
+
+/// Something that a subject needs and that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// The subject.
+    pub subject: String,
+    /// What is missing, in words: `the package nginx-light`.
+    pub what: String,
+    /// What would bring it.
+    pub remedy: Remedy,
+}
+
+/// What brings something that is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// [`super::install`] runs these commands, each an argument list.
+    Install(Vec<Vec<String>>),
+    /// A person has to do this.
+    ByHand(String),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Missing {
+            subject,
+            what,
+            remedy,
+        } = self;
+        write!(formatter, "{subject} needs {what}: {remedy}")
+    }
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remedy::ByHand(how) => formatter.write_str(how),
+            Remedy::Install(commands) => {
+                let lines: Vec<String> = commands.iter().map(shell_words::join).collect();
+                formatter.write_str(&lines.join(" && "))
+            }
+        }
+    }
+}

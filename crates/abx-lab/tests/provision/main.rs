@@ -1,0 +1,257 @@
+//! What subjects need: found out, built, and named when it is missing. Nothing
+//! here uses the network or changes the system.
+
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use abx_lab::provision::{Failure, InstallError, Provision, Remedy, install, survey};
+use abx_lab::study_file::{Need, StudyFile, parse};
+
+/// A study's folder with sources in `server/`, and a cache.
+struct Place {
+    study: tempfile::TempDir,
+    cache: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let place = Place {
+            study: tempfile::tempdir().unwrap(),
+            cache: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir(place.study.path().join("server")).unwrap();
+        place.write("first");
+        place
+    }
+
+    fn write(&self, text: &str) {
+        fs::write(self.study.path().join("server/source"), text).unwrap();
+    }
+
+    fn survey(&self, needs: &[Need]) -> Provision {
+        let study = study(needs);
+        let mut found = survey(&study, self.study.path(), self.cache.path());
+        assert_eq!(found.len(), 1);
+        found.remove(0)
+    }
+
+    fn install(&self, needs: &[Need]) -> Result<Vec<String>, InstallError> {
+        let mut told = Vec::new();
+        let found = self.survey(needs);
+        install(&[found], &mut |line| told.push(line.to_owned()))?;
+        Ok(told)
+    }
+}
+
+fn study(needs: &[Need]) -> StudyFile {
+    let text = r#"
+[[subject]]
+name = "web"
+command = ["web", "{port}"]
+[[load]]
+name = "small"
+requests = [{ path = "/" }]
+"#;
+    let none = |_: &Path| Ok(String::new());
+    let mut study = parse(text, Path::new("study.toml"), &none).unwrap();
+    study.subjects[0].origin.needs = needs.to_vec();
+    study
+}
+
+/// A build by a shell in `server/`.
+fn build(script: &str) -> Need {
+    Need::Build {
+        command: ["sh", "-c", script, "sh", "{build}", "{study}"]
+            .map(str::to_owned)
+            .to_vec(),
+        folder: PathBuf::from("server"),
+    }
+}
+
+fn what(found: &Provision) -> Vec<&str> {
+    found.missing().iter().map(|one| &*one.what).collect()
+}
+
+#[test]
+fn a_build_is_made_once_and_anew_when_its_sources_change() {
+    // Method: a build that copies its source, surveyed and had at every stage.
+    let place = Place::new();
+    let needs = [build(
+        "pwd; cp source $1/program && cp $2/server/source $1/second",
+    )];
+    let before = place.survey(&needs);
+    assert_eq!(what(&before), ["the build of web"]);
+    let Remedy::Install(commands) = &before.missing()[0].remedy else {
+        panic!("abx builds it");
+    };
+    let first = before.build().unwrap().to_owned();
+    assert_eq!(commands[0][4], first.to_str().unwrap());
+    assert!(!first.exists());
+    assert_eq!(place.install(&needs).unwrap().len(), 1);
+    let content = |name: &str| fs::read_to_string(first.join(name)).unwrap();
+    assert_eq!(
+        (content("program"), content("second")),
+        ("first".into(), "first".into())
+    );
+    assert_eq!(what(&place.survey(&needs)), [""; 0]);
+    assert_eq!(place.install(&needs).unwrap(), [""; 0]);
+
+    place.write("another");
+    let changed = place.survey(&needs);
+    assert_eq!(what(&changed), ["the build of web"]);
+    assert_ne!(changed.build().unwrap(), first);
+    place.install(&needs).unwrap();
+    let second = fs::read_to_string(changed.build().unwrap().join("program")).unwrap();
+    assert_eq!(second, "another");
+    place.write("first");
+    assert_eq!(what(&place.survey(&needs)), [""; 0]);
+}
+
+#[test]
+fn an_interrupted_build_begins_again_with_nothing() {
+    // Method: what a killed build leaves is put in its place by hand.
+    let place = Place::new();
+    let needs = [build("ls -A $1 >list.$$ 2>&1; mv list.$$ $1/list")];
+    let folder = place.survey(&needs).build().unwrap().to_owned();
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("half"), "").unwrap();
+    assert_eq!(what(&place.survey(&needs)), ["the build of web"]);
+    place.install(&needs).unwrap();
+    assert_eq!(fs::read_to_string(folder.join("list")).unwrap(), "");
+    assert!(!folder.join("half").exists());
+}
+
+#[test]
+fn a_failed_build_shows_its_end_and_counts_for_nothing() {
+    // Method: a build that prints a lot, leaves a file and fails; then a
+    // second look, and the same build mended.
+    let place = Place::new();
+    let needs = [build(
+        "seq 100; touch $1/half; echo it broke >&2; test -e $2/mended",
+    )];
+    let error = place.install(&needs).unwrap_err();
+    let InstallError::Command(failure) = &error else {
+        panic!("{error}");
+    };
+    let Failure { log, output, .. } = &**failure;
+    assert!(output.ends_with("99\n100\nit broke"), "{output}");
+    assert!(output.lines().count() < 20);
+    assert!(fs::read_to_string(log).unwrap().contains("\n1\n2\n"));
+    let message = error.to_string();
+    for part in ["web: ", "sh -c", "exit status: 1", "it broke"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert_eq!(what(&place.survey(&needs)), ["the build of web"]);
+    fs::write(place.study.path().join("mended"), "").unwrap();
+    place.install(&needs).unwrap();
+    assert_eq!(what(&place.survey(&needs)), [""; 0]);
+}
+
+#[test]
+fn a_build_that_changes_its_sources_is_refused() {
+    // Method: a build that leaves a file beside its source.
+    let place = Place::new();
+    let needs = [build("touch object; touch $1/program")];
+    let error = place.install(&needs).unwrap_err();
+    assert!(
+        matches!(error, InstallError::SourcesChanged { .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("{build}"), "{error}");
+}
+
+#[test]
+fn a_build_without_its_folder_or_program_says_what_to_do() {
+    // Method: a folder that is not there, then a program that is not.
+    let place = Place::new();
+    let nowhere = Need::Build {
+        command: vec!["sh".to_owned()],
+        folder: PathBuf::from("nowhere"),
+    };
+    let found = place.survey(&[nowhere]);
+    assert_eq!(found.build(), None);
+    let Remedy::ByHand(how) = &found.missing()[0].remedy else {
+        panic!("only a person can mend it");
+    };
+    assert!(how.contains("nowhere cannot be read"), "{how}");
+
+    let unknown = Need::Build {
+        command: vec!["abx-has-no-such-program".to_owned()],
+        folder: PathBuf::new(),
+    };
+    let error = place.install(&[unknown]).unwrap_err();
+    assert!(matches!(error, InstallError::ByHand(_)), "{error}");
+    assert!(
+        error.to_string().contains("abx-has-no-such-program"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_program_to_bring_is_there_or_a_person_is_told_how() {
+    // Method: names on the path, a path below the study, and neither.
+    let place = Place::new();
+    let own = place.study.path().join("own");
+    fs::write(&own, "#!/bin/sh\n").unwrap();
+    let bring = |program: &str| {
+        [Need::Bring {
+            program: program.to_owned(),
+            how: "ask its maker".to_owned(),
+        }]
+    };
+    assert_eq!(what(&place.survey(&bring("sh"))), [""; 0]);
+    assert_eq!(what(&place.survey(&bring("/bin/sh"))), [""; 0]);
+    assert_eq!(what(&place.survey(&bring("./own"))), ["the program ./own"]);
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(what(&place.survey(&bring("./own"))), [""; 0]);
+    let found = place.survey(&bring("abx-has-no-such-program"));
+    assert_eq!(
+        found.missing()[0].remedy,
+        Remedy::ByHand("ask its maker".to_owned())
+    );
+    let message = place.install(&bring("no-such")).unwrap_err().to_string();
+    assert!(
+        message.contains("web needs the program no-such: ask its maker"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_artifact_that_is_written_wrongly_is_named() {
+    // Method: one without a version.
+    let place = Place::new();
+    let found = place.survey(&[Need::Maven(vec!["group:name".to_owned()])]);
+    let missing = found.missing()[0].to_string();
+    assert!(missing.contains("`group:name`"), "{missing}");
+    assert!(missing.contains("group:artifact:version"), "{missing}");
+}
+
+#[test]
+fn the_subject_finds_what_was_installed_for_it() {
+    // Method: the variables of a subject with two kinds of needs, and of one
+    // with none; folders are named alike in every survey.
+    let place = Place::new();
+    let needs = [
+        Need::Npm(vec!["ws".to_owned()]),
+        Need::Pypi(vec!["websockets".to_owned()]),
+    ];
+    let environment = place.survey(&needs).environment();
+    let value = |name: &str| {
+        let found = environment.iter().find(|(one, _)| one == name);
+        found.map(|(_, value)| value.as_str()).unwrap()
+    };
+    let cache = place.cache.path().to_str().unwrap();
+    let path: Vec<&str> = value("PATH").split(':').collect();
+    assert!(path[0].starts_with(&format!("{cache}/npm-")), "{path:?}");
+    assert!(path[0].ends_with("/node_modules/.bin"), "{path:?}");
+    assert!(path[1].starts_with(&format!("{cache}/pypi-")), "{path:?}");
+    assert!(path[1].ends_with("/bin"), "{path:?}");
+    assert!(value("NODE_PATH").ends_with("/node_modules"));
+    assert_eq!(place.survey(&needs).environment(), environment);
+    assert_eq!(place.survey(&[build("true")]).environment(), []);
+    let study = study(&[]);
+    assert!(survey(&study, place.study.path(), place.cache.path()).is_empty());
+}
