@@ -13,7 +13,7 @@ pub struct Arrivals {
     /// Requests that are due per second, on average; `None` in a closed loop,
     /// and where the rate changes on the way.
     pub rate_per_s: Option<f64>,
-    /// How it was asked for, in the words of the flag or study file.
+    /// What kind and rate do not say, in words: stages, thinking, sessions.
     pub text: String,
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use abx_engine::schedule::Arrivals;
 use abx_engine::{LoadPlan, PoolId};
 use abx_evidence::record::{Interleave, PilotRecord, PilotSubject, SliceRecord};
 use abx_evidence::stats::warm_up::warm_up;
@@ -15,6 +16,8 @@ use crate::study::Study;
 
 /// A slice when nothing asks for a longer one.
 const SLICE_NS: u64 = 100_000_000;
+/// A slice when requests are due by a schedule: queues need time to build up.
+const SLICE_OPEN_NS: u64 = 1_000_000_000;
 /// A slice when a subject works on after its own has ended.
 const SLICE_LINGERING_NS: u64 = 1_000_000_000;
 /// Above this, turns by slices make no sense.
@@ -60,8 +63,11 @@ pub fn pilot(
         bench.engine.close(pool);
         subjects.insert(bench.names[subject].clone(), found?);
     }
-    let connections = plans.first().map_or(1, |plan| plan.connections);
-    Ok(set(study, connections, subjects, trials_because))
+    let (connections, least) = match plans.first() {
+        Some(plan) => (plan.connections, Least::of(plan)),
+        None => (1, Least::CLOSED),
+    };
+    Ok(set(study, connections, least, subjects, trials_because))
 }
 
 /// Loads one subject from its start on.
@@ -141,10 +147,34 @@ fn turn_ns(throughput_per_s: f64, connections: u32) -> f64 {
     1e9 * f64::from(connections) / throughput_per_s.max(1e-3)
 }
 
+/// The shortest slice that a kind of load has, and why it is no shorter.
+struct Least {
+    ns: u64,
+    why: Option<&'static str>,
+}
+
+impl Least {
+    const CLOSED: Least = Least {
+        ns: SLICE_NS,
+        why: None,
+    };
+
+    fn of(plan: &LoadPlan) -> Least {
+        match plan.pacing.arrivals {
+            Arrivals::Closed => Least::CLOSED,
+            _ => Least {
+                ns: SLICE_OPEN_NS,
+                why: Some("response times by a schedule need time for queues"),
+            },
+        }
+    }
+}
+
 /// From what subjects gave to how blocks run. Pure.
 fn set(
     study: &Study,
     connections: u32,
+    least: Least,
     subjects: BTreeMap<String, PilotSubject>,
     trials_because: Option<String>,
 ) -> PilotRecord {
@@ -158,7 +188,7 @@ fn set(
         .iter()
         .find(|(_, one)| one.lingering.is_some_and(|share| share > LINGERING_MAX));
 
-    let is_slow = needed_ns > SLICE_NS;
+    let is_slow = needed_ns > least.ns;
     let is_too_slow = needed_ns > SLICE_MAX_NS;
     let takes = format!("{slowest} takes {:.0} ms for an answer", turn / 1e6);
     let interleave_reason = trials_because.or(is_too_slow.then(|| takes.clone()));
@@ -174,7 +204,10 @@ fn set(
             SLICE_LINGERING_NS.max(needed_ns),
             Some(format!("{name} works on after its slices")),
         ),
-        (None, Interleave::Slices, None) => (SLICE_NS.max(needed_ns), is_slow.then_some(takes)),
+        (None, Interleave::Slices, None) => {
+            let why = is_slow.then_some(takes).or(least.why.map(str::to_owned));
+            (least.ns.max(needed_ns), why)
+        }
     };
     let rounds = match interleave {
         Interleave::Slices => (BLOCK_NS / slice_ns.max(1)).clamp(ROUNDS_MIN, ROUNDS_MAX),
@@ -230,7 +263,7 @@ mod tests {
             ("quick".to_owned(), one(1e5, 0, None)),
             ("slow".to_owned(), one(rate, 200_000_000, Some(lingering))),
         ]);
-        set(&study(slice), 50, subjects, None)
+        set(&study(slice), 50, Least::CLOSED, subjects, None)
     }
 
     #[test]
@@ -253,6 +286,18 @@ mod tests {
         let lingers = found(5_000.0, 0.1, None);
         assert_eq!(lingers.slice_ns, SLICE_LINGERING_NS);
         assert!(lingers.slice_reason.unwrap().contains("slow works on"));
+    }
+
+    #[test]
+    fn a_schedule_has_slices_in_which_queues_can_build_up() {
+        // Method: a quick subject under a plan with a rate.
+        let least = Least {
+            ns: SLICE_OPEN_NS,
+            why: Some("queues"),
+        };
+        let set = set(&study(None), 50, least, BTreeMap::new(), None);
+        assert_eq!((set.slice_ns, set.rounds), (SLICE_OPEN_NS, 2));
+        assert_eq!(set.slice_reason.as_deref(), Some("queues"));
     }
 
     #[test]

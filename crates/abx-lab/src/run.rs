@@ -4,15 +4,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use abx_engine::{Asked, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::{
-    Arrivals, GeneratorSide, Offered, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,
-    SliceTally, Times, judge_run,
+    GeneratorSide, Offered, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, SliceTally,
+    Times, judge_run,
 };
 use abx_sys::cpus::Split;
 use abx_sys::tree::ThreadTimes;
 use abx_sys::{Nanos, ProcTree};
 
 use crate::stage::{StageError, descriptors_needed};
-use crate::study::{Load, Request};
+use crate::study::{Load, Request, arrivals};
 use crate::subject::{Target, sources};
 use crate::verify::{Verified, VerifyError, agree, verify};
 use crate::{listener, machine};
@@ -135,6 +135,7 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
         verify_every: load.verify_every,
         timeout_ns: Nanos::from(load.timeout).0,
         seed: run.seed,
+        pacing: load.pacing.clone(),
     };
     Ok((plan, verified))
 }
@@ -189,7 +190,7 @@ fn new_record(
 ) -> RunRecord {
     let tally = &slice.tally;
     let (ok, completed) = (tally.outcomes.ok(), tally.outcomes.completed());
-    let arrivals = Arrivals::default();
+    let arrivals = arrivals(&run.load.pacing);
     RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         abx_version: String::new(),

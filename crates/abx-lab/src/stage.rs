@@ -271,6 +271,7 @@ fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result
             verify_every: load.verify_every,
             timeout_ns: Nanos::from(load.timeout).0,
             seed,
+            pacing: load.pacing.clone(),
         })
         .collect();
     let mut verified: Vec<Vec<Verified>> = places.iter().map(|_| Vec::new()).collect();

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_engine::{HttpVersion, RequestPlan};
-use abx_evidence::Arrivals;
+use abx_engine::{HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
 use abx_evidence::stats::Margin;
+use abx_evidence::{ArrivalKind, Arrivals};
 
 use crate::subject::Subject;
 
@@ -82,6 +82,8 @@ pub struct Load {
     pub requests: Vec<Request>,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
+    /// When a connection that is free sends its next request.
+    pub pacing: Pacing,
     /// How long a request may take.
     pub timeout: Duration,
     /// Of how many answers one has its body hashed.
@@ -152,13 +154,48 @@ impl Request {
     }
 }
 
+/// What the record says of when requests are due.
+#[must_use]
+pub fn arrivals(pacing: &Pacing) -> Arrivals {
+    let (kind, rate) = match &pacing.arrivals {
+        schedule::Arrivals::Closed => (ArrivalKind::Closed, None),
+        schedule::Arrivals::Constant { per_s } => (ArrivalKind::Constant, Some(*per_s)),
+        schedule::Arrivals::Poisson { per_s } => (ArrivalKind::Poisson, Some(*per_s)),
+        schedule::Arrivals::Stages(_) => (ArrivalKind::Stages, None),
+    };
+    Arrivals {
+        kind,
+        rate_per_s: rate.map(|rate| rate.amount().into()),
+        text: words(pacing),
+    }
+}
+
+/// What kind and rate do not say: stages, sessions and thinking.
+fn words(pacing: &Pacing) -> String {
+    let mut words = Vec::new();
+    if let schedule::Arrivals::Stages(stages) = &pacing.arrivals {
+        words.push(stages.to_string());
+    }
+    if let Some(stages) = &pacing.connections_over_time {
+        words.push(format!("connections {stages}"));
+    }
+    if let Some(calls) = pacing.session_calls {
+        words.push(format!("sessions of {calls} requests"));
+    }
+    if pacing.think_ns > 0 {
+        let think = Duration::from_nanos(pacing.think_ns);
+        words.push(format!("thinking {}", humantime::format_duration(think)));
+    }
+    words.join(", ")
+}
+
 impl Load {
     /// What the record says of it.
     #[must_use]
     pub fn settings(&self, bodies_compared: bool) -> LoadSettings {
         LoadSettings {
             connections: self.connections,
-            arrivals: Arrivals::default(),
+            arrivals: arrivals(&self.pacing),
             requests: self.requests.iter().map(Request::settings).collect(),
             keep_alive: self.keep_alive,
             timeout_s: self.timeout.as_secs_f64(),

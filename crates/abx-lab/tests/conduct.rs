@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use abx_engine::Pacing;
 use abx_engine::Stopper;
 use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, StudyEnd};
@@ -114,6 +115,7 @@ fn study(blocks: Option<u32>) -> Study {
                 weight: 1,
             }],
             keep_alive: true,
+            pacing: Pacing::default(),
             timeout: Duration::from_secs(60),
             verify_every: 1,
             status: 200,

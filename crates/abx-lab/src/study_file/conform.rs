@@ -14,7 +14,7 @@ use super::raw::RawStudy;
 const KEYS_NOT_YET: [(&str, &[&str]); 3] = [
     ("", &["service", "factor", "fault", "rate", "stages", "tls"]),
     ("subject", &["needs", "tls"]),
-    ("load", &["rate", "stages", "tls"]),
+    ("load", &["stages", "tls"]),
 ];
 /// Words that will come, each for its key.
 const WORDS_NOT_YET: [(&str, &[&str]); 2] = [

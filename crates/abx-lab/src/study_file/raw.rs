@@ -233,6 +233,16 @@ pub struct RawLoad {
     pub protocol: RawProtocol,
     /// Connections, each with one request in flight. A list is a sweep, one row each. Default: 50.
     pub connections: Option<RawConnections>,
+    /// Requests per second, due whatever becomes of those before them. Default: none, a closed loop.
+    #[schemars(range(min = 0.001, max = 10_000_000), extend("examples" = [2000]))]
+    pub rate: Option<f64>,
+    /// How requests arrive. Default: constant with a rate, else closed.
+    pub arrivals: Option<RawArrivals>,
+    /// How long a user thinks between an answer and the next request. Default: not at all.
+    pub think: Option<Time>,
+    /// Requests of a session; the next one has a connection of its own. Default: no end.
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [5]))]
+    pub calls: Option<u32>,
     /// What is asked; several requests are mixed by their weights.
     #[schemars(length(min = 1), extend("examples" = [[{"path": "/small.bin"}]]))]
     pub requests: Vec<RawRequest>,
@@ -265,6 +275,16 @@ pub enum RawProtocol {
     #[default]
     #[serde(rename = "http/1.1")]
     Http11,
+}
+
+/// How requests arrive.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["poisson"]))]
+pub enum RawArrivals {
+    Closed,
+    Constant,
+    Poisson,
 }
 
 /// One number of connections, or a sweep.

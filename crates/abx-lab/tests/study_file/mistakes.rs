@@ -24,8 +24,8 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "seed = 7",
-        "rate = 7",
-        "6: `rate` is reserved and not yet there: leave it out",
+        "tls = 7",
+        "6: `tls` is reserved and not yet there: leave it out",
     ),
     (
         "env = {",

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use abx_engine::Pacing;
+use abx_engine::schedule::{Arrivals, PerSecond, StageList};
 use abx_lab::{ExpectBody, Load, Request};
-use clap::Args;
+use abx_sys::Nanos;
+use clap::{Args, ValueEnum};
 
-use super::units;
+use super::{Failure, units};
 
 /// What is offered. A study file says all of this itself, so what a flag
 /// leaves open is `None` here and has its default in [`LoadFlags::load`].
@@ -14,6 +17,24 @@ pub struct LoadFlags {
     /// Connections, each with one request in flight [default: 50].
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
+    /// Requests per second, due whatever becomes of those before them.
+    #[arg(short, long, value_parser = units::rate, conflicts_with_all = ["stages", "connection_stages"])]
+    rate: Option<PerSecond>,
+    /// How requests arrive [default: closed; with --rate constant].
+    #[arg(long, value_enum, conflicts_with_all = ["stages", "connection_stages"])]
+    arrivals: Option<ArrivalsName>,
+    /// A rate over time, such as 0:20000@30s,20000@60s: up to 20,000/s within 30 s, then steady.
+    #[arg(long, value_name = "STAGES", conflicts_with = "connection_stages")]
+    stages: Option<StageList>,
+    /// Connections over time, in a closed loop, such as 1:100@30s; -c is the most of them.
+    #[arg(long, value_name = "STAGES")]
+    connection_stages: Option<StageList>,
+    /// How long a user thinks between an answer and the next request.
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    think: Option<Duration>,
+    /// Requests of a session; the next session has a connection of its own.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    calls: Option<u32>,
     /// Path and query; by default that of the URL, or /.
     #[arg(long, value_parser = units::path)]
     path: Option<String>,
@@ -45,6 +66,17 @@ pub struct LoadFlags {
     verify_every: Option<u32>,
 }
 
+/// How requests arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalsName {
+    /// A connection sends when its last answer is whole.
+    Closed,
+    /// At equal distances.
+    Constant,
+    /// At random, independent of each other.
+    Poisson,
+}
+
 /// What makes the load.
 #[derive(Debug, Args)]
 pub struct GeneratorFlags {
@@ -58,18 +90,51 @@ pub struct GeneratorFlags {
 
 impl LoadFlags {
     /// The load, under the name that reports use.
-    pub fn load(&self) -> Load {
+    pub fn load(&self) -> Result<Load, Failure> {
         let connections = self.connections.unwrap_or(50);
-        Load {
+        Ok(Load {
             name: format!("c{connections}"),
             connections,
             requests: vec![self.request()],
             keep_alive: !self.no_keepalive,
+            pacing: self.pacing()?,
             timeout: self.timeout.unwrap_or(Duration::from_secs(10)),
             verify_every: self.verify_every.unwrap_or(100),
             status: self.expect_status.unwrap_or(200),
             body: self.expect_body.clone().unwrap_or(ExpectBody::Same),
-        }
+        })
+    }
+
+    /// When a connection that is free sends its next request.
+    fn pacing(&self) -> Result<Pacing, Failure> {
+        let arrivals = match (self.rate, self.arrivals) {
+            _ if self.stages.is_some() => Arrivals::Stages(self.stages.clone().expect("given")),
+            (None, None | Some(ArrivalsName::Closed)) => Arrivals::Closed,
+            (Some(per_s), None | Some(ArrivalsName::Constant)) => Arrivals::Constant { per_s },
+            (Some(per_s), Some(ArrivalsName::Poisson)) => Arrivals::Poisson { per_s },
+            (None, Some(_)) => {
+                return Err(Failure::usage(
+                    "these --arrivals need a rate: add one, such as --rate 2000",
+                ));
+            }
+            (Some(_), Some(ArrivalsName::Closed)) => {
+                return Err(Failure::usage(
+                    "--rate is for open loops, and --arrivals closed is none: leave one of both out",
+                ));
+            }
+        };
+        Ok(Pacing {
+            arrivals,
+            connections_over_time: self.connection_stages.clone(),
+            think_ns: self.think.map_or(0, |think| Nanos::from(think).0),
+            session_calls: self.calls,
+        })
+    }
+
+    /// How long the stages last, where there are some.
+    pub fn stages_last(&self) -> Option<Duration> {
+        let stages = self.stages.as_ref().or(self.connection_stages.as_ref());
+        stages.map(|stages| stages.lasts().into())
     }
 
     /// The one request of the load.
@@ -87,6 +152,16 @@ impl LoadFlags {
     pub fn given(&self) -> Option<(&'static str, &'static str)> {
         let given = [
             (self.connections.is_some(), "--connections", "connections"),
+            (self.rate.is_some(), "--rate", "rate"),
+            (self.stages.is_some(), "--stages", "rate"),
+            (
+                self.connection_stages.is_some(),
+                "--connection-stages",
+                "connections",
+            ),
+            (self.arrivals.is_some(), "--arrivals", "arrivals"),
+            (self.think.is_some(), "--think", "think"),
+            (self.calls.is_some(), "--calls", "calls"),
             (self.path.is_some(), "--path", "requests.path"),
             (!self.headers.is_empty(), "--header", "requests.headers"),
             (self.method.is_some(), "--method", "requests.method"),

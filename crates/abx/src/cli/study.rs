@@ -47,9 +47,15 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
             "--install is for a study file, which says what its subjects need: name one",
         ));
     }
+    if compare.load.stages_last().is_some() {
+        return Err(Failure::usage(
+            "stages change within a slice, which is over in a moment: give them to `abx run`, one \
+             server at a time",
+        ));
+    }
     Ok(Study {
         subjects: subjects(compare)?,
-        loads: vec![compare.load.load()],
+        loads: vec![compare.load.load()?],
         aa: compare.aa,
         margin: compare.margin.unwrap_or(Margin::DEFAULT),
         budget: compare.budget,
