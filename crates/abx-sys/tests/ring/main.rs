@@ -2,6 +2,8 @@
 //!
 //! Where the machine forbids io_uring, the tests have nothing to say and pass.
 
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+
 mod bodies;
 mod connections;
 mod limits;
