@@ -111,9 +111,9 @@ fn a_reset_is_a_failure() {
 }
 
 #[test]
-fn a_send_to_a_broken_connection_fails() {
-    // Method: the reset has come before a receive is armed anew, by sends alone,
-    // until one of them tells.
+fn sends_after_the_peers_end_do_not_change_it() {
+    // Method: the end is pulled, then ten sends, which the peer answers with a
+    // reset and the kernel with an error.
     let Some(mut ring) = ring(options(BOTH[0])) else {
         return;
     };
@@ -121,7 +121,6 @@ fn a_send_to_a_broken_connection_fails() {
     connect(&mut ring, 3, address);
     served.join().unwrap();
     assert!(pull_until(&mut ring, 3, u64::MAX).ended);
-    // The end was told already and stays what it was; the sends harm nobody.
     let request = ring.register(vec![0; 1000]);
     for _ in 0..10 {
         ring.send(3, request, 0).unwrap();
