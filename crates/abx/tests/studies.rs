@@ -263,6 +263,51 @@ fn files_that_are_no_study_are_refused() {
 }
 
 #[test]
+fn what_subjects_need_is_listed_and_had_only_when_asked_for() {
+    // Method: a subject that is built, with and without --install; then one that
+    // the user has to bring, and a package that does not exist.
+    let home = Home::new();
+    let folder = study(
+        &home,
+        "name = \"one\"",
+        "name = \"one\"\nfrom.build.command = [\"sh\", \"-c\", \"cp study.toml {build}/page\"]",
+    );
+    let file = folder.join("study.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let built = text
+        .replace("{dir}/www\"]\n\n[[subject]]", "{build}\"]\n\n[[subject]]")
+        .replace("path = \"/small.bin\" }]", "path = \"/page\" }]")
+        .replace("/small.bin\", status", "/page\", status")
+        .replace("path = \"www/small.bin\"", "path = \"www/page\"")
+        .replace("[[load]]", "[[load]]\nexpect = { body = \"any\" }");
+    fs::write(&file, built).unwrap();
+    let words = ["compare", folder.to_str().unwrap(), "--json", "-"];
+    home.run_abx(&words)
+        .expect(2, &["study.toml", "one: ", "sh -c", "--install"]);
+    assert!(!home.join(".cache").exists(), "had without being asked");
+    let ended = home.run_abx(&[&words[..], &["--install"]].concat());
+    let record = ended.json();
+    ended.expect_measured(&record);
+    // What is there is not had again.
+    home.run_abx(&words).expect_measured(&record);
+
+    for (need, said) in [
+        (
+            "from.bring = { program = \"no-such-server\", how = \"write it first\" }",
+            &["one: ", "no-such-server", "write it first"],
+        ),
+        (
+            "from.packages = [\"no-such-package-of-abx\"]",
+            &["one: ", "no-such-package-of-abx", "--install"],
+        ),
+    ] {
+        let folder = study(&home, "name = \"one\"", &format!("name = \"one\"\n{need}"));
+        home.run_abx(&["compare", folder.to_str().unwrap()])
+            .expect(2, said);
+    }
+}
+
+#[test]
 fn flags_that_a_study_file_does_not_go_with_are_refused() {
     // Method: each kind of flag, and words that are no study beside one.
     let home = Home::new();
