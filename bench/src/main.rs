@@ -9,7 +9,6 @@
 //! named with the reason. This measures and is no test: it ends well whatever
 //! the figures are.
 
-mod child;
 mod generators;
 mod server;
 mod summary;
@@ -20,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use abx_bench::child;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
