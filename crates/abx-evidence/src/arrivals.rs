@@ -33,6 +33,13 @@ pub enum ArrivalKind {
 }
 
 impl Arrivals {
+    /// Whether every connection always has a request in flight: a closed loop
+    /// without thinking, sessions, or connections that come and go.
+    #[must_use]
+    pub fn is_saturating(&self) -> bool {
+        !self.is_open() && self.text.is_empty()
+    }
+
     /// Whether requests are due whatever becomes of those before them.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -142,6 +142,9 @@ pub struct SubjectRecord {
     pub address: Option<String>,
     /// What it says of its version; `None` when that is not known.
     pub version: Option<String>,
+    /// The server that was meant, when this one stands in for it.
+    #[serde(default)]
+    pub stand_in_for: Option<String>,
 }
 
 impl SubjectRecord {

@@ -165,9 +165,9 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
         .and_then(|wait| share(wait, slice.wall_ns * threads));
     let generator_busy = record.generator.busy + wait.unwrap_or_default();
     found.extend(pace(record, slice, server_is_busy, wait));
-    // What an open loop asks for is a rate, not all that there is.
-    let is_closed = !record.settings.arrivals.is_open();
-    if is_closed && generator_busy >= GENERATOR_BUSY && !server_is_busy {
+    // Who thinks or asks for a rate does not ask for all that there is.
+    let is_saturating = record.settings.arrivals.is_saturating();
+    if is_saturating && generator_busy >= GENERATOR_BUSY && !server_is_busy {
         found.push(Finding::new(
             "generator_bound",
             Level::Bound,

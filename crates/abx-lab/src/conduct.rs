@@ -341,6 +341,7 @@ fn subject_record(subject: &Subject) -> SubjectRecord {
         command,
         address,
         version: None,
+        stand_in_for: subject.stand_in_for.clone(),
     }
 }
 

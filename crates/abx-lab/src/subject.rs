@@ -15,6 +15,8 @@ pub struct Subject {
     pub name: String,
     /// How it comes to be.
     pub source: Source,
+    /// The server that was meant, when this one stands in for it.
+    pub stand_in_for: Option<String>,
 }
 
 /// How a subject comes to be.
@@ -111,6 +113,7 @@ impl Subject {
             return Ok(Subject {
                 name: target.host.clone(),
                 source: Source::Address(target),
+                stand_in_for: None,
             });
         }
         let (name, rest) = text
@@ -128,6 +131,7 @@ impl Subject {
         Ok(Subject {
             name: name.to_owned(),
             source,
+            stand_in_for: None,
         })
     }
 }

@@ -101,6 +101,7 @@ fn study(blocks: Option<u32>) -> Study {
                 .map(str::to_owned)
                 .into(),
         )),
+        stand_in_for: None,
     };
     Study {
         subjects: ["one", "other"].map(subject).into(),

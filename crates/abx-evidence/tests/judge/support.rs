@@ -81,6 +81,7 @@ fn subject(name: &str) -> SubjectRecord {
         command: vec![name.to_owned()],
         address: None,
         version: None,
+        stand_in_for: None,
     }
 }
 

@@ -81,6 +81,7 @@ pub fn subject(name: &str) -> SubjectRecord {
         command: vec![name.to_owned()],
         address: None,
         version: Some("nginx/1.22.1".to_owned()),
+        stand_in_for: None,
     }
 }
 
@@ -278,7 +279,7 @@ pub fn open_run() -> RunRecord {
     record.settings.arrivals = Arrivals {
         kind: ArrivalKind::Constant,
         rate_per_s: Some(20_000.0),
-        text: "20000".to_owned(),
+        text: String::new(),
     };
     record.requests.sent = 200_000;
     record.requests.completed = 200_000;

@@ -264,6 +264,7 @@ fn built_in() -> Result<Vec<Subject>, Failure> {
             .map(str::to_owned)
             .into(),
         )),
+        stand_in_for: None,
     };
     Ok(vec![subject("event"), subject("thread")])
 }
