@@ -245,6 +245,7 @@ mod tests {
             slice,
             interleave: Interleave::Slices,
             files: Vec::new(),
+            local_addresses: Vec::new(),
             threads: None,
             pin: Pin::Split,
             seed: 1,

@@ -1,5 +1,6 @@
 //! One server under one load: the everyday measurement, without a comparison.
 
+use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use abx_engine::{Asked, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
@@ -11,7 +12,7 @@ use abx_sys::cpus::Split;
 use abx_sys::tree::ThreadTimes;
 use abx_sys::{Nanos, ProcTree};
 
-use crate::stage::{StageError, descriptors_needed};
+use crate::stage::{StageError, check_descriptors};
 use crate::study::{Load, Request, arrivals};
 use crate::subject::{Target, sources};
 use crate::verify::{Verified, VerifyError, agree, verify};
@@ -31,6 +32,8 @@ pub struct Run {
     /// Worker threads; `None` for one on each of the generator's processors,
     /// and at most one for each connection.
     pub threads: Option<usize>,
+    /// Local addresses that connections come from; empty for the usual ones.
+    pub local_addresses: Vec<IpAddr>,
     /// What randomness is drawn from.
     pub seed: u64,
 }
@@ -70,19 +73,12 @@ pub fn run(
     let prepare = |what| move |source| StageError::Prepare { what, source };
     let descriptors = abx_sys::limits::raise_descriptor_limit()
         .map_err(prepare("the limit of file descriptors"))?;
-    let needed = descriptors_needed(u64::from(run.load.connections));
-    if needed > descriptors.soft {
-        return Err(RunError::Stage(StageError::Descriptors {
-            connections: run.load.connections,
-            needed,
-            limit: descriptors.soft,
-        }));
-    }
     let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
-    let (plan, verified) = plan_load(run)?;
     let cpus = Split::of(&abx_sys::cpus::cores(&allowed)).generator;
     let most = run.load.connections as usize;
     let threads = run.threads.unwrap_or(cpus.len()).min(most);
+    check_descriptors(run.load.connections, threads, descriptors.soft)?;
+    let (plan, verified) = plan_load(run)?;
     let mut engine = Engine::start(&EnginePlan { threads, cpus })?;
     let stopper = engine.stopper();
     on_stopper(stopper.clone());
@@ -124,7 +120,12 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
     let bodies_compared = agree(&[(&target.host, &verified)], &load.body)?;
     let plan = LoadPlan {
         address: target.address,
-        sources: sources(target.address, load.connections, load.keep_alive),
+        sources: sources(
+            target.address,
+            load.connections,
+            load.keep_alive,
+            &run.local_addresses,
+        ),
         connections: load.connections,
         requests: vec![Asked {
             request,

@@ -1,6 +1,7 @@
 //! What is to be compared, under which load, and how. Parsed once; from here
 //! on the types prove it.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub struct Study {
     pub interleave: Interleave,
     /// Files that are made in the folder of each subject that abx starts.
     pub files: Vec<MadeFile>,
+    /// Local addresses that connections come from; empty for the usual ones.
+    pub local_addresses: Vec<IpAddr>,
     /// Worker threads; `None` for one on each of the generator's processors.
     pub threads: Option<usize>,
     /// Who uses which processors.

@@ -129,6 +129,7 @@ fn study(blocks: Option<u32>) -> Study {
         slice: Some(Duration::from_millis(10)),
         interleave: Interleave::Slices,
         files: Vec::new(),
+        local_addresses: Vec::new(),
         threads: Some(1),
         pin: Pin::Split,
         seed: 42,

@@ -1,5 +1,6 @@
 //! Flags that say what is offered, and by what; `run` and `compare` share them.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use abx_engine::Pacing;
@@ -83,6 +84,9 @@ pub struct GeneratorFlags {
     /// Worker threads of the generator; by default one for each of its processors.
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+    /// A local address that connections come from; several are used in turn.
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    pub local_address: Vec<IpAddr>,
     /// What all randomness is drawn from; by default the clock.
     #[arg(long)]
     pub seed: Option<u64>,

@@ -64,6 +64,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         slice: compare.slice,
         interleave: interleave(compare).unwrap_or(Interleave::Slices),
         files: Vec::new(),
+        local_addresses: compare.generator.local_address.clone(),
         threads: compare.generator.threads.map(usize::from),
         pin: pin(compare).unwrap_or(Pin::Split),
         seed: compare.generator.seed(),
@@ -107,6 +108,7 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
             .or(file.interleave)
             .unwrap_or(Interleave::Slices),
         files: file.files,
+        local_addresses: compare.generator.local_address.clone(),
         threads: compare.generator.threads.or(file.threads).map(usize::from),
         pin: pin(compare).or(file.pin).unwrap_or(Pin::Split),
         seed: compare
