@@ -123,7 +123,7 @@ fn times(record: &RunRecord, style: &Style) -> String {
     let mut legend =
         "Response time runs from the intended send, service time from the actual one".to_owned();
     let (title, rows) = if record.settings.arrivals.is_open() {
-        legend.push_str("; lateness lies between");
+        legend.push_str("; lateness is what the generator itself adds");
         // An overloaded server's response times are a thousand times its
         // service times: each row has its own unit.
         let own = |name: &str, times: &Times| {
