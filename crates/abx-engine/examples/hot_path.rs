@@ -10,17 +10,18 @@ fn main() -> ExitCode {
     let [load, requests] = &words[..] else {
         return ExitCode::from(2);
     };
-    let answers = match load.as_str() {
-        "length_87" => Answers::Sized(87),
-        "chunked_87" => Answers::Chunked(87),
-        "length_34569" => Answers::Sized(34_569),
+    let (answers, pipeline) = match load.as_str() {
+        "length_87" => (Answers::Sized(87), 1),
+        "chunked_87" => (Answers::Chunked(87), 1),
+        "length_34569" => (Answers::Sized(34_569), 1),
+        "pipelined_16" => (Answers::Sized(87), 16),
         _ => return ExitCode::from(2),
     };
     let Ok(requests) = requests.parse() else {
         return ExitCode::from(2);
     };
     // What is not answered rightly is another path, and counts nothing.
-    match exchange(answers, requests) == requests {
+    match exchange(answers, pipeline, requests) == requests {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     }

@@ -1,7 +1,7 @@
 //! The hot path over memory, so that its instructions can be counted.
 //!
 //! Everything of a slice runs as it does under load, but the kernel: requests
-//! vanish, and each connection has the same answer ready at the next wait. The
+//! vanish, and each connection has the same answer to each ready at the next wait. The
 //! back end does as little as the contract allows and is counted with the rest.
 //! `scripts/instruction-counts` runs it, by `examples/hot_path.rs`.
 
@@ -66,23 +66,16 @@ impl Answers {
     }
 }
 
-/// Sends so many requests over kept connections and takes their answers, all of them recorded and one of a
-/// hundred verified. Answers how many were ok.
+/// Sends so many requests over kept connections, `pipeline` in flight on each, and
+/// takes their answers, all of them recorded and one of a hundred verified.
+/// Answers how many were ok.
 #[must_use]
-pub fn exchange(answers: Answers, requests: u64) -> u64 {
-    let plan = plan(answers);
-    let encoded = plan
-        .requests
-        .iter()
-        .map(|asked| {
-            asked
-                .request
-                .encode(true)
-                .expect("a plain GET is a request")
-        })
-        .collect();
-    let memory = Memory::new(answers.bytes());
-    let mut pool = Pool::new(memory, plan, encoded, 0, CONNECTIONS as usize);
+pub fn exchange(answers: Answers, pipeline: u32, requests: u64) -> u64 {
+    let plan = plan(answers, pipeline);
+    let request = plan.requests[0].request.encode(true);
+    let request = request.expect("a plain GET is a request");
+    let memory = Memory::new(&answers.bytes(), pipeline as usize);
+    let mut pool = Pool::new(memory, plan, vec![request], 0, CONNECTIONS as usize);
     let stop = AtomicBool::new(false);
     pool.connect_all(&stop);
     let start = pool.now();
@@ -97,12 +90,13 @@ pub fn exchange(answers: Answers, requests: u64) -> u64 {
     pool.tally().outcomes.ok()
 }
 
-fn plan(answers: Answers) -> LoadPlan {
+fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
     let body = answers.body();
     LoadPlan {
         address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80),
         sources: Vec::new(),
         connections: CONNECTIONS,
+        pipeline,
         requests: vec![Asked {
             request: RequestPlan {
                 version: HttpVersion::Http11,
@@ -131,34 +125,37 @@ fn plan(answers: Answers) -> LoadPlan {
 
 /// A back end in which every request has its answer at the next wait.
 struct Memory {
-    answer: Vec<u8>,
+    /// As many of one answer as are in flight at most.
+    answers: Vec<u8>,
     now: Nanos,
     /// What the next wait will tell.
     next: Vec<Ready>,
-    requests: Vec<usize>,
+    /// Bytes of as many requests.
+    request_bytes: usize,
     connections: Vec<Connection>,
 }
 
 #[derive(Clone, Copy)]
 struct Connection {
-    /// How much of the answer was pulled; all of it when none is due.
+    /// How much of the answers was pulled, or is not due; all of them when none is.
     place: usize,
     to_skip: usize,
     most: usize,
 }
 
 impl Memory {
-    fn new(answer: Vec<u8>) -> Memory {
+    fn new(answer: &[u8], pipeline: usize) -> Memory {
+        let answers = answer.repeat(pipeline);
         let connection = Connection {
-            place: answer.len(),
+            place: answers.len(),
             to_skip: 0,
             most: usize::MAX,
         };
         Memory {
-            answer,
+            answers,
             now: Nanos(1),
             next: Vec::new(),
-            requests: Vec::new(),
+            request_bytes: 0,
             connections: vec![connection; CONNECTIONS as usize],
         }
     }
@@ -175,7 +172,7 @@ impl Io for Memory {
     }
 
     fn register(&mut self, bytes: Vec<u8>) -> RequestId {
-        self.requests.push(bytes.len());
+        self.request_bytes = bytes.len();
         RequestId(0)
     }
 
@@ -186,10 +183,15 @@ impl Io for Memory {
 
     fn close(&mut self, _: Token) {}
 
-    fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
+    fn send(&mut self, token: Token, _: RequestId, offset: usize) -> io::Result<usize> {
         self.next.push(Ready::Receivable(token));
-        self.connection(token).place = 0;
-        Ok(self.requests[request.0 as usize] - offset)
+        let bytes = self.request_bytes;
+        self.connection(token).place = match offset {
+            0 => 0,
+            // One request is to one answer as all of them are to all.
+            _ => offset * self.answers.len() / bytes,
+        };
+        Ok(bytes - offset)
     }
 
     fn skip(&mut self, token: Token, bytes: u64) {
@@ -209,7 +211,7 @@ impl Io for Memory {
 
     fn receive(&mut self, token: Token) -> Received<'_> {
         let connection = &mut self.connections[token.slot as usize];
-        let rest = &self.answer[connection.place..];
+        let rest = &self.answers[connection.place..];
         if rest.is_empty() {
             return Received::Nothing;
         }
@@ -230,13 +232,16 @@ mod tests {
 
     #[test]
     fn every_counted_request_is_answered_rightly() {
-        // Method: each kind of answer; a wrong one would count another path.
+        // Method: each kind of answer, alone and pipelined; a wrong one would count another path.
         for answers in [
             Answers::Sized(87),
             Answers::Chunked(87),
             Answers::Sized(34_569),
         ] {
-            assert_eq!(exchange(answers, 1_000), 1_000, "{answers:?}");
+            for pipeline in [1, 16] {
+                let ok = exchange(answers, pipeline, 1_000);
+                assert_eq!(ok, 1_000, "{answers:?}, {pipeline} in flight");
+            }
         }
     }
 }

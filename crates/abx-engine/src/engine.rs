@@ -139,6 +139,11 @@ impl Engine {
         if plan.requests.is_empty() {
             return Err(EngineError::Zero { what: "requests" });
         }
+        if plan.pipeline == 0 {
+            return Err(EngineError::Zero {
+                what: "requests in flight",
+            });
+        }
         let encoded: Vec<Vec<u8>> = plan
             .requests
             .iter()

@@ -20,6 +20,11 @@ pub struct EnginePlan {
 /// Which protocol version a request speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HttpVersion {
+    /// HTTP/1.0 as `ab` speaks it: a connection is for one request, unless
+    /// keep-alive is asked for and the answer agrees, by `Connection: keep-alive`
+    /// or by being one of HTTP/1.1, and says where it ends.
+    #[serde(rename = "http/1.0")]
+    Http10,
     /// HTTP/1.1.
     #[serde(rename = "http/1.1")]
     Http11,
@@ -51,6 +56,7 @@ impl RequestPlan {
             headers: self.headers.clone(),
             body: self.body.clone(),
             version: match self.version {
+                HttpVersion::Http10 => http1::Version::Http10,
                 HttpVersion::Http11 => http1::Version::Http11,
             },
             connection: if keep_alive {
@@ -107,8 +113,12 @@ pub struct LoadPlan {
     pub address: SocketAddr,
     /// Local addresses that the connections come from, in turn; empty lets the kernel choose.
     pub sources: Vec<IpAddr>,
-    /// Connections, at least one, each with one request in flight.
+    /// Connections, at least one.
     pub connections: u32,
+    /// Requests that a connection has in flight at most, at least one; see
+    /// [`LoadPlan::window`].
+    #[serde(default = "one")]
+    pub pipeline: u32,
     /// What is asked, at least one request; each next one is drawn by its weight.
     pub requests: Vec<Asked>,
     /// Whether a connection serves more than one request.
@@ -122,6 +132,26 @@ pub struct LoadPlan {
     /// When a connection that is free sends its next request.
     #[serde(default)]
     pub pacing: Pacing,
+}
+
+impl LoadPlan {
+    /// How many requests a connection really has in flight at most.
+    ///
+    /// That is `pipeline` (RFC 9112, section 9.3.2), but one without keep-alive,
+    /// where a connection serves one request, and one for users who think or have
+    /// sessions: they wait for each answer.
+    #[must_use]
+    pub fn window(&self) -> u32 {
+        let is_user = self.pacing.think_ns > 0 || self.pacing.session_calls.is_some();
+        match self.keep_alive && !is_user {
+            true => self.pipeline,
+            false => 1,
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// When a connection that is free sends its next request.

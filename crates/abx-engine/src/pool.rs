@@ -1,12 +1,17 @@
 //! One worker's share of the connections to one subject.
 //!
 //! Here are the slots and the making of their connections; `stretch.rs` runs a
-//! slice on them, `exchange.rs` carries single requests and answers.
+//! slice on them, `exchange.rs` sends requests and receives, `intake.rs` says
+//! what was received, and `lost.rs` what becomes of requests whose connection is gone.
 
 mod exchange;
+mod intake;
+mod lost;
 mod pace;
 #[cfg(test)]
 mod paced;
+#[cfg(test)]
+mod pipelined;
 #[cfg(test)]
 mod simulated;
 mod stretch;
@@ -16,12 +21,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use abx_evidence::{Outcome, Outcomes, Tally};
 use abx_sys::Nanos;
+use abx_wire::http1::AnswerKind;
 
 use crate::check::{Hashers, Sampler};
 use crate::io::{Io, Ready, RequestId, Token};
-use crate::plan::LoadPlan;
+use crate::plan::{LoadPlan, Pacing};
 use crate::random::Chooser;
-use crate::slot::{Phase, Slot};
+use crate::slot::{Flight, Phase, Slot};
 
 pub(crate) use stretch::{Ran, Stretch};
 
@@ -36,6 +42,8 @@ const WAIT_MAX: Nanos = Nanos(50_000_000);
 /// The rest after a failed connect, doubled with each further one.
 const REST_MIN: Nanos = Nanos(1_000_000);
 const REST_DOUBLINGS_MAX: u32 = 7;
+/// Copies of one request that are kept to be sent by one call take so many bytes at most.
+const COPIES_BYTES_MAX: usize = 1024 * 1024;
 
 /// Connections to one subject and what came over them.
 pub(crate) struct Pool<I: Io> {
@@ -49,6 +57,10 @@ pub(crate) struct Pool<I: Io> {
     /// Used again for each wait.
     ready: Vec<Ready>,
     slots: Vec<Slot>,
+    /// Requests that a slot has in flight at most.
+    window: usize,
+    /// Whether a slot that has room sends at once, whatever it did before.
+    is_plain: bool,
     sampler: Sampler,
     hashers: Hashers,
     tally: Tally,
@@ -60,11 +72,15 @@ pub(crate) struct Pool<I: Io> {
     pub(crate) connect_failures: Outcomes,
 }
 
-/// One request of the plan as the back end knows it.
+/// One request of the plan as the back end knows it: several copies, of which
+/// any number goes out by one call, as the end of them.
 #[derive(Clone, Copy)]
 struct Encoded {
     id: RequestId,
+    /// Of one copy.
     bytes: usize,
+    copies: usize,
+    kind: AnswerKind,
     /// Whether the rest of its answer's body is worth skipping.
     has_large_answer: bool,
 }
@@ -79,13 +95,22 @@ impl<I: Io> Pool<I> {
         connections: usize,
     ) -> Pool<I> {
         let seed = plan.seed.wrapping_add(first as u64);
+        let window = plan.window() as usize;
         let encoded = encoded
             .into_iter()
             .zip(&plan.requests)
-            .map(|(bytes, asked)| Encoded {
-                bytes: bytes.len(),
-                id: io.register(bytes),
-                has_large_answer: exchange::has_large_answer(asked),
+            .map(|(bytes, asked)| {
+                let copies = window.min(COPIES_BYTES_MAX / bytes.len().max(1)).max(1);
+                Encoded {
+                    bytes: bytes.len(),
+                    copies,
+                    id: io.register(match copies {
+                        1 => bytes,
+                        _ => bytes.repeat(copies),
+                    }),
+                    kind: asked.request.answer_kind(),
+                    has_large_answer: exchange::has_large_answer(asked),
+                }
             })
             .collect();
         Pool {
@@ -95,7 +120,9 @@ impl<I: Io> Pool<I> {
             first,
             io,
             ready: Vec::new(),
-            slots: (0..connections).map(|_| Slot::new()).collect(),
+            slots: (0..connections).map(|_| Slot::new(window)).collect(),
+            window,
+            is_plain: plan.pacing == Pacing::default(),
             sampler: Sampler::new(plan.verify_every, seed),
             hashers: Hashers::default(),
             tally: Tally::default(),
@@ -154,7 +181,7 @@ impl<I: Io> Pool<I> {
                 self.close(index);
             }
         }
-        let standing = self.count(Phase::Idle);
+        let standing = self.count(Phase::Standing);
         (standing, standing.saturating_sub(stood))
     }
 
@@ -196,7 +223,7 @@ impl<I: Io> Pool<I> {
         match ready {
             Ready::Receivable(token) if self.is_current(*token) => self.receive(*token, now),
             Ready::MaySend(token) if self.is_current(*token) => {
-                self.send(token.slot as usize, now);
+                self.send_on(token.slot as usize, now);
             }
             Ready::Connected(token) if self.is_current(*token) => {
                 self.connected(token.slot as usize, now);
@@ -212,17 +239,10 @@ impl<I: Io> Pool<I> {
         self.slots[token.slot as usize].generation == token.generation
     }
 
-    fn token(&self, index: usize) -> Token {
-        Token {
-            slot: u32::try_from(index).expect("a pool's connections are counted in 32 bits"),
-            generation: self.slots[index].generation,
-        }
-    }
-
     /// Drops the connection of a slot, if there is one.
     fn close(&mut self, index: usize) {
         if self.slots[index].has_connection() {
-            let token = self.token(index);
+            let token = self.slots[index].token(index);
             self.io.close(token);
         }
         self.slots[index].close();
@@ -232,13 +252,9 @@ impl<I: Io> Pool<I> {
         let sources = &self.plan.sources;
         let source = (!sources.is_empty()).then(|| sources[(self.first + index) % sources.len()]);
         self.close(index);
-        if self.slots[index]
-            .flight
-            .is_some_and(|flight| flight.counted)
-        {
-            self.tally.connects += 1;
-        }
-        let token = self.token(index);
+        let flights = &self.slots[index].flights;
+        self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
+        let token = self.slots[index].token(index);
         match self.io.connect(token, self.plan.address, source) {
             Ok(()) => self.slots[index].connecting(),
             Err(error) => self.connect_failed(index, &error, now),
@@ -247,12 +263,19 @@ impl<I: Io> Pool<I> {
 
     fn connected(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        slot.phase = Phase::Idle;
+        slot.phase = Phase::Standing;
         slot.refusals = 0;
-        if let Some(flight) = &mut slot.flight {
-            flight.possible = now;
-            self.start_sending(index, now);
+        slot.free_since = now;
+        if slot.flights.is_empty() {
+            // Made before a slice, for later.
+            return;
         }
+        for flight in &mut slot.flights {
+            flight.possible = now;
+        }
+        // There is room beside those that it was made for, and all may go out together.
+        self.freed(index, now);
+        self.hand_over(index, now);
     }
 
     /// The back end has nothing of this connection any more.
@@ -260,7 +283,7 @@ impl<I: Io> Pool<I> {
         let outcome = connect_outcome(error);
         let slot = &mut self.slots[index];
         slot.close();
-        if slot.flight.is_none() {
+        if slot.flights.is_empty() {
             self.connect_failures.add(outcome);
             return;
         }
@@ -268,7 +291,16 @@ impl<I: Io> Pool<I> {
         slot.refusals += 1;
         slot.phase = Phase::Resting(now.plus(rest));
         self.progress.rests(now.plus(rest));
-        self.finish(index, outcome, now);
+        self.finish_all(index, outcome, now);
+    }
+}
+
+/// Takes note of one attempt.
+fn record(tally: &mut Tally, flight: &Flight, outcome: Outcome, now: Nanos) {
+    if flight.counted {
+        tally.record(&flight.sample(outcome, now));
+    } else {
+        tally.discarded.add(outcome);
     }
 }
 

@@ -1,9 +1,13 @@
-//! One place for a connection: what it is doing and the request it carries.
+//! One place for a connection: what it is doing and the requests it carries.
+
+use std::collections::VecDeque;
 
 use abx_evidence::{Outcome, Sample};
 use abx_sys::Nanos;
 use abx_wire::http1;
 use xxhash_rust::xxh3::Xxh3;
+
+use crate::io::Token;
 
 /// What a slot is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,14 +16,10 @@ pub(crate) enum Phase {
     Closed,
     /// No connection, and none is tried before this moment.
     Resting(Nanos),
-    /// A connection is being made, for a flight or for later.
+    /// A connection is being made, for flights or for later.
     Connecting,
-    /// A connection with nothing to do.
-    Idle,
-    /// This many bytes of the request were taken by the kernel so far.
-    Sending(usize),
-    /// The answer is awaited.
-    Waiting,
+    /// A connection, with flights or with nothing to do.
+    Standing,
 }
 
 /// One request under way.
@@ -37,7 +37,7 @@ pub(crate) struct Flight {
     pub(crate) request: usize,
     /// Whether its body is hashed.
     pub(crate) hashed: bool,
-    /// Whether it is the second try after an idle connection was closed.
+    /// Whether it is the second try after a connection was lost before the answer began.
     pub(crate) retried: bool,
 }
 
@@ -80,15 +80,8 @@ impl Clock {
     }
 }
 
-/// What the bytes of one receive amounted to.
-pub(crate) enum Parsed {
-    /// The answer goes on.
-    More,
-    /// The answer is whole; the hash is there when its body was hashed.
-    Whole(http1::Done, Option<u64>),
-    /// The connection is of no further use.
-    Broken(http1::Fault),
-}
+/// A window has room made for so many flights beforehand; a larger one grows once.
+const FLIGHTS_RESERVED_MAX: usize = 1024;
 
 /// A place for one connection at a time.
 pub(crate) struct Slot {
@@ -96,32 +89,55 @@ pub(crate) struct Slot {
     /// Counts connections, so that an event of an earlier one is known as stale.
     pub(crate) generation: u32,
     pub(crate) client: http1::Client,
-    pub(crate) flight: Option<Flight>,
+    /// The requests that it carries, in the order of their answers.
+    pub(crate) flights: VecDeque<Flight>,
+    /// How many of them, from the first on, were handed over to be sent.
+    pub(crate) handed: usize,
+    /// Which request of the load the last ones of these carry, as copies.
+    pub(crate) sending: usize,
+    /// Bytes of these copies that the kernel has not taken yet.
+    pub(crate) unsent_bytes: usize,
     /// Whether this connection has given a whole answer before.
     pub(crate) reused: bool,
     /// Connects in a row that failed.
     pub(crate) refusals: u32,
     /// Calls of the session that it is in.
     pub(crate) calls: u32,
-    /// When its last request ended.
+    /// Since when it has room for a request.
     pub(crate) free_since: Nanos,
+    /// Whether it stands in a list of slots with room beside requests in flight, or
+    /// is parked: it stands there once.
+    pub(crate) is_listed: bool,
     pub(crate) clock: Clock,
     pub(crate) hasher: Option<Box<Xxh3>>,
 }
 
 impl Slot {
-    pub(crate) fn new() -> Slot {
+    /// A slot without a connection, for so many requests in flight.
+    pub(crate) fn new(window: usize) -> Slot {
         Slot {
             phase: Phase::Closed,
             generation: 0,
             client: http1::Client::new(),
-            flight: None,
+            flights: VecDeque::with_capacity(window.min(FLIGHTS_RESERVED_MAX)),
+            handed: 0,
+            sending: 0,
+            unsent_bytes: 0,
             reused: false,
             refusals: 0,
             calls: 0,
             free_since: Nanos(0),
+            is_listed: false,
             clock: Clock::default(),
             hasher: None,
+        }
+    }
+
+    /// Names its connection to the back end; `index` is its place in the pool.
+    pub(crate) fn token(&self, index: usize) -> Token {
+        Token {
+            slot: u32::try_from(index).expect("a pool's connections are counted in 32 bits"),
+            generation: self.generation,
         }
     }
 
@@ -130,20 +146,61 @@ impl Slot {
         !matches!(self.phase, Phase::Closed | Phase::Resting(_))
     }
 
+    /// Whether one more request may be in flight. Without a connection there is
+    /// room for one, which is what a connection is made for.
+    pub(crate) fn has_room(&self, window: usize) -> bool {
+        match self.phase {
+            Phase::Standing => self.flights.len() < window,
+            Phase::Closed | Phase::Connecting => self.flights.is_empty(),
+            Phase::Resting(_) => false,
+        }
+    }
+
+    /// Whether a flight waits to be sent and nothing stands in its way.
+    pub(crate) fn may_hand_over(&self) -> bool {
+        self.handed < self.flights.len() && self.unsent_bytes == 0 && self.phase == Phase::Standing
+    }
+
+    /// Whether all of the first flight's request was taken by the kernel, when
+    /// each of the copies that go out now has so many bytes.
+    pub(crate) fn has_sent_first(&self, request_bytes: usize) -> bool {
+        self.unsent_bytes.div_ceil(request_bytes) < self.handed
+    }
+
+    /// Whether the body of the first flight's answer is hashed.
+    pub(crate) fn is_hashing(&self) -> bool {
+        self.flights.front().is_some_and(|flight| flight.hashed)
+    }
+
+    /// Takes off the first flight, whose outcome came now and was recorded. The
+    /// connection's room begins with it when its window was full.
+    pub(crate) fn land(&mut self, window: usize, now: Nanos) {
+        let had_room = self.flights.len() < window && self.phase == Phase::Standing;
+        if !had_room {
+            self.free_since = now;
+        }
+        self.clock.reaches(now);
+        self.handed = self.handed.saturating_sub(1);
+        self.flights.pop_front();
+    }
+
     /// Forgets the last slice.
     pub(crate) fn start_slice(&mut self, start: Nanos) {
         self.clock = Clock::default();
         self.calls = 0;
         self.free_since = start;
+        self.is_listed = false;
         if let Phase::Resting(_) = self.phase {
             // A rest ends with its slice.
             self.phase = Phase::Closed;
         }
     }
 
-    /// The connection, if there was one, is gone.
+    /// The connection, if there was one, is gone. Flights stay.
     pub(crate) fn close(&mut self) {
         self.phase = Phase::Closed;
+        self.handed = 0;
+        self.unsent_bytes = 0;
         self.generation = self.generation.wrapping_add(1);
         if let Some(hasher) = &mut self.hasher {
             hasher.reset();
@@ -155,41 +212,6 @@ impl Slot {
         self.phase = Phase::Connecting;
         self.client = http1::Client::new();
         self.reused = false;
-    }
-
-    /// Hands received bytes to the parser, and bodies to the hash.
-    pub(crate) fn parse(&mut self, mut input: &[u8]) -> Parsed {
-        let mut whole = None;
-        while let Some(event) = self.client.receive(&mut input) {
-            match event {
-                http1::Event::Head { .. } => {}
-                http1::Event::Body(bytes) => {
-                    if let Some(hasher) = &mut self.hasher {
-                        hasher.update(bytes);
-                    }
-                }
-                http1::Event::Done(done) => whole = Some(done),
-                http1::Event::Failed(fault) => return Parsed::Broken(fault),
-            }
-        }
-        match whole {
-            Some(done) => Parsed::Whole(done, self.hash()),
-            None => Parsed::More,
-        }
-    }
-
-    /// Tells the parser that the peer closed.
-    pub(crate) fn end(&mut self) -> Parsed {
-        match self.client.eof() {
-            Some(http1::Event::Done(done)) => Parsed::Whole(done, self.hash()),
-            Some(http1::Event::Failed(fault)) => Parsed::Broken(fault),
-            // The end of a connection that awaits nothing ends no answer.
-            _ => Parsed::Broken(http1::Fault::ClosedIdle),
-        }
-    }
-
-    fn hash(&self) -> Option<u64> {
-        self.hasher.as_ref().map(|hasher| hasher.digest())
     }
 }
 
@@ -212,7 +234,7 @@ mod tests {
     #[test]
     fn a_closed_slot_knows_events_of_its_former_connection() {
         // Method: the generation must change with every close.
-        let mut slot = Slot::new();
+        let mut slot = Slot::new(1);
         let before = slot.generation;
         slot.close();
         assert_ne!(slot.generation, before);

@@ -219,6 +219,22 @@ fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
     assert_eq!(user.read(token(1, 0), sizes[0]).0, *all[0]);
 }
 
+fn the_end_of_what_is_registered_goes_out_alone<I: Io>(maker: Maker<I>) {
+    // Method: three copies of a request; two of them, then one, then all.
+    let mut user = User::new(maker, |_| vec![Step::Echo(3), Step::Again]);
+    let copies = user.io.register(b"abcabcabc".to_vec());
+    user.connect(token(0, 0));
+    for offset in [3, 6, 0] {
+        let mut place = offset;
+        while place < 9 {
+            place += user.io.send(token(0, 0), copies, place).unwrap();
+            let may_send = |one: &Ready| matches!(one, Ready::MaySend(_));
+            while place < 9 && !user.wait().iter().any(may_send) {}
+        }
+        assert_eq!(user.read(token(0, 0), 9 - offset).0, b"abcabcabc"[offset..]);
+    }
+}
+
 fn skipped_bytes_are_exactly_those_asked_for<I: Io>(maker: Maker<I>) {
     // Method: random skips between random reads of a known stream; every byte
     // that is not skipped must be the one of its place, at any size of a pull.
@@ -361,6 +377,7 @@ macro_rules! contract {
                 refusals_are_told
                 bytes_come_whole_and_before_the_end
                 requests_go_out_whole
+                the_end_of_what_is_registered_goes_out_alone
                 skipped_bytes_are_exactly_those_asked_for
                 a_stream_that_ends_while_it_is_skipped_ends
                 a_closed_connection_is_not_heard_of_again

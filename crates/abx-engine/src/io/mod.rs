@@ -85,9 +85,9 @@ pub(crate) enum Received<'a> {
 ///   engine closes.
 /// - **Bytes** come exactly once and in order, those before an end or a failure
 ///   before it, as far as the kernel still has them.
-/// - **Sending.** The engine sends one request at a time on a connection, from
-///   offset 0 on, each next offset being the sum of what was taken. A short count
-///   is followed by `MaySend`.
+/// - **Sending.** The engine sends registered bytes from any offset to their end,
+///   one such stretch at a time on a connection: each next offset is the last one
+///   and what was taken from there. A short count is followed by `MaySend`.
 /// - **Cost.** No call allocates per request.
 pub(crate) trait Io {
     /// Reads the clock that all moments here are on.
@@ -106,8 +106,9 @@ pub(crate) trait Io {
     /// Drops a connection, standing or in the making.
     fn close(&mut self, token: Token);
 
-    /// Sends a request from `offset` on and answers how many bytes were taken;
-    /// zero is "none for now".
+    /// Sends registered bytes from `offset` to their end and answers how many
+    /// were taken; zero is "none for now". SUBTLE: a new stretch may begin at an
+    /// offset above zero, when fewer copies of a request are sent than registered.
     ///
     /// # Errors
     /// The connection is broken. There may still be bytes to receive.

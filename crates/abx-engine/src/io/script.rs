@@ -17,6 +17,8 @@ pub(crate) enum Step {
     Await(usize),
     /// Receives so many bytes and sends them back.
     Echo(usize),
+    /// Receives one of these and sends what belongs to it; none is how another begins.
+    Choose(Arc<[Choice]>),
     /// A worker serves the request; takes time in simulations only.
     Work,
     /// Sends.
@@ -28,6 +30,9 @@ pub(crate) enum Step {
     /// Goes back to the first step.
     Again,
 }
+
+/// What is asked, and its answer.
+pub(crate) type Choice = (Vec<u8>, Arc<[u8]>);
 
 /// The steps of each connection, by its number in the order of accepting.
 pub(crate) type Script = Box<dyn Fn(usize) -> Vec<Step> + Send + Sync>;
@@ -106,6 +111,16 @@ fn follow(mut stream: TcpStream, steps: &[Step], stopping: &AtomicBool) -> Optio
             Step::Echo(count) => {
                 let bytes = read(&mut stream, *count, stopping)?;
                 stream.write_all(&bytes).ok()?;
+            }
+            Step::Choose(choices) => {
+                let mut bytes = Vec::new();
+                let chosen = loop {
+                    bytes.extend(read(&mut stream, 1, stopping)?);
+                    if let Some((_, answer)) = choices.iter().find(|(asked, _)| *asked == bytes) {
+                        break answer;
+                    }
+                };
+                stream.write_all(chosen).ok()?;
             }
             Step::Work => {}
             Step::Send(bytes) => stream.write_all(bytes).ok()?,

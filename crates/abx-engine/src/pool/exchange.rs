@@ -1,14 +1,16 @@
-//! How one request goes out and one answer comes in.
+//! How requests go out and answers come in.
+
+use std::io;
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
 use abx_wire::http1;
 
-use super::Pool;
-use crate::check;
+use super::intake::{Intake, Parsed};
+use super::{Encoded, Pool};
 use crate::io::{Io, Received, Token};
 use crate::plan::Asked;
-use crate::slot::{Parsed, Phase};
+use crate::slot::{Phase, Slot};
 
 /// Less of a body that is still to come is not worth being skipped.
 ///
@@ -36,93 +38,146 @@ pub(super) fn has_large_answer(asked: &Asked) -> bool {
 }
 
 impl<I: Io> Pool<I> {
-    pub(super) fn start_sending(&mut self, index: usize, now: Nanos) {
-        let token = self.token(index);
-        let slot = &mut self.slots[index];
-        let Some(flight) = &mut slot.flight else {
-            return;
-        };
-        slot.client
-            .expect(self.plan.requests[flight.request].request.answer_kind());
-        slot.phase = Phase::Sending(0);
-        if self.encoded[flight.request].has_large_answer {
-            let most = if flight.hashed {
-                ALL_BYTES
-            } else {
-                usize::from(HEAD_BYTES)
-            };
-            self.io.bring(token, most);
+    /// Sends a slot's flights, or makes the connection for them.
+    pub(super) fn go(&mut self, index: usize, now: Nanos) {
+        match self.slots[index].phase {
+            Phase::Standing => self.hand_over(index, now),
+            Phase::Connecting => {}
+            Phase::Closed | Phase::Resting(_) => self.connect(index, now),
         }
+    }
+
+    /// Sends what was not handed over yet, as far as the kernel takes it.
+    pub(super) fn hand_over(&mut self, index: usize, now: Nanos) {
+        while self.hand_over_run(index, now) {}
+    }
+
+    /// Sends the next run of equal requests by one call. Answers whether more
+    /// can be handed over behind it.
+    #[inline(always)]
+    fn hand_over_run(&mut self, index: usize, now: Nanos) -> bool {
+        let slot = &mut self.slots[index];
+        if !slot.may_hand_over() {
+            return false;
+        }
+        let token = slot.token(index);
         // A reading of its own: in a large batch this send may come long after
         // the answer that made it due.
         let sent = self.io.now();
-        flight.sent = Some(sent);
         self.progress.acted(sent);
-        self.send(index, now);
+        let is_awaited = slot.handed == 0;
+        slot.sending = slot.flights[slot.handed].request;
+        let encoded = &self.encoded[slot.sending];
+        let end = slot.flights.len().min(slot.handed + encoded.copies);
+        while slot.handed < end {
+            let flight = &mut slot.flights[slot.handed];
+            if flight.request != slot.sending {
+                break;
+            }
+            flight.sent = Some(sent);
+            slot.client.expect(encoded.kind);
+            slot.handed += 1;
+            slot.unsent_bytes += encoded.bytes;
+        }
+        if is_awaited && encoded.has_large_answer {
+            self.io.bring(token, receive_bytes(slot));
+        }
+        match send_rest(&mut self.io, token, slot, encoded) {
+            Ok(()) => slot.handed < slot.flights.len(),
+            Err(_) => {
+                self.cannot_send(index, now);
+                false
+            }
+        }
     }
 
-    pub(super) fn send(&mut self, index: usize, now: Nanos) {
-        let token = self.token(index);
+    /// There is room for the rest of what was handed over.
+    pub(super) fn send_on(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        let (Phase::Sending(written), Some(flight)) = (slot.phase, slot.flight) else {
+        if slot.unsent_bytes == 0 {
             return;
-        };
-        let request = self.encoded[flight.request];
-        match self.io.send(token, request.id, written) {
-            Ok(more) if written + more == request.bytes => slot.phase = Phase::Waiting,
-            Ok(more) => slot.phase = Phase::Sending(written + more),
-            Err(_) => self.broken(index, Outcome::Reset, now),
+        }
+        let token = slot.token(index);
+        if send_rest(&mut self.io, token, slot, &self.encoded[slot.sending]).is_err() {
+            return self.cannot_send(index, now);
+        }
+        if slot.unsent_bytes == 0 {
+            // Those behind had to wait for the peer to read.
+            for flight in slot.flights.range_mut(slot.handed..) {
+                flight.possible = now;
+            }
+            self.hand_over(index, now);
+        }
+    }
+
+    fn cannot_send(&mut self, index: usize, now: Nanos) {
+        self.broken(index, Outcome::Reset, now);
+        self.freed(index, now);
+    }
+
+    /// Says how much a receive should bring of the answer that is awaited next.
+    fn bring(&mut self, token: Token) {
+        let slot = &self.slots[token.slot as usize];
+        if let Some(flight) = slot.flights.front()
+            && self.encoded[flight.request].has_large_answer
+        {
+            self.io.bring(token, receive_bytes(slot));
         }
     }
 
     /// Pulls what there is on a connection.
     pub(super) fn receive(&mut self, token: Token, now: Nanos) {
         let index = token.slot as usize;
-        let mut is_free = false;
+        let mut has_room = false;
         // What was pulled may have closed the connection.
         while self.is_current(token) {
-            let slot = &mut self.slots[index];
-            let is_counted = slot.flight.is_some_and(|flight| flight.counted);
-            let parsed = match self.io.receive(token) {
-                Received::Nothing => break,
-                Received::Bytes(bytes) => {
-                    if is_counted {
-                        self.tally.bytes += bytes.len() as u64;
-                    }
-                    slot.parse(bytes)
-                }
+            let received = self.io.receive(token);
+            if matches!(received, Received::Nothing) {
+                break;
+            }
+            let mut intake = Intake {
+                slot: &mut self.slots[index],
+                plan: &self.plan,
+                encoded: &self.encoded,
+                hashers: &mut self.hashers,
+                tally: &mut self.tally,
+                progress: &mut self.progress,
+                window: self.window,
+                now,
+                answers: 0,
+            };
+            let parsed = match received {
+                Received::Bytes(bytes) => intake.take(bytes),
                 Received::Skipped(bytes) => {
-                    if is_counted {
-                        self.tally.bytes += bytes;
-                    }
-                    slot.client.skip(bytes);
+                    intake.skipped(bytes);
                     continue;
                 }
-                Received::Ended if slot.flight.is_none() => {
+                Received::Ended if intake.slot.flights.is_empty() => {
                     self.close(index);
                     break;
                 }
-                Received::Ended => slot.end(),
-                Received::Failed => {
-                    // SUBTLE: Not a return. The answer may have come whole before
-                    // the reset, and the slot then goes on below.
-                    self.broken(index, Outcome::Reset, now);
-                    break;
-                }
+                Received::Ended => intake.end(),
+                Received::Failed | Received::Nothing => Parsed::Broken(Outcome::Reset),
             };
+            let is_next = intake.answers > 0;
+            has_room |= is_next;
             match parsed {
-                Parsed::More => self.skip_rest(token),
-                Parsed::Whole(done, hash) => {
-                    self.whole(index, &done, hash, now);
-                    is_free = true;
+                Parsed::More if is_next && self.window == 1 => {}
+                Parsed::More => {
+                    if is_next {
+                        self.bring(token);
+                    }
+                    self.skip_rest(token);
                 }
-                Parsed::Broken(fault) => {
-                    self.broken(index, fault_outcome(&fault), now);
-                    break;
+                Parsed::Over => self.over(index, now),
+                Parsed::Broken(outcome) => {
+                    // A connection that did nothing is lost without anyone's turn.
+                    has_room |= !self.slots[index].flights.is_empty();
+                    self.broken(index, outcome, now);
                 }
             }
         }
-        if is_free {
+        if has_room {
             self.freed(index, now);
         }
     }
@@ -131,62 +186,35 @@ impl<I: Io> Pool<I> {
     fn skip_rest(&mut self, token: Token) {
         let slot = &self.slots[token.slot as usize];
         let ahead = slot.client.body_ahead();
-        if ahead >= SKIP_MIN + TAIL && slot.hasher.is_none() {
+        if ahead >= SKIP_MIN + TAIL && !slot.is_hashing() {
             self.io.skip(token, ahead - TAIL);
         }
     }
+}
 
-    /// Takes note of a whole answer.
-    fn whole(&mut self, index: usize, done: &http1::Done, hash: Option<u64>, now: Nanos) {
-        let slot = &mut self.slots[index];
-        slot.reused = true;
-        // What is left of a request would run into the next one.
-        let was_sent = slot.phase == Phase::Waiting;
-        slot.phase = Phase::Idle;
-        if let Some(hasher) = slot.hasher.take() {
-            self.hashers.give_back(hasher);
-        }
-        let flight = slot.flight.expect("an answer belongs to a flight");
-        self.tally.hashed += u64::from(flight.hashed);
-        if flight.counted {
-            self.tally.body_bytes += done.body_bytes;
-        }
-        if !(was_sent && done.reusable && self.plan.keep_alive) {
-            self.close(index);
-        }
-        self.progress.answered();
-        let expect = &self.plan.requests[flight.request].expect;
-        let outcome = check::outcome(expect, done, hash);
-        self.finish(index, outcome, now);
-    }
+/// Sends what is left of what was handed over: so many copies of the request as
+/// are wanted, which end where all of them end.
+#[inline(always)]
+fn send_rest<I: Io>(
+    io: &mut I,
+    token: Token,
+    slot: &mut Slot,
+    request: &Encoded,
+) -> io::Result<()> {
+    let offset = request.bytes * request.copies - slot.unsent_bytes;
+    slot.unsent_bytes -= io.send(token, request.id, offset)?;
+    Ok(())
+}
 
-    /// The connection broke: the request is sent once more when it broke before
-    /// the answer began on a connection that had served before, and has failed otherwise.
-    fn broken(&mut self, index: usize, outcome: Outcome, now: Nanos) {
-        let slot = &mut self.slots[index];
-        let was_idle = slot.reused && !slot.client.has_answer_started();
-        self.close(index);
-        let Some(flight) = &mut self.slots[index].flight else {
-            return;
-        };
-        if was_idle && !flight.retried && matches!(outcome, Outcome::Reset | Outcome::EarlyClose) {
-            let sample = flight.sample(Outcome::IdleClose, now);
-            flight.retried = true;
-            flight.sent = None;
-            if flight.counted {
-                self.tally.record(&sample);
-            } else {
-                self.tally.discarded.add(sample.outcome);
-            }
-            return self.connect(index, now);
-        }
-        self.progress.failures += 1;
-        self.finish(index, outcome, now);
-        self.freed(index, now);
+/// How much a receive should bring of a large answer: all, or not what is skipped.
+fn receive_bytes(slot: &Slot) -> usize {
+    match slot.is_hashing() {
+        true => ALL_BYTES,
+        false => usize::from(HEAD_BYTES),
     }
 }
 
-fn fault_outcome(fault: &http1::Fault) -> Outcome {
+pub(super) fn fault_outcome(fault: http1::Fault) -> Outcome {
     match fault {
         http1::Fault::ClosedIdle | http1::Fault::ClosedEarly => Outcome::EarlyClose,
         _ => Outcome::Malformed,

@@ -2,7 +2,8 @@
 //! after a time to think.
 //!
 //! A request that is due waits for the slot that was free for longest, so that
-//! connections take turns and never send in waves. Requests that no slot is free
+//! connections take turns and never send in waves; when none is idle, those take
+//! turns that have room for one more in flight. Requests that no slot is free
 //! for wait in order: they are what the pacer has not given yet, so a backlog
 //! takes no memory and keeps its intended times.
 
@@ -26,6 +27,9 @@ pub(super) struct Pace {
     pacer: Option<Pacer>,
     /// Slots that wait for a request to be due, the longest-idle one first.
     idle: VecDeque<u32>,
+    /// Slots with requests in flight and room for more. SUBTLE: one may have lost
+    /// its room, or its last request in flight, since it was listed.
+    roomy: VecDeque<u32>,
     /// Slots that think, and until when.
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// Slots beyond the number of connections that the plan has now.
@@ -48,6 +52,7 @@ impl Pace {
             end: Nanos(0),
             pacer: None,
             idle: VecDeque::new(),
+            roomy: VecDeque::new(),
             thinking: BinaryHeap::new(),
             parked: Vec::new(),
         }
@@ -61,6 +66,7 @@ impl Pace {
         let schedule = Schedule::new(&pacing.arrivals, seed).filter(|_| slots > 0);
         self.pacer = schedule.map(|schedule| schedule.pacer(stretch.share));
         self.idle.clear();
+        self.roomy.clear();
         self.thinking.clear();
         self.parked.clear();
     }
@@ -91,25 +97,73 @@ impl Pace {
     /// The moment at which something is to be sent that can be sent then.
     pub(super) fn wakes(&self) -> Nanos {
         let thinker = self.thinking.peek().map(|Reverse((until, _))| *until);
-        let due = self.due().filter(|_| !self.idle.is_empty());
+        let has_free = !(self.idle.is_empty() && self.roomy.is_empty());
+        let due = self.due().filter(|_| has_free);
         let first = thinker.into_iter().chain(due).min();
         first.unwrap_or(Nanos::MAX)
     }
 }
 
 impl<I: Io> Pool<I> {
-    /// A slot has become free: it sends, waits, thinks, or is parked.
+    /// A slot may have room for a request: then it sends, waits, thinks, or is parked.
     pub(super) fn freed(&mut self, index: usize, now: Nanos) {
-        if !self.progress.may_send(now) {
+        if !(self.progress.may_send(now) && self.slots[index].has_room(self.window)) {
             return;
         }
-        let number = u32::try_from(index).expect("a pool's connections are counted in 32 bits");
-        match self.next(index, now) {
-            Next::Sends(due) => self.begin(index, due, now),
-            Next::Waits => self.pace.idle.push_back(number),
-            Next::Thinks(until) => self.pace.thinking.push(Reverse((until, number))),
-            Next::Parks => self.pace.parked.push(number),
+        let next = match self.is_plain {
+            true => Next::Sends(now),
+            false => self.next(index, now),
+        };
+        match next {
+            Next::Sends(due) => {
+                self.begin(index, due, now);
+                if self.window > 1 {
+                    self.fill(index, now);
+                }
+                self.go(index, now);
+            }
+            Next::Waits if self.slots[index].flights.is_empty() => {
+                self.pace.idle.push_back(number(index));
+            }
+            Next::Waits => self.list_roomy(index),
+            Next::Thinks(until) => self.pace.thinking.push(Reverse((until, number(index)))),
+            Next::Parks => {
+                if !std::mem::replace(&mut self.slots[index].is_listed, true) {
+                    self.pace.parked.push(number(index));
+                }
+            }
         }
+    }
+
+    /// Begins all that there is room for, so that it goes out together.
+    fn fill(&mut self, index: usize, now: Nanos) {
+        while self.slots[index].has_room(self.window) && self.progress.may_send(now) {
+            self.begin(index, now, now);
+        }
+    }
+
+    /// Lists a slot that has requests in flight and room for more, once.
+    fn list_roomy(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        let is_roomy = !slot.flights.is_empty() && slot.has_room(self.window);
+        if is_roomy && !std::mem::replace(&mut slot.is_listed, true) {
+            self.pace.roomy.push_back(number(index));
+        }
+    }
+
+    /// The slot whose turn it is: the longest-idle one, else one with room.
+    fn take_free(&mut self) -> Option<usize> {
+        if let Some(index) = self.pace.idle.pop_front() {
+            return Some(index as usize);
+        }
+        while let Some(index) = self.pace.roomy.pop_front() {
+            let slot = &mut self.slots[index as usize];
+            slot.is_listed = false;
+            if !slot.flights.is_empty() && slot.has_room(self.window) {
+                return Some(index as usize);
+            }
+        }
+        None
     }
 
     fn next(&mut self, index: usize, now: Nanos) -> Next {
@@ -146,17 +200,21 @@ impl<I: Io> Pool<I> {
         }
         while let Some(Reverse((until, index))) = self.pace.thinking.peek().copied()
             && until <= now
+            && self.progress.has_requests()
         {
             self.pace.thinking.pop();
             self.begin(index as usize, until, now);
+            self.go(index as usize, now);
         }
         while let Some(due) = self.pace.due()
             && due <= now
             && self.progress.has_requests()
-            && let Some(index) = self.pace.idle.pop_front()
+            && let Some(index) = self.take_free()
         {
             self.pace.pass();
-            self.begin(index as usize, due, now);
+            self.begin(index, due, now);
+            self.go(index, now);
+            self.list_roomy(index);
         }
         self.unpark(now);
     }
@@ -188,7 +246,8 @@ impl<I: Io> Pool<I> {
         let parked = std::mem::take(&mut self.pace.parked);
         for index in parked {
             if (index as usize) < allowed {
-                self.begin(index as usize, now, now);
+                self.slots[index as usize].is_listed = false;
+                self.freed(index as usize, now);
             } else {
                 self.pace.parked.push(index);
             }
@@ -206,4 +265,8 @@ impl<I: Io> Pool<I> {
         let share = before(self.first + self.slots.len()) - before(self.first);
         usize::try_from(share).expect("a share of the slots")
     }
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).expect("a pool's connections are counted in 32 bits")
 }

@@ -8,7 +8,7 @@ use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Pool, Ran, Stretch};
-use crate::io::script::{NOBODY, Step};
+use crate::io::script::{NOBODY, Script, Step};
 use crate::io::sim::{Faults, Network, Service, Sim};
 use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
 use crate::schedule::Share;
@@ -21,6 +21,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
         address: Sim::ADDRESS,
         sources: Vec::new(),
         connections,
+        pipeline: 1,
         requests: vec![Asked {
             request: RequestPlan {
                 version: HttpVersion::Http11,
@@ -63,8 +64,8 @@ fn head(length: usize) -> String {
 
 /// A pool on a peer that reads a request, works, sends `answer`, and then does the `last` step.
 fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: Step) -> Pool<Sim> {
-    let encoded = vec![plan.requests[0].request.encode(plan.keep_alive).unwrap()];
-    let request_bytes = encoded[0].len();
+    let request = &plan.requests[0].request;
+    let request_bytes = request.encode(plan.keep_alive).unwrap().len();
     let answer: Arc<[u8]> = answer.into();
     let steps = move |_| {
         vec![
@@ -74,9 +75,16 @@ fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: Step) -> Pool<
             last.clone(),
         ]
     };
+    pool_of_steps(network, plan, Box::new(steps))
+}
+
+/// A pool on a peer with a script.
+pub(super) fn pool_of_steps(network: Network, plan: LoadPlan, script: Script) -> Pool<Sim> {
+    let requests = plan.requests.iter();
+    let encoded = requests.map(|asked| asked.request.encode(plan.keep_alive).unwrap());
+    let encoded = encoded.collect();
     let connections = plan.connections as usize;
-    let io = Sim::new(network, Box::new(steps));
-    Pool::new(io, plan, encoded, 0, connections)
+    Pool::new(Sim::new(network, script), plan, encoded, 0, connections)
 }
 
 /// Runs for a span after a discarded part.
@@ -146,7 +154,7 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
         assert!(
-            pool.slots.iter().all(|slot| slot.flight.is_none()),
+            pool.slots.iter().all(|slot| slot.flights.is_empty()),
             "seed {seed}"
         );
         let timed = tally.outcomes.completed() + count(tally, Outcome::Timeout);

@@ -50,7 +50,7 @@ pub(super) struct Progress {
     resting: usize,
     /// Failures and timeouts since the last whole answer.
     pub(super) failures: usize,
-    timeouts: usize,
+    pub(super) timeouts: usize,
     /// When the clock was last read for what is being done.
     acted: Nanos,
     /// Before this moment no timeout and no end of a rest is due.
@@ -211,12 +211,11 @@ impl<I: Io> Pool<I> {
         end
     }
 
-    /// Starts the next request of a slot that is free, due at `intended`: in a
-    /// closed loop now, as its connection is free now.
+    /// Gives a slot that has room its next request, due at `intended`: in a closed
+    /// loop now, as its connection has room now. [`Pool::go`] then sends it. Only
+    /// while [`Progress::may_send`] says so.
+    #[inline(always)]
     pub(super) fn begin(&mut self, index: usize, intended: Nanos, now: Nanos) {
-        if !self.progress.may_send(now) {
-            return;
-        }
         self.progress.requests_left -= 1;
         self.progress.in_flight += 1;
         let deadline = now.plus(Nanos(self.plan.timeout_ns));
@@ -232,10 +231,7 @@ impl<I: Io> Pool<I> {
             self.tally.queued += u64::from(slot.free_since > intended);
         }
         slot.calls += 1;
-        if hashed {
-            slot.hasher.get_or_insert_with(|| self.hashers.take());
-        }
-        slot.flight = Some(Flight {
+        slot.flights.push_back(Flight {
             intended,
             possible: intended.max(slot.free_since),
             begun: now,
@@ -245,25 +241,22 @@ impl<I: Io> Pool<I> {
             hashed,
             retried: false,
         });
-        match slot.phase {
-            Phase::Idle => self.start_sending(index, now),
-            _ => self.connect(index, now),
+    }
+
+    /// Ends the first flight of a slot, if it has one, with its outcome.
+    pub(super) fn finish(&mut self, index: usize, outcome: Outcome, now: Nanos) {
+        let slot = &mut self.slots[index];
+        if let Some(flight) = slot.flights.front() {
+            self.progress.in_flight -= 1;
+            super::record(&mut self.tally, flight, outcome, now);
+            slot.land(self.window, now);
         }
     }
 
-    /// Ends a flight with its outcome.
-    pub(super) fn finish(&mut self, index: usize, outcome: Outcome, now: Nanos) {
-        let slot = &mut self.slots[index];
-        let Some(flight) = slot.flight.take() else {
-            return;
-        };
-        self.progress.in_flight -= 1;
-        slot.clock.reaches(now);
-        slot.free_since = now;
-        if flight.counted {
-            self.tally.record(&flight.sample(outcome, now));
-        } else {
-            self.tally.discarded.add(outcome);
+    /// Ends all flights of a slot.
+    pub(super) fn finish_all(&mut self, index: usize, outcome: Outcome, now: Nanos) {
+        for _ in 0..self.slots[index].flights.len() {
+            self.finish(index, outcome, now);
         }
     }
 
@@ -273,28 +266,24 @@ impl<I: Io> Pool<I> {
             return;
         }
         self.progress.next_check = Nanos::MAX;
-        let timeout = Nanos(self.plan.timeout_ns);
         // Rare enough for a list of its own.
         let mut free = Vec::new();
         for index in 0..self.slots.len() {
-            let slot = &self.slots[index];
-            let due = match (slot.flight, slot.phase) {
-                (Some(flight), _) => flight.begun.plus(timeout),
-                (None, Phase::Resting(until)) => until,
-                (None, _) => continue,
-            };
-            if due > now {
+            if let Some(due) = self.due(index)
+                && due <= now
+            {
+                if self.slots[index].flights.is_empty() {
+                    self.close(index);
+                    self.progress.resting -= 1;
+                } else {
+                    self.timed_out(index, now);
+                }
+                free.push(index);
+            }
+            // What was sent again has a time of its own.
+            if let Some(due) = self.due(index) {
                 self.progress.next_check = self.progress.next_check.min(due);
-                continue;
             }
-            self.close(index);
-            if self.slots[index].flight.is_some() {
-                self.progress.timeouts += 1;
-                self.finish(index, Outcome::Timeout, now);
-            } else {
-                self.progress.resting -= 1;
-            }
-            free.push(index);
         }
         // When all of them timed out the slice ends here, not after another timeout.
         if !self.has_stopped_answering() {
@@ -304,14 +293,24 @@ impl<I: Io> Pool<I> {
         }
     }
 
+    /// When the oldest request of a slot is out of time, or its rest is over.
+    fn due(&self, index: usize) -> Option<Nanos> {
+        let slot = &self.slots[index];
+        match (slot.flights.front(), slot.phase) {
+            (Some(flight), _) => Some(flight.begun.plus(Nanos(self.plan.timeout_ns))),
+            (None, Phase::Resting(until)) => Some(until),
+            (None, _) => None,
+        }
+    }
+
     /// Gives up what is in flight: interrupted.
     fn abandon(&mut self) {
         let now = self.io.now();
         self.count_unsent(now);
         for index in 0..self.slots.len() {
-            if self.slots[index].flight.is_some() {
+            if !self.slots[index].flights.is_empty() {
                 self.close(index);
-                self.finish(index, Outcome::Unfinished, now);
+                self.finish_all(index, Outcome::Unfinished, now);
             }
         }
     }

@@ -5,7 +5,9 @@
 mod answers;
 mod counts;
 mod failures;
+mod http10;
 mod peer;
+mod pipelined;
 mod pools;
 mod probes;
 mod replaced;
@@ -40,6 +42,7 @@ fn load(address: SocketAddr, connections: u32) -> LoadPlan {
         address,
         sources: Vec::new(),
         connections,
+        pipeline: 1,
         requests: vec![Asked {
             request: RequestPlan {
                 version: HttpVersion::Http11,

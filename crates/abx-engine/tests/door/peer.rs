@@ -135,6 +135,16 @@ impl Connection {
 
     /// Reads one head and gives the length of the body that it announces.
     pub fn read_head(&mut self) -> Option<usize> {
+        let head = self.read_head_text()?;
+        let length = head.lines().find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            (name == "Content-Length").then(|| value.parse().expect("the length is a number"))
+        });
+        Some(length.unwrap_or(0))
+    }
+
+    /// Reads one head and gives its text.
+    pub fn read_head_text(&mut self) -> Option<String> {
         let end = loop {
             if let Some(place) = self.unread.windows(4).position(|four| four == b"\r\n\r\n") {
                 break place + 4;
@@ -143,12 +153,7 @@ impl Connection {
         };
         let rest = self.unread.split_off(end);
         let head = std::mem::replace(&mut self.unread, rest);
-        let head = String::from_utf8(head).expect("the engine sends text");
-        let length = head.lines().find_map(|line| {
-            let (name, value) = line.split_once(": ")?;
-            (name == "Content-Length").then(|| value.parse().expect("the length is a number"))
-        });
-        Some(length.unwrap_or(0))
+        Some(String::from_utf8(head).expect("the engine sends text"))
     }
 
     /// Sends in one piece. A client that has gone is noticed by the next read.

@@ -47,6 +47,15 @@ impl Sim {
                         self.answer(token, bytes);
                     }
                 }
+                Step::Choose(choices) => {
+                    let unread = connection.unread.make_contiguous();
+                    let asked = choices.iter().find(|(asked, _)| unread.starts_with(asked));
+                    let Some((asked, answer)) = asked else {
+                        return;
+                    };
+                    connection.unread.drain(..asked.len());
+                    self.answer(token, answer.to_vec());
+                }
                 Step::Work => {
                     if self.chance(self.network.faults.silence) {
                         self.connection(token).steps.clear();

@@ -1,0 +1,162 @@
+//! What received bytes are to the flights of one slot.
+//!
+//! It sends nothing and closes nothing, so it reads the bytes where the back end
+//! has them: several answers of one receive are ended one by one, and only then
+//! does the pool go on with the connection.
+
+use abx_evidence::{Outcome, Tally};
+use abx_sys::Nanos;
+use abx_wire::http1::{Done, Event};
+
+use super::Encoded;
+use super::exchange::fault_outcome;
+use super::stretch::Progress;
+use crate::check::{self, Hashers};
+use crate::plan::LoadPlan;
+use crate::slot::Slot;
+
+/// What the bytes of one receive amounted to, beside whole answers.
+pub(super) enum Parsed {
+    /// The connection goes on.
+    More,
+    /// The last answer was whole and ended the connection, so that those behind
+    /// it will not come (RFC 9112, section 9.6).
+    Over,
+    /// The connection is of no further use.
+    Broken(Outcome),
+}
+
+/// One slot and what takes note of its answers.
+pub(super) struct Intake<'a> {
+    pub(super) slot: &'a mut Slot,
+    pub(super) plan: &'a LoadPlan,
+    pub(super) encoded: &'a [Encoded],
+    pub(super) hashers: &'a mut Hashers,
+    pub(super) tally: &'a mut Tally,
+    pub(super) progress: &'a mut Progress,
+    pub(super) window: usize,
+    pub(super) now: Nanos,
+    /// Whole answers so far.
+    pub(super) answers: usize,
+}
+
+// Made for each receive: what is always inlined keeps all of it in registers, which
+// is a fiftieth of a request's instructions.
+impl Intake<'_> {
+    /// Hands received bytes to the parser, bodies to the hash, and ends flights.
+    #[inline(always)]
+    pub(super) fn take(&mut self, mut input: &[u8]) -> Parsed {
+        let mut uncounted = input.len();
+        while let Some(event) = self.slot.client.receive(&mut input) {
+            match event {
+                Event::Head { .. } => {}
+                Event::Body(bytes) => self.hash(bytes),
+                Event::Done(done) => {
+                    let is_last = self.slot.client.is_idle();
+                    if is_last
+                        && let Some(Event::Failed(fault)) = self.slot.client.receive(&mut input)
+                    {
+                        // What nobody asked for came behind it: no right answer.
+                        self.received(uncounted as u64);
+                        return Parsed::Broken(fault_outcome(fault));
+                    }
+                    let goes_on = self.goes_on(&done);
+                    // What stands behind the connection's last answer is not read.
+                    let behind = if goes_on { input.len() } else { 0 };
+                    self.received((uncounted - behind) as u64);
+                    uncounted = behind;
+                    self.whole(&done);
+                    if !goes_on {
+                        return Parsed::Over;
+                    }
+                    if is_last {
+                        return Parsed::More;
+                    }
+                }
+                Event::Failed(fault) => {
+                    self.received(uncounted as u64);
+                    return Parsed::Broken(fault_outcome(fault));
+                }
+            }
+        }
+        self.received(uncounted as u64);
+        Parsed::More
+    }
+
+    /// Counts bytes of a body that were thrown away unread.
+    pub(super) fn skipped(&mut self, bytes: u64) {
+        self.received(bytes);
+        self.slot.client.skip(bytes);
+    }
+
+    /// Tells the parser that the peer closed.
+    pub(super) fn end(&mut self) -> Parsed {
+        loop {
+            match self.slot.client.eof() {
+                Some(Event::Done(done)) => {
+                    let goes_on = self.goes_on(&done);
+                    self.whole(&done);
+                    if !goes_on {
+                        return Parsed::Over;
+                    }
+                }
+                Some(Event::Failed(fault)) => return Parsed::Broken(fault_outcome(fault)),
+                // The end of a connection that awaits nothing ends no answer.
+                _ => return Parsed::Broken(Outcome::EarlyClose),
+            }
+        }
+    }
+
+    /// Bytes came that belong to the first flight.
+    fn received(&mut self, bytes: u64) {
+        let first = self.slot.flights.front();
+        if first.is_some_and(|flight| flight.counted) {
+            self.tally.bytes += bytes;
+        }
+    }
+
+    #[inline(always)]
+    fn hash(&mut self, bytes: &[u8]) {
+        if self.slot.is_hashing() {
+            let hashers = &mut self.hashers;
+            let hasher = &mut self.slot.hasher;
+            hasher.get_or_insert_with(|| hashers.take()).update(bytes);
+        }
+    }
+
+    /// Whether the connection goes on behind the first flight's whole answer.
+    fn goes_on(&self, done: &Done) -> bool {
+        // What is left of a request would run into the next one.
+        let was_sent = self.slot.unsent_bytes == 0
+            || self
+                .slot
+                .has_sent_first(self.encoded[self.slot.sending].bytes);
+        was_sent && done.reusable && self.plan.keep_alive
+    }
+
+    /// Ends the first flight with its whole answer.
+    #[inline(always)]
+    fn whole(&mut self, done: &Done) {
+        self.answers += 1;
+        self.slot.reused = true;
+        let flight = self.slot.flights.front();
+        let flight = flight.expect("an answer belongs to a flight");
+        let mut hash = None;
+        if flight.hashed {
+            let hasher = self.slot.hasher.take();
+            let hasher = hasher.unwrap_or_else(|| self.hashers.take());
+            hash = Some(hasher.digest());
+            self.hashers.give_back(hasher);
+            self.tally.hashed += 1;
+        }
+        if flight.counted {
+            self.tally.body_bytes += done.body_bytes;
+        }
+        self.progress.answered();
+        self.progress.in_flight -= 1;
+        let expect = &self.plan.requests[flight.request].expect;
+        let outcome = check::outcome(expect, done, hash);
+        super::record(self.tally, flight, outcome, self.now);
+        self.slot.land(self.window, self.now);
+    }
+}

@@ -1,0 +1,110 @@
+//! What becomes of requests whose connection is gone before they were answered.
+//!
+//! Each attempt has one outcome, and a request that is sent again keeps its first
+//! intent, so its time runs on: nothing is lost, nothing counted twice, and no
+//! subject gets faster by closing connections. The rules, for one request in
+//! flight and for many alike:
+//!
+//! - The one whose answer had begun failed, as the connection did.
+//! - Behind an answer that ends its connection (`Connection: close`, or a body
+//!   that ends with the close) the others were never served: a server may end a
+//!   connection so at any time (RFC 9112, sections 9.3.2 and 9.6). Each attempt is
+//!   `idle_close`, and each request is sent again, as often as that happens: every
+//!   time, one more was answered.
+//! - On a connection that broke and had given a whole answer before, each one
+//!   whose answer had not begun is `idle_close` and is sent once more; a second
+//!   time it fails as the connection did. On a fresh connection it fails at once.
+//! - Behind one that timed out it is we who close, so each of the others is
+//!   `idle_close` and is sent once more, on a fresh connection too. Its time to
+//!   time out runs on. A second time it is given up with the first one: `timeout`.
+//! - What waited unsent behind a full send buffer was no attempt: it goes out on
+//!   the next connection.
+
+use abx_evidence::Outcome;
+use abx_sys::Nanos;
+
+use super::Pool;
+use crate::io::Io;
+
+/// How often a request may be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// Each time.
+    Always,
+    /// Once, over all of its connections.
+    Once,
+    Never,
+}
+
+impl<I: Io> Pool<I> {
+    /// An answer ended the connection.
+    pub(super) fn over(&mut self, index: usize, now: Nanos) {
+        self.close(index);
+        self.settle(index, Again::Always, Outcome::EarlyClose, now);
+        self.reconnect(index, now);
+    }
+
+    /// The connection broke.
+    pub(super) fn broken(&mut self, index: usize, outcome: Outcome, now: Nanos) {
+        let slot = &self.slots[index];
+        let again = if slot.reused {
+            Again::Once
+        } else {
+            Again::Never
+        };
+        let has_begun = slot.client.has_answer_started();
+        self.close(index);
+        let in_flight = self.progress.in_flight;
+        if has_begun {
+            self.finish(index, outcome, now);
+        }
+        self.settle(index, again, outcome, now);
+        self.progress.failures += usize::from(self.progress.in_flight < in_flight);
+        self.reconnect(index, now);
+    }
+
+    /// The first request in flight is out of time.
+    pub(super) fn timed_out(&mut self, index: usize, now: Nanos) {
+        let timeout = Nanos(self.plan.timeout_ns);
+        self.close(index);
+        self.progress.timeouts += 1;
+        while let Some(flight) = self.slots[index].flights.front()
+            && flight.begun.plus(timeout) <= now
+        {
+            self.finish(index, Outcome::Timeout, now);
+        }
+        self.settle(index, Again::Once, Outcome::Timeout, now);
+        self.reconnect(index, now);
+    }
+
+    /// Decides on each flight of a slot without a connection: it stays, to be
+    /// sent again, or ends with `outcome`.
+    fn settle(&mut self, index: usize, again: Again, outcome: Outcome, now: Nanos) {
+        for _ in 0..self.slots[index].flights.len() {
+            let first = self.slots[index].flights.front_mut();
+            let first = first.expect("one is looked at in each turn");
+            let stays = match again {
+                Again::Always => true,
+                Again::Once => !first.retried,
+                Again::Never => false,
+            };
+            if first.sent.is_some() && !stays {
+                self.finish(index, outcome, now);
+                continue;
+            }
+            if first.sent.is_some() {
+                super::record(&mut self.tally, first, Outcome::IdleClose, now);
+                first.retried |= again == Again::Once;
+                first.sent = None;
+            }
+            self.slots[index].flights.rotate_left(1);
+        }
+    }
+
+    /// Makes a connection for the flights that stay, if any do.
+    fn reconnect(&mut self, index: usize, now: Nanos) {
+        if !self.slots[index].flights.is_empty() {
+            self.connect(index, now);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Several requests in flight on each connection.
+
+use abx_engine::{EngineError, LoadPlan};
+use abx_evidence::Outcome;
+
+use crate::peer::{Connection, Peer};
+use crate::{HELLO, NOBODY, engine, identity, load, outcomes, requests, run};
+
+const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
+
+fn deep(peer: &Peer, connections: u32, depth: u32) -> LoadPlan {
+    let mut plan = load(peer.address(), connections);
+    plan.pipeline = depth;
+    plan
+}
+
+/// Reads so many requests; `false` when they do not come.
+fn read(connection: &mut Connection, count: usize) -> bool {
+    (0..count).all(|_| connection.read_request())
+}
+
+#[test]
+fn a_whole_window_is_in_flight_before_its_first_answer() {
+    // Method: a peer that answers only when it has read as many as the window
+    // holds, all in one piece or byte by byte; with fewer in flight nothing would
+    // ever be answered.
+    for depth in [2, 16] {
+        let size = depth as usize;
+        let peer = Peer::start(move |mut connection| {
+            while read(&mut connection, size) {
+                connection.send(&HELLO.repeat(size));
+                if read(&mut connection, size) {
+                    for byte in HELLO.repeat(size - 1) {
+                        connection.send(&[byte]);
+                    }
+                    connection.send(HELLO);
+                }
+            }
+        });
+        // One connection for each thread: then the last window is full, too.
+        let count = u64::from(depth) * 3 * 40;
+        let slice = run(3, &deep(&peer, 3, depth), &requests(count));
+
+        assert_eq!(outcomes(&slice), [(Outcome::Ok, count)], "depth {depth}");
+        assert_eq!((peer.requests() as u64, peer.connections()), (count, 3));
+        assert_eq!(slice.tally.bytes, count * HELLO.len() as u64);
+        assert_eq!((slice.tally.hashed, slice.tally.connects), (count, 0));
+        assert_eq!(slice.tally.response.count(), count);
+    }
+}
+
+#[test]
+fn each_answer_is_checked_by_its_own_request() {
+    // Method: GET with a body and POST with another, 1 to 3, sixteen in flight.
+    // Were the answers matched in another order, they would be wrong.
+    let peer = Peer::start(|mut connection| {
+        while let Some(body) = connection.read_body() {
+            connection.send(match body.is_empty() {
+                true => HELLO,
+                false => b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\nanother\r\n0\r\n\r\n",
+            });
+        }
+    });
+    let mut plan = deep(&peer, 4, 16);
+    let mut post = plan.requests[0].clone();
+    post.request.method = "POST".to_owned();
+    post.request.body = b"x".to_vec();
+    post.expect.body = Some(identity(b"another"));
+    post.weight = 3;
+    plan.requests.push(post);
+
+    let slice = run(2, &plan, &requests(4_000));
+    assert_eq!(outcomes(&slice), [(Outcome::Ok, 4_000)]);
+    assert_eq!(slice.tally.hashed, 4_000);
+    let posts = (slice.tally.body_bytes - 5 * 4_000) / 2;
+    assert!((2_800..3_200).contains(&posts), "{posts}");
+}
+
+#[test]
+fn large_requests_and_answers_stay_apart() {
+    // Method: requests of 3 MB, which no buffer holds eight of, and answers of
+    // 100 kB, which are skipped or hashed.
+    let body: Vec<u8> = (0..100_000_u32).map(|place| (place % 251) as u8).collect();
+    let asked: Vec<u8> = (0..3_000_000_u32)
+        .map(|place| (place % 249) as u8)
+        .collect();
+    let mut answer = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n".to_vec();
+    answer.extend_from_slice(&body);
+    let (whole, expected) = (answer.clone(), asked.clone());
+    let peer = Peer::start(move |mut connection| {
+        while let Some(received) = connection.read_body() {
+            match received == expected {
+                true => connection.send(&whole),
+                false => connection.send(b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n"),
+            }
+        }
+    });
+    let mut plan = deep(&peer, 1, 8);
+    plan.requests[0].request.method = "POST".to_owned();
+    plan.requests[0].request.body = asked;
+    plan.requests[0].expect.body = Some(identity(&body));
+    plan.verify_every = 2;
+    let slice = run(1, &plan, &requests(20));
+
+    assert_eq!(outcomes(&slice), [(Outcome::Ok, 20)]);
+    assert_eq!(slice.tally.bytes, 20 * answer.len() as u64);
+    assert_eq!((peer.requests(), peer.connections()), (20, 1));
+}
+
+#[test]
+fn behind_an_announced_close_nothing_fails() {
+    // Method: four in flight; each connection reads them, answers two, the second
+    // time with `Connection: close`, and leaves the close to the client.
+    let peer = Peer::start(|mut connection| {
+        // The last connection of the load has two requests only.
+        let count = if connection.number() < 19 { 4 } else { 2 };
+        if read(&mut connection, count) {
+            connection.send(&[HELLO, LAST].concat());
+        }
+        connection.hold();
+    });
+    let slice = run(1, &deep(&peer, 1, 4), &requests(40));
+
+    assert_eq!(
+        outcomes(&slice),
+        [(Outcome::Ok, 40), (Outcome::IdleClose, 19 * 2)]
+    );
+    assert_eq!((slice.tally.connects, peer.connections()), (19, 20));
+}
+
+#[test]
+fn behind_a_silent_close_each_is_sent_once_more() {
+    // Method: as above, but the peer reads all, answers one, and closes without a
+    // word of it. None of those behind goes out a third time.
+    let peer = Peer::start(|mut connection| {
+        let count = if connection.number() == 0 { 4 } else { 3 };
+        if read(&mut connection, count) {
+            connection.send(HELLO);
+        }
+    });
+    let slice = run(1, &deep(&peer, 1, 4), &requests(4));
+
+    assert_eq!(
+        outcomes(&slice),
+        [
+            (Outcome::Ok, 2),
+            (Outcome::EarlyClose, 2),
+            (Outcome::IdleClose, 3)
+        ]
+    );
+    assert_eq!(peer.requests(), 7);
+}
+
+#[test]
+fn a_plan_has_one_in_flight_unless_it_says_more_and_never_none() {
+    // Method: the JSON of a plan without the key; then a zero.
+    let plan = load(NOBODY, 1);
+    let mut json = serde_json::to_value(&plan).unwrap();
+    json.as_object_mut().unwrap().remove("pipeline").unwrap();
+    let mut read: LoadPlan = serde_json::from_value(json).unwrap();
+    assert_eq!(read, plan);
+    assert_eq!(read.pipeline, 1);
+    read.pipeline = 0;
+    let none = engine(1).open(&read);
+    let what = "requests in flight";
+    assert!(matches!(none, Err(EngineError::Zero { what: zero }) if zero == what));
+}
