@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Offered};
+use crate::exchange::Exchange;
 use crate::finding::{Finding, Level};
 use crate::findings::pace::{Pace, PaceLimits};
 use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY, failures};
@@ -71,6 +72,9 @@ pub struct RunSettings {
     pub method: String,
     /// Connections.
     pub connections: u32,
+    /// What they speak, and how many requests each has in flight.
+    #[serde(flatten)]
+    pub exchange: Exchange,
     /// When requests were due.
     #[serde(default)]
     pub arrivals: Arrivals,

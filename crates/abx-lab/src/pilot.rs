@@ -59,15 +59,15 @@ pub fn pilot(
     let mut subjects = BTreeMap::new();
     for (subject, plan) in plans.iter().enumerate() {
         let (pool, _) = bench.open(plan)?;
-        let found = explore(bench, subject, pool, plan.connections);
+        let found = explore(bench, subject, pool, plan);
         bench.engine.close(pool);
         subjects.insert(bench.names[subject].clone(), found?);
     }
-    let (connections, least) = match plans.first() {
-        Some(plan) => (plan.connections, Least::of(plan)),
+    let (in_flight, least) = match plans.first() {
+        Some(plan) => (in_flight(plan), Least::of(plan)),
         None => (1, Least::CLOSED),
     };
-    Ok(set(study, connections, least, subjects, trials_because))
+    Ok(set(study, in_flight, least, subjects, trials_because))
 }
 
 /// Loads one subject from its start on.
@@ -75,11 +75,12 @@ fn explore(
     bench: &mut Bench,
     subject: usize,
     pool: PoolId,
-    connections: u32,
+    plan: &LoadPlan,
 ) -> Result<PilotSubject, Halt> {
+    let connections = plan.connections;
     let first = bench.slice(subject, pool, BIN_MIN_NS)?.record;
     answering(bench, subject, &first)?;
-    let turn_ns = turn_ns(throughput(&[first], connections), connections);
+    let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
     let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, BIN_MAX_NS);
     let mut rates = Vec::with_capacity(BINS);
     for _ in 0..BINS {
@@ -142,9 +143,14 @@ fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
     f64::from(connections) * ok as f64 / (ns.max(1) as f64 / 1e9)
 }
 
-/// How long a connection waits for its answer, by Little's law.
-fn turn_ns(throughput_per_s: f64, connections: u32) -> f64 {
-    1e9 * f64::from(connections) / throughput_per_s.max(1e-3)
+/// Requests that a load has in flight at most.
+fn in_flight(plan: &LoadPlan) -> u64 {
+    u64::from(plan.connections) * u64::from(plan.window())
+}
+
+/// How long a request waits for its answer, by Little's law.
+fn turn_ns(throughput_per_s: f64, in_flight: u64) -> f64 {
+    1e9 * in_flight as f64 / throughput_per_s.max(1e-3)
 }
 
 /// The shortest slice that a kind of load has, and why it is no shorter.
@@ -173,14 +179,14 @@ impl Least {
 /// From what subjects gave to how blocks run. Pure.
 fn set(
     study: &Study,
-    connections: u32,
+    in_flight: u64,
     least: Least,
     subjects: BTreeMap<String, PilotSubject>,
     trials_because: Option<String>,
 ) -> PilotRecord {
     let longest_turn = subjects
         .iter()
-        .map(|(name, one)| (turn_ns(one.throughput_per_s, connections), name))
+        .map(|(name, one)| (turn_ns(one.throughput_per_s, in_flight), name))
         .max_by(|one, other| one.0.total_cmp(&other.0));
     let (turn, slowest) = longest_turn.map_or((0.0, ""), |(turn, name)| (turn, name.as_str()));
     let needed_ns = (TURNS * turn) as u64;

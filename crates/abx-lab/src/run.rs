@@ -109,7 +109,9 @@ pub fn run(
 
 fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
     let (target, load) = (&run.target, &run.load);
-    let request = run.request.plan(&target.host, Some(&target.path));
+    let request = run
+        .request
+        .plan(load.version, &target.host, Some(&target.path));
     let verified = verify(
         &target.host,
         target.address,
@@ -136,6 +138,7 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
         verify_every: load.verify_every,
         timeout_ns: Nanos::from(load.timeout).0,
         seed: run.seed,
+        pipeline: load.pipeline,
         pacing: load.pacing.clone(),
     };
     Ok((plan, verified))
@@ -200,6 +203,7 @@ fn new_record(
             url: run.target.url.clone(),
             method: run.request.method.clone(),
             connections: run.load.connections,
+            exchange: run.load.exchange(),
             arrivals: arrivals.clone(),
             threads,
             duration_s: match run.end {

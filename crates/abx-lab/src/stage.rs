@@ -205,7 +205,8 @@ impl<'a> Stage<'a> {
             let Some(request) = load.requests.first() else {
                 break;
             };
-            let (request, status) = readiness(subject, place.address, request, load.status);
+            let first = request.plan(load.version, &host(subject, place.address), path(subject));
+            let (request, status) = readiness(subject, first, load.status);
             let ready = place.wait_ready(subject, &request, status, &stopper);
             ready.map_err(|error| halt(subject, error))?;
             if stopper.is_stopped() {
@@ -233,13 +234,7 @@ impl<'a> Stage<'a> {
 }
 
 /// What tells that a subject is ready: its own question, or the load's first.
-fn readiness(
-    subject: &Subject,
-    address: SocketAddr,
-    first: &Request,
-    status: u16,
-) -> (RequestPlan, u16) {
-    let usual = first.plan(&host(subject, address), path(subject));
+fn readiness(subject: &Subject, usual: RequestPlan, status: u16) -> (RequestPlan, u16) {
     let Source::Command(launch) = &subject.source else {
         return (usual, status);
     };
@@ -289,6 +284,7 @@ fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result
             verify_every: load.verify_every,
             timeout_ns: Nanos::from(load.timeout).0,
             seed,
+            pipeline: load.pipeline,
             pacing: load.pacing.clone(),
         })
         .collect();
@@ -330,7 +326,7 @@ fn ask_all(
 ) -> Result<Vec<(RequestPlan, Verified)>, Halt> {
     let mut answers = Vec::with_capacity(places.len());
     for (subject, place) in study.subjects.iter().zip(places) {
-        let asked = request.plan(&host(subject, place.address), path(subject));
+        let asked = request.plan(load.version, &host(subject, place.address), path(subject));
         let (name, address) = (&subject.name, place.address);
         let answer = verify(name, address, &asked, load.status, load.timeout)
             .map_err(|error| halt(subject, error.into()))?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use abx_engine::{HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
 use abx_evidence::stats::Margin;
-use abx_evidence::{ArrivalKind, Arrivals};
+use abx_evidence::{ArrivalKind, Arrivals, Exchange};
 
 use crate::subject::Subject;
 
@@ -79,10 +79,14 @@ pub enum ExpectBody {
 pub struct Load {
     /// Its name in the study.
     pub name: String,
-    /// Connections, each with one request in flight.
+    /// Connections.
     pub connections: u32,
     /// What is asked, at least one request, by weight.
     pub requests: Vec<Request>,
+    /// What is spoken.
+    pub version: HttpVersion,
+    /// Requests that a connection has in flight at most, at least 1.
+    pub pipeline: u32,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
     /// When a connection that is free sends its next request.
@@ -132,9 +136,9 @@ impl Study {
 impl Request {
     /// The request to one server: `own_path` is that of its URL.
     #[must_use]
-    pub fn plan(&self, host: &str, own_path: Option<&str>) -> RequestPlan {
+    pub fn plan(&self, version: HttpVersion, host: &str, own_path: Option<&str>) -> RequestPlan {
         RequestPlan {
-            version: HttpVersion::Http11,
+            version,
             method: self.method.clone(),
             path: self.path_for(own_path),
             host: host.to_owned(),
@@ -193,11 +197,25 @@ fn words(pacing: &Pacing) -> String {
 }
 
 impl Load {
+    /// How its connections carry requests, for the record.
+    #[must_use]
+    pub fn exchange(&self) -> Exchange {
+        Exchange {
+            protocol: match self.version {
+                HttpVersion::Http10 => "http/1.0",
+                HttpVersion::Http11 => "http/1.1",
+            }
+            .to_owned(),
+            pipeline: self.pacing.window(self.pipeline, self.keep_alive),
+        }
+    }
+
     /// What the record says of it.
     #[must_use]
     pub fn settings(&self, bodies_compared: bool) -> LoadSettings {
         LoadSettings {
             connections: self.connections,
+            exchange: self.exchange(),
             arrivals: arrivals(&self.pacing),
             requests: self.requests.iter().map(Request::settings).collect(),
             keep_alive: self.keep_alive,

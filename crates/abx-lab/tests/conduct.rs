@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use abx_engine::Pacing;
 use abx_engine::Stopper;
+use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, StudyEnd};
 use abx_evidence::stats::Margin;
@@ -115,6 +115,8 @@ fn study(blocks: Option<u32>) -> Study {
                 body: Vec::new(),
                 weight: 1,
             }],
+            version: HttpVersion::Http11,
+            pipeline: 1,
             keep_alive: true,
             pacing: Pacing::default(),
             timeout: Duration::from_secs(60),

@@ -1,6 +1,6 @@
 //! When requests are due, in words.
 
-use abx_evidence::{ArrivalKind, Arrivals, Offered};
+use abx_evidence::{ArrivalKind, Arrivals, Exchange, Offered};
 
 use crate::units::{count, figure, plural, share};
 use crate::wrap::clean_name;
@@ -21,6 +21,15 @@ pub(crate) fn arrivals(arrivals: &Arrivals) -> Option<String> {
     };
     let text = format!("{kind}{between}{}", clean_name(&arrivals.text));
     (!text.is_empty()).then_some(text)
+}
+
+/// What is unusual about how connections carry requests.
+pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
+    let usual = Exchange::default();
+    let protocol = (exchange.protocol != usual.protocol).then(|| clean_name(&exchange.protocol));
+    let pipeline = exchange.pipeline;
+    let pipeline = (pipeline > 1).then(|| format!("pipelines of {pipeline}"));
+    protocol.into_iter().chain(pipeline)
 }
 
 /// The rate that was asked for, where there is one.

@@ -2,7 +2,7 @@
 
 use abx_evidence::{Figure, GeneratorSide, Level, Limits, RunRecord, ServerSide, Times};
 
-use crate::arrivals::{arrivals, offered, rate};
+use crate::arrivals::{arrivals, exchange, offered, rate};
 use crate::findings::{Loads, findings};
 use crate::style::{Style, Tint};
 use crate::table::Table;
@@ -46,6 +46,7 @@ fn offer(record: &RunRecord, style: &Style) -> String {
     if let Some(arrivals) = arrivals(&settings.arrivals) {
         parts.insert(1, arrivals);
     }
+    parts.extend(exchange(&settings.exchange));
     parts.extend(ordered.into_iter().flatten());
     let url = wrap(&clean_name(&settings.url), "", "  ", style.columns());
     url + &wrap(&parts.join(", "), "  ", "  ", style.columns())

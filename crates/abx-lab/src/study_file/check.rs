@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use abx_engine::Pacing;
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
+use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::record::Interleave;
 use abx_sys::Nanos;
 
@@ -157,8 +157,12 @@ fn check_free(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Res
 /// The load of a table, or one for each entry of its `connections`.
 fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
     let pacing = pacing(&raw, here)?;
-    // One of each so far; a second one will not compile before it means something.
-    let (RawShape::Request, RawProtocol::Http11) = (raw.shape, raw.protocol);
+    // One so far; a second one will not compile before it means something.
+    let RawShape::Request = raw.shape;
+    let version = match raw.protocol {
+        RawProtocol::Http10 => HttpVersion::Http10,
+        RawProtocol::Http11 => HttpVersion::Http11,
+    };
     let connections = match raw.connections {
         None => vec![50],
         Some(RawConnections::One(one)) => vec![one],
@@ -186,6 +190,8 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
         name: raw.name,
         connections: connections[0],
         requests: requests.collect::<Result<_, _>>()?,
+        version,
+        pipeline: raw.pipeline.unwrap_or(1),
         keep_alive: raw.keep_alive.unwrap_or(true),
         pacing,
         timeout: timeout.unwrap_or(std::time::Duration::from_secs(10)),

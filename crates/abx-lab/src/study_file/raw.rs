@@ -246,6 +246,9 @@ pub struct RawLoad {
     /// What is asked; several requests are mixed by their weights.
     #[schemars(length(min = 1), extend("examples" = [[{"path": "/small.bin"}]]))]
     pub requests: Vec<RawRequest>,
+    /// Requests that a connection has in flight at most. Default: 1.
+    #[schemars(range(min = 1, max = 1024), extend("examples" = [16]))]
+    pub pipeline: Option<u32>,
     /// Whether a connection serves more than one request. Default: true.
     #[schemars(extend("examples" = [false]))]
     pub keep_alive: Option<bool>,
@@ -272,6 +275,8 @@ pub enum RawShape {
 #[derive(Deserialize, JsonSchema, Default)]
 #[schemars(extend("examples" = ["http/1.1"]))]
 pub enum RawProtocol {
+    #[serde(rename = "http/1.0")]
+    Http10,
     #[default]
     #[serde(rename = "http/1.1")]
     Http11,

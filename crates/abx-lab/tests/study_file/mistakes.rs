@@ -45,7 +45,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "http/1.1",
         "http/9",
-        "46: load \"one\": `protocol` is `http/9`, which is unknown; known are `http/1.1`",
+        "46: load \"one\": `protocol` is `http/9`, which is unknown; known are `http/1.0`, `http/1.1`",
     ),
     (
         "\"QUIT\"",

@@ -7,9 +7,9 @@ use abx_evidence::record::{
     PilotRecord, PilotSubject, RequestSettings, STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    ArrivalKind, Arrivals, Comparison, Figure, Finding, GeneratorSide, Level, Metric, Offered,
-    Outcomes, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, StudyRecord, Summary,
-    Times, Validity, Verdict,
+    ArrivalKind, Arrivals, Comparison, Exchange, Figure, Finding, GeneratorSide, Level, Metric,
+    Offered, Outcomes, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, StudyRecord,
+    Summary, Times, Validity, Verdict,
 };
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
@@ -96,6 +96,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
             connections,
+            exchange: Exchange::default(),
             arrivals: Arrivals::default(),
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
@@ -221,6 +222,7 @@ pub fn run() -> RunRecord {
             url: "http://127.0.0.1:8080/small.bin".to_owned(),
             method: "GET".to_owned(),
             connections: 50,
+            exchange: Exchange::default(),
             arrivals: Arrivals::default(),
             threads: 1,
             duration_s: Some(10.0),

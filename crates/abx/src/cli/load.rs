@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use abx_engine::Pacing;
 use abx_engine::schedule::{Arrivals, PerSecond, StageList};
+use abx_engine::{HttpVersion, Pacing};
 use abx_lab::{ExpectBody, Load, Request};
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
@@ -15,7 +15,7 @@ use super::{Failure, units};
 /// leaves open is `None` here and has its default in [`LoadFlags::load`].
 #[derive(Debug, Args)]
 pub struct LoadFlags {
-    /// Connections, each with one request in flight [default: 50].
+    /// Connections [default: 50].
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
     /// Requests per second, due whatever becomes of those before them.
@@ -48,6 +48,15 @@ pub struct LoadFlags {
     /// The body of the request.
     #[arg(short, long)]
     body: Option<String>,
+    /// Requests that a connection has in flight at most [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pipeline: Option<u32>,
+    /// Speak HTTP/1.0, as ab does.
+    #[arg(long = "http1.0", conflicts_with = "http11")]
+    http10: bool,
+    /// Speak HTTP/1.1, which is the default.
+    #[arg(long = "http1.1")]
+    http11: bool,
     /// One connection for each request.
     #[arg(long)]
     no_keepalive: bool,
@@ -100,6 +109,11 @@ impl LoadFlags {
             name: format!("c{connections}"),
             connections,
             requests: vec![self.request()],
+            version: match self.http10 {
+                true => HttpVersion::Http10,
+                false => HttpVersion::Http11,
+            },
+            pipeline: self.pipeline.unwrap_or(1),
             keep_alive: !self.no_keepalive,
             pacing: self.pacing()?,
             timeout: self.timeout.unwrap_or(Duration::from_secs(10)),
@@ -170,6 +184,9 @@ impl LoadFlags {
             (!self.headers.is_empty(), "--header", "requests.headers"),
             (self.method.is_some(), "--method", "requests.method"),
             (self.body.is_some(), "--body", "requests.body"),
+            (self.pipeline.is_some(), "--pipeline", "pipeline"),
+            (self.http10, "--http1.0", "protocol"),
+            (self.http11, "--http1.1", "protocol"),
             (self.no_keepalive, "--no-keepalive", "keep_alive"),
             (self.timeout.is_some(), "--timeout", "timeout"),
             (
