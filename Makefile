@@ -1,7 +1,7 @@
 # What people run. `make test` installs what the tests need and runs all of them.
 CARGO ?= cargo
 
-.PHONY: build demo test check counts truth bench setup
+.PHONY: build demo test check counts truth bench self-check setup
 
 build:
 	$(CARGO) build --release --locked
@@ -42,3 +42,10 @@ bench: build
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
 	./target/bench/release/bench --abx ./target/release/abx \
 	    --oha ./target/bench-tools/bin/oha --json target/bench/results.json
+
+# What generators say of a server that stalls, where the answer is known. Three
+# minutes; it measures.
+self-check: build
+	./scripts/install-bench-tools
+	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
+	./target/bench/release/stall --abx ./target/release/abx --oha ./target/bench-tools/bin/oha

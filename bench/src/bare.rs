@@ -1,6 +1,6 @@
 //! The bare loop: the least that a client on epoll can do, as the limit for real ones.
 //!
-//!     bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close
+//!     bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE
 //!
 //! It knows beforehand how many bytes each answer has, head included, counts
 //! them and looks at nothing. It reads no clock per request, keeps no times and
@@ -42,15 +42,30 @@ struct Bare {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [address, path, connections, seconds, answer_bytes, mode] = arguments.as_slice() else {
-        return Err("usage: bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close".into());
+    let [
+        address,
+        path,
+        connections,
+        seconds,
+        answer_bytes,
+        mode,
+        pipeline,
+    ] = arguments.as_slice()
+    else {
+        return Err(
+            "usage: bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE".into(),
+        );
     };
+    let pipeline: usize = pipeline.parse()?;
     let keep = mode == "keep";
     let close = if keep { "" } else { "Connection: close\r\n" };
     let mut bare = Bare {
         address: address.parse()?,
-        request: format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{close}\r\n").into_bytes(),
-        answer_bytes: answer_bytes.parse()?,
+        // As many requests as one connection has in flight, sent and awaited together.
+        request: format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{close}\r\n")
+            .repeat(pipeline)
+            .into_bytes(),
+        answer_bytes: answer_bytes.parse::<usize>()? * pipeline,
         keep,
         epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
         connections: Vec::new(),
@@ -66,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds = start.elapsed().as_secs_f64();
     let is_silent = |connection: &&Connection| !connection.has_answered;
     let silent = bare.connections.iter().filter(is_silent).count();
-    let (requests, failures) = (bare.requests, bare.failures);
+    let (requests, failures) = (bare.requests * pipeline as u64, bare.failures);
     writeln!(
         std::io::stdout(),
         "requests {requests} failures {failures} silent {silent} seconds {seconds}"

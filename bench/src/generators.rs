@@ -17,17 +17,29 @@ pub struct Load {
     pub connections: usize,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
+    /// Requests in flight on each connection.
+    pub pipeline: usize,
+    /// Requests per second; `None` for as fast as answers come.
+    pub rate: Option<u32>,
     /// How long, in seconds; more where the making of connections takes its part.
     pub seconds: u64,
 }
 
 /// The loads of a whole benchmark.
-pub const LOADS: [Load; 6] = [
+pub const LOADS: [Load; 8] = [
     load("87 B, 50 kept connections", 87, 50, true, 2),
     load("87 B, 1,000 kept connections", 87, 1_000, true, 2),
     load("87 B, 10,000 kept connections", 87, 10_000, true, 4),
     load("34,569 B, 10 kept connections", 34_569, 10, true, 2),
     load("706,409 B, 10 kept connections", 706_409, 10, true, 2),
+    Load {
+        pipeline: 16,
+        ..load("87 B, 50 connections, pipelines of 16", 87, 50, true, 2)
+    },
+    Load {
+        rate: Some(20_000),
+        ..load("87 B, 50 connections, 20,000/s", 87, 50, true, 2)
+    },
     // The last, since it leaves tens of thousands of closed connections behind for a minute.
     load("87 B, 50 connections, one per request", 87, 50, false, 2),
 ];
@@ -44,6 +56,8 @@ const fn load(
         body_bytes,
         connections,
         keep_alive,
+        pipeline: 1,
+        rate: None,
         seconds,
     }
 }
@@ -55,6 +69,8 @@ pub enum Generator {
     Bare,
     /// What is measured.
     Abx,
+    /// The same with two threads, for the cost of a second one.
+    AbxTwo,
     /// wrk.
     Wrk,
     /// ApacheBench.
@@ -73,6 +89,8 @@ pub struct Setup {
     pub bare: PathBuf,
     /// The oha binary.
     pub oha: PathBuf,
+    /// Where scripts for wrk may be written.
+    pub folder: PathBuf,
     /// The server.
     pub address: SocketAddr,
 }
@@ -92,9 +110,10 @@ pub struct Report {
 
 impl Generator {
     /// All of them.
-    pub const ALL: [Generator; 6] = [
+    pub const ALL: [Generator; 7] = [
         Generator::Bare,
         Generator::Abx,
+        Generator::AbxTwo,
         Generator::Wrk,
         Generator::Ab,
         Generator::H2load,
@@ -106,6 +125,7 @@ impl Generator {
         match self {
             Generator::Bare => "bare loop",
             Generator::Abx => "abx",
+            Generator::AbxTwo => "abx -t 2",
             Generator::Wrk => "wrk",
             Generator::Ab => "ab",
             Generator::H2load => "h2load",
@@ -113,9 +133,27 @@ impl Generator {
         }
     }
 
+    /// Those that abx is held against.
+    pub const RIVALS: [Generator; 4] = [
+        Generator::Wrk,
+        Generator::Ab,
+        Generator::H2load,
+        Generator::Oha,
+    ];
+
+    /// Whether it has a row under this load: a second thread is of interest
+    /// only where the first one has time left.
+    pub fn takes_part(self, load: &Load) -> bool {
+        self != Generator::AbxTwo || load.rate.is_some()
+    }
+
     /// Why it cannot make this load, when it cannot.
     pub fn refusal(self, load: &Load) -> Option<&'static str> {
         match self {
+            Generator::Bare | Generator::Wrk | Generator::Ab if load.rate.is_some() => {
+                Some("it has no rate")
+            }
+            Generator::Ab | Generator::Oha if load.pipeline > 1 => Some("it has no pipelines"),
             Generator::H2load if !load.keep_alive => {
                 Some("it waits for ever once nginx has closed a connection")
             }
@@ -127,7 +165,7 @@ impl Generator {
     pub fn version(self, setup: &Setup) -> Option<Command> {
         let (program, flag) = match self {
             Generator::Bare => return None,
-            Generator::Abx => (setup.abx.as_path(), "--version"),
+            Generator::Abx | Generator::AbxTwo => (setup.abx.as_path(), "--version"),
             Generator::Wrk => (Path::new("wrk"), "-v"),
             Generator::Ab => (Path::new("ab"), "-V"),
             Generator::H2load => (Path::new("h2load"), "--version"),
@@ -145,32 +183,29 @@ impl Generator {
         let seconds = load.seconds.to_string();
         let span = format!("{seconds}s");
         let (c, d) = (connections.as_str(), span.as_str());
-        let (program, mut arguments): (&Path, Vec<&str>) = match self {
-            Generator::Bare => (&setup.bare, Vec::new()),
-            Generator::Abx => (
-                &setup.abx,
-                vec![
-                    "run", &url, "-c", c, "-d", d, "-t", "1", "-q", "--json", "-",
-                ],
-            ),
+        let (program, flags): (&Path, &[&str]) = match self {
+            Generator::Bare => (&setup.bare, &[]),
+            Generator::Abx | Generator::AbxTwo => {
+                (&setup.abx, &["run", "-q", "--json", "-", "-c", c, "-d", d])
+            }
             Generator::Wrk => (
                 Path::new("wrk"),
-                vec!["-t", "1", "-c", c, "-d", d, "--timeout", "10s", &url],
+                &["-t", "1", "-c", c, "-d", d, "--timeout", "10s"],
             ),
             // Its time limit brings a limit of 50,000 requests, unless a higher one
             // follows, for which it takes address space at once.
             Generator::Ab => (
                 Path::new("ab"),
-                vec!["-q", "-t", &seconds, "-n", "10000000", "-c", c, &url],
+                &["-q", "-t", &seconds, "-n", "10000000", "-c", c],
             ),
             Generator::H2load => (
                 Path::new("h2load"),
-                vec!["--h1", "-t", "1", "-c", c, "-D", &seconds, &url],
+                &["--h1", "-t", "1", "-c", c, "-D", &seconds],
             ),
             // -w: what is in flight at the end is no failure.
             Generator::Oha => (
                 &setup.oha,
-                vec![
+                &[
                     "--no-tui",
                     "--output-format",
                     "json",
@@ -179,38 +214,66 @@ impl Generator {
                     c,
                     "-z",
                     d,
-                    &url,
                 ],
             ),
         };
-        match (self, load.keep_alive) {
-            (Generator::Ab, true) => arguments.insert(0, "-k"),
-            (Generator::Abx, false) => arguments.push("--no-keepalive"),
-            (Generator::Oha, false) => arguments.insert(0, "--disable-keepalive"),
-            (Generator::Wrk, false) => arguments
-                .splice(0..0, ["-H", "Connection: close"])
-                .for_each(drop),
-            _ => {}
-        }
         let mut command = Command::new(program);
-        command.args(arguments);
+        command.args(flags).args(self.shape(setup, load));
         if self == Generator::Bare {
             let mode = if load.keep_alive { "keep" } else { "close" };
-            let path = format!("/{}", load.body_bytes);
-            command
-                .arg(setup.address.to_string())
-                .arg(path)
-                .args([c, &seconds]);
-            command.arg(answer_bytes.to_string()).arg(mode);
+            let (path, address) = (format!("/{}", load.body_bytes), setup.address.to_string());
+            command.args([&address, &path, c, &seconds, &answer_bytes.to_string()]);
+            command.args([mode, &load.pipeline.to_string()]);
+        } else {
+            command.arg(url);
         }
         command
+    }
+
+    /// What it is told of connections, pipelines, rates and threads.
+    fn shape(self, setup: &Setup, load: &Load) -> Vec<String> {
+        let mut flags: Vec<String> = Vec::new();
+        let mut add = |words: &[&str]| flags.extend(words.iter().map(|&word| word.to_owned()));
+        match (self, load.keep_alive) {
+            (Generator::Ab, true) => add(&["-k"]),
+            (Generator::Abx | Generator::AbxTwo, false) => add(&["--no-keepalive"]),
+            (Generator::Oha, false) => add(&["--disable-keepalive"]),
+            (Generator::Wrk, false) => add(&["-H", "Connection: close"]),
+            _ => {}
+        }
+        match self {
+            Generator::Abx => add(&["-t", "1"]),
+            Generator::AbxTwo => add(&["-t", "2"]),
+            _ => {}
+        }
+        if let Some(rate) = load.rate {
+            match self {
+                Generator::Abx | Generator::AbxTwo => add(&["-r", &rate.to_string()]),
+                Generator::Oha => add(&["-q", &rate.to_string()]),
+                // It takes a rate for each connection.
+                Generator::H2load => {
+                    add(&["--rps", &(rate as usize / load.connections).to_string()]);
+                }
+                _ => {}
+            }
+        }
+        if load.pipeline > 1 {
+            let script = setup.folder.join("pipeline.lua");
+            match self {
+                Generator::Abx => add(&["--pipeline", &load.pipeline.to_string()]),
+                Generator::H2load => add(&["-m", &load.pipeline.to_string()]),
+                Generator::Wrk => add(&["-s", &script.to_string_lossy()]),
+                _ => {}
+            }
+        }
+        flags
     }
 
     /// Reads what it printed; `None` when a figure is missing.
     pub fn report(self, text: &str) -> Option<Report> {
         match self {
             Generator::Bare => bare(text),
-            Generator::Abx => abx(text),
+            Generator::Abx | Generator::AbxTwo => abx(text),
             Generator::Wrk => wrk(text),
             Generator::Ab => ab(text),
             Generator::H2load => h2load(text),
@@ -299,6 +362,15 @@ fn oha(text: &str) -> Option<Report> {
         per_second: report["summary"]["requestsPerSec"].as_f64()?,
         silent: None,
     })
+}
+
+/// What makes wrk send so many requests at once.
+pub fn pipeline_script(load: &Load) -> String {
+    format!(
+        "local all\ninit = function()\n  local one = wrk.format(nil, '/{}')\n  \
+         all = string.rep(one, {})\nend\nrequest = function() return all end\n",
+        load.body_bytes, load.pipeline
+    )
 }
 
 /// The number that follows `label`.

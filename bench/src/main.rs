@@ -9,7 +9,6 @@
 //! named with the reason. This measures and is no test: it ends well whatever
 //! the figures are.
 
-mod child;
 mod generators;
 mod server;
 mod summary;
@@ -20,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use abx_bench::child;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
@@ -60,6 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         abx: options.abx.clone(),
         bare: std::env::current_exe()?.with_file_name("bare"),
         oha: options.oha.clone(),
+        folder: folder.0.clone(),
         address: server.address(),
     };
     let versions = versions(&setup, &folder.0);
@@ -133,10 +134,18 @@ fn measure(
     descriptors: u64,
 ) -> Result<Table, Box<dyn Error>> {
     let answer_bytes = server.answer_bytes(load.body_bytes, load.keep_alive)?;
-    let mut rows = Generator::ALL.map(|generator| Row {
-        generator,
-        runs: Vec::new(),
-    });
+    std::fs::write(
+        folder.join("pipeline.lua"),
+        generators::pipeline_script(load),
+    )?;
+    let generators = Generator::ALL.into_iter();
+    let mut rows: Vec<Row> = generators
+        .filter(|generator| generator.takes_part(load))
+        .map(|generator| Row {
+            generator,
+            runs: Vec::new(),
+        })
+        .collect();
     let needed = load.connections as u64 + DESCRIPTORS_SPARE;
     for alternation in 0..options.alternations {
         rows.rotate_left(usize::from(alternation > 0));
@@ -152,10 +161,7 @@ fn measure(
         }
     }
     rows.sort_by_key(|row| row.generator);
-    Ok(Table {
-        load: *load,
-        rows: rows.into(),
-    })
+    Ok(Table { load: *load, rows })
 }
 
 /// One run; the reason when it gave no figures.

@@ -136,22 +136,10 @@ pub struct LoadPlan {
 
 impl LoadPlan {
     /// How many requests a connection really has in flight at most.
-    ///
-    /// That is `pipeline` (RFC 9112, section 9.3.2), but one without keep-alive,
-    /// where a connection serves one request, and one for users who think or have
-    /// sessions: they wait for each answer.
     #[must_use]
     pub fn window(&self) -> u32 {
-        let is_user = self.pacing.think_ns > 0 || self.pacing.session_calls.is_some();
-        match self.keep_alive && !is_user {
-            true => self.pipeline,
-            false => 1,
-        }
+        self.pacing.window(self.pipeline, self.keep_alive)
     }
-}
-
-fn one() -> u32 {
-    1
 }
 
 /// When a connection that is free sends its next request.
@@ -167,6 +155,26 @@ pub struct Pacing {
     pub think_ns: u64,
     /// Requests of a session, after which a new one begins; `None` for sessions without end.
     pub session_calls: Option<u32>,
+}
+
+impl Pacing {
+    /// How many requests a connection really has in flight at most.
+    ///
+    /// That is `pipeline` (RFC 9112, section 9.3.2), but one without keep-alive,
+    /// where a connection serves one request, and one for users who think or have
+    /// sessions: they wait for each answer.
+    #[must_use]
+    pub fn window(&self, pipeline: u32, keep_alive: bool) -> u32 {
+        let is_user = self.think_ns > 0 || self.session_calls.is_some();
+        match keep_alive && !is_user {
+            true => pipeline,
+            false => 1,
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// When a slice stops sending.

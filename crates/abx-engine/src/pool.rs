@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use abx_evidence::{Outcome, Outcomes, Tally};
 use abx_sys::Nanos;
-use abx_wire::http1::AnswerKind;
+use abx_wire::http1::{AnswerKind, HeadMemo};
 
 use crate::check::{Hashers, Sampler};
 use crate::io::{Io, Ready, RequestId, Token};
@@ -63,6 +63,8 @@ pub(crate) struct Pool<I: Io> {
     is_plain: bool,
     sampler: Sampler,
     hashers: Hashers,
+    /// The last head that answered each request of the plan.
+    memos: Vec<HeadMemo>,
     tally: Tally,
     progress: Progress,
     pace: Pace,
@@ -125,6 +127,7 @@ impl<I: Io> Pool<I> {
             is_plain: plan.pacing == Pacing::default(),
             sampler: Sampler::new(plan.verify_every, seed),
             hashers: Hashers::default(),
+            memos: plan.requests.iter().map(|_| HeadMemo::default()).collect(),
             tally: Tally::default(),
             progress: Progress::idle(),
             pace: Pace::none(),

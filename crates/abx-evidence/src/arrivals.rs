@@ -13,7 +13,7 @@ pub struct Arrivals {
     /// Requests that are due per second, on average; `None` in a closed loop,
     /// and where the rate changes on the way.
     pub rate_per_s: Option<f64>,
-    /// How it was asked for, in the words of the flag or study file.
+    /// What kind and rate do not say, in words: stages, thinking, sessions.
     pub text: String,
 }
 
@@ -33,6 +33,13 @@ pub enum ArrivalKind {
 }
 
 impl Arrivals {
+    /// Whether every connection always has a request in flight: a closed loop
+    /// without thinking, sessions, or connections that come and go.
+    #[must_use]
+    pub fn is_saturating(&self) -> bool {
+        !self.is_open() && self.text.is_empty()
+    }
+
     /// Whether requests are due whatever becomes of those before them.
     #[must_use]
     pub fn is_open(&self) -> bool {

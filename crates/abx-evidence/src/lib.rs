@@ -7,6 +7,7 @@
 
 mod arrivals;
 mod comparison;
+mod exchange;
 mod finding;
 mod findings;
 mod histogram;
@@ -23,6 +24,7 @@ pub mod verdict;
 
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
 pub use comparison::{Bounds, Comparison, Metric, Undisturbed, log_ratios};
+pub use exchange::Exchange;
 pub use finding::{Finding, Level, Limits, Status, Validity};
 pub use histogram::Histogram;
 pub use judge::{judge, may_stop};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
 use crate::comparison::Comparison;
+use crate::exchange::Exchange;
 use crate::finding::Validity;
 use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
@@ -142,6 +143,9 @@ pub struct SubjectRecord {
     pub address: Option<String>,
     /// What it says of its version; `None` when that is not known.
     pub version: Option<String>,
+    /// The server that was meant, when this one stands in for it.
+    #[serde(default)]
+    pub stand_in_for: Option<String>,
 }
 
 impl SubjectRecord {
@@ -179,8 +183,11 @@ pub struct LoadRecord {
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSettings {
-    /// Connections, each with one request in flight.
+    /// Connections.
     pub connections: u32,
+    /// What they speak, and how many requests each has in flight.
+    #[serde(flatten)]
+    pub exchange: Exchange,
     /// When requests were due.
     #[serde(default)]
     pub arrivals: Arrivals,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Offered};
+use crate::exchange::Exchange;
 use crate::finding::{Finding, Level};
 use crate::findings::pace::{Pace, PaceLimits};
 use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY, failures};
@@ -71,6 +72,9 @@ pub struct RunSettings {
     pub method: String,
     /// Connections.
     pub connections: u32,
+    /// What they speak, and how many requests each has in flight.
+    #[serde(flatten)]
+    pub exchange: Exchange,
     /// When requests were due.
     #[serde(default)]
     pub arrivals: Arrivals,
@@ -165,9 +169,9 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
         .and_then(|wait| share(wait, slice.wall_ns * threads));
     let generator_busy = record.generator.busy + wait.unwrap_or_default();
     found.extend(pace(record, slice, server_is_busy, wait));
-    // What an open loop asks for is a rate, not all that there is.
-    let is_closed = !record.settings.arrivals.is_open();
-    if is_closed && generator_busy >= GENERATOR_BUSY && !server_is_busy {
+    // Who thinks or asks for a rate does not ask for all that there is.
+    let is_saturating = record.settings.arrivals.is_saturating();
+    if is_saturating && generator_busy >= GENERATOR_BUSY && !server_is_busy {
         found.push(Finding::new(
             "generator_bound",
             Level::Bound,

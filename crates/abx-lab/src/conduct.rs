@@ -189,13 +189,13 @@ impl Conductor<'_> {
     /// For each load why the pools of all subjects do not fit at once, if they do not.
     fn too_many_at_once(&self) -> Vec<Option<String>> {
         let subjects = self.study.subjects.len() as u64;
-        let limit = self.stage.descriptors.soft;
+        let (limit, threads) = (self.stage.descriptors.soft, self.stage.engine.threads());
         let reason = |connections: u32| {
-            let needed = descriptors_needed(u64::from(connections) * subjects);
+            let needed = descriptors_needed(u64::from(connections) * subjects, threads);
             (needed > limit).then(|| {
                 format!(
                     "{connections} connections to each of {subjects} subjects do not fit into \
-                     {limit} file descriptors at once"
+                     {limit} file descriptors for each worker thread at once"
                 )
             })
         };
@@ -341,6 +341,7 @@ fn subject_record(subject: &Subject) -> SubjectRecord {
         command,
         address,
         version: None,
+        stand_in_for: subject.stand_in_for.clone(),
     }
 }
 

@@ -107,7 +107,7 @@ impl Launch {
         let one = self.fill(0, Path::new("/")).command.into_iter().next();
         let other = self.fill(1, Path::new("/x")).command.into_iter().next();
         let program = one.filter(|one| Some(one) == other.as_ref())?;
-        let own = self.environment.iter().find(|(name, _)| name == "PATH");
+        let own = self.environment.iter().rfind(|(name, _)| name == "PATH");
         let path = match own {
             Some((_, path)) => path.into(),
             None => std::env::var_os("PATH").unwrap_or_default(),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use abx_engine::schedule::Arrivals;
 use abx_engine::{LoadPlan, PoolId};
 use abx_evidence::record::{Interleave, PilotRecord, PilotSubject, SliceRecord};
 use abx_evidence::stats::warm_up::warm_up;
@@ -15,6 +16,8 @@ use crate::study::Study;
 
 /// A slice when nothing asks for a longer one.
 const SLICE_NS: u64 = 100_000_000;
+/// A slice when requests are due by a schedule: queues need time to build up.
+const SLICE_OPEN_NS: u64 = 1_000_000_000;
 /// A slice when a subject works on after its own has ended.
 const SLICE_LINGERING_NS: u64 = 1_000_000_000;
 /// Above this, turns by slices make no sense.
@@ -56,12 +59,15 @@ pub fn pilot(
     let mut subjects = BTreeMap::new();
     for (subject, plan) in plans.iter().enumerate() {
         let (pool, _) = bench.open(plan)?;
-        let found = explore(bench, subject, pool, plan.connections);
+        let found = explore(bench, subject, pool, plan);
         bench.engine.close(pool);
         subjects.insert(bench.names[subject].clone(), found?);
     }
-    let connections = plans.first().map_or(1, |plan| plan.connections);
-    Ok(set(study, connections, subjects, trials_because))
+    let (in_flight, least) = match plans.first() {
+        Some(plan) => (in_flight(plan), Least::of(plan)),
+        None => (1, Least::CLOSED),
+    };
+    Ok(set(study, in_flight, least, subjects, trials_because))
 }
 
 /// Loads one subject from its start on.
@@ -69,11 +75,12 @@ fn explore(
     bench: &mut Bench,
     subject: usize,
     pool: PoolId,
-    connections: u32,
+    plan: &LoadPlan,
 ) -> Result<PilotSubject, Halt> {
+    let connections = plan.connections;
     let first = bench.slice(subject, pool, BIN_MIN_NS)?.record;
     answering(bench, subject, &first)?;
-    let turn_ns = turn_ns(throughput(&[first], connections), connections);
+    let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
     let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, BIN_MAX_NS);
     let mut rates = Vec::with_capacity(BINS);
     for _ in 0..BINS {
@@ -136,21 +143,50 @@ fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
     f64::from(connections) * ok as f64 / (ns.max(1) as f64 / 1e9)
 }
 
-/// How long a connection waits for its answer, by Little's law.
-fn turn_ns(throughput_per_s: f64, connections: u32) -> f64 {
-    1e9 * f64::from(connections) / throughput_per_s.max(1e-3)
+/// Requests that a load has in flight at most.
+fn in_flight(plan: &LoadPlan) -> u64 {
+    u64::from(plan.connections) * u64::from(plan.window())
+}
+
+/// How long a request waits for its answer, by Little's law.
+fn turn_ns(throughput_per_s: f64, in_flight: u64) -> f64 {
+    1e9 * in_flight as f64 / throughput_per_s.max(1e-3)
+}
+
+/// The shortest slice that a kind of load has, and why it is no shorter.
+struct Least {
+    ns: u64,
+    why: Option<&'static str>,
+}
+
+impl Least {
+    const CLOSED: Least = Least {
+        ns: SLICE_NS,
+        why: None,
+    };
+
+    fn of(plan: &LoadPlan) -> Least {
+        match plan.pacing.arrivals {
+            Arrivals::Closed => Least::CLOSED,
+            _ => Least {
+                ns: SLICE_OPEN_NS,
+                why: Some("response times by a schedule need time for queues"),
+            },
+        }
+    }
 }
 
 /// From what subjects gave to how blocks run. Pure.
 fn set(
     study: &Study,
-    connections: u32,
+    in_flight: u64,
+    least: Least,
     subjects: BTreeMap<String, PilotSubject>,
     trials_because: Option<String>,
 ) -> PilotRecord {
     let longest_turn = subjects
         .iter()
-        .map(|(name, one)| (turn_ns(one.throughput_per_s, connections), name))
+        .map(|(name, one)| (turn_ns(one.throughput_per_s, in_flight), name))
         .max_by(|one, other| one.0.total_cmp(&other.0));
     let (turn, slowest) = longest_turn.map_or((0.0, ""), |(turn, name)| (turn, name.as_str()));
     let needed_ns = (TURNS * turn) as u64;
@@ -158,7 +194,7 @@ fn set(
         .iter()
         .find(|(_, one)| one.lingering.is_some_and(|share| share > LINGERING_MAX));
 
-    let is_slow = needed_ns > SLICE_NS;
+    let is_slow = needed_ns > least.ns;
     let is_too_slow = needed_ns > SLICE_MAX_NS;
     let takes = format!("{slowest} takes {:.0} ms for an answer", turn / 1e6);
     let interleave_reason = trials_because.or(is_too_slow.then(|| takes.clone()));
@@ -174,7 +210,10 @@ fn set(
             SLICE_LINGERING_NS.max(needed_ns),
             Some(format!("{name} works on after its slices")),
         ),
-        (None, Interleave::Slices, None) => (SLICE_NS.max(needed_ns), is_slow.then_some(takes)),
+        (None, Interleave::Slices, None) => {
+            let why = is_slow.then_some(takes).or(least.why.map(str::to_owned));
+            (least.ns.max(needed_ns), why)
+        }
     };
     let rounds = match interleave {
         Interleave::Slices => (BLOCK_NS / slice_ns.max(1)).clamp(ROUNDS_MIN, ROUNDS_MAX),
@@ -212,6 +251,7 @@ mod tests {
             slice,
             interleave: Interleave::Slices,
             files: Vec::new(),
+            local_addresses: Vec::new(),
             threads: None,
             pin: Pin::Split,
             seed: 1,
@@ -230,7 +270,7 @@ mod tests {
             ("quick".to_owned(), one(1e5, 0, None)),
             ("slow".to_owned(), one(rate, 200_000_000, Some(lingering))),
         ]);
-        set(&study(slice), 50, subjects, None)
+        set(&study(slice), 50, Least::CLOSED, subjects, None)
     }
 
     #[test]
@@ -253,6 +293,18 @@ mod tests {
         let lingers = found(5_000.0, 0.1, None);
         assert_eq!(lingers.slice_ns, SLICE_LINGERING_NS);
         assert!(lingers.slice_reason.unwrap().contains("slow works on"));
+    }
+
+    #[test]
+    fn a_schedule_has_slices_in_which_queues_can_build_up() {
+        // Method: a quick subject under a plan with a rate.
+        let least = Least {
+            ns: SLICE_OPEN_NS,
+            why: Some("queues"),
+        };
+        let set = set(&study(None), 50, least, BTreeMap::new(), None);
+        assert_eq!((set.slice_ns, set.rounds), (SLICE_OPEN_NS, 2));
+        assert_eq!(set.slice_reason.as_deref(), Some("queues"));
     }
 
     #[test]

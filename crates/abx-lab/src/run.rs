@@ -1,18 +1,19 @@
 //! One server under one load: the everyday measurement, without a comparison.
 
+use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use abx_engine::{Asked, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::{
-    Arrivals, GeneratorSide, Offered, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,
-    SliceTally, Times, judge_run,
+    GeneratorSide, Offered, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, SliceTally,
+    Times, judge_run,
 };
 use abx_sys::cpus::Split;
 use abx_sys::tree::ThreadTimes;
 use abx_sys::{Nanos, ProcTree};
 
-use crate::stage::{StageError, descriptors_needed};
-use crate::study::{Load, Request};
+use crate::stage::{StageError, check_descriptors};
+use crate::study::{Load, Request, arrivals};
 use crate::subject::{Target, sources};
 use crate::verify::{Verified, VerifyError, agree, verify};
 use crate::{listener, machine};
@@ -31,6 +32,8 @@ pub struct Run {
     /// Worker threads; `None` for one on each of the generator's processors,
     /// and at most one for each connection.
     pub threads: Option<usize>,
+    /// Local addresses that connections come from; empty for the usual ones.
+    pub local_addresses: Vec<IpAddr>,
     /// What randomness is drawn from.
     pub seed: u64,
 }
@@ -70,19 +73,12 @@ pub fn run(
     let prepare = |what| move |source| StageError::Prepare { what, source };
     let descriptors = abx_sys::limits::raise_descriptor_limit()
         .map_err(prepare("the limit of file descriptors"))?;
-    let needed = descriptors_needed(u64::from(run.load.connections));
-    if needed > descriptors.soft {
-        return Err(RunError::Stage(StageError::Descriptors {
-            connections: run.load.connections,
-            needed,
-            limit: descriptors.soft,
-        }));
-    }
     let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
-    let (plan, verified) = plan_load(run)?;
     let cpus = Split::of(&abx_sys::cpus::cores(&allowed)).generator;
     let most = run.load.connections as usize;
     let threads = run.threads.unwrap_or(cpus.len()).min(most);
+    check_descriptors(run.load.connections, threads, descriptors.soft)?;
+    let (plan, verified) = plan_load(run)?;
     let mut engine = Engine::start(&EnginePlan { threads, cpus })?;
     let stopper = engine.stopper();
     on_stopper(stopper.clone());
@@ -113,7 +109,9 @@ pub fn run(
 
 fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
     let (target, load) = (&run.target, &run.load);
-    let request = run.request.plan(&target.host, Some(&target.path));
+    let request = run
+        .request
+        .plan(load.version, &target.host, Some(&target.path));
     let verified = verify(
         &target.host,
         target.address,
@@ -124,7 +122,12 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
     let bodies_compared = agree(&[(&target.host, &verified)], &load.body)?;
     let plan = LoadPlan {
         address: target.address,
-        sources: sources(target.address, load.connections, load.keep_alive),
+        sources: sources(
+            target.address,
+            load.connections,
+            load.keep_alive,
+            &run.local_addresses,
+        ),
         connections: load.connections,
         requests: vec![Asked {
             request,
@@ -135,6 +138,8 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
         verify_every: load.verify_every,
         timeout_ns: Nanos::from(load.timeout).0,
         seed: run.seed,
+        pipeline: load.pipeline,
+        pacing: load.pacing.clone(),
     };
     Ok((plan, verified))
 }
@@ -189,7 +194,7 @@ fn new_record(
 ) -> RunRecord {
     let tally = &slice.tally;
     let (ok, completed) = (tally.outcomes.ok(), tally.outcomes.completed());
-    let arrivals = Arrivals::default();
+    let arrivals = arrivals(&run.load.pacing);
     RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         abx_version: String::new(),
@@ -198,6 +203,7 @@ fn new_record(
             url: run.target.url.clone(),
             method: run.request.method.clone(),
             connections: run.load.connections,
+            exchange: run.load.exchange(),
             arrivals: arrivals.clone(),
             threads,
             duration_s: match run.end {

@@ -26,12 +26,15 @@ const DESCRIPTORS_OWN: u64 = 64;
 pub enum StageError {
     /// More connections than descriptors.
     #[error(
-        "{connections} connections need {needed} file descriptors and this process may have \
-         {limit}: raise `ulimit -n` to at least {needed}, or use fewer connections"
+        "{connections} connections on {threads} thread(s) need {needed} file descriptors for \
+         each, and a thread may have {limit}: raise `ulimit -n` to at least {needed}, add threads \
+         (`-t`), or use fewer connections"
     )]
     Descriptors {
-        /// Connections of the largest load.
+        /// Connections of the load.
         connections: u32,
+        /// Worker threads that share them.
+        threads: usize,
         /// Descriptors that they need.
         needed: u64,
         /// Descriptors that may be had.
@@ -96,10 +99,31 @@ pub struct RaisedLoad {
     pub bodies_compared: bool,
 }
 
-/// File descriptors that a load of this many connections needs.
+/// File descriptors that each worker needs when they share so many connections.
 #[must_use]
-pub fn descriptors_needed(connections: u64) -> u64 {
-    connections.saturating_add(DESCRIPTORS_OWN)
+pub fn descriptors_needed(connections: u64, threads: usize) -> u64 {
+    let threads = u64::try_from(threads.max(1)).unwrap_or(u64::MAX);
+    connections
+        .div_ceil(threads)
+        .saturating_add(DESCRIPTORS_OWN)
+}
+
+/// Refuses more connections than there can be: each worker thread has a table of
+/// descriptors of its own, and each of them the whole limit.
+///
+/// # Errors
+/// [`StageError::Descriptors`].
+pub fn check_descriptors(connections: u32, threads: usize, limit: u64) -> Result<(), StageError> {
+    let needed = descriptors_needed(u64::from(connections), threads);
+    if needed > limit {
+        return Err(StageError::Descriptors {
+            connections,
+            threads,
+            needed,
+            limit,
+        });
+    }
+    Ok(())
 }
 
 impl<'a> Stage<'a> {
@@ -115,7 +139,6 @@ impl<'a> Stage<'a> {
         let prepare = |what| move |source| StageError::Prepare { what, source };
         let descriptors = abx_sys::limits::raise_descriptor_limit()
             .map_err(prepare("the limit of file descriptors"))?;
-        check_descriptors(study, descriptors.soft)?;
         check_programs(study)?;
         let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
         let split = match study.pin {
@@ -127,8 +150,12 @@ impl<'a> Stage<'a> {
         };
         // The lab itself stays off the subjects' processors.
         abx_sys::cpus::pin_thread(&split.generator).map_err(prepare("its own processors"))?;
+        let threads = study.threads.unwrap_or(split.generator.len());
+        for load in &study.loads {
+            check_descriptors(load.connections, threads, descriptors.soft)?;
+        }
         let engine = Engine::start(&EnginePlan {
-            threads: study.threads.unwrap_or(split.generator.len()),
+            threads,
             cpus: split.generator.clone(),
         })?;
         Ok(Stage {
@@ -178,7 +205,8 @@ impl<'a> Stage<'a> {
             let Some(request) = load.requests.first() else {
                 break;
             };
-            let (request, status) = readiness(subject, place.address, request, load.status);
+            let first = request.plan(load.version, &host(subject, place.address), path(subject));
+            let (request, status) = readiness(subject, first, load.status);
             let ready = place.wait_ready(subject, &request, status, &stopper);
             ready.map_err(|error| halt(subject, error))?;
             if stopper.is_stopped() {
@@ -206,13 +234,7 @@ impl<'a> Stage<'a> {
 }
 
 /// What tells that a subject is ready: its own question, or the load's first.
-fn readiness(
-    subject: &Subject,
-    address: SocketAddr,
-    first: &Request,
-    status: u16,
-) -> (RequestPlan, u16) {
-    let usual = first.plan(&host(subject, address), path(subject));
+fn readiness(subject: &Subject, usual: RequestPlan, status: u16) -> (RequestPlan, u16) {
     let Source::Command(launch) = &subject.source else {
         return (usual, status);
     };
@@ -244,33 +266,26 @@ fn check_programs(study: &Study) -> Result<(), StageError> {
     Ok(())
 }
 
-fn check_descriptors(study: &Study, limit: u64) -> Result<(), StageError> {
-    let most = study.loads.iter().map(|load| load.connections).max();
-    let connections = most.unwrap_or_default();
-    let needed = descriptors_needed(u64::from(connections));
-    if needed > limit {
-        return Err(StageError::Descriptors {
-            connections,
-            needed,
-            limit,
-        });
-    }
-    Ok(())
-}
-
 /// Verifies what all subjects answer to one load, and plans it for each.
 fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result<RaisedLoad, Halt> {
     let mut plans: Vec<LoadPlan> = places
         .iter()
         .map(|place| LoadPlan {
             address: place.address,
-            sources: sources(place.address, load.connections, load.keep_alive),
+            sources: sources(
+                place.address,
+                load.connections,
+                load.keep_alive,
+                &study.local_addresses,
+            ),
             connections: load.connections,
             requests: Vec::with_capacity(load.requests.len()),
             keep_alive: load.keep_alive,
             verify_every: load.verify_every,
             timeout_ns: Nanos::from(load.timeout).0,
             seed,
+            pipeline: load.pipeline,
+            pacing: load.pacing.clone(),
         })
         .collect();
     let mut verified: Vec<Vec<Verified>> = places.iter().map(|_| Vec::new()).collect();
@@ -311,7 +326,7 @@ fn ask_all(
 ) -> Result<Vec<(RequestPlan, Verified)>, Halt> {
     let mut answers = Vec::with_capacity(places.len());
     for (subject, place) in study.subjects.iter().zip(places) {
-        let asked = request.plan(&host(subject, place.address), path(subject));
+        let asked = request.plan(load.version, &host(subject, place.address), path(subject));
         let (name, address) = (&subject.name, place.address);
         let answer = verify(name, address, &asked, load.status, load.timeout)
             .map_err(|error| halt(subject, error.into()))?;

@@ -1,13 +1,14 @@
 //! What is to be compared, under which load, and how. Parsed once; from here
 //! on the types prove it.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_engine::{HttpVersion, RequestPlan};
-use abx_evidence::Arrivals;
+use abx_engine::{HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
 use abx_evidence::stats::Margin;
+use abx_evidence::{ArrivalKind, Arrivals, Exchange};
 
 use crate::subject::Subject;
 
@@ -32,6 +33,8 @@ pub struct Study {
     pub interleave: Interleave,
     /// Files that are made in the folder of each subject that abx starts.
     pub files: Vec<MadeFile>,
+    /// Local addresses that connections come from; empty for the usual ones.
+    pub local_addresses: Vec<IpAddr>,
     /// Worker threads; `None` for one on each of the generator's processors.
     pub threads: Option<usize>,
     /// Who uses which processors.
@@ -76,12 +79,18 @@ pub enum ExpectBody {
 pub struct Load {
     /// Its name in the study.
     pub name: String,
-    /// Connections, each with one request in flight.
+    /// Connections.
     pub connections: u32,
     /// What is asked, at least one request, by weight.
     pub requests: Vec<Request>,
+    /// What is spoken.
+    pub version: HttpVersion,
+    /// Requests that a connection has in flight at most, at least 1.
+    pub pipeline: u32,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
+    /// When a connection that is free sends its next request.
+    pub pacing: Pacing,
     /// How long a request may take.
     pub timeout: Duration,
     /// Of how many answers one has its body hashed.
@@ -127,9 +136,9 @@ impl Study {
 impl Request {
     /// The request to one server: `own_path` is that of its URL.
     #[must_use]
-    pub fn plan(&self, host: &str, own_path: Option<&str>) -> RequestPlan {
+    pub fn plan(&self, version: HttpVersion, host: &str, own_path: Option<&str>) -> RequestPlan {
         RequestPlan {
-            version: HttpVersion::Http11,
+            version,
             method: self.method.clone(),
             path: self.path_for(own_path),
             host: host.to_owned(),
@@ -152,13 +161,62 @@ impl Request {
     }
 }
 
+/// What the record says of when requests are due.
+#[must_use]
+pub fn arrivals(pacing: &Pacing) -> Arrivals {
+    let (kind, rate) = match &pacing.arrivals {
+        schedule::Arrivals::Closed => (ArrivalKind::Closed, None),
+        schedule::Arrivals::Constant { per_s } => (ArrivalKind::Constant, Some(*per_s)),
+        schedule::Arrivals::Poisson { per_s } => (ArrivalKind::Poisson, Some(*per_s)),
+        schedule::Arrivals::Stages(_) => (ArrivalKind::Stages, None),
+    };
+    Arrivals {
+        kind,
+        rate_per_s: rate.map(|rate| rate.amount().into()),
+        text: words(pacing),
+    }
+}
+
+/// What kind and rate do not say: stages, sessions and thinking.
+fn words(pacing: &Pacing) -> String {
+    let mut words = Vec::new();
+    if let schedule::Arrivals::Stages(stages) = &pacing.arrivals {
+        words.push(stages.to_string());
+    }
+    if let Some(stages) = &pacing.connections_over_time {
+        words.push(format!("connections {stages}"));
+    }
+    if let Some(calls) = pacing.session_calls {
+        words.push(format!("sessions of {calls} requests"));
+    }
+    if pacing.think_ns > 0 {
+        let think = Duration::from_nanos(pacing.think_ns);
+        words.push(format!("thinking {}", humantime::format_duration(think)));
+    }
+    words.join(", ")
+}
+
 impl Load {
+    /// How its connections carry requests, for the record.
+    #[must_use]
+    pub fn exchange(&self) -> Exchange {
+        Exchange {
+            protocol: match self.version {
+                HttpVersion::Http10 => "http/1.0",
+                HttpVersion::Http11 => "http/1.1",
+            }
+            .to_owned(),
+            pipeline: self.pacing.window(self.pipeline, self.keep_alive),
+        }
+    }
+
     /// What the record says of it.
     #[must_use]
     pub fn settings(&self, bodies_compared: bool) -> LoadSettings {
         LoadSettings {
             connections: self.connections,
-            arrivals: Arrivals::default(),
+            exchange: self.exchange(),
+            arrivals: arrivals(&self.pacing),
             requests: self.requests.iter().map(Request::settings).collect(),
             keep_alive: self.keep_alive,
             timeout_s: self.timeout.as_secs_f64(),

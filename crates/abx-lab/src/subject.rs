@@ -15,6 +15,8 @@ pub struct Subject {
     pub name: String,
     /// How it comes to be.
     pub source: Source,
+    /// The server that was meant, when this one stands in for it.
+    pub stand_in_for: Option<String>,
 }
 
 /// How a subject comes to be.
@@ -111,6 +113,7 @@ impl Subject {
             return Ok(Subject {
                 name: target.host.clone(),
                 source: Source::Address(target),
+                stand_in_for: None,
             });
         }
         let (name, rest) = text
@@ -128,6 +131,7 @@ impl Subject {
         Ok(Subject {
             name: name.to_owned(),
             source,
+            stand_in_for: None,
         })
     }
 }
@@ -219,15 +223,23 @@ fn split_port(authority: &str) -> Option<(&str, u16)> {
     }
 }
 
-/// Local addresses that connections to `address` come from; empty where the
-/// kernel's own choice is right.
+/// Local addresses that connections to `address` come from: those that were
+/// `asked` for; empty where the kernel's own choice is right.
 ///
 /// One address has about 28,000 ports for one destination, and each closed
 /// connection keeps its port for a while. So loads with many connections, or
 /// with one for each request, are spread over 127.0.0.x. Others come from
 /// 127.0.0.1 as any client would, since servers may let in only that.
 #[must_use]
-pub fn sources(address: SocketAddr, connections: u32, keep_alive: bool) -> Vec<IpAddr> {
+pub fn sources(
+    address: SocketAddr,
+    connections: u32,
+    keep_alive: bool,
+    asked: &[IpAddr],
+) -> Vec<IpAddr> {
+    if !asked.is_empty() {
+        return asked.to_vec();
+    }
     let count = match (address.ip(), keep_alive) {
         (IpAddr::V4(ip), true) if ip.is_loopback() => connections.div_ceil(16_000),
         (IpAddr::V4(ip), false) if ip.is_loopback() => 64,
@@ -319,9 +331,12 @@ mod tests {
     fn only_loads_that_need_many_ports_are_spread() {
         // Method: both sides of each limit.
         let here = "127.0.0.1:80".parse().unwrap();
-        assert!(sources(here, 10_000, true).is_empty());
-        assert_eq!(sources(here, 40_000, true).len(), 3);
-        assert_eq!(sources(here, 1, false).len(), 64);
-        assert!(sources("192.0.2.1:80".parse().unwrap(), 40_000, false).is_empty());
+        assert!(sources(here, 10_000, true, &[]).is_empty());
+        assert_eq!(sources(here, 40_000, true, &[]).len(), 3);
+        assert_eq!(sources(here, 1, false, &[]).len(), 64);
+        let elsewhere = "192.0.2.1:80".parse().unwrap();
+        assert!(sources(elsewhere, 40_000, false, &[]).is_empty());
+        let asked = ["192.0.2.9".parse().unwrap()];
+        assert_eq!(sources(elsewhere, 1, true, &asked), asked);
     }
 }

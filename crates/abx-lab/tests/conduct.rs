@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use abx_engine::Stopper;
+use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, StudyEnd};
 use abx_evidence::stats::Margin;
@@ -100,6 +101,7 @@ fn study(blocks: Option<u32>) -> Study {
                 .map(str::to_owned)
                 .into(),
         )),
+        stand_in_for: None,
     };
     Study {
         subjects: ["one", "other"].map(subject).into(),
@@ -113,7 +115,10 @@ fn study(blocks: Option<u32>) -> Study {
                 body: Vec::new(),
                 weight: 1,
             }],
+            version: HttpVersion::Http11,
+            pipeline: 1,
             keep_alive: true,
+            pacing: Pacing::default(),
             timeout: Duration::from_secs(60),
             verify_every: 1,
             status: 200,
@@ -126,6 +131,7 @@ fn study(blocks: Option<u32>) -> Study {
         slice: Some(Duration::from_millis(10)),
         interleave: Interleave::Slices,
         files: Vec::new(),
+        local_addresses: Vec::new(),
         threads: Some(1),
         pin: Pin::Split,
         seed: 42,

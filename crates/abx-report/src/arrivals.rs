@@ -1,22 +1,35 @@
 //! When requests are due, in words.
 
-use abx_evidence::{ArrivalKind, Arrivals, Offered};
+use abx_evidence::{ArrivalKind, Arrivals, Exchange, Offered};
 
 use crate::units::{count, figure, plural, share};
 use crate::wrap::clean_name;
 
-/// What an open loop was asked for; `None` for a closed one.
+/// What was asked for; `None` for a plain closed loop.
 pub(crate) fn arrivals(arrivals: &Arrivals) -> Option<String> {
+    let rate = rate(arrivals).unwrap_or_default();
     let kind = match arrivals.kind {
-        ArrivalKind::Closed => return None,
-        ArrivalKind::Constant => "constant",
-        ArrivalKind::Poisson => "Poisson",
-        ArrivalKind::Stages => return Some(format!("stages {}", clean_name(&arrivals.text))),
+        ArrivalKind::Closed => String::new(),
+        ArrivalKind::Constant => format!("{rate} constant"),
+        ArrivalKind::Poisson => format!("{rate} Poisson"),
+        ArrivalKind::Stages => "stages".to_owned(),
     };
-    Some(match rate(arrivals) {
-        Some(rate) => format!("{rate} {kind}"),
-        None => format!("{} {kind}", clean_name(&arrivals.text)),
-    })
+    let between = match arrivals.kind {
+        ArrivalKind::Stages => " ",
+        _ if kind.is_empty() || arrivals.text.is_empty() => "",
+        _ => ", ",
+    };
+    let text = format!("{kind}{between}{}", clean_name(&arrivals.text));
+    (!text.is_empty()).then_some(text)
+}
+
+/// What is unusual about how connections carry requests.
+pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
+    let usual = Exchange::default();
+    let protocol = (exchange.protocol != usual.protocol).then(|| clean_name(&exchange.protocol));
+    let pipeline = exchange.pipeline;
+    let pipeline = (pipeline > 1).then(|| format!("pipelines of {pipeline}"));
+    protocol.into_iter().chain(pipeline)
 }
 
 /// The rate that was asked for, where there is one.

@@ -2,7 +2,7 @@
 
 use abx_evidence::{Figure, GeneratorSide, Level, Limits, RunRecord, ServerSide, Times};
 
-use crate::arrivals::{arrivals, offered, rate};
+use crate::arrivals::{arrivals, exchange, offered, rate};
 use crate::findings::{Loads, findings};
 use crate::style::{Style, Tint};
 use crate::table::Table;
@@ -46,6 +46,7 @@ fn offer(record: &RunRecord, style: &Style) -> String {
     if let Some(arrivals) = arrivals(&settings.arrivals) {
         parts.insert(1, arrivals);
     }
+    parts.extend(exchange(&settings.exchange));
     parts.extend(ordered.into_iter().flatten());
     let url = wrap(&clean_name(&settings.url), "", "  ", style.columns());
     url + &wrap(&parts.join(", "), "  ", "  ", style.columns())
@@ -123,7 +124,7 @@ fn times(record: &RunRecord, style: &Style) -> String {
     let mut legend =
         "Response time runs from the intended send, service time from the actual one".to_owned();
     let (title, rows) = if record.settings.arrivals.is_open() {
-        legend.push_str("; lateness lies between");
+        legend.push_str("; lateness is what the generator itself adds");
         // An overloaded server's response times are a thousand times its
         // service times: each row has its own unit.
         let own = |name: &str, times: &Times| {

@@ -4,7 +4,7 @@
 use abx_evidence::record::{Interleave, LoadRecord, LoadSettings, StudyEnd};
 use abx_evidence::{Figure, Outcome, StudyRecord, Summary};
 
-use crate::arrivals::{arrivals, offered};
+use crate::arrivals::{arrivals, exchange, offered};
 use crate::bar::bars;
 use crate::findings::{Loads, findings};
 use crate::style::Style;
@@ -95,7 +95,7 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         .collect();
     let settings = &load.settings;
     let offer = format!(
-        "{}{}{}, {}, keep-alive {}:",
+        "{}{}{}, {}, keep-alive {}{}:",
         if record.loads.len() > 1 {
             format!("{}: ", name(&load.name))
         } else {
@@ -105,6 +105,9 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         arrivals(&settings.arrivals).map_or_else(String::new, |text| format!(", {text}")),
         requests(settings),
         if settings.keep_alive { "on" } else { "off" },
+        exchange(&settings.exchange)
+            .map(|text| format!(", {text}"))
+            .collect::<String>(),
     );
     let mut out = wrap(&offer, "", "  ", style.columns());
     if summaries.iter().all(|summary| summary.sent == 0) {

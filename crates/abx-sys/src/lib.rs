@@ -1,8 +1,8 @@
-//! What abx asks of the kernel: sockets, epoll, processors, process trees, counters.
+//! What abx asks of the kernel: sockets, epoll, io_uring, processors, process trees, counters.
 //!
 //! Everything here is a thin, typed door to Linux. No other crate of the
 //! workspace holds `unsafe`, and nothing here knows of HTTP, loads or studies.
-//! Start at [`Socket`] and [`Epoll`] for load, at [`ProcTree`] for accounting.
+//! Start at [`Socket`] and [`Epoll`], or [`Ring`], for load, at [`ProcTree`] for accounting.
 
 pub mod clock;
 pub mod counters;
@@ -12,10 +12,12 @@ pub mod limits;
 pub mod machine;
 pub mod ports;
 pub mod process;
+mod ring;
 mod socket;
 pub mod tree;
 
 pub use clock::{Nanos, thread_cpu};
 pub use epoll::{Epoll, Event, Events, Interest};
+pub use ring::{Happening, Received, Receiving, RequestId, Ring, RingError, RingOptions};
 pub use socket::{ListenOptions, Socket, is_out_of_descriptors};
 pub use tree::ProcTree;

@@ -166,7 +166,7 @@ pub fn is_out_of_descriptors(error: &io::Error) -> bool {
 /// Without it the kernel reserves a port at `bind`, for all destinations, and
 /// 28,000 connections use up the machine.
 #[allow(unsafe_code)]
-fn set_bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
+pub(crate) fn set_bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     let on: libc::c_int = 1;
     // SAFETY: The descriptor is open for as long as `socket` is borrowed, and

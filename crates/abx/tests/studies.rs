@@ -138,96 +138,99 @@ fn the_studies_of_this_repository_are_conducted() {
     }
 }
 
+/// What is exchanged for what (FIRST is the first subject's command), and what is said of it.
+const MISTAKES: &[(&str, &str, &[&str])] = &[
+    (
+        "baseline =",
+        "basline =",
+        &["study.toml:2: ", "unknown key `basline`", "`baseline`"],
+    ),
+    (
+        "bytes = 1320",
+        "bytes = \"1320\"",
+        &[
+            "study.toml:9: ",
+            "file \"www/small.bin\"",
+            "`bytes`",
+            "whole number",
+        ],
+    ),
+    (
+        "start.sh.in",
+        "stop.sh.in",
+        &[
+            "study.toml:17: ",
+            "subject \"two\"",
+            "the template `stop.sh.in` cannot be read",
+            "beside the study file",
+        ],
+    ),
+    (
+        "name = \"one\"",
+        "name = \"two\"",
+        &[
+            "study.toml:16: ",
+            "the name `two` is taken by the subject in line 11",
+            "give each its own",
+        ],
+    ),
+    (
+        "baseline = \"two\"",
+        "baseline = \"three\"",
+        &[
+            "study.toml:2: ",
+            "`baseline` is `three`, and no subject has that name",
+        ],
+    ),
+    (
+        "FIRST",
+        r#"command = ["no-such-server", "{port}"]"#,
+        &[
+            "study.toml:13: ",
+            "subject \"one\"",
+            "`command`",
+            "`no-such-server` is not found",
+            "install it",
+        ],
+    ),
+    (
+        "connections = 2\nkeep_alive = false\nrequests = [{ path = \"/small.bin\" }]",
+        "connections = 2",
+        &["study.toml:28: ", "load \"fresh\"", "`requests` is missing"],
+    ),
+    (
+        "requests = [{ path = \"/small.bin\" }]",
+        "requests = []",
+        &["study.toml:26: ", "`requests` is empty: fill it"],
+    ),
+    (
+        "slice = \"20ms\"",
+        "slice = \"20 parsecs\"",
+        &["study.toml:4: ", "`slice` is `20 parsecs`", "such as 30s"],
+    ),
+    (
+        "slice = \"20ms\"",
+        "stages = 10",
+        &["study.toml:4: ", "`stages`", "not yet"],
+    ),
+    (
+        "[[file]]",
+        "[[service]]",
+        &["study.toml:7: ", "service", "not yet"],
+    ),
+];
+
 #[test]
 fn what_is_wrong_is_named_with_file_line_key_and_remedy() {
     // Method: one thing wrong at a time; nothing is started, nothing recorded.
     let touch = r#"command = ["sh", "-c", "touch started; sleep 9", "{port}"]"#;
     let first =
         format!(r#"command = ["{ABX}", "serve", "--port", "{{port}}", "--root", "{{dir}}/www"]"#);
-    let cases: &[(&str, &str, &[&str])] = &[
-        (
-            "baseline =",
-            "basline =",
-            &["study.toml:2: ", "unknown key `basline`", "`baseline`"],
-        ),
-        (
-            "bytes = 1320",
-            "bytes = \"1320\"",
-            &[
-                "study.toml:9: ",
-                "file \"www/small.bin\"",
-                "`bytes`",
-                "whole number",
-            ],
-        ),
-        (
-            "start.sh.in",
-            "stop.sh.in",
-            &[
-                "study.toml:17: ",
-                "subject \"two\"",
-                "the template `stop.sh.in` cannot be read",
-                "beside the study file",
-            ],
-        ),
-        (
-            "name = \"one\"",
-            "name = \"two\"",
-            &[
-                "study.toml:16: ",
-                "the name `two` is taken by the subject in line 11",
-                "give each its own",
-            ],
-        ),
-        (
-            "baseline = \"two\"",
-            "baseline = \"three\"",
-            &[
-                "study.toml:2: ",
-                "`baseline` is `three`, and no subject has that name",
-            ],
-        ),
-        (
-            &first,
-            r#"command = ["no-such-server", "{port}"]"#,
-            &[
-                "study.toml:13: ",
-                "subject \"one\"",
-                "`command`",
-                "`no-such-server` is not found",
-                "install it",
-            ],
-        ),
-        (
-            "connections = 2\nkeep_alive = false\nrequests = [{ path = \"/small.bin\" }]",
-            "connections = 2",
-            &["study.toml:28: ", "load \"fresh\"", "`requests` is missing"],
-        ),
-        (
-            "requests = [{ path = \"/small.bin\" }]",
-            "requests = []",
-            &["study.toml:26: ", "`requests` is empty: fill it"],
-        ),
-        (
-            "slice = \"20ms\"",
-            "slice = \"20 parsecs\"",
-            &["study.toml:4: ", "`slice` is `20 parsecs`", "such as 30s"],
-        ),
-        (
-            "slice = \"20ms\"",
-            "rate = 10",
-            &["study.toml:4: ", "`rate`", "not yet"],
-        ),
-        (
-            "[[file]]",
-            "[[service]]",
-            &["study.toml:7: ", "service", "not yet"],
-        ),
-    ];
-    for (right, wrong, said) in cases {
+    for (right, wrong, said) in MISTAKES {
         let home = Home::new();
+        let right = right.replace("FIRST", &first);
         // The subject that comes first would leave a trace.
-        let folder = study(&home, right, wrong);
+        let folder = study(&home, &right, wrong);
         let file = folder.join("study.toml");
         let text = fs::read_to_string(&file).unwrap().replace(&first, touch);
         fs::write(&file, text).unwrap();
@@ -257,6 +260,51 @@ fn files_that_are_no_study_are_refused() {
     fs::remove_file(file).unwrap();
     refused(&["study.toml: cannot be read", "name a study.toml"]);
     assert!(!home.join("state/abx").exists(), "a record of nothing");
+}
+
+#[test]
+fn what_subjects_need_is_listed_and_had_only_when_asked_for() {
+    // Method: a subject that is built, with and without --install; then one that
+    // the user has to bring, and a package that does not exist.
+    let home = Home::new();
+    let folder = study(
+        &home,
+        "name = \"one\"",
+        "name = \"one\"\nfrom.build.command = [\"sh\", \"-c\", \"cp study.toml {build}/page\"]",
+    );
+    let file = folder.join("study.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let built = text
+        .replace("{dir}/www\"]\n\n[[subject]]", "{build}\"]\n\n[[subject]]")
+        .replace("path = \"/small.bin\" }]", "path = \"/page\" }]")
+        .replace("/small.bin\", status", "/page\", status")
+        .replace("path = \"www/small.bin\"", "path = \"www/page\"")
+        .replace("[[load]]", "[[load]]\nexpect = { body = \"any\" }");
+    fs::write(&file, built).unwrap();
+    let words = ["compare", folder.to_str().unwrap(), "--json", "-"];
+    home.run_abx(&words)
+        .expect(2, &["study.toml", "one: ", "sh -c", "--install"]);
+    assert!(!home.join(".cache").exists(), "had without being asked");
+    let ended = home.run_abx(&[&words[..], &["--install"]].concat());
+    let record = ended.json();
+    ended.expect_measured(&record);
+    // What is there is not had again.
+    home.run_abx(&words).expect_measured(&record);
+
+    for (need, said) in [
+        (
+            "from.bring = { program = \"no-such-server\", how = \"write it first\" }",
+            &["one: ", "no-such-server", "write it first"],
+        ),
+        (
+            "from.packages = [\"no-such-package-of-abx\"]",
+            &["one: ", "no-such-package-of-abx", "--install"],
+        ),
+    ] {
+        let folder = study(&home, "name = \"one\"", &format!("name = \"one\"\n{need}"));
+        home.run_abx(&["compare", folder.to_str().unwrap()])
+            .expect(2, said);
+    }
 }
 
 #[test]

@@ -139,6 +139,7 @@ impl<I: Io> Pool<I> {
                 slot: &mut self.slots[index],
                 plan: &self.plan,
                 encoded: &self.encoded,
+                memos: &mut self.memos,
                 hashers: &mut self.hashers,
                 tally: &mut self.tally,
                 progress: &mut self.progress,

@@ -6,7 +6,7 @@
 
 use abx_evidence::{Outcome, Tally};
 use abx_sys::Nanos;
-use abx_wire::http1::{Done, Event};
+use abx_wire::http1::{Done, Event, HeadMemo};
 
 use super::Encoded;
 use super::exchange::fault_outcome;
@@ -31,6 +31,8 @@ pub(super) struct Intake<'a> {
     pub(super) slot: &'a mut Slot,
     pub(super) plan: &'a LoadPlan,
     pub(super) encoded: &'a [Encoded],
+    /// The last head that answered each request of the plan.
+    pub(super) memos: &'a mut [HeadMemo],
     pub(super) hashers: &'a mut Hashers,
     pub(super) tally: &'a mut Tally,
     pub(super) progress: &'a mut Progress,
@@ -47,15 +49,13 @@ impl Intake<'_> {
     #[inline(always)]
     pub(super) fn take(&mut self, mut input: &[u8]) -> Parsed {
         let mut uncounted = input.len();
-        while let Some(event) = self.slot.client.receive(&mut input) {
+        while let Some(event) = self.next(&mut input) {
             match event {
                 Event::Head { .. } => {}
                 Event::Body(bytes) => self.hash(bytes),
                 Event::Done(done) => {
                     let is_last = self.slot.client.is_idle();
-                    if is_last
-                        && let Some(Event::Failed(fault)) = self.slot.client.receive(&mut input)
-                    {
+                    if is_last && let Some(Event::Failed(fault)) = self.next(&mut input) {
                         // What nobody asked for came behind it: no right answer.
                         self.received(uncounted as u64);
                         return Parsed::Broken(fault_outcome(fault));
@@ -81,6 +81,16 @@ impl Intake<'_> {
         }
         self.received(uncounted as u64);
         Parsed::More
+    }
+
+    /// The next event; servers mostly answer a request with the head of last time.
+    #[inline(always)]
+    fn next<'b>(&mut self, input: &mut &'b [u8]) -> Option<Event<'b>> {
+        let first = self.slot.flights.front();
+        let request = first.map_or(0, |flight| flight.request);
+        self.slot
+            .client
+            .receive_with(&mut self.memos[request], input)
     }
 
     /// Counts bytes of a body that were thrown away unread.

@@ -27,13 +27,13 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
     let mut found = Vec::new();
     for load in &record.loads {
         let limit = Limit::of(record, load);
-        let is_closed = !load.settings.arrivals.is_open();
+        let is_saturating = load.settings.arrivals.is_saturating();
         for (subject, sums) in &sums_by_subject(record, &load.name) {
             if sums.slices == 0 {
                 continue;
             }
             let mut about = outcomes(subject, sums);
-            if is_closed {
+            if is_saturating {
                 about.extend(little(load, subject, sums));
                 about.extend(silent(load, subject, sums));
             }
@@ -44,7 +44,7 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
             found.extend(about.into_iter().map(|finding| finding.under(&load.name)));
         }
         let disturbances = machine(record, load);
-        if is_closed && disturbances.is_empty() {
+        if is_saturating && disturbances.is_empty() {
             // Else a subject that wanted to run and could not would be taken for idle.
             found.extend(limit.notes(load));
         }
@@ -173,6 +173,18 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
                 "give its command instead of its address",
             )
             .about(&subject.name),
+        );
+    }
+    if let Some(meant) = &subject.stand_in_for {
+        let name = &subject.name;
+        found.push(
+            Finding::new(
+                "stand_in",
+                Level::Note,
+                format!("{name} stands in for {meant}: what is said of it holds for {name} itself"),
+                "measure the one that is meant where it can be had",
+            )
+            .about(name),
         );
     }
     found

@@ -54,6 +54,7 @@ impl Pace<'_> {
     pub(crate) fn findings(&self) -> impl Iterator<Item = Finding> {
         let found = [
             self.not_reached(),
+            self.queued(),
             self.late(),
             self.times_at_least(),
             self.loop_lag(),
@@ -89,9 +90,23 @@ impl Pace<'_> {
             .then(|| Finding::new("offered_rate_not_reached", level, message, remedy))
     }
 
-    /// Sends were late, and why, as far as that is known.
-    fn late(&self) -> Option<Finding> {
+    /// Requests waited for a connection: the server's doing, and what is measured.
+    fn queued(&self) -> Option<Finding> {
         let offered = self.offered?;
+        let queued = share(offered.queued, offered.sent).filter(|part| *part >= CAUSE_MIN)?;
+        let message = format!(
+            "{:.1} % of the requests to {} were due when every connection was in use, and had to \
+             wait for one, which their response time holds and their service time does not",
+            100.0 * queued,
+            self.who
+        );
+        Some(Finding::new("queued", Level::Note, message, ADD_CONNECTIONS).of_times())
+    }
+
+    /// Sends were late by the generator's doing or the machine's, and why, as far
+    /// as that is known.
+    fn late(&self) -> Option<Finding> {
+        self.offered?;
         let late_us = self.lateness.p99?;
         let near = self
             .response
@@ -100,17 +115,16 @@ impl Pace<'_> {
         if !(late_us > LATE_MAX_US || near) {
             return None;
         }
-        let causes = self.causes(offered);
-        // A server that keeps all connections waiting is what is measured; what
-        // the generator or the machine adds is not.
-        let level = match causes.as_slice() {
-            [Cause::Connections(_)] => Level::Note,
-            _ => Level::Bound,
+        let causes = self.causes();
+        // Beside short response times any lateness is a large share.
+        let level = match late_us > LATE_MAX_US {
+            true => Level::Bound,
+            false => Level::Note,
         };
         let texts: Vec<String> = causes.iter().map(|cause| cause.text()).collect();
         let message = format!(
-            "one send in 100 to {} was more than {} late, which its response time holds and its \
-             service time does not: {}",
+            "one send in 100 to {} was more than {} later than it could have been, which its \
+             response time holds: {}",
             self.who,
             span(late_us),
             texts.join(", and ")
@@ -120,13 +134,11 @@ impl Pace<'_> {
     }
 
     /// Whatever may have made one send in a hundred late.
-    fn causes(&self, offered: Offered) -> Vec<Cause> {
-        let queued = share(offered.queued, offered.sent);
+    fn causes(&self) -> Vec<Cause> {
         let limits = &self.limits;
         let above = |part: Option<f64>, least: f64| part.filter(|part| *part >= least);
         let causes = [
             above(limits.generator, GENERATOR_BUSY).map(Cause::Generator),
-            above(queued, CAUSE_MIN).map(Cause::Connections),
             above(limits.wait, CAUSE_MIN).map(Cause::Wait),
             above(limits.steal, CAUSE_MIN).map(Cause::Steal),
         ];
@@ -174,7 +186,6 @@ impl Pace<'_> {
 #[derive(Debug, Clone, Copy)]
 enum Cause {
     Generator(f64),
-    Connections(f64),
     Wait(f64),
     Steal(f64),
     Unknown,
@@ -186,10 +197,6 @@ impl Cause {
             Cause::Generator(part) => {
                 format!("the generator used {:.0} % of its processor", 100.0 * part)
             }
-            Cause::Connections(part) => format!(
-                "{:.1} % of the requests were due when every connection was in use",
-                100.0 * part
-            ),
             Cause::Wait(part) => format!(
                 "the generator was ready to run and had to wait {:.1} % of the time",
                 100.0 * part
@@ -205,7 +212,6 @@ impl Cause {
     fn remedy(self) -> &'static str {
         match self {
             Cause::Generator(_) => ADD_THREAD,
-            Cause::Connections(_) => ADD_CONNECTIONS,
             Cause::Wait(_) => "close other programs, or run on a machine of your own",
             Cause::Steal(_) => "run at a quieter time, or on a machine of your own",
             Cause::Unknown => "lower the rate (`-r`), or run on a quieter machine",

@@ -13,11 +13,11 @@ const LITTLE_TURNS_MIN: f64 = 10.0;
 const SILENT_NOTE: f64 = 0.01;
 const SILENT_VOID: f64 = 0.10;
 
-/// Little's law: the connections that were busy on average, by response times
+/// Little's law: the requests that were in flight on average, by response times
 /// and rate, against those that were asked for.
 pub(super) fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Finding> {
-    let connections = f64::from(load.settings.connections);
-    let turns = sums.outcomes.completed() as f64 / (connections * sums.slices.max(1) as f64);
+    let asked = load.settings.exchange.in_flight(load.settings.connections) as f64;
+    let turns = sums.outcomes.completed() as f64 / (asked * sums.slices.max(1) as f64);
     if turns < LITTLE_TURNS_MIN || sums.outcomes.completed() < sums.outcomes.sent() {
         return None;
     }
@@ -26,10 +26,10 @@ pub(super) fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Fi
     let pilot = load.pilot.as_ref()?;
     let window_ns = sums.slices * pilot.slice_ns.checked_sub(pilot.discard_ns)?;
     let busy = share(sums.response_ns_sum, window_ns)?;
-    let off = (busy - connections).abs() / connections;
+    let off = (busy - asked).abs() / asked;
     // Fewer than asked for is another load. More is an effect of the slice's
     // edges: answers in flight at its end wait longer on a machine that is busy.
-    let level = if busy < (1.0 - LITTLE_VOID) * connections {
+    let level = if busy < (1.0 - LITTLE_VOID) * asked {
         Level::Void
     } else {
         Level::Note
@@ -40,7 +40,7 @@ pub(super) fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Fi
             level,
             format!(
                 "{subject} had {busy:.1} requests in flight on average (rate times mean response \
-                 time) where {connections} were asked for"
+                 time) where {asked} were asked for"
             ),
             "use longer slices (`--slice`), or fewer connections",
         )

@@ -210,3 +210,17 @@ fn readings_of_one_subject_do_not_hide_those_of_the_other() {
     assert_eq!(finding.subject.as_deref(), Some("new"));
     assert!(finding.message.contains("5.0 requests"), "{finding:?}");
 }
+
+#[test]
+fn users_who_think_are_not_held_to_little_s_law() {
+    // Method: a load with far fewer requests in flight than connections, as
+    // thinking makes it; the same without thinking is void.
+    let verdict = |text: &str| {
+        let mut record = pair();
+        text.clone_into(&mut record.loads[0].settings.arrivals.text);
+        all_slices(&mut record).for_each(|slice| slice.response_ns_sum /= 10);
+        compared(record).verdict
+    };
+    assert_ne!(verdict("thinking 10ms"), Verdict::Invalid);
+    assert_eq!(verdict(""), Verdict::Invalid);
+}

@@ -2,8 +2,8 @@
 
 use abx_evidence::record::{AnswerRecord, Machine};
 use abx_evidence::{
-    Arrivals, Finding, GeneratorSide, Level, Outcome, RUN_SCHEMA, Requests, RunRecord, RunSettings,
-    ServerSide, SliceTally, Times, judge_run,
+    Arrivals, Exchange, Finding, GeneratorSide, Level, Outcome, RUN_SCHEMA, Requests, RunRecord,
+    RunSettings, ServerSide, SliceTally, Times, judge_run,
 };
 
 use crate::support::{ids, outcomes};
@@ -18,6 +18,7 @@ pub fn run() -> RunRecord {
             url: "http://127.0.0.1:8080/small.bin".to_owned(),
             method: "GET".to_owned(),
             connections: 50,
+            exchange: Exchange::default(),
             arrivals: Arrivals::default(),
             threads: 1,
             duration_s: Some(10.0),

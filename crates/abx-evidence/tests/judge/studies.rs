@@ -23,9 +23,12 @@ fn three() -> StudyRecord {
 type Case = (&'static str, Level, fn(&mut StudyRecord));
 
 /// Findings about subjects and the study, apart from what slices show.
-const CASES: [Case; 10] = [
+const CASES: [Case; 11] = [
     ("not_restarted", Level::Note, |record| {
         record.subjects[1].address = Some("http://127.0.0.1:80".to_owned());
+    }),
+    ("stand_in", Level::Note, |record| {
+        record.subjects[1].stand_in_for = Some("another server".to_owned());
     }),
     ("body_varies", Level::Note, |record| {
         answered(record, "new").sha256 = None;

@@ -9,8 +9,8 @@ use abx_evidence::record::{
     SliceRecord, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    Arrivals, Comparison, Finding, Level, Outcome, Outcomes, SliceTally, StudyRecord, Validity,
-    judge,
+    Arrivals, Comparison, Exchange, Finding, Level, Outcome, Outcomes, SliceTally, StudyRecord,
+    Validity, judge,
 };
 
 pub const MS: u64 = 1_000_000;
@@ -81,6 +81,7 @@ fn subject(name: &str) -> SubjectRecord {
         command: vec![name.to_owned()],
         address: None,
         version: None,
+        stand_in_for: None,
     }
 }
 
@@ -102,6 +103,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
             connections: CONNECTIONS,
+            exchange: Exchange::default(),
             arrivals: Arrivals::default(),
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),

@@ -4,15 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use abx_engine::schedule::{Amount, Arrivals, PerSecond};
+use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::record::Interleave;
+use abx_sys::Nanos;
 
 use super::Templates;
 use super::error::{Fault, Wrong, short};
 use super::model::{RunSpec, StudyFile, SubjectSpec};
 use super::nearest::meant;
 use super::raw::{
-    RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawProtocol, RawRequest, RawSchema,
-    RawShape, RawStudy, RawSubject,
+    RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawProtocol, RawRequest,
+    RawSchema, RawShape, RawStudy, RawSubject,
 };
 use super::spot::Spot;
 use super::{check_subject, unit};
@@ -153,8 +156,13 @@ fn check_free(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Res
 
 /// The load of a table, or one for each entry of its `connections`.
 fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
-    // One of each so far; a second one will not compile before it means something.
-    let (RawShape::Request, RawProtocol::Http11) = (raw.shape, raw.protocol);
+    let pacing = pacing(&raw, here)?;
+    // One so far; a second one will not compile before it means something.
+    let RawShape::Request = raw.shape;
+    let version = match raw.protocol {
+        RawProtocol::Http10 => HttpVersion::Http10,
+        RawProtocol::Http11 => HttpVersion::Http11,
+    };
     let connections = match raw.connections {
         None => vec![50],
         Some(RawConnections::One(one)) => vec![one],
@@ -182,7 +190,10 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
         name: raw.name,
         connections: connections[0],
         requests: requests.collect::<Result<_, _>>()?,
+        version,
+        pipeline: raw.pipeline.unwrap_or(1),
         keep_alive: raw.keep_alive.unwrap_or(true),
+        pacing,
         timeout: timeout.unwrap_or(std::time::Duration::from_secs(10)),
         verify_every: raw.verify_every.unwrap_or(100),
         status: raw.expect.status.unwrap_or(200),
@@ -197,6 +208,29 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
         ..load.clone()
     });
     Ok(rows.collect())
+}
+
+/// When a connection that is free sends its next request.
+fn pacing(raw: &RawLoad, here: &Spot) -> Result<Pacing, Fault> {
+    let rate = here.key("rate");
+    let per_s = raw.rate.map(|number| {
+        let exact = Amount::try_from(number).and_then(PerSecond::try_from);
+        exact.map_err(|error| rate.fault(Wrong::Rate(error.to_string())))
+    });
+    let arrivals = match (per_s.transpose()?, raw.arrivals) {
+        (None, None | Some(RawArrivals::Closed)) => Arrivals::Closed,
+        (Some(per_s), None | Some(RawArrivals::Constant)) => Arrivals::Constant { per_s },
+        (Some(per_s), Some(RawArrivals::Poisson)) => Arrivals::Poisson { per_s },
+        (None, Some(_)) => return Err(here.key("arrivals").fault(Wrong::NoRate)),
+        (Some(_), Some(RawArrivals::Closed)) => return Err(rate.fault(Wrong::ClosedRate)),
+    };
+    let think = here.key("think").time(raw.think.as_ref())?;
+    Ok(Pacing {
+        arrivals,
+        connections_over_time: None,
+        think_ns: think.map_or(0, |think| Nanos::from(think).0),
+        session_calls: raw.calls,
+    })
 }
 
 fn request(raw: RawRequest, here: &Spot) -> Result<Request, Fault> {

@@ -14,12 +14,12 @@ use super::raw::RawStudy;
 const KEYS_NOT_YET: [(&str, &[&str]); 3] = [
     ("", &["service", "factor", "fault", "rate", "stages", "tls"]),
     ("subject", &["needs", "tls"]),
-    ("load", &["rate", "stages", "tls"]),
+    ("load", &["stages", "tls"]),
 ];
 /// Words that will come, each for its key.
 const WORDS_NOT_YET: [(&str, &[&str]); 2] = [
     ("shape", &["echo", "connections", "broadcast"]),
-    ("protocol", &["http/1.0", "http/2", "websocket"]),
+    ("protocol", &["http/2", "websocket"]),
 ];
 
 /// The JSON Schema of study files: draft 7, which editors know best, and

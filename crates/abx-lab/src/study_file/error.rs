@@ -166,6 +166,15 @@ pub enum Wrong {
     /// A sweep that visits a number twice.
     #[error("`connections` lists {0} twice: each number gives one row, so list it once")]
     ConnectionsTwice(u32),
+    /// Not a rate.
+    #[error("`rate`: {0}")]
+    Rate(String),
+    /// Open arrivals without their rate.
+    #[error("these `arrivals` need a rate: add one, such as rate = 2000")]
+    NoRate,
+    /// A rate for a loop that has none.
+    #[error("`rate` is for open loops, and `arrivals` says closed: leave one of both out")]
+    ClosedRate,
     /// Nothing says how it comes to run.
     #[error(
         "neither `command` nor `address`: write how abx starts it, such as command = [\"./server\", \"{{port}}\"], or where it runs"

@@ -131,6 +131,7 @@ impl SubjectSpec {
         Ok(Subject {
             name: self.name.clone(),
             source,
+            stand_in_for: self.origin.stand_in_for.clone(),
         })
     }
 }

@@ -233,9 +233,22 @@ pub struct RawLoad {
     pub protocol: RawProtocol,
     /// Connections, each with one request in flight. A list is a sweep, one row each. Default: 50.
     pub connections: Option<RawConnections>,
+    /// Requests per second, due whatever becomes of those before them. Default: none, a closed loop.
+    #[schemars(range(min = 0.001, max = 10_000_000), extend("examples" = [2000]))]
+    pub rate: Option<f64>,
+    /// How requests arrive. Default: constant with a rate, else closed.
+    pub arrivals: Option<RawArrivals>,
+    /// How long a user thinks between an answer and the next request. Default: not at all.
+    pub think: Option<Time>,
+    /// Requests of a session; the next one has a connection of its own. Default: no end.
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [5]))]
+    pub calls: Option<u32>,
     /// What is asked; several requests are mixed by their weights.
     #[schemars(length(min = 1), extend("examples" = [[{"path": "/small.bin"}]]))]
     pub requests: Vec<RawRequest>,
+    /// Requests that a connection has in flight at most. Default: 1.
+    #[schemars(range(min = 1, max = 1024), extend("examples" = [16]))]
+    pub pipeline: Option<u32>,
     /// Whether a connection serves more than one request. Default: true.
     #[schemars(extend("examples" = [false]))]
     pub keep_alive: Option<bool>,
@@ -262,9 +275,21 @@ pub enum RawShape {
 #[derive(Deserialize, JsonSchema, Default)]
 #[schemars(extend("examples" = ["http/1.1"]))]
 pub enum RawProtocol {
+    #[serde(rename = "http/1.0")]
+    Http10,
     #[default]
     #[serde(rename = "http/1.1")]
     Http11,
+}
+
+/// How requests arrive.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["poisson"]))]
+pub enum RawArrivals {
+    Closed,
+    Constant,
+    Poisson,
 }
 
 /// One number of connections, or a sweep.

@@ -24,8 +24,8 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "seed = 7",
-        "rate = 7",
-        "6: `rate` is reserved and not yet there: leave it out",
+        "tls = 7",
+        "6: `tls` is reserved and not yet there: leave it out",
     ),
     (
         "env = {",
@@ -45,7 +45,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "http/1.1",
         "http/9",
-        "46: load \"one\": `protocol` is `http/9`, which is unknown; known are `http/1.1`",
+        "46: load \"one\": `protocol` is `http/9`, which is unknown; known are `http/1.0`, `http/1.1`",
     ),
     (
         "\"QUIT\"",

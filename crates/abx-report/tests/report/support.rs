@@ -7,9 +7,9 @@ use abx_evidence::record::{
     PilotRecord, PilotSubject, RequestSettings, STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    ArrivalKind, Arrivals, Comparison, Figure, Finding, GeneratorSide, Level, Metric, Offered,
-    Outcomes, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, StudyRecord, Summary,
-    Times, Validity, Verdict,
+    ArrivalKind, Arrivals, Comparison, Exchange, Figure, Finding, GeneratorSide, Level, Metric,
+    Offered, Outcomes, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, StudyRecord,
+    Summary, Times, Validity, Verdict,
 };
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
@@ -81,6 +81,7 @@ pub fn subject(name: &str) -> SubjectRecord {
         command: vec![name.to_owned()],
         address: None,
         version: Some("nginx/1.22.1".to_owned()),
+        stand_in_for: None,
     }
 }
 
@@ -95,6 +96,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
             connections,
+            exchange: Exchange::default(),
             arrivals: Arrivals::default(),
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
@@ -220,6 +222,7 @@ pub fn run() -> RunRecord {
             url: "http://127.0.0.1:8080/small.bin".to_owned(),
             method: "GET".to_owned(),
             connections: 50,
+            exchange: Exchange::default(),
             arrivals: Arrivals::default(),
             threads: 1,
             duration_s: Some(10.0),
@@ -278,7 +281,7 @@ pub fn open_run() -> RunRecord {
     record.settings.arrivals = Arrivals {
         kind: ArrivalKind::Constant,
         rate_per_s: Some(20_000.0),
-        text: "20000".to_owned(),
+        text: String::new(),
     };
     record.requests.sent = 200_000;
     record.requests.completed = 200_000;

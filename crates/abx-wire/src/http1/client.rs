@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::chunked::{Chunk, Chunks};
 use super::fields::{Coding, Fields};
+use super::memo::HeadMemo;
 use super::{
     Fault, HEADERS_MAX, HeaderRoom, Version, fault_of, head_view, skip_empty_lines, take,
     unfinished,
@@ -89,11 +90,20 @@ enum State {
 }
 
 /// What a head says, once it is whole.
-struct Head {
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
     status: u16,
     content_length: Option<u64>,
-    body: State,
+    framing: Framing,
     reusable: bool,
+}
+
+/// Where a body ends.
+#[derive(Debug, Clone, Copy)]
+enum Framing {
+    Sized(u64),
+    Chunked,
+    UntilClose,
 }
 
 impl Client {
@@ -146,6 +156,19 @@ impl Client {
     /// Call it until it gives `None`; then `input` is empty. It may give an
     /// event for an empty `input`, so do not stop there.
     pub fn receive<'a>(&mut self, input: &mut &'a [u8]) -> Option<Event<'a>> {
+        self.step(None, input)
+    }
+
+    /// The same, for those who have a memo: heads that it knows are not parsed again.
+    pub fn receive_with<'a>(
+        &mut self,
+        memo: &mut HeadMemo,
+        input: &mut &'a [u8],
+    ) -> Option<Event<'a>> {
+        self.step(Some(memo), input)
+    }
+
+    fn step<'a>(&mut self, memo: Option<&mut HeadMemo>, input: &mut &'a [u8]) -> Option<Event<'a>> {
         match &mut self.state {
             State::Idle => {
                 skip_empty_lines(input);
@@ -154,7 +177,7 @@ impl Client {
                     false => Some(self.fail(Fault::Unasked)),
                 }
             }
-            State::Head => self.receive_head(input),
+            State::Head => self.receive_head(memo, input),
             State::Sized(0) => Some(self.finish()),
             State::Sized(left) => {
                 let body = take(input, *left);
@@ -239,7 +262,11 @@ impl Client {
         self.has_started
     }
 
-    fn receive_head<'a>(&mut self, input: &mut &'a [u8]) -> Option<Event<'a>> {
+    fn receive_head<'a>(
+        &mut self,
+        mut memo: Option<&mut HeadMemo>,
+        input: &mut &'a [u8],
+    ) -> Option<Event<'a>> {
         loop {
             if self.stash.is_empty() {
                 skip_empty_lines(input);
@@ -248,14 +275,18 @@ impl Client {
                 return None;
             }
             self.has_started = true;
-            let head = match self.take_head(input) {
+            let head = match self.take_head(memo.as_deref_mut(), input) {
                 Ok(head) => head?,
                 Err(fault) => return Some(self.fail(fault)),
             };
             if matches!(head.status, 100..=199) && head.status != 101 {
                 continue;
             }
-            self.state = head.body;
+            self.state = match head.framing {
+                Framing::Sized(length) => State::Sized(length),
+                Framing::Chunked => State::Chunked(Chunks::new()),
+                Framing::UntilClose => State::UntilClose,
+            };
             self.done = Done {
                 status: head.status,
                 body_bytes: 0,
@@ -269,10 +300,22 @@ impl Client {
     }
 
     /// Takes one head, or all of `input` into the stash when the head goes on.
-    fn take_head(&mut self, input: &mut &[u8]) -> Result<Option<Head>, Fault> {
+    fn take_head(
+        &mut self,
+        memo: Option<&mut HeadMemo>,
+        input: &mut &[u8],
+    ) -> Result<Option<Head>, Fault> {
         if self.stash.is_empty() {
+            let known = memo.as_ref().and_then(|memo| memo.recall(input, self.kind));
+            if let Some((head, length)) = known {
+                *input = &input[length..];
+                return Ok(Some(head));
+            }
             let view = head_view(input);
             if let Some((head, length)) = parse_head(view, self.kind)? {
+                if let Some(memo) = memo {
+                    memo.keep(&view[..length], self.kind, head);
+                }
                 *input = &input[length..];
                 return Ok(Some(head));
             }
@@ -367,23 +410,23 @@ fn parse_head(view: &[u8], kind: AnswerKind) -> Result<Option<(Head, usize)>, Fa
 fn frame(status: u16, version: Version, kind: AnswerKind, fields: &Fields) -> Result<Head, Fault> {
     let is_kept = !fields.close && (version == Version::Http11 || fields.keep_alive);
     let has_no_body = kind == AnswerKind::HeadOnly || matches!(status, 100..=199 | 204 | 304);
-    let (body, reusable) = match (fields.coding, fields.content_length) {
+    let (framing, reusable) = match (fields.coding, fields.content_length) {
         // After 101 the connection speaks another protocol.
-        _ if has_no_body => (State::Sized(0), is_kept && status != 101),
+        _ if has_no_body => (Framing::Sized(0), is_kept && status != 101),
         (Coding::Unknown, _) => return Err(Fault::UnknownTransferEncoding),
         // Chunks beside a length, or from HTTP/1.0, are readable but suspect:
         // the standard has the connection closed afterwards.
         (Coding::Chunked, length) => (
-            State::Chunked(Chunks::new()),
+            Framing::Chunked,
             is_kept && length.is_none() && version == Version::Http11,
         ),
-        (Coding::Plain, Some(length)) => (State::Sized(length), is_kept),
-        (Coding::Plain, None) => (State::UntilClose, false),
+        (Coding::Plain, Some(length)) => (Framing::Sized(length), is_kept),
+        (Coding::Plain, None) => (Framing::UntilClose, false),
     };
     Ok(Head {
         status,
         content_length: fields.content_length,
-        body,
+        framing,
         reusable,
     })
 }

@@ -8,11 +8,13 @@ mod answer;
 mod chunked;
 mod client;
 mod fields;
+mod memo;
 mod request;
 mod server;
 
 pub use answer::{AnswerHead, answer_head};
 pub use client::{AnswerKind, Client, Done, Event, answer_header};
+pub use memo::HeadMemo;
 pub use request::{Connection, Request, RequestError};
 pub use server::{Method, RequestHead, Server, ServerEvent};
 

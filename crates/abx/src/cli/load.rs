@@ -1,19 +1,41 @@
 //! Flags that say what is offered, and by what; `run` and `compare` share them.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
+use abx_engine::schedule::{Arrivals, PerSecond, StageList};
+use abx_engine::{HttpVersion, Pacing};
 use abx_lab::{ExpectBody, Load, Request};
-use clap::Args;
+use abx_sys::Nanos;
+use clap::{Args, ValueEnum};
 
-use super::units;
+use super::{Failure, units};
 
 /// What is offered. A study file says all of this itself, so what a flag
 /// leaves open is `None` here and has its default in [`LoadFlags::load`].
 #[derive(Debug, Args)]
 pub struct LoadFlags {
-    /// Connections, each with one request in flight [default: 50].
+    /// Connections [default: 50].
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
+    /// Requests per second, due whatever becomes of those before them.
+    #[arg(short, long, value_parser = units::rate, conflicts_with_all = ["stages", "connection_stages"])]
+    rate: Option<PerSecond>,
+    /// How requests arrive [default: closed; with --rate constant].
+    #[arg(long, value_enum, conflicts_with_all = ["stages", "connection_stages"])]
+    arrivals: Option<ArrivalsName>,
+    /// A rate over time, such as 0:20000@30s,20000@60s: up to 20,000/s within 30 s, then steady.
+    #[arg(long, value_name = "STAGES", conflicts_with = "connection_stages")]
+    stages: Option<StageList>,
+    /// Connections over time, in a closed loop, such as 1:100@30s; -c is the most of them.
+    #[arg(long, value_name = "STAGES")]
+    connection_stages: Option<StageList>,
+    /// How long a user thinks between an answer and the next request.
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    think: Option<Duration>,
+    /// Requests of a session; the next session has a connection of its own.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    calls: Option<u32>,
     /// Path and query; by default that of the URL, or /.
     #[arg(long, value_parser = units::path)]
     path: Option<String>,
@@ -26,6 +48,15 @@ pub struct LoadFlags {
     /// The body of the request.
     #[arg(short, long)]
     body: Option<String>,
+    /// Requests that a connection has in flight at most [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pipeline: Option<u32>,
+    /// Speak HTTP/1.0, as ab does.
+    #[arg(long = "http1.0", conflicts_with = "http11")]
+    http10: bool,
+    /// Speak HTTP/1.1, which is the default.
+    #[arg(long = "http1.1")]
+    http11: bool,
     /// One connection for each request.
     #[arg(long)]
     no_keepalive: bool,
@@ -45,12 +76,26 @@ pub struct LoadFlags {
     verify_every: Option<u32>,
 }
 
+/// How requests arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalsName {
+    /// A connection sends when its last answer is whole.
+    Closed,
+    /// At equal distances.
+    Constant,
+    /// At random, independent of each other.
+    Poisson,
+}
+
 /// What makes the load.
 #[derive(Debug, Args)]
 pub struct GeneratorFlags {
     /// Worker threads of the generator; by default one for each of its processors.
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+    /// A local address that connections come from; several are used in turn.
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    pub local_address: Vec<IpAddr>,
     /// What all randomness is drawn from; by default the clock.
     #[arg(long)]
     pub seed: Option<u64>,
@@ -58,18 +103,56 @@ pub struct GeneratorFlags {
 
 impl LoadFlags {
     /// The load, under the name that reports use.
-    pub fn load(&self) -> Load {
+    pub fn load(&self) -> Result<Load, Failure> {
         let connections = self.connections.unwrap_or(50);
-        Load {
+        Ok(Load {
             name: format!("c{connections}"),
             connections,
             requests: vec![self.request()],
+            version: match self.http10 {
+                true => HttpVersion::Http10,
+                false => HttpVersion::Http11,
+            },
+            pipeline: self.pipeline.unwrap_or(1),
             keep_alive: !self.no_keepalive,
+            pacing: self.pacing()?,
             timeout: self.timeout.unwrap_or(Duration::from_secs(10)),
             verify_every: self.verify_every.unwrap_or(100),
             status: self.expect_status.unwrap_or(200),
             body: self.expect_body.clone().unwrap_or(ExpectBody::Same),
-        }
+        })
+    }
+
+    /// When a connection that is free sends its next request.
+    fn pacing(&self) -> Result<Pacing, Failure> {
+        let arrivals = match (self.rate, self.arrivals) {
+            _ if self.stages.is_some() => Arrivals::Stages(self.stages.clone().expect("given")),
+            (None, None | Some(ArrivalsName::Closed)) => Arrivals::Closed,
+            (Some(per_s), None | Some(ArrivalsName::Constant)) => Arrivals::Constant { per_s },
+            (Some(per_s), Some(ArrivalsName::Poisson)) => Arrivals::Poisson { per_s },
+            (None, Some(_)) => {
+                return Err(Failure::usage(
+                    "these --arrivals need a rate: add one, such as --rate 2000",
+                ));
+            }
+            (Some(_), Some(ArrivalsName::Closed)) => {
+                return Err(Failure::usage(
+                    "--rate is for open loops, and --arrivals closed is none: leave one of both out",
+                ));
+            }
+        };
+        Ok(Pacing {
+            arrivals,
+            connections_over_time: self.connection_stages.clone(),
+            think_ns: self.think.map_or(0, |think| Nanos::from(think).0),
+            session_calls: self.calls,
+        })
+    }
+
+    /// How long the stages last, where there are some.
+    pub fn stages_last(&self) -> Option<Duration> {
+        let stages = self.stages.as_ref().or(self.connection_stages.as_ref());
+        stages.map(|stages| stages.lasts().into())
     }
 
     /// The one request of the load.
@@ -87,10 +170,23 @@ impl LoadFlags {
     pub fn given(&self) -> Option<(&'static str, &'static str)> {
         let given = [
             (self.connections.is_some(), "--connections", "connections"),
+            (self.rate.is_some(), "--rate", "rate"),
+            (self.stages.is_some(), "--stages", "rate"),
+            (
+                self.connection_stages.is_some(),
+                "--connection-stages",
+                "connections",
+            ),
+            (self.arrivals.is_some(), "--arrivals", "arrivals"),
+            (self.think.is_some(), "--think", "think"),
+            (self.calls.is_some(), "--calls", "calls"),
             (self.path.is_some(), "--path", "requests.path"),
             (!self.headers.is_empty(), "--header", "requests.headers"),
             (self.method.is_some(), "--method", "requests.method"),
             (self.body.is_some(), "--body", "requests.body"),
+            (self.pipeline.is_some(), "--pipeline", "pipeline"),
+            (self.http10, "--http1.0", "protocol"),
+            (self.http11, "--http1.1", "protocol"),
             (self.no_keepalive, "--no-keepalive", "keep_alive"),
             (self.timeout.is_some(), "--timeout", "timeout"),
             (

@@ -43,9 +43,12 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     let target = Target::parse(&run.url).map_err(Failure::usage)?;
     let end = match run.requests {
         Some(requests) => RunEnd::AfterRequests(requests),
-        None => RunEnd::After(run.duration.unwrap_or(DURATION)),
+        None => {
+            let usual = run.load.stages_last().unwrap_or(DURATION);
+            RunEnd::After(run.duration.unwrap_or(usual))
+        }
     };
-    let load = run.load.load();
+    let load = run.load.load()?;
     if !run.output.quiet {
         let how_long = match end {
             RunEnd::After(span) => format!("for {}", humantime::format_duration(span)),
@@ -62,6 +65,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         load,
         end,
         threads: run.generator.threads.map(usize::from),
+        local_addresses: run.generator.local_address.clone(),
         seed: run.generator.seed(),
     };
     let mut on_stopper = |stopper| signals::stop_on_signals(&stopper);

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
-use abx_lab::study_file::{self, SubjectSpec};
+use abx_lab::provision::{self, Provision};
+use abx_lab::study_file::{self, StudyFile, SubjectSpec};
 use abx_lab::{Launch, Pin, Source, Study, Subject};
 
-use super::Failure;
 use super::compare::{Compare, InterleaveName, PinName, own_program};
 use super::load::seed_from_clock;
+use super::{Failure, tell};
 
 /// The study that the words describe. Nothing is started.
 pub fn study(compare: &Compare) -> Result<Study, Failure> {
@@ -47,9 +48,15 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
             "--install is for a study file, which says what its subjects need: name one",
         ));
     }
+    if compare.load.stages_last().is_some() {
+        return Err(Failure::usage(
+            "stages change within a slice, which is over in a moment: give them to `abx run`, one \
+             server at a time",
+        ));
+    }
     Ok(Study {
         subjects: subjects(compare)?,
-        loads: vec![compare.load.load()],
+        loads: vec![compare.load.load()?],
         aa: compare.aa,
         margin: compare.margin.unwrap_or(Margin::DEFAULT),
         budget: compare.budget,
@@ -57,6 +64,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         slice: compare.slice,
         interleave: interleave(compare).unwrap_or(Interleave::Slices),
         files: Vec::new(),
+        local_addresses: compare.generator.local_address.clone(),
         threads: compare.generator.threads.map(usize::from),
         pin: pin(compare).unwrap_or(Pin::Split),
         seed: compare.generator.seed(),
@@ -85,8 +93,9 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
             "one subject alone cannot be compared: add a second [[subject]]",
         ));
     }
+    let had = provide(path, &file, &folder, compare)?;
     let subjects = file.in_order().into_iter();
-    let subjects = subjects.map(|spec| subject(path, spec, &folder));
+    let subjects = subjects.map(|spec| subject(path, spec, &folder, &had));
     Ok(Study {
         subjects: subjects.collect::<Result<_, _>>()?,
         loads: file.loads,
@@ -99,6 +108,7 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
             .or(file.interleave)
             .unwrap_or(Interleave::Slices),
         files: file.files,
+        local_addresses: compare.generator.local_address.clone(),
         threads: compare.generator.threads.or(file.threads).map(usize::from),
         pin: pin(compare).or(file.pin).unwrap_or(Pin::Split),
         seed: compare
@@ -110,11 +120,55 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
     })
 }
 
+/// What the subjects need, all of it there: installed now when that was asked
+/// for, and else listed in the failure.
+fn provide(
+    path: &Path,
+    file: &StudyFile,
+    folder: &Path,
+    compare: &Compare,
+) -> Result<Vec<Provision>, Failure> {
+    let cache = provision::cache_folder();
+    let needed = provision::survey(file, folder, &cache);
+    let missing: Vec<_> = needed.iter().flat_map(Provision::missing).collect();
+    if missing.is_empty() {
+        return Ok(needed);
+    }
+    if compare.install {
+        provision::install(&needed, &mut |line| tell(line)).map_err(Failure::usage)?;
+        return Ok(provision::survey(file, folder, &cache));
+    }
+    let lines: Vec<String> = missing
+        .iter()
+        .map(|one| format!("  {}: {}\n    {}", one.subject, one.what, one.remedy))
+        .collect();
+    Err(Failure::usage(format!(
+        "{}: its subjects need what is not there yet:\n{}\nabx does what it can of this by: \
+         abx compare {} --install",
+        study_file::file(path).display(),
+        lines.join("\n"),
+        path.display()
+    )))
+}
+
 /// A subject of a study file, whose program is there.
-fn subject(path: &Path, spec: &SubjectSpec, folder: &Path) -> Result<Subject, Failure> {
-    let subject = spec
+fn subject(
+    path: &Path,
+    spec: &SubjectSpec,
+    folder: &Path,
+    had: &[Provision],
+) -> Result<Subject, Failure> {
+    let mut subject = spec
         .subject(folder)
         .map_err(|error| at(path, spec, &error.to_string()))?;
+    if let Source::Command(launch) = &mut subject.source
+        && let Some(had) = had.iter().find(|one| one.subject() == spec.name)
+    {
+        // What the file says itself comes last and wins.
+        let own = std::mem::take(&mut launch.environment);
+        launch.environment = had.environment().into_iter().chain(own).collect();
+        launch.build = had.build().map(Path::to_owned);
+    }
     if let Source::Command(launch) = &subject.source
         && let Some(program) = launch.missing_program()
     {
@@ -212,6 +266,7 @@ fn built_in() -> Result<Vec<Subject>, Failure> {
             .map(str::to_owned)
             .into(),
         )),
+        stand_in_for: None,
     };
     Ok(vec![subject("event"), subject("thread")])
 }

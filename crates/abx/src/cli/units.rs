@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use abx_engine::schedule::{AmountError, PerSecond};
 use abx_lab::{ExpectBody, units};
 
 /// Reads a time such as `10s`, `100ms`, `2m` or `50us`.
@@ -11,6 +12,11 @@ pub fn duration(text: &str) -> Result<Duration, String> {
             "`{text}` is no time above zero: write a number and its unit, such as 10s, 100ms or 2m"
         )
     })
+}
+
+/// Reads a rate such as `2000` or `0.5`, per second.
+pub fn rate(text: &str) -> Result<PerSecond, String> {
+    text.parse().map_err(|error: AmountError| error.to_string())
 }
 
 /// Reads a share such as `3%` or `0.5%` as a fraction.

@@ -1,0 +1,268 @@
+//! Response times with a known answer: what load generators say of a server
+//! that does nothing for 100 ms in every second.
+//!
+//!     stall --abx FILE [--oha FILE] [--seconds N]
+//!
+//! A tenth of all users who come at any moment meets a stall, and waits for what
+//! is left of it, anything up to 100 ms. So of all response times half is near
+//! zero, 95 % at most 50 ms, 99 % at most 90 ms, 99.9 % at most 99 ms, none above
+//! 100 ms. The server runs on the first processor, one generator at a time on the
+//! last, 2,000 requests a second over 50 connections where it can do that.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use abx_bench::child;
+use serde_json::Value;
+
+const CONNECTIONS: &str = "50";
+const RATE: &str = "2000";
+/// How long the server may take to listen.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How much longer than its load a generator may take.
+const OVERTIME: Duration = Duration::from_secs(20);
+
+/// p50, p95, p99, p99.9 and the longest, in ms; `None` where a tool does not say.
+type Times = [Option<f64>; 5];
+
+const TRUTH: Times = [Some(0.0), Some(50.0), Some(90.0), Some(99.0), Some(100.0)];
+
+struct Options {
+    abx: PathBuf,
+    oha: PathBuf,
+    seconds: u64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = options()?;
+    let cpus = child::processors()?;
+    let (Some(first), Some(last)) = (cpus.first(), cpus.last()) else {
+        return Err("no processor may be used".into());
+    };
+    let folder = std::env::temp_dir().join(format!("abx-stall-{}", std::process::id()));
+    std::fs::create_dir(&folder)?;
+    child::pin(*first)?;
+    let server = Server::start(&options.abx)?;
+    child::pin(*last)?;
+    let told = measure(&options, &server, &folder);
+    // What cannot be removed is two small files.
+    let _ = std::fs::remove_dir_all(&folder);
+    told
+}
+
+fn measure(options: &Options, server: &Server, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let mut stdout = io::stdout().lock();
+    let head = "ms                             p50     p95     p99   p99.9     max";
+    writeln!(stdout, "{head}\n{}", row("what is true", &TRUTH))?;
+    let url = format!("http://{}/", server.address);
+    for (name, command, read) in tools(options, &url) {
+        let ended = child::run(
+            command,
+            folder,
+            Duration::from_secs(options.seconds) + OVERTIME,
+        );
+        let times = ended.ok().and_then(|ended| read(&ended.stdout));
+        match times {
+            Some(times) => writeln!(stdout, "{}", row(name, &times))?,
+            None => writeln!(stdout, "{name:<26} not run")?,
+        }
+    }
+    Ok(())
+}
+
+type Tool = (&'static str, Command, fn(&str) -> Option<Times>);
+
+fn tools(options: &Options, url: &str) -> Vec<Tool> {
+    let span = format!("{}s", options.seconds);
+    let command = |program: &Path, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(arguments).arg(url);
+        command
+    };
+    let abx = [
+        "run",
+        "-q",
+        "--json",
+        "-",
+        "-t",
+        "1",
+        "-c",
+        CONNECTIONS,
+        "-r",
+        RATE,
+        "-d",
+        &span,
+    ];
+    let oha = [
+        "--no-tui",
+        "--output-format",
+        "json",
+        "-c",
+        CONNECTIONS,
+        "-q",
+        RATE,
+        "-z",
+        &span,
+    ];
+    let corrected = [&["--latency-correction"][..], &oha].concat();
+    let wrk = ["-t", "1", "-c", CONNECTIONS, "-d", &span, "--latency"];
+    vec![
+        ("abx, response time", command(&options.abx, &abx), |text| {
+            abx_times(text, "response")
+        }),
+        ("abx, service time", command(&options.abx, &abx), |text| {
+            abx_times(text, "service")
+        }),
+        ("oha", command(&options.oha, &oha), oha_times),
+        (
+            "oha, --latency-correction",
+            command(&options.oha, &corrected),
+            oha_times,
+        ),
+        (
+            "wrk, closed loop",
+            command(Path::new("wrk"), &wrk),
+            wrk_times,
+        ),
+    ]
+}
+
+fn row(name: &str, times: &Times) -> String {
+    let shown = |time: &Option<f64>| match time {
+        Some(ms) => format!("{ms:8.1}"),
+        None => format!("{:>8}", "-"),
+    };
+    let shown: String = times.iter().map(shown).collect();
+    format!("{name:<26}{shown}")
+}
+
+fn abx_times(text: &str, which: &str) -> Option<Times> {
+    let record: Value = serde_json::from_str(text).ok()?;
+    let times = &record[format!("{which}_time_us")];
+    let names = ["p50", "p95", "p99", "p99_9", "max"];
+    Some(names.map(|name| times[name].as_f64().map(|us| us / 1e3)))
+}
+
+fn oha_times(text: &str) -> Option<Times> {
+    let report: Value = serde_json::from_str(text).ok()?;
+    let quantiles = &report["latencyPercentiles"];
+    let ms = |value: &Value| value.as_f64().map(|seconds| seconds * 1e3);
+    let [p50, p95, p99, p99_9] = ["p50", "p95", "p99", "p99.9"].map(|name| ms(&quantiles[name]));
+    Some([p50, p95, p99, p99_9, ms(&report["summary"]["slowest"])])
+}
+
+fn wrk_times(text: &str) -> Option<Times> {
+    let after = |label: &str, place: usize| {
+        let line = text
+            .lines()
+            .map(str::trim)
+            .find(|line| line.starts_with(label))?;
+        wrk_ms(line.split_whitespace().nth(place)?)
+    };
+    Some([
+        after("50%", 1),
+        None,
+        after("99%", 1),
+        None,
+        after("Latency  ", 3),
+    ])
+}
+
+/// `169.00us`, `4.43ms` or `1.02s`, in ms.
+fn wrk_ms(text: &str) -> Option<f64> {
+    let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
+    let factor = match unit {
+        "us" => 1e-3,
+        "ms" => 1.0,
+        "s" => 1e3,
+        _ => return None,
+    };
+    Some(number * factor)
+}
+
+fn options() -> Result<Options, Box<dyn Error>> {
+    let mut options = Options {
+        abx: PathBuf::new(),
+        oha: "oha".into(),
+        seconds: 30,
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(flag) = arguments.next() {
+        let value = arguments.next().ok_or(format!("{flag} needs a value"))?;
+        match flag.as_str() {
+            "--abx" => options.abx = value.into(),
+            "--oha" => options.oha = value.into(),
+            "--seconds" => options.seconds = value.parse()?,
+            _ => return Err(format!("{flag} is not known: --abx --oha --seconds").into()),
+        }
+    }
+    if !options.abx.is_file() {
+        return Err("--abx FILE names no binary: build it with `make build`".into());
+    }
+    Ok(options)
+}
+
+/// The built-in server, stalling; it ends when this is dropped.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    fn start(abx: &Path) -> Result<Server, Box<dyn Error>> {
+        // Free a moment ago; if it is taken meanwhile the server says so and ends.
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let port = address.port().to_string();
+        let mut child = Command::new(abx)
+            .args(["serve", "--port", &port, "--stall", "100ms/1s"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let deadline = Instant::now() + PATIENCE;
+        while TcpStream::connect(address).is_err() {
+            if Instant::now() >= deadline || child.try_wait()?.is_some() {
+                let _ = child.kill();
+                return Err("the server does not listen".into());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(Server { child, address })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Only fails when it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_read_in_ms() {
+        // Method: the lines of each report that hold times, in each unit.
+        let wrk = "    Latency     4.38ms   15.28ms 100.62ms   93.91%\n     50%  169.00us\n\
+                   \x20    99%    1.02s\n";
+        assert_eq!(
+            wrk_times(wrk),
+            Some([Some(0.169), None, Some(1020.0), None, Some(100.62)])
+        );
+        let abx =
+            r#"{"response_time_us":{"p50":1000,"p95":2000,"p99":3000,"p99_9":4000,"max":5000}}"#;
+        let expected = [1.0, 2.0, 3.0, 4.0, 5.0].map(Some);
+        assert_eq!(abx_times(abx, "response"), Some(expected));
+        let oha = r#"{"summary":{"slowest":0.005},"latencyPercentiles":{"p50":0.001,"p95":0.002,"p99":0.003,"p99.9":0.004}}"#;
+        assert_eq!(oha_times(oha), Some(expected));
+        assert_eq!((oha_times("x"), wrk_ms("5")), (None, None));
+    }
+}

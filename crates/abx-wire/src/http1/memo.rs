@@ -1,0 +1,38 @@
+//! The last head that was read, so that the same bytes are not read again.
+
+use super::client::{AnswerKind, Head};
+
+/// Longer heads are not kept.
+const BYTES_MAX: usize = 2048;
+
+/// Remembers one head and what it says.
+///
+/// What a head says follows from its bytes and the kind of answer alone, and a
+/// server sends the same head again and again, but for the date each second. So
+/// a comparison of bytes stands in for most of the parsing: a tenth of the
+/// instructions. A memo may serve any number of connections.
+#[derive(Debug, Default)]
+pub struct HeadMemo {
+    /// A whole head, its empty line included; empty when there is none.
+    bytes: Vec<u8>,
+    known: Option<(AnswerKind, Head)>,
+}
+
+impl HeadMemo {
+    /// The head at the front of `input`, with its length, when it is the one that
+    /// is remembered.
+    pub(super) fn recall(&self, input: &[u8], kind: AnswerKind) -> Option<(Head, usize)> {
+        let (known, head) = self.known?;
+        (known == kind && input.starts_with(&self.bytes)).then_some((head, self.bytes.len()))
+    }
+
+    /// Remembers a whole head instead of the last one.
+    pub(super) fn keep(&mut self, bytes: &[u8], kind: AnswerKind, head: Head) {
+        if bytes.len() > BYTES_MAX {
+            return;
+        }
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        self.known = Some((kind, head));
+    }
+}
