@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use abx_engine::{Asked, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
+use abx_engine::{Asked, Backend, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::{
     GeneratorSide, Offered, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, SliceTally,
     Times, judge_run,
@@ -83,7 +83,11 @@ pub fn run(
     let cpus = Split::of(&abx_sys::cpus::cores(&allowed)).generator;
     let most = run.load.connections as usize;
     let threads = run.threads.unwrap_or(cpus.len()).min(most);
-    let mut engine = Engine::start(&EnginePlan { threads, cpus })?;
+    let mut engine = Engine::start(&EnginePlan {
+        threads,
+        cpus,
+        backend: Backend::Auto,
+    })?;
     let stopper = engine.stopper();
     on_stopper(stopper.clone());
     let (pool, _) = engine.open(&plan)?;
