@@ -451,7 +451,9 @@ impl Ring {
         if self.prepare().is_err() {
             return false;
         }
-        for _ in 0..DROP_WAITS_MAX {
+        let mut waits_in_vain = 0;
+        while waits_in_vain < DROP_WAITS_MAX {
+            let before = self.state.under_way;
             if self.enter(0, None).is_err() {
                 return false;
             }
@@ -460,6 +462,12 @@ impl Ring {
             if self.state.under_way == 0 && self.ring.submission().is_empty() {
                 return true;
             }
+            // The kernel gives few completions at a time, of however many there are.
+            if self.state.under_way < before {
+                waits_in_vain = 0;
+                continue;
+            }
+            waits_in_vain += 1;
             let all = CancelBuilder::any();
             let limit = Some(timespec(DROP_WAIT));
             // Not found is no error here, and nothing else would be done about one.
@@ -524,6 +532,7 @@ const POLL_FIRST: u16 = 1;
 const SKIP_MAX: u64 = 1 << 30;
 /// Room in a full queue is had by the first try, unless completions overflow.
 const PUSHES_MAX: usize = 16;
-/// How long a drop waits for the end of what was cancelled: a cancel takes microseconds.
+/// How often and how long a drop waits while nothing ends of what was cancelled:
+/// a cancel takes microseconds.
 const DROP_WAITS_MAX: usize = 50;
 const DROP_WAIT: Nanos = Nanos(100_000_000);
