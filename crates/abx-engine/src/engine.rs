@@ -121,7 +121,8 @@ impl Engine {
         if plan.threads == 0 {
             return Err(EngineError::Zero { what: "threads" });
         }
-        let backend = available(plan.backend)?;
+        let ring = || UringIo::new(Receiving::Multishot).map(|_| ());
+        let backend = plan.backend.available(ring)?;
         let stop = Arc::new(AtomicBool::new(false));
         let workers = (0..plan.threads)
             .map(|number| start_worker(number, &plan.cpus, &stop))
@@ -359,18 +360,6 @@ fn start_worker(
         replies,
         thread: Some(thread),
     })
-}
-
-/// What can be had of a back end that is asked for.
-fn available(asked: Backend) -> Result<Backend, EngineError> {
-    if asked == Backend::Epoll {
-        return Ok(asked);
-    }
-    match UringIo::new(Receiving::Multishot) {
-        Ok(_) => Ok(asked),
-        Err(_) if asked == Backend::Auto => Ok(Backend::Epoll),
-        Err(refusal) => Err(refusal.into()),
-    }
 }
 
 /// The part of `all` that falls to the first `number` of `count`; each one's

@@ -23,8 +23,8 @@ const GATHERED_MAX: u32 = 8;
 /// More entries than gather; a skip, a receive and a cancel each are one too.
 const ENTRIES: u32 = 1024;
 /// What all connections of a pool share. The kernel packs small answers into them.
-const BUFFERS: u16 = 64;
-const BUFFER_BYTES: u32 = 16 * 1024;
+const BUFFERS: u16 = 16;
+const BUFFER_BYTES: u32 = 64 * 1024;
 
 /// Moves bytes by io_uring.
 pub(crate) struct UringIo {
