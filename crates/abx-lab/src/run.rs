@@ -2,7 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use abx_engine::{Asked, Backend, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
+use abx_engine::{
+    Asked, Backend, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper,
+};
 use abx_evidence::{
     GeneratorSide, Offered, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, SliceTally,
     Times, judge_run,
