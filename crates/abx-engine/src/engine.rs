@@ -7,8 +7,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use abx_evidence::{Outcomes, SliceTally};
+use abx_sys::{Receiving, RingError};
 use abx_wire::http1;
 
+use crate::any_pool::PoolParts;
+use crate::backend::{Backend, BackendUsed};
+use crate::io::UringIo;
 use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
 use crate::schedule;
 use crate::worker::{Order, Reply, Share, work};
@@ -33,6 +37,9 @@ pub enum EngineError {
         /// Its answer.
         source: io::Error,
     },
+    /// The kernel refused io_uring, which was asked for by name.
+    #[error("no io_uring back end: {0}")]
+    Uring(#[from] RingError),
     /// A worker thread has ended, which is a defect of abx.
     #[error("a worker thread has died: this is a defect of abx, please report it")]
     WorkerDied,
@@ -43,6 +50,15 @@ pub enum EngineError {
 pub struct PoolId {
     number: u64,
     connections: u64,
+    backend: BackendUsed,
+}
+
+impl PoolId {
+    /// What moves the bytes of this pool.
+    #[must_use]
+    pub fn backend(self) -> BackendUsed {
+        self.backend
+    }
 }
 
 /// How the making of connections went.
@@ -90,6 +106,8 @@ pub struct Engine {
     workers: Vec<Worker>,
     stop: Arc<AtomicBool>,
     next_pool: u64,
+    /// As asked for, and epoll when the kernel has no choice to give.
+    backend: Backend,
 }
 
 impl Engine {
@@ -97,11 +115,14 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Zero`] without a thread, [`EngineError::System`] when one
-    /// cannot be started.
+    /// cannot be started, [`EngineError::Uring`] when the plan demands io_uring
+    /// and the kernel refuses it.
     pub fn start(plan: &EnginePlan) -> Result<Engine, EngineError> {
         if plan.threads == 0 {
             return Err(EngineError::Zero { what: "threads" });
         }
+        let ring = || UringIo::new(Receiving::Multishot).map(|_| ());
+        let backend = plan.backend.available(ring)?;
         let stop = Arc::new(AtomicBool::new(false));
         let workers = (0..plan.threads)
             .map(|number| start_worker(number, &plan.cpus, &stop))
@@ -110,6 +131,7 @@ impl Engine {
             workers,
             stop,
             next_pool: 0,
+            backend,
         })
     }
 
@@ -129,7 +151,10 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Zero`] without a connection, [`EngineError::Request`] for
-    /// a request that cannot be written. Refused connections are in the report.
+    /// a request that cannot be written, [`EngineError::System`] and
+    /// [`EngineError::Uring`] when the kernel refuses the pool's back end, which
+    /// with [`Backend::Auto`] is epoll at the last. Refused connections are in
+    /// the report.
     pub fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
         if plan.connections == 0 {
             return Err(EngineError::Zero {
@@ -149,22 +174,46 @@ impl Engine {
             .iter()
             .map(|asked| asked.request.encode(plan.keep_alive))
             .collect::<Result<_, _>>()?;
+        match self.open_over(self.backend.for_load(plan), plan, &encoded) {
+            // A limit was met that the first ring of this engine did not meet.
+            Err(EngineError::Uring(_)) if self.backend == Backend::Auto => {
+                self.open_over(BackendUsed::Epoll, plan, &encoded)
+            }
+            other => other,
+        }
+    }
+
+    fn open_over(
+        &mut self,
+        backend: BackendUsed,
+        plan: &LoadPlan,
+        encoded: &[Vec<u8>],
+    ) -> Result<(PoolId, OpenReport), EngineError> {
         let id = PoolId {
             number: self.next_pool,
             connections: u64::from(plan.connections),
+            backend,
         };
         self.next_pool += 1;
         for (number, worker) in self.workers.iter().enumerate() {
             let (first, next) = self.connections_of(number, id);
-            worker.order(Order::Open {
-                id,
-                plan: Box::new(plan.clone()),
-                encoded: encoded.clone(),
+            let parts = PoolParts {
+                backend,
+                plan: plan.clone(),
+                encoded: encoded.to_vec(),
                 first: first as usize,
                 connections: (next - first) as usize,
-            })?;
+            };
+            worker.order(Order::Open(id, Box::new(parts)))?;
         }
-        Ok((id, self.connected()?))
+        match self.connected() {
+            Ok(report) => Ok((id, report)),
+            Err(error) => {
+                // Other workers have their part.
+                self.close(id);
+                Err(error)
+            }
+        }
     }
 
     /// Reopens the connections of a pool that have died since its last slice.
@@ -256,15 +305,12 @@ impl Engine {
                     report.opened += opened;
                     report.failures.merge(&failures);
                 }
-                Reply::Failed(source) => refused = Some(source),
+                Reply::Failed(error) => refused = Some(error),
                 Reply::Ran(_) => return Err(EngineError::WorkerDied),
             }
         }
         match refused {
-            Some(source) => Err(EngineError::System {
-                what: "an epoll set",
-                source,
-            }),
+            Some(error) => Err(error),
             None => Ok(report),
         }
     }

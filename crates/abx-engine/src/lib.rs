@@ -10,6 +10,8 @@
 //! to events) → `Sample` → `Tally`. Bytes move through one contract, `Io`. The budget per request is no allocation, no
 //! lock, no string: one send, one receive, and its share of one wait.
 
+mod any_pool;
+mod backend;
 mod check;
 #[cfg(feature = "counts")]
 #[doc(hidden)]
@@ -24,6 +26,7 @@ pub mod schedule;
 mod slot;
 mod worker;
 
+pub use backend::{Backend, BackendUsed};
 pub use engine::{Engine, EngineError, OpenReport, PoolId, Stopper};
 pub use plan::{
     Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan,

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use abx_wire::http1;
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Backend;
 use crate::schedule::{Arrivals, StageList};
 
 /// The threads that make load.
@@ -15,6 +16,9 @@ pub struct EnginePlan {
     /// Processors that the workers are pinned to, each to one in turn; empty
     /// leaves them where the kernel puts them.
     pub cpus: Vec<usize>,
+    /// What moves the bytes.
+    #[serde(default)]
+    pub backend: Backend,
 }
 
 /// Which protocol version a request speaks.

@@ -87,6 +87,11 @@ struct Encoded {
     has_large_answer: bool,
 }
 
+/// Whether any answer of a load is known to have a body that is worth skipping.
+pub(crate) fn has_large_answers(plan: &LoadPlan) -> bool {
+    plan.requests.iter().any(exchange::has_large_answer)
+}
+
 impl<I: Io> Pool<I> {
     /// Makes a pool of `connections` slots; none is connected yet.
     pub(crate) fn new(

@@ -1,7 +1,6 @@
 //! One pinned thread: takes orders, runs its share of each slice, answers.
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
@@ -9,22 +8,15 @@ use std::sync::mpsc::{Receiver, Sender};
 use abx_evidence::{Outcomes, SliceTally};
 use abx_sys::Nanos;
 
-use crate::engine::PoolId;
-use crate::io::EpollIo;
-use crate::plan::LoadPlan;
-use crate::pool::{Pool, Ran, Stretch};
+use crate::any_pool::{AnyPool, PoolParts};
+use crate::engine::{EngineError, PoolId};
+use crate::pool::{Ran, Stretch};
 use crate::schedule;
 
 /// What a worker is told. Each order but the last has one answer.
 pub(crate) enum Order {
     /// Make a pool of this many connections and connect them.
-    Open {
-        id: PoolId,
-        plan: Box<LoadPlan>,
-        encoded: Vec<Vec<u8>>,
-        first: usize,
-        connections: usize,
-    },
+    Open(PoolId, Box<PoolParts>),
     /// Reopen what has died, before a slice.
     Refresh(PoolId),
     /// Load.
@@ -47,8 +39,8 @@ pub(crate) enum Reply {
     /// To `Open` and `Refresh`: how many connections stand, how many of them are
     /// new, and how tries ended badly.
     Connected(usize, usize, Outcomes),
-    /// To `Open`: no epoll set could be made.
-    Failed(io::Error),
+    /// To `Open`: the kernel refused the pool's back end.
+    Failed(EngineError),
     /// To `Run`.
     Ran(Box<SliceTally>),
 }
@@ -68,20 +60,11 @@ pub(crate) fn work(
     let _ = abx_sys::limits::separate_descriptors();
     // With the usual slack requests only leave some microseconds later.
     let _ = abx_sys::clock::sharpen_timers();
-    let mut pools: HashMap<PoolId, Pool<EpollIo>> = HashMap::new();
+    let mut pools: HashMap<PoolId, AnyPool> = HashMap::new();
     while let Ok(order) = orders.recv() {
         let reply = match order {
-            Order::Open {
-                id,
-                plan,
-                encoded,
-                first,
-                connections,
-            } => match EpollIo::new() {
-                Ok(io) => {
-                    let pool = Pool::new(io, *plan, encoded, first, connections);
-                    connect(pools.entry(id).or_insert(pool), stop)
-                }
+            Order::Open(id, parts) => match AnyPool::new(*parts) {
+                Ok(pool) => connect(pools.entry(id).or_insert(pool), stop),
                 Err(error) => Reply::Failed(error),
             },
             Order::Refresh(id) => connect(pool(&mut pools, id), stop),
@@ -97,18 +80,18 @@ pub(crate) fn work(
     }
 }
 
-fn pool(pools: &mut HashMap<PoolId, Pool<EpollIo>>, id: PoolId) -> &mut Pool<EpollIo> {
+fn pool(pools: &mut HashMap<PoolId, AnyPool>, id: PoolId) -> &mut AnyPool {
     pools
         .get_mut(&id)
         .expect("the engine names only pools that it opened")
 }
 
-fn connect(pool: &mut Pool<EpollIo>, stop: &AtomicBool) -> Reply {
-    let (standing, opened) = pool.connect_all(stop);
-    Reply::Connected(standing, opened, std::mem::take(&mut pool.connect_failures))
+fn connect(pool: &mut AnyPool, stop: &AtomicBool) -> Reply {
+    let (standing, opened, failures) = pool.connect_all(stop);
+    Reply::Connected(standing, opened, failures)
 }
 
-fn run(pool: &mut Pool<EpollIo>, share: Share, stop: &AtomicBool) -> Reply {
+fn run(pool: &mut AnyPool, share: Share, stop: &AtomicBool) -> Reply {
     let scheduled = abx_sys::counters::thread_schedstat();
     let cpu = abx_sys::thread_cpu();
     let start = pool.now();

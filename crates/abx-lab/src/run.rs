@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use abx_engine::{Asked, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper};
+use abx_engine::{
+    Asked, Backend, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper,
+};
 use abx_evidence::{
     GeneratorSide, Offered, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, SliceTally,
     Times, judge_run,
@@ -79,7 +81,11 @@ pub fn run(
     let threads = run.threads.unwrap_or(cpus.len()).min(most);
     check_descriptors(run.load.connections, threads, descriptors.soft)?;
     let (plan, verified) = plan_load(run)?;
-    let mut engine = Engine::start(&EnginePlan { threads, cpus })?;
+    let mut engine = Engine::start(&EnginePlan {
+        threads,
+        cpus,
+        backend: Backend::Auto,
+    })?;
     let stopper = engine.stopper();
     on_stopper(stopper.clone());
     let (pool, _) = engine.open(&plan)?;

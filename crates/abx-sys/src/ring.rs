@@ -3,7 +3,8 @@
 //! Nothing is done when it is asked for. Connects, sends and receives are
 //! written into a queue, and [`Ring::wait`] hands all of them to the kernel and
 //! takes out what has come, in one system call. A send that the socket has room
-//! for says nothing; what is left of any other the ring sends on by itself. A
+//! for says nothing; what is left of any other the ring sends on by itself. (Only
+//! large requests are sent at once, so that it is known how much of them has left.) A
 //! receive stays armed over many answers ([`Receiving::Multishot`]), and the
 //! kernel picks a buffer for bytes when they are there, so that idle connections
 //! hold none.
@@ -13,13 +14,14 @@
 //! is, and outlives every operation; a dropped ring first cancels them all and
 //! waits for their ends. Bytes are lent out from the buffers until the next call.
 //!
-//! Start at [`Ring::new`]; `ring/state.rs` says what completions mean, and
-//! `ring/line.rs` how a connection's life is longer than the caller's view of it.
+//! Start at [`Ring::new`]; `ring/outgoing.rs` sends, `ring/state.rs` says what
+//! completions mean, and `ring/line.rs` how a connection's life is longer than the caller's view of it.
 
 mod buffers;
 mod destination;
 mod line;
 mod op;
+mod outgoing;
 mod pieces;
 mod setup;
 mod state;
@@ -36,7 +38,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, socket_
 use crate::Nanos;
 use crate::socket::set_bind_address_no_port;
 use destination::Destinations;
-use line::{End, Incoming, Sending, Stage};
+use line::{End, Incoming, Stage};
 use op::{Kind, Op};
 pub use setup::RingError;
 use state::State;
@@ -195,56 +197,6 @@ impl Ring {
         }
     }
 
-    /// Hands over a request from `offset` on, with the next wait, and answers how
-    /// many bytes were taken: all of them, or zero while an earlier send on this
-    /// connection is not done, and [`Happening::MaySend`] follows. (A request
-    /// above 1 GiB is taken in parts.)
-    ///
-    /// A send that fails is told by [`Received::Failed`].
-    ///
-    /// # Errors
-    /// The kernel takes no more operations; not seen.
-    ///
-    /// # Panics
-    /// There is no such connection, or it does not stand yet.
-    pub fn send(&mut self, token: u64, request: RequestId, offset: usize) -> io::Result<usize> {
-        let at = self.known(token);
-        let batch = self.state.batch;
-        let line = self.state.lines.line(at);
-        assert!(line.stage == Stage::Open, "a send follows `Connected`");
-        let is_handed_in = line.is_handed_in(batch);
-        if is_handed_in || line.sending.is_some() {
-            line.wants_send = true;
-            if is_handed_in {
-                self.state.refused.push(at);
-            }
-            return Ok(0);
-        }
-        let whole = self.requests[request.0 as usize].len();
-        let end = whole.min(offset.saturating_add(SEND_MAX));
-        let sending = Sending {
-            request,
-            offset,
-            end,
-        };
-        line.handed_in = Some(sending);
-        line.batch = batch;
-        if end < whole {
-            line.wants_send = true;
-            self.state.refused.push(at);
-        }
-        // SUBTLE: DONTWAIT has the kernel decide on this send in the call that
-        // hands it over, and WAITALL makes anything less than all of it a
-        // failure, which alone gives a completion. So a batch's end tells that
-        // every send without one is done, and nothing wakes the wait for it.
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | libc::MSG_DONTWAIT;
-        let entry = self
-            .send_entry(at, sending, flags)
-            .flags(squeue::Flags::SKIP_SUCCESS);
-        self.push(at, Kind::Send, entry)?;
-        Ok(end - offset)
-    }
-
     /// The next `bytes` of a connection are of no interest: they are counted by
     /// [`Received::Skipped`], in one or more pulls, before any further bytes.
     ///
@@ -362,26 +314,6 @@ impl Ring {
         self.arm()?;
         self.state.buffers.publish();
         Ok(())
-    }
-
-    fn send_on(&mut self, at: u32) -> io::Result<()> {
-        let line = self.state.lines.line(at);
-        let (Stage::Open, Some(sending)) = (line.stage, line.sending) else {
-            return Ok(());
-        };
-        let entry = self.send_entry(at, sending, libc::MSG_NOSIGNAL | libc::MSG_WAITALL);
-        self.push(at, Kind::SendOn, entry)?;
-        self.state.begun(at);
-        Ok(())
-    }
-
-    fn send_entry(&mut self, at: u32, sending: Sending, flags: i32) -> squeue::Entry {
-        let fd = self.fd(at);
-        let bytes = &self.requests[sending.request.0 as usize][sending.offset..sending.end];
-        let length = u32::try_from(bytes.len()).expect("capped by SEND_MAX");
-        opcode::Send::new(fd, bytes.as_ptr(), length)
-            .flags(flags)
-            .build()
     }
 
     /// Asks for a receive on every line that wants one.
@@ -519,7 +451,9 @@ impl Ring {
         if self.prepare().is_err() {
             return false;
         }
-        for _ in 0..DROP_WAITS_MAX {
+        let mut waits_in_vain = 0;
+        while waits_in_vain < DROP_WAITS_MAX {
+            let before = self.state.under_way;
             if self.enter(0, None).is_err() {
                 return false;
             }
@@ -528,6 +462,12 @@ impl Ring {
             if self.state.under_way == 0 && self.ring.submission().is_empty() {
                 return true;
             }
+            // The kernel gives few completions at a time, of however many there are.
+            if self.state.under_way < before {
+                waits_in_vain = 0;
+                continue;
+            }
+            waits_in_vain += 1;
             let all = CancelBuilder::any();
             let limit = Some(timespec(DROP_WAIT));
             // Not found is no error here, and nothing else would be done about one.
@@ -588,12 +528,11 @@ fn timespec(span: Nanos) -> Timespec {
 const BUFFER_GROUP: u16 = 0;
 /// `IORING_RECVSEND_POLL_FIRST` of the kernel's interface: nothing is there yet, do not look.
 const POLL_FIRST: u16 = 1;
-/// One send takes no more; the kernel's count of bytes is signed.
-const SEND_MAX: usize = 1 << 30;
 /// One skip takes no more.
 const SKIP_MAX: u64 = 1 << 30;
 /// Room in a full queue is had by the first try, unless completions overflow.
 const PUSHES_MAX: usize = 16;
-/// How long a drop waits for the end of what was cancelled: a cancel takes microseconds.
+/// How often and how long a drop waits while nothing ends of what was cancelled:
+/// a cancel takes microseconds.
 const DROP_WAITS_MAX: usize = 50;
 const DROP_WAIT: Nanos = Nanos(100_000_000);

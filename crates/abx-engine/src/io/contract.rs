@@ -3,6 +3,7 @@
 //! A further back end is one more `contract!` at the end: a name and a maker.
 
 use std::any::Any;
+use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ struct Made<I>(I, SocketAddr, Box<dyn Any>);
 type Maker<I> = fn(Script) -> Made<I>;
 
 /// A back end of the kernel's.
-fn on_loopback<I>(io: std::io::Result<I>, script: Script) -> Made<I> {
+fn on_loopback<I, E: Debug>(io: Result<I, E>, script: Script) -> Made<I> {
     let peer = Loopback::start(script);
     Made(io.unwrap(), peer.address(), Box::new(peer))
 }
@@ -396,6 +397,14 @@ macro_rules! contract {
 
 contract!(epoll, |script| super::on_loopback(
     crate::io::EpollIo::new(),
+    script
+));
+contract!(uring_multishot, |script| super::on_loopback(
+    crate::io::UringIo::new(abx_sys::Receiving::Multishot),
+    script
+));
+contract!(uring_single, |script| super::on_loopback(
+    crate::io::UringIo::new(abx_sys::Receiving::Single),
     script
 ));
 contract!(sim, super::on_sim);

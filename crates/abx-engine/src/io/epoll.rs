@@ -8,16 +8,13 @@ use std::net::{IpAddr, SocketAddr};
 
 use abx_sys::{Epoll, Event, Events, Interest, Nanos, Socket};
 
-use super::{Io, Ready, Received, RequestId, Token};
+use super::{Io, NEAR, Ready, Received, RequestId, Token, number, token};
 
 /// Large bodies take few calls, and the buffer stays in the second-level cache.
 /// Its memory comes when it is used: small answers touch its first page only.
 const BUFFER_BYTES: usize = 256 * 1024;
 /// One wait gives so many events; more wait for the next one.
 const EVENTS_MAX: usize = 512;
-/// Below this span the clock is read again before a wait, so that what was done
-/// since the last reading does not make it end late.
-const NEAR: Nanos = Nanos(2_000_000);
 
 /// Moves bytes by epoll.
 pub(crate) struct EpollIo {
@@ -222,18 +219,6 @@ fn current(connections: &mut [Option<Connection>], token: Token) -> &mut Connect
         .and_then(Option::as_mut)
         .filter(|connection| connection.generation == token.generation)
         .expect("the engine names only connections that it has not closed")
-}
-
-fn number(token: Token) -> u64 {
-    u64::from(token.generation) << 32 | u64::from(token.slot)
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "each half is 32 bits")]
-fn token(number: u64) -> Token {
-    Token {
-        slot: number as u32,
-        generation: (number >> 32) as u32,
-    }
 }
 
 #[cfg(test)]

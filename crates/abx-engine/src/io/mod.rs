@@ -6,7 +6,7 @@
 //! pulls with [`Io::receive`], reads the bytes where the back end has them, and
 //! never holds them over the next call. Start at [`Io`].
 //!
-//! Makers: `epoll.rs`, and for tests `sim.rs` with virtual time. All of them
+//! Makers: `epoll.rs`, `uring.rs`, and for tests `sim.rs` with virtual time. All of them
 //! pass the same tests, in `contract.rs`.
 
 #[cfg(test)]
@@ -16,6 +16,7 @@ mod epoll;
 pub(crate) mod script;
 #[cfg(test)]
 pub(crate) mod sim;
+mod uring;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -23,6 +24,11 @@ use std::net::{IpAddr, SocketAddr};
 use abx_sys::Nanos;
 
 pub(crate) use epoll::EpollIo;
+pub(crate) use uring::UringIo;
+
+/// Below this span the clock is read again before a wait, so that what was done
+/// since the last reading does not make it end late.
+const NEAR: Nanos = Nanos(2_000_000);
 
 /// Names one connection of a back end: a place, and which of the place's
 /// connections in turn.
@@ -133,4 +139,18 @@ pub(crate) trait Io {
 
     /// Gives what comes next on a connection.
     fn receive(&mut self, token: Token) -> Received<'_>;
+}
+
+/// A token as the kernel's back ends write it.
+fn number(token: Token) -> u64 {
+    u64::from(token.generation) << 32 | u64::from(token.slot)
+}
+
+/// The token of such a number.
+#[allow(clippy::cast_possible_truncation, reason = "each half is 32 bits")]
+fn token(number: u64) -> Token {
+    Token {
+        slot: number as u32,
+        generation: (number >> 32) as u32,
+    }
 }

@@ -149,8 +149,12 @@ fn a_closed_pool_has_no_connections() {
 #[test]
 fn plans_that_make_no_sense_are_refused() {
     // Method: no thread, no connection, a method with a blank.
-    let cpus = Vec::new();
-    let none = abx_engine::Engine::start(&EnginePlan { threads: 0, cpus });
+    let plan = EnginePlan {
+        threads: 0,
+        cpus: Vec::new(),
+        backend: crate::BACKEND,
+    };
+    let none = abx_engine::Engine::start(&plan);
     assert!(matches!(none, Err(EngineError::Zero { what: "threads" })));
     let mut engine = engine(1);
     let none = engine.open(&load(NOBODY, 0));

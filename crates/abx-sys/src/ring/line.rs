@@ -73,6 +73,8 @@ pub(super) struct Line {
     pub(super) batch: u64,
     /// Being sent on in the background.
     pub(super) sending: Option<Sending>,
+    /// The socket took a part of what was sent at once, and will say when it takes more.
+    pub(super) awaits_room: bool,
     /// The caller was refused a send and waits for a word.
     pub(super) wants_send: bool,
     /// A pull should bring at most so many bytes; zero is as many as fit.
@@ -93,8 +95,13 @@ impl Line {
         self.handed_in.is_some() && self.batch == batch
     }
 
+    /// Whether an earlier send is not done, though its batch is over.
+    pub(super) fn is_sending(&self) -> bool {
+        self.sending.is_some() || self.awaits_room
+    }
+
     /// The kinds of operation that are under way.
-    pub(super) fn kinds_under_way(&self) -> [Option<Kind>; 3] {
+    pub(super) fn kinds_under_way(&self) -> [Option<Kind>; 4] {
         let incoming = match self.incoming {
             Incoming::Idle => None,
             Incoming::Receive => Some(Kind::Receive),
@@ -104,6 +111,7 @@ impl Line {
             (self.stage == Stage::Connecting).then_some(Kind::Connect),
             incoming,
             self.sending.map(|_| Kind::SendOn),
+            self.awaits_room.then_some(Kind::Room),
         ]
     }
 
@@ -121,6 +129,7 @@ impl Line {
             handed_in: None,
             batch: 0,
             sending: None,
+            awaits_room: false,
             wants_send: false,
             most: 0,
             pieces: Queue::new(),

@@ -12,6 +12,8 @@ pub(super) enum Kind {
     Send,
     /// A send that goes on until all is taken.
     SendOn,
+    /// Waits for room in the socket's send buffer.
+    Room,
     Cancel,
 }
 
@@ -39,12 +41,13 @@ impl Op {
 }
 
 /// In the order of their numbers.
-const ALL: [Kind; 6] = [
+const ALL: [Kind; 7] = [
     Kind::Connect,
     Kind::Receive,
     Kind::Skip,
     Kind::Send,
     Kind::SendOn,
+    Kind::Room,
     Kind::Cancel,
 ];
 

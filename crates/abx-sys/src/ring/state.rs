@@ -70,6 +70,7 @@ impl State {
             Kind::Skip => self.skip_done(at, result, flags),
             Kind::Send => self.send_fell_short(at, result),
             Kind::SendOn => self.send_on_done(at, result),
+            Kind::Room => self.has_room(at),
         }
     }
 
@@ -212,7 +213,8 @@ impl State {
         self.end(at, end);
     }
 
-    fn end(&mut self, at: u32, end: End) {
+    /// Notes an end, to be told behind the bytes before it.
+    pub(super) fn end(&mut self, at: u32, end: End) {
         let line = self.lines.line(at);
         if line.stage == Stage::Open && line.end.is_none() {
             line.end = Some(end);
@@ -250,6 +252,14 @@ impl State {
                 _ => self.end(at, End::Failed(-result)),
             }
         }
+        self.free_when_done(at);
+    }
+
+    /// Room, or an error that the next send will show.
+    fn has_room(&mut self, at: u32) {
+        self.ended(at);
+        self.lines.line(at).awaits_room = false;
+        self.tell_may_send(at);
         self.free_when_done(at);
     }
 
@@ -323,7 +333,7 @@ impl State {
 
     fn tell_may_send(&mut self, at: u32) {
         let line = self.lines.line(at);
-        if line.stage == Stage::Open && line.wants_send && line.sending.is_none() {
+        if line.stage == Stage::Open && line.wants_send && !line.is_sending() {
             line.wants_send = false;
             self.news.push(Happening::MaySend(line.token));
         }

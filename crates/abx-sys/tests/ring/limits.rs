@@ -1,11 +1,13 @@
 //! Waits with limits, drops in the middle of things, and options at their edges.
 
+use std::io::Read;
+use std::net::TcpStream;
 use std::time::Instant;
 
 use abx_sys::{Happening, Nanos, Ring, RingError, RingOptions};
 
 use crate::peer::{echo, giver, nobody, serve};
-use crate::{BOTH, Got, connect, options, pull, ring, until};
+use crate::{BOTH, Got, PATIENCE, connect, options, pull, ring, until};
 
 #[test]
 fn a_wait_ends_by_its_limit() {
@@ -73,6 +75,33 @@ fn a_ring_may_be_dropped_whatever_is_under_way() {
             }
             drop(ring);
             served.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_dropped_ring_closes_thousands_of_connections() {
+    // Method: each peer must see the end of its connection, whose receive is under
+    // way; they are many more than the kernel reports at a time.
+    const COUNT: usize = 2_500;
+    abx_sys::limits::raise_descriptor_limit().unwrap();
+    for receiving in BOTH {
+        let wide = RingOptions {
+            entries: 4096,
+            ..options(receiving)
+        };
+        let Some(mut ring) = ring(wide) else { return };
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut peers: Vec<TcpStream> = Vec::new();
+        for token in 0..COUNT as u64 {
+            connect(&mut ring, token, address);
+            peers.push(listener.accept().unwrap().0);
+        }
+        drop(ring);
+        for mut peer in peers {
+            peer.set_read_timeout(Some(PATIENCE)).unwrap();
+            assert_eq!(peer.read(&mut [0]).unwrap(), 0);
         }
     }
 }

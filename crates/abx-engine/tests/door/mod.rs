@@ -1,16 +1,18 @@
 //! The engine through its door, against peers that follow a script.
+//!
+//! The same tests for each back end: `tests/door_*.rs` says which.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
-mod answers;
-mod counts;
-mod failures;
-mod http10;
-mod peer;
-mod pipelined;
-mod pools;
-mod probes;
-mod replaced;
+pub(crate) mod answers;
+pub(crate) mod counts;
+pub(crate) mod failures;
+pub(crate) mod http10;
+pub(crate) mod peer;
+pub(crate) mod pipelined;
+pub(crate) mod pools;
+pub(crate) mod probes;
+pub(crate) mod replaced;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -23,21 +25,25 @@ use abx_evidence::{Outcome, SliceTally};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The answer that [`load`] expects.
-const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+pub(crate) const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 /// Nobody listens there: all peers listen on other addresses.
-const NOBODY: SocketAddr = SocketAddr::new(
+pub(crate) const NOBODY: SocketAddr = SocketAddr::new(
     std::net::IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 77)),
     1,
 );
 
-fn engine(threads: usize) -> Engine {
-    let cpus = Vec::new();
-    Engine::start(&EnginePlan { threads, cpus }).unwrap()
+pub(crate) fn engine(threads: usize) -> Engine {
+    let plan = EnginePlan {
+        threads,
+        cpus: Vec::new(),
+        backend: crate::BACKEND,
+    };
+    Engine::start(&plan).expect("the kernel has the back end under test")
 }
 
 /// GET with keep-alive, every body compared with `hello`, and time enough.
-fn load(address: SocketAddr, connections: u32) -> LoadPlan {
+pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
     LoadPlan {
         address,
         sources: Vec::new(),
@@ -66,21 +72,21 @@ fn load(address: SocketAddr, connections: u32) -> LoadPlan {
     }
 }
 
-fn identity(body: &[u8]) -> BodyIdentity {
+pub(crate) fn identity(body: &[u8]) -> BodyIdentity {
     BodyIdentity {
         bytes: body.len() as u64,
         xxh3: xxh3_64(body),
     }
 }
 
-fn requests(count: u64) -> SlicePlan {
+pub(crate) fn requests(count: u64) -> SlicePlan {
     SlicePlan {
         end: SliceEnd::AfterRequests(count),
         discard_ns: 0,
     }
 }
 
-fn span_ms(length: u64, discard: u64) -> SlicePlan {
+pub(crate) fn span_ms(length: u64, discard: u64) -> SlicePlan {
     SlicePlan {
         end: SliceEnd::AfterNs(length * 1_000_000),
         discard_ns: discard * 1_000_000,
@@ -88,19 +94,19 @@ fn span_ms(length: u64, discard: u64) -> SlicePlan {
 }
 
 /// One slice on a pool of its own, in an engine with this many threads.
-fn run(threads: usize, load: &LoadPlan, slice: &SlicePlan) -> SliceTally {
+pub(crate) fn run(threads: usize, load: &LoadPlan, slice: &SlicePlan) -> SliceTally {
     let mut engine = engine(threads);
     let (pool, _) = engine.open(load).unwrap();
     engine.slice(pool, slice).unwrap()
 }
 
 /// The outcomes that came, in the order of [`Outcome::ALL`].
-fn outcomes(slice: &SliceTally) -> Vec<(Outcome, u64)> {
+pub(crate) fn outcomes(slice: &SliceTally) -> Vec<(Outcome, u64)> {
     slice.tally.outcomes.iter().collect()
 }
 
 /// Looks again and again until `condition` holds, and fails when it never does.
-fn until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !condition() {
         assert!(Instant::now() < deadline, "{what} did not happen");

@@ -1,0 +1,117 @@
+//! How requests go out: small ones with the next hand-over, large ones at once.
+
+use std::io;
+
+use io_uring::{opcode, squeue};
+use rustix::net::SendFlags;
+
+use super::line::{End, Sending, Stage};
+use super::op::Kind;
+use super::{RequestId, Ring};
+
+/// What is left of a request from here on is sent at once. Below, it fits the
+/// send buffer of a connection that has nothing in it (`tcp_wmem` begins with
+/// 16 KiB), so that a whole request is as good as sent when it is taken.
+const AT_ONCE_MIN: usize = 16 * 1024;
+
+impl Ring {
+    /// Hands over a request from `offset` on, with the next wait, and answers how
+    /// many bytes were taken: all of them, or zero while an earlier send on this
+    /// connection is not done.
+    ///
+    /// Of 16 KiB and more the socket takes what it has room for, now, so that the
+    /// count says what has left. [`Happening::MaySend`](super::Happening::MaySend)
+    /// follows a count that is not the whole rest.
+    ///
+    /// A send that fails is told by [`Received::Failed`](super::Received::Failed).
+    ///
+    /// # Errors
+    /// The kernel takes no more operations; not seen.
+    ///
+    /// # Panics
+    /// There is no such connection, or it does not stand yet.
+    pub fn send(&mut self, token: u64, request: RequestId, offset: usize) -> io::Result<usize> {
+        let at = self.known(token);
+        let batch = self.state.batch;
+        let line = self.state.lines.line(at);
+        assert!(line.stage == Stage::Open, "a send follows `Connected`");
+        let is_handed_in = line.is_handed_in(batch);
+        if is_handed_in || line.is_sending() {
+            line.wants_send = true;
+            if is_handed_in {
+                self.state.refused.push(at);
+            }
+            return Ok(0);
+        }
+        let end = self.requests[request.0 as usize].len();
+        if end - offset >= AT_ONCE_MIN {
+            return self.send_at_once(at, request, offset);
+        }
+        let sending = Sending {
+            request,
+            offset,
+            end,
+        };
+        line.handed_in = Some(sending);
+        line.batch = batch;
+        // SUBTLE: DONTWAIT has the kernel decide on this send in the call that
+        // hands it over, and WAITALL makes anything less than all of it a
+        // failure, which alone gives a completion. So a batch's end tells that
+        // every send without one is done, and nothing wakes the wait for it.
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | libc::MSG_DONTWAIT;
+        let entry = self
+            .send_entry(at, sending, flags)
+            .flags(squeue::Flags::SKIP_SUCCESS);
+        self.push(at, Kind::Send, entry)?;
+        Ok(end - offset)
+    }
+
+    /// Sends what the socket has room for, and asks for word when that is not all.
+    fn send_at_once(&mut self, at: u32, request: RequestId, offset: usize) -> io::Result<usize> {
+        let rest = &self.requests[request.0 as usize][offset..];
+        let line = self.state.lines.line(at);
+        let socket = line.socket.as_ref().expect("a line in use has a socket");
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let taken = match rustix::net::send(socket, rest, flags) {
+            Ok(taken) => taken,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => 0,
+            Err(error) => {
+                // Told behind the bytes that may still be there to be pulled.
+                self.state.end(at, End::Failed(error.raw_os_error()));
+                return Ok(rest.len());
+            }
+        };
+        if taken < rest.len() {
+            line.wants_send = true;
+            line.awaits_room = true;
+            let entry = opcode::PollAdd::new(self.fd(at), u32::from(POLLOUT)).build();
+            self.push(at, Kind::Room, entry)?;
+            self.state.begun(at);
+        }
+        Ok(taken)
+    }
+
+    /// Sends what was left of a request, for as long as it takes.
+    pub(super) fn send_on(&mut self, at: u32) -> io::Result<()> {
+        let line = self.state.lines.line(at);
+        let (Stage::Open, Some(sending)) = (line.stage, line.sending) else {
+            return Ok(());
+        };
+        let entry = self.send_entry(at, sending, libc::MSG_NOSIGNAL | libc::MSG_WAITALL);
+        self.push(at, Kind::SendOn, entry)?;
+        self.state.begun(at);
+        Ok(())
+    }
+
+    fn send_entry(&mut self, at: u32, sending: Sending, flags: i32) -> squeue::Entry {
+        let fd = self.fd(at);
+        let bytes = &self.requests[sending.request.0 as usize][sending.offset..sending.end];
+        let length = u32::try_from(bytes.len()).expect("larger ones are sent at once");
+        opcode::Send::new(fd, bytes.as_ptr(), length)
+            .flags(flags)
+            .build()
+    }
+}
+
+/// `POLLOUT` without its sign.
+const POLLOUT: u16 = libc::POLLOUT.unsigned_abs();
