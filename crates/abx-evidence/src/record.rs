@@ -243,6 +243,10 @@ pub struct PilotRecord {
     pub rounds: u32,
     /// The warm-up of each subject in each block.
     pub warm_up_ns: u64,
+    /// What moved the bytes, `epoll` or `uring`; `None` in records from before
+    /// there was a choice.
+    #[serde(default)]
+    pub backend: Option<String>,
     /// What each subject gave.
     pub subjects: BTreeMap<String, PilotSubject>,
 }

@@ -80,6 +80,10 @@ pub struct RunSettings {
     pub arrivals: Arrivals,
     /// Worker threads.
     pub threads: usize,
+    /// What moved the bytes, `epoll` or `uring`; `None` in records from before
+    /// there was a choice.
+    #[serde(default)]
+    pub backend: Option<String>,
     /// The time that was ordered, in seconds.
     pub duration_s: Option<f64>,
     /// The number of requests that was ordered.

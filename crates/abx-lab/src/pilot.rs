@@ -57,8 +57,10 @@ pub fn pilot(
     trials_because: Option<String>,
 ) -> Result<PilotRecord, Halt> {
     let mut subjects = BTreeMap::new();
+    let mut backend = None;
     for (subject, plan) in plans.iter().enumerate() {
         let (pool, _) = bench.open(plan)?;
+        backend = Some(pool.backend().name().to_owned());
         let found = explore(bench, subject, pool, plan);
         bench.engine.close(pool);
         subjects.insert(bench.names[subject].clone(), found?);
@@ -67,7 +69,10 @@ pub fn pilot(
         Some(plan) => (in_flight(plan), Least::of(plan)),
         None => (1, Least::CLOSED),
     };
-    Ok(set(study, in_flight, least, subjects, trials_because))
+    Ok(PilotRecord {
+        backend,
+        ..set(study, in_flight, least, subjects, trials_because)
+    })
 }
 
 /// Loads one subject from its start on.
@@ -229,12 +234,14 @@ fn set(
         slice_reason,
         rounds: u32::try_from(rounds).expect("at most ROUNDS_MAX"),
         warm_up_ns: warm_up_ns.max(WARM_UP_MIN_NS),
+        backend: None,
         subjects,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use abx_engine::Backend;
     use abx_evidence::stats::Margin;
 
     use super::*;
@@ -252,6 +259,7 @@ mod tests {
             interleave: Interleave::Slices,
             files: Vec::new(),
             local_addresses: Vec::new(),
+            backend: Backend::Auto,
             threads: None,
             pin: Pin::Split,
             seed: 1,

@@ -34,6 +34,8 @@ pub struct Run {
     /// Worker threads; `None` for one on each of the generator's processors,
     /// and at most one for each connection.
     pub threads: Option<usize>,
+    /// What moves the bytes.
+    pub backend: Backend,
     /// Local addresses that connections come from; empty for the usual ones.
     pub local_addresses: Vec<IpAddr>,
     /// What randomness is drawn from.
@@ -84,7 +86,7 @@ pub fn run(
     let mut engine = Engine::start(&EnginePlan {
         threads,
         cpus,
-        backend: Backend::Auto,
+        backend: run.backend,
     })?;
     let stopper = engine.stopper();
     on_stopper(stopper.clone());
@@ -104,6 +106,7 @@ pub fn run(
     )?;
     let server = server.as_mut().and_then(|server| server.used(&slice));
     let mut record = new_record(run, &slice, &verified, threads, server);
+    record.settings.backend = Some(pool.backend().name().to_owned());
     record.abx_version = version.to_owned();
     record.started_unix_ms =
         u64::try_from(started.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
@@ -212,6 +215,7 @@ fn new_record(
             exchange: run.load.exchange(),
             arrivals: arrivals.clone(),
             threads,
+            backend: None,
             duration_s: match run.end {
                 RunEnd::After(span) => Some(span.as_secs_f64()),
                 RunEnd::AfterRequests(_) => None,

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use abx_engine::{Asked, Backend, Engine, EngineError, EnginePlan, LoadPlan, RequestPlan};
+use abx_engine::{Asked, Engine, EngineError, EnginePlan, LoadPlan, RequestPlan};
 use abx_sys::Nanos;
 use abx_sys::cpus::Split;
 use abx_sys::limits::DescriptorLimit;
@@ -157,7 +157,7 @@ impl<'a> Stage<'a> {
         let engine = Engine::start(&EnginePlan {
             threads,
             cpus: split.generator.clone(),
-            backend: Backend::Auto,
+            backend: study.backend,
         })?;
         Ok(Stage {
             study,

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_engine::{HttpVersion, Pacing, RequestPlan, schedule};
+use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
 use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, Arrivals, Exchange};
@@ -33,6 +33,8 @@ pub struct Study {
     pub interleave: Interleave,
     /// Files that are made in the folder of each subject that abx starts.
     pub files: Vec<MadeFile>,
+    /// What moves the bytes.
+    pub backend: Backend,
     /// Local addresses that connections come from; empty for the usual ones.
     pub local_addresses: Vec<IpAddr>,
     /// Worker threads; `None` for one on each of the generator's processors.

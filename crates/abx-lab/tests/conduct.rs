@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use abx_engine::Stopper;
-use abx_engine::{HttpVersion, Pacing};
+use abx_engine::{Backend, HttpVersion, Pacing};
 use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, StudyEnd};
 use abx_evidence::stats::Margin;
@@ -132,6 +132,7 @@ fn study(blocks: Option<u32>) -> Study {
         interleave: Interleave::Slices,
         files: Vec::new(),
         local_addresses: Vec::new(),
+        backend: Backend::Auto,
         threads: Some(1),
         pin: Pin::Split,
         seed: 42,

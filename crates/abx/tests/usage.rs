@@ -40,6 +40,8 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
         (&["--expect-body", "abc"], &["--expect-body", "sha256sum"]),
         (&["--expect-status", "99"], &["--expect-status"]),
         (&["-H", "Accept"], &["Name: value"]),
+        (&["--stages", "1:9@1s"], &["stages", "abx run"]),
+        (&["--install"], &["--install", "study file"]),
     ];
     for (arguments, said) in cases {
         let arguments = [&["compare"], *arguments].concat();
@@ -65,6 +67,28 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
         (&["run", url, "-n", "0"], &["--requests"]),
         (&["run", url, "-d", "1"], &["--duration", "10s"]),
         (&["run"], &["<URL>"]),
+        (&["run", url, "-r", "0"], &["--rate", "above zero"]),
+        (&["run", url, "-r", "x"], &["--rate", "20000"]),
+        (&["run", url, "--arrivals", "poisson"], &["--rate 2000"]),
+        (
+            &["run", url, "--arrivals", "closed", "-r", "5"],
+            &["--rate", "leave one"],
+        ),
+        (&["run", url, "--stages", "5"], &["--stages", "add a time"]),
+        (
+            &["run", url, "--stages", "5@1s", "-r", "5"],
+            &["--stages", "--rate"],
+        ),
+        (&["run", url, "--pipeline", "0"], &["--pipeline"]),
+        (&["run", url, "--calls", "0"], &["--calls"]),
+        (
+            &["run", url, "--local-address", "here"],
+            &["--local-address"],
+        ),
+        (
+            &["run", url, "--backend", "kqueue"],
+            &["--backend", "uring"],
+        ),
         (
             &["run", url, "-n", "9", "--expect-status", "404"],
             &["200", "404", "--expect-status 200"],

@@ -21,6 +21,7 @@ pub fn run() -> RunRecord {
             exchange: Exchange::default(),
             arrivals: Arrivals::default(),
             threads: 1,
+            backend: None,
             duration_s: Some(10.0),
             requests: None,
             keep_alive: true,

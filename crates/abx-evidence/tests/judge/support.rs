@@ -125,6 +125,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             slice_reason: None,
             rounds: ROUNDS as u32,
             warm_up_ns: 300 * MS,
+            backend: None,
             subjects: each.map(|name| (name, found.clone())).collect(),
         }),
     }

@@ -118,6 +118,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
             slice_reason: None,
             rounds: 20,
             warm_up_ns: 300_000_000,
+            backend: None,
             subjects: BTreeMap::from([("nginx".to_owned(), pilot)]),
         }),
     }
@@ -225,6 +226,7 @@ pub fn run() -> RunRecord {
             exchange: Exchange::default(),
             arrivals: Arrivals::default(),
             threads: 1,
+            backend: None,
             duration_s: Some(10.0),
             requests: None,
             keep_alive: true,

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use abx_engine::schedule::{Arrivals, PerSecond, StageList};
-use abx_engine::{HttpVersion, Pacing};
+use abx_engine::{Backend, HttpVersion, Pacing};
 use abx_lab::{ExpectBody, Load, Request};
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
@@ -87,12 +87,26 @@ pub enum ArrivalsName {
     Poisson,
 }
 
+/// What moves the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    /// The one that costs less for the load, and epoll where the kernel refuses io_uring.
+    Auto,
+    /// epoll.
+    Epoll,
+    /// io_uring.
+    Uring,
+}
+
 /// What makes the load.
 #[derive(Debug, Args)]
 pub struct GeneratorFlags {
     /// Worker threads of the generator; by default one for each of its processors.
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+    /// What moves the bytes [default: auto, by what costs less].
+    #[arg(long, value_enum)]
+    backend: Option<BackendName>,
     /// A local address that connections come from; several are used in turn.
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     pub local_address: Vec<IpAddr>,
@@ -207,6 +221,15 @@ impl LoadFlags {
 }
 
 impl GeneratorFlags {
+    /// What is to move the bytes.
+    pub fn backend(&self) -> Backend {
+        match self.backend {
+            None | Some(BackendName::Auto) => Backend::Auto,
+            Some(BackendName::Epoll) => Backend::Epoll,
+            Some(BackendName::Uring) => Backend::Uring,
+        }
+    }
+
     /// The seed that was given, or one from the clock.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(seed_from_clock)

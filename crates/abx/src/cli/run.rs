@@ -65,6 +65,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         load,
         end,
         threads: run.generator.threads.map(usize::from),
+        backend: run.generator.backend(),
         local_addresses: run.generator.local_address.clone(),
         seed: run.generator.seed(),
     };

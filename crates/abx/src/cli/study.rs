@@ -65,6 +65,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         interleave: interleave(compare).unwrap_or(Interleave::Slices),
         files: Vec::new(),
         local_addresses: compare.generator.local_address.clone(),
+        backend: compare.generator.backend(),
         threads: compare.generator.threads.map(usize::from),
         pin: pin(compare).unwrap_or(Pin::Split),
         seed: compare.generator.seed(),
@@ -109,6 +110,7 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
             .unwrap_or(Interleave::Slices),
         files: file.files,
         local_addresses: compare.generator.local_address.clone(),
+        backend: compare.generator.backend(),
         threads: compare.generator.threads.or(file.threads).map(usize::from),
         pin: pin(compare).or(file.pin).unwrap_or(Pin::Split),
         seed: compare

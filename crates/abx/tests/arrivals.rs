@@ -1,0 +1,63 @@
+//! Loads that are no plain closed loop, from the command line to the record.
+
+use serde_json::Value;
+
+use crate::support::{Home, Server};
+
+/// The record of a run of the built-in server with these flags.
+fn run(flags: &[&str]) -> Value {
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let words = [&["run", &server.url, "--json", "-"], flags].concat();
+    let ended = home.run_abx(&words);
+    ended.expect(0, &[]);
+    ended.json()
+}
+
+fn count(record: &Value, path: &str) -> u64 {
+    let value = record.pointer(path).and_then(Value::as_u64);
+    value.unwrap_or_else(|| panic!("{path}: {record}"))
+}
+
+#[test]
+fn a_rate_is_offered_and_every_request_accounted_for() {
+    // Method: a number of requests at each kind of rate; none is left over.
+    for arrivals in ["constant", "poisson"] {
+        let flags = ["-r", "2000", "--arrivals", arrivals, "-n", "400", "-c", "4"];
+        let record = run(&flags);
+        assert_eq!(record["settings"]["arrivals"]["kind"], arrivals);
+        assert_eq!(record["settings"]["arrivals"]["rate_per_s"], 2000.0);
+        assert_eq!(count(&record, "/offered/planned"), 400);
+        assert_eq!(count(&record, "/requests/ok"), 400);
+    }
+}
+
+#[test]
+fn stages_last_as_long_as_they_say() {
+    // Method: 100 and then 300 a second, 100 ms each: 10 and 30 requests are due.
+    let record = run(&["--stages", "100@100ms,300@100ms"]);
+    assert_eq!(count(&record, "/offered/planned"), 40);
+    assert_eq!(record["settings"]["duration_s"], 0.2);
+}
+
+#[test]
+fn connections_speak_as_they_are_told() {
+    // Method: pipelines, sessions with thinking, HTTP/1.0 with and without
+    // keep-alive, each over either back end; all answers are right.
+    for backend in ["epoll", "uring"] {
+        for flags in [
+            &["--pipeline", "16"][..],
+            &["--calls", "5", "--think", "1ms"],
+            &["--http1.0"],
+            &["--http1.0", "--no-keepalive"],
+            &["--local-address", "127.0.0.7,127.0.0.8"],
+        ] {
+            let more = ["-n", "200", "-c", "4", "--backend", backend];
+            let record = run(&[flags, &more].concat());
+            assert_eq!(count(&record, "/requests/ok"), 200, "{flags:?}");
+            assert_eq!(record["settings"]["backend"], backend);
+            let pipeline = if flags[0] == "--pipeline" { 16 } else { 1 };
+            assert_eq!(count(&record, "/settings/pipeline"), pipeline);
+        }
+    }
+}
