@@ -1,6 +1,6 @@
 //! What abx costs as a load generator, beside other ones on the same nginx.
 //!
-//!     bench --abx FILE [--oha FILE] [--json FILE] [--alternations N] [--quick]
+//!     bench --abx FILE [--oha FILE] [--json FILE] [--alternations N] [--load NAME] [--quick]
 //!
 //! nginx runs on the first processor, one generator at a time on the last. In
 //! each alternation every generator runs once, and the next alternation starts
@@ -37,7 +37,7 @@ struct Options {
     oha: PathBuf,
     json: Option<PathBuf>,
     alternations: usize,
-    loads: &'static [Load],
+    loads: Vec<Load>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "nginx on processor {first}, generators on processor {last}\n"
     ))?;
     let mut tables = Vec::new();
-    for load in options.loads {
+    for load in &options.loads {
         let table = measure(load, &options, &setup, &server, &folder.0, descriptors)?;
         say(&table.text())?;
         tables.push(table);
@@ -99,7 +99,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
         oha: "oha".into(),
         json: None,
         alternations: 7,
-        loads: &LOADS,
+        loads: LOADS.to_vec(),
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(flag) = arguments.next() {
@@ -109,10 +109,14 @@ fn options() -> Result<Options, Box<dyn Error>> {
             "--oha" => options.oha = value()?.into(),
             "--json" => options.json = Some(value()?.into()),
             "--alternations" => options.alternations = value()?.parse()?,
-            "--quick" => (options.loads, options.alternations) = (&LOADS[..1], 3),
+            "--quick" => (options.loads, options.alternations) = (LOADS[..1].to_vec(), 3),
+            "--load" => {
+                let part = value()?;
+                options.loads.retain(|load| load.name.contains(&part));
+            }
             _ => {
                 return Err(format!(
-                    "{flag} is not known: --abx --oha --json --alternations --quick"
+                    "{flag} is not known: --abx --oha --json --alternations --load --quick"
                 )
                 .into());
             }

@@ -16,6 +16,10 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// One wait gives so many events; more wait for the next one.
 const EVENTS_MAX: usize = 512;
 
+/// What it takes to wake up: the end of a wait is not slept through but looked
+/// for, so that what is due then is sent then.
+const WAKE: Nanos = Nanos(30_000);
+
 /// Moves bytes by epoll.
 pub(crate) struct EpollIo {
     epoll: Epoll,
@@ -57,6 +61,26 @@ impl EpollIo {
             buffer: vec![0; BUFFER_BYTES],
             last: Nanos::now(),
         })
+    }
+
+    /// Waits for events until a moment, and reads the clock.
+    fn sleep(&mut self, until: Nanos) {
+        let mut timeout = until.since(self.last);
+        if timeout > Nanos(0) && timeout < NEAR {
+            timeout = until.since(Nanos::now());
+        }
+        loop {
+            // A sleep ends late by about what is left out here.
+            let asleep = timeout.since(WAKE);
+            self.epoll
+                .wait(&mut self.events, Some(asleep))
+                .expect("waiting on an open epoll set does not fail");
+            self.last = Nanos::now();
+            timeout = until.since(self.last);
+            if !self.events.is_empty() || timeout == Nanos(0) || timeout > WAKE {
+                return;
+            }
+        }
     }
 
     fn connection(&mut self, token: Token) -> &mut Connection {
@@ -121,14 +145,7 @@ impl Io for EpollIo {
 
     fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos {
         ready.clear();
-        let mut timeout = until.since(self.last);
-        if timeout > Nanos(0) && timeout < NEAR {
-            timeout = until.since(Nanos::now());
-        }
-        self.epoll
-            .wait(&mut self.events, Some(timeout))
-            .expect("waiting on an open epoll set does not fail");
-        self.last = Nanos::now();
+        self.sleep(until);
         for event in self.events.iter() {
             let token = token(event.token());
             let place = &mut self.connections[token.slot as usize];
