@@ -5,7 +5,10 @@
 
 mod arrivals;
 mod bar;
+mod beside;
 mod findings;
+mod metrics;
+mod ranking;
 mod run;
 mod style;
 mod table;
