@@ -11,6 +11,7 @@ use crate::comparison::{Comparison, Role};
 use crate::exchange::Exchange;
 use crate::finding::Validity;
 use crate::histogram::Histogram;
+use crate::objective::Objective;
 use crate::outcome::Outcomes;
 use crate::ranking::Ranking;
 use crate::summary::Summary;
@@ -202,6 +203,14 @@ pub struct LoadSettings {
     /// When requests were due.
     #[serde(default)]
     pub arrivals: Arrivals,
+    /// The rate as a share of what the slowest subject answered in a closed
+    /// loop, where it was set so.
+    #[serde(default)]
+    pub share_of_slowest: Option<f64>,
+    /// What subjects are asked to keep to, where the load is one of several
+    /// rates that find out up to which they do.
+    #[serde(default)]
+    pub objective: Option<Objective>,
     /// What was asked, by weight.
     pub requests: Vec<RequestSettings>,
     /// Whether a connection serves more than one request.

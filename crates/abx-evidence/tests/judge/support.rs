@@ -106,6 +106,8 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             connections: CONNECTIONS,
             exchange: Exchange::default(),
             arrivals: Arrivals::default(),
+            share_of_slowest: None,
+            objective: None,
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),

@@ -99,6 +99,8 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
             connections,
             exchange: Exchange::default(),
             arrivals: Arrivals::default(),
+            share_of_slowest: None,
+            objective: None,
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),
