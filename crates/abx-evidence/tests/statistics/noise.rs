@@ -50,6 +50,8 @@ pub struct World {
     noise: Noise,
     extent: Extent,
     random: ChaCha8Rng,
+    /// The other normal variable of a pair.
+    spare: Option<f64>,
     block: usize,
     /// The log of the machine's speed, the same for all subjects.
     machine: f64,
@@ -64,6 +66,7 @@ impl World {
             noise,
             extent,
             random: ChaCha8Rng::seed_from_u64(seed),
+            spare: None,
             block: 0,
             machine: 0.0,
             lasting: vec![0.0; extent.subjects],
@@ -175,10 +178,15 @@ impl World {
         }
     }
 
-    /// Mean 0, spread 1, by the method of Box and Muller.
+    /// Mean 0, spread 1, by the method of Box and Muller, which makes two.
     pub fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
         let radius = (-2.0 * self.above_zero().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.random.random::<f64>()).cos()
+        let (sine, cosine) = (std::f64::consts::TAU * self.above_zero()).sin_cos();
+        self.spare = Some(radius * sine);
+        radius * cosine
     }
 
     /// Student's t with 3 degrees of freedom: spread √3.
