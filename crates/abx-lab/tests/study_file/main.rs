@@ -310,7 +310,10 @@ fn a_sweep_visits_every_number_of_connections_at_every_rate() {
     let names = |rate: &str| {
         let text = GOOD.replace("[10, 100]", &format!("[10, 100]\nrate = {rate}"));
         let study = parsed(&text).unwrap();
-        let rows = study.loads.into_iter().filter(|load| load.name.starts_with("small"));
+        let rows = study
+            .loads
+            .into_iter()
+            .filter(|load| load.name.starts_with("small"));
         let row = |load: Load| format!("{} {}", load.name, load.offer.is_open());
         rows.map(row).collect::<Vec<_>>()
     };
