@@ -6,6 +6,7 @@
 //! is judged; `docs/statistics.md` gives the reasons.
 
 mod arrivals;
+mod capacities;
 mod comparison;
 mod exchange;
 mod finding;
@@ -22,12 +23,14 @@ pub mod record;
 mod run;
 pub mod stats;
 mod summary;
+mod sweeps;
 mod tally;
 mod times;
 mod values;
 pub mod verdict;
 
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
+pub use capacities::Capacity;
 pub use comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use exchange::Exchange;
 pub use finding::{Finding, Level, Limits, Status, Validity};
@@ -41,6 +44,7 @@ pub use ranking::{Place, Ranking};
 pub use record::StudyRecord;
 pub use run::{GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, judge_run};
 pub use summary::Summary;
+pub use sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use tally::{Sample, SliceTally, Tally};
 pub use times::{Figure, Times};
 pub use verdict::Verdict;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
+use crate::capacities::Capacity;
 use crate::comparison::{Comparison, Role};
 use crate::exchange::Exchange;
 use crate::finding::Validity;
@@ -15,6 +16,7 @@ use crate::objective::Objective;
 use crate::outcome::Outcomes;
 use crate::ranking::Ranking;
 use crate::summary::Summary;
+use crate::sweeps::Sweep;
 use crate::tally::{SliceTally, Tally};
 
 /// The schema that this version writes.
@@ -51,6 +53,12 @@ pub struct StudyRecord {
     /// The order of the subjects under each load, where there are more than two.
     #[serde(default)]
     pub rankings: Vec<Ranking>,
+    /// Loads that differ in one number only, read together.
+    #[serde(default)]
+    pub sweeps: Vec<Sweep>,
+    /// The highest rate at which each subject keeps to each objective.
+    #[serde(default)]
+    pub capacities: Vec<Capacity>,
     /// One for each load and subject.
     pub summaries: Vec<Summary>,
     /// What limits the conclusions.

@@ -348,6 +348,8 @@ fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
         end: StudyEnd::Running,
         comparisons: Vec::new(),
         rankings: Vec::new(),
+        sweeps: Vec::new(),
+        capacities: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
         blocks: Vec::new(),

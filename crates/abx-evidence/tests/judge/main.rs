@@ -13,4 +13,5 @@ mod runs;
 mod several;
 mod studies;
 mod support;
+mod sweeps;
 mod verdicts;

@@ -50,6 +50,8 @@ pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
         end: StudyEnd::Precision,
         comparisons: Vec::new(),
         rankings: Vec::new(),
+        sweeps: Vec::new(),
+        capacities: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),

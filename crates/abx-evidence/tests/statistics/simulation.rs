@@ -101,8 +101,8 @@ impl Reading {
         // A true ratio that is the margin is as large as the margin.
         let margin = Margin::DEFAULT.log() - 1e-9;
         match self.verdict {
-            Verdict::Faster => truth <= 1.0,
-            Verdict::Slower => truth >= 1.0,
+            Verdict::Faster | Verdict::More => truth <= 1.0,
+            Verdict::Slower | Verdict::Less => truth >= 1.0,
             Verdict::Equivalent => truth.ln().abs() >= margin,
             Verdict::Invalid | Verdict::Inconclusive => false,
         }

@@ -41,6 +41,8 @@ pub fn study() -> StudyRecord {
             Verdict::Faster,
         )],
         rankings: Vec::new(),
+        sweeps: Vec::new(),
+        capacities: Vec::new(),
         summaries: vec![
             summary("nginx", "c100", 36_817.2),
             summary("lighttpd", "c100", 41_234.5),
