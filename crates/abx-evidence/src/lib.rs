@@ -14,6 +14,7 @@ mod histogram;
 mod judge;
 mod outcome;
 mod quantile;
+mod reading;
 pub mod record;
 mod run;
 pub mod stats;

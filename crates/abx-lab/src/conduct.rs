@@ -20,6 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::bench::Halt;
 use crate::block::LoadRun;
 use crate::machine;
+use crate::meter::canaries;
 use crate::pilot::pilot;
 use crate::stage::{Raised, RaisedLoad, Stage, StageError, descriptors_needed};
 use crate::store::{Store, StoreError};
@@ -254,6 +255,7 @@ fn measure(
     sequence.shuffle(random);
     let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
     let mut ended = Ok(());
+    let speeds = bench.meter.speeds();
     for load in sequence {
         let (name, pilot) = pilots[load];
         let mut run = LoadRun::new(name, &mut bench, &loads[load].plans, pilot, random);
@@ -263,6 +265,7 @@ fn measure(
             break;
         }
     }
+    let canaries = canaries(&speeds, &bench.meter.speeds());
     let died = match &ended {
         Err(Halt::Subject { name, .. }) => Some(name.clone()),
         _ => None,
@@ -274,6 +277,7 @@ fn measure(
         order,
         subjects: bench.stop_all(died.as_deref()).into_iter().collect(),
         loads: measured,
+        canaries,
     };
     (block, ended)
 }
