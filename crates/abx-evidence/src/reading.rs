@@ -45,6 +45,9 @@ pub struct Side {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Strain {
+    /// The wall time over which all of this was counted: the load's slices and
+    /// the opening of its connections, with the readings around them.
+    pub over_us: u64,
     /// Connection attempts dropped by a listener, full accept queues included.
     pub listen_drops: Option<u64>,
     /// Connection attempts dropped because too many were half open.
@@ -81,6 +84,7 @@ impl Strain {
     pub fn plus(self, other: Strain) -> Strain {
         let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
         Strain {
+            over_us: self.over_us.saturating_add(other.over_us),
             listen_drops: sum(self.listen_drops, other.listen_drops),
             half_open_drops: sum(self.half_open_drops, other.half_open_drops),
             backlog_drops: sum(self.backlog_drops, other.backlog_drops),
@@ -103,6 +107,7 @@ impl Strain {
     pub fn none() -> Strain {
         let zero = Some(0);
         Strain {
+            over_us: 0,
             listen_drops: zero,
             half_open_drops: zero,
             backlog_drops: zero,

@@ -249,6 +249,7 @@ impl Troubles {
     #[must_use]
     pub fn of(added: strain::Strain) -> Troubles {
         let strain::Strain {
+            at,
             network,
             pressure,
             throttling,
@@ -256,6 +257,7 @@ impl Troubles {
         Troubles {
             listen_overflows: network.listen_overflows,
             strain: Strain {
+                over_us: at.0 / 1_000,
                 listen_drops: network.listen_drops,
                 half_open_drops: network.half_open_drops,
                 backlog_drops: network.backlog_drops,

@@ -1,6 +1,7 @@
 //! Everything that the machine counts of its own troubles, read at once and
 //! cheaply: the files stay open. Start at [`StrainGauge`].
 
+use crate::Nanos;
 use crate::network::{NetworkCounters, NetworkFiles};
 use crate::pressure::{PressureCounters, PressureFiles};
 use crate::throttling::{ThrottlingCounters, ThrottlingFiles};
@@ -8,6 +9,8 @@ use crate::throttling::{ThrottlingCounters, ThrottlingFiles};
 /// What was counted until one moment, or between two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Strain {
+    /// When it was counted, or for how long.
+    pub at: Nanos,
     /// Of TCP and of packets within the machine.
     pub network: NetworkCounters,
     /// Of want of CPUs, memory and disks.
@@ -21,6 +24,7 @@ impl Strain {
     #[must_use]
     pub fn since(self, earlier: Strain) -> Strain {
         Strain {
+            at: self.at.since(earlier.at),
             network: self.network.since(earlier.network),
             pressure: self.pressure.since(earlier.pressure),
             throttling: self.throttling.since(earlier.throttling),
@@ -53,6 +57,7 @@ impl StrainGauge {
     /// What was counted until now.
     pub fn read(&mut self) -> Strain {
         Strain {
+            at: Nanos::now(),
             network: self.network.read(),
             pressure: self.pressure.read(),
             throttling: self.throttling.read(),

@@ -31,7 +31,7 @@ fn speed_changed(record: &StudyRecord) -> Option<Finding> {
             *range = (range.0.min(time_ns), range.1.max(time_ns));
         }
     }
-    let spread = |(least, most): (u64, u64)| most as f64 / least.max(1) as f64 - 1.0;
+    let spread = |(least, most): (u64, u64)| (most - least) as f64 / least.max(1) as f64;
     let worst = ranges
         .into_iter()
         .map(|(cpu, range)| (spread(range), cpu, range));

@@ -53,7 +53,7 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
                 true => Saturation::Saturated,
                 false => Saturation::HadTime,
             };
-            about.extend(strain(record, load, subject, (sums, saturation)));
+            about.extend(strain(record, load, subject, saturation));
             let limits = pace_limits(record, &limit, subject, sums);
             about.extend(pace(record, load, subject, limits));
             found.extend(about.into_iter().map(|finding| finding.under(&load.name)));

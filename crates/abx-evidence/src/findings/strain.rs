@@ -3,7 +3,7 @@
 
 use crate::finding::{Finding, Level};
 use crate::record::{LoadRecord, Strain, StudyRecord};
-use crate::summary::{Sums, share};
+use crate::summary::share;
 
 /// Time in which some thread had to wait for a processor, as a share.
 const CPU_PRESSURE_MAX: f64 = 0.10;
@@ -24,7 +24,7 @@ pub(super) fn strain(
     record: &StudyRecord,
     load: &LoadRecord,
     subject: &str,
-    (sums, saturation): (&Sums, Saturation),
+    saturation: Saturation,
 ) -> Vec<Finding> {
     let sides = record
         .block_loads(&load.name)
@@ -32,7 +32,7 @@ pub(super) fn strain(
     let Some(all) = sides.reduce(Strain::plus) else {
         return Vec::new();
     };
-    let part = |time_us: Option<u64>| share(time_us?.saturating_mul(1_000), sums.window_ns);
+    let part = |time_us: Option<u64>| share(time_us?, all.over_us);
     let mut found = Vec::new();
     found.extend(throttled(subject, &all, part(all.throttled_us)));
     // A subject that uses all it may has threads that wait, by its own doing.

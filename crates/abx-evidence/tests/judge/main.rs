@@ -8,6 +8,7 @@ mod machine;
 mod open_loop;
 mod pace;
 mod properties;
+mod readings;
 mod runs;
 mod studies;
 mod support;

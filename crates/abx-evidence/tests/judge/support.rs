@@ -146,7 +146,10 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         busiest_thread_ns: Some(98 * MS * ROUNDS as u64),
         listen_overflows: Some(0),
         not_connected: 0,
-        strain: Some(Strain::none()),
+        strain: Some(Strain {
+            over_us: ROUNDS as u64 * SLICE_NS / 1_000,
+            ..Strain::none()
+        }),
         pss_bytes: Some(3_000_000),
         pss_anon_bytes: Some(1_000_000),
         descriptors: Some(of_limit(20, 1_024)),
