@@ -9,6 +9,8 @@ use crate::summary::{Sums, share};
 const TURNED_AWAY_BOUND: f64 = 0.001;
 /// Ports that closed connections still hold, as a share of those that there are.
 const PORTS_MAX: f64 = 0.70;
+/// From so many new connections for each request on, ports may run out.
+const CHURN_MIN: f64 = 0.10;
 
 /// What was read of one subject's connections under one load, in every block.
 pub(super) struct Network<'a> {
@@ -139,8 +141,8 @@ impl<'a> Network<'a> {
                 "lost_packets",
                 Level::Note,
                 format!(
-                    "TCP lost packets on this machine while {} was loaded ({}); each costs 0.2 s \
-                     or more",
+                    "TCP lost packets on this machine while {} was loaded ({}), this load's or \
+                     another program's; one may cost 0.2 s or more",
                     self.subject,
                     seen.join(", ")
                 ),
@@ -172,8 +174,9 @@ impl<'a> Network<'a> {
         let each = self.sides.iter().filter_map(|side| side.time_wait);
         let worst = each.reduce(InUse::nearer)?;
         let part = worst.share().filter(|part| *part > PORTS_MAX)?;
-        // Without new connections nothing needs a port.
-        (self.sums.connects > 0).then(|| {
+        // Without new connections nothing needs a port, whoever holds them.
+        let churn = share(self.sums.connects, self.sums.outcomes.sent());
+        (churn >= Some(CHURN_MIN)).then(|| {
             Finding::new(
                 "ports_low",
                 Level::Note,
