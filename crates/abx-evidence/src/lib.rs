@@ -19,6 +19,7 @@ mod outcome;
 mod quantile;
 mod questions;
 mod ranking;
+mod reading;
 pub mod record;
 mod run;
 pub mod stats;

@@ -19,6 +19,8 @@ use crate::summary::Summary;
 use crate::sweeps::Sweep;
 use crate::tally::{SliceTally, Tally};
 
+pub use crate::reading::{Canary, InUse, Side, Strain};
+
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "abx.study/1";
 
@@ -308,6 +310,9 @@ pub struct BlockRecord {
     pub subjects: BTreeMap<String, BlockSubject>,
     /// What each load gave.
     pub loads: Vec<BlockLoad>,
+    /// How fast the processors were before and after; empty when that was not looked at.
+    #[serde(default)]
+    pub canaries: Vec<Canary>,
 }
 
 /// One subject's life in one block.
@@ -403,6 +408,11 @@ pub struct SliceRecord {
     pub response_ns_sum: u64,
     /// Processor time of the subject; `None` when not readable.
     pub server_cpu_ns: Option<u64>,
+    /// Context switches of the subject's threads, those that came and went
+    /// meanwhile left out; `None` when not readable, when a thread ended, and
+    /// when there are too many to look at.
+    #[serde(default)]
+    pub server_switches: Option<u64>,
     /// Processor time of the other subjects together, which should idle.
     pub others_cpu_ns: Option<u64>,
     /// Processor time of the generator's threads.
@@ -446,6 +456,7 @@ impl SliceRecord {
             silent: tally.silent,
             response_ns_sum: tally.response_ns_sum,
             server_cpu_ns: None,
+            server_switches: None,
             others_cpu_ns: None,
             generator_cpu_ns: slice.generator_cpu_ns,
             busiest_worker_ns: slice.busiest_worker_ns,
@@ -503,20 +514,6 @@ impl Histograms {
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
     }
-}
-
-/// What was read for one subject over one load of a block.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Side {
-    /// The warm-up: recorded, not counted.
-    pub warm_up: Option<SliceRecord>,
-    /// Processor time of the subject's busiest thread over its own slices' load.
-    pub busiest_thread_ns: Option<u64>,
-    /// Connections that the kernel turned away because a listen queue was full,
-    /// on the whole machine while this subject was loaded.
-    pub listen_overflows: Option<u64>,
-    /// Connections that could not be opened before the load.
-    pub not_connected: u64,
 }
 
 /// Why a study ended.

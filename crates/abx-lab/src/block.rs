@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use abx_engine::{LoadPlan, PoolId};
 use abx_evidence::record::{
-    BlockLoad, Disturbance, Histograms, Interleave, PilotRecord, Round, Side, SliceRecord,
+    BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, Side, SliceRecord,
 };
 use abx_sys::counters::ticks_per_second;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::bench::{Bench, Halt, Measured};
+use crate::meter::{Troubles, own_descriptors, time_wait};
 
 /// A round is disturbed when the hypervisor took this many ticks of it, and
 /// this share: one tick may be rounding.
@@ -96,6 +97,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
                 .zip(after)
                 .map(|(before, after)| after.busiest_since(&before));
             self.side(subject).busiest_thread_ns = busiest.map(|span| span.0);
+            self.note_holdings(subject);
         }
         pools
             .into_iter()
@@ -118,6 +120,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
                     .map(|(before, after)| after.busiest_since(&before).0);
                 let sum = &mut self.side(subject).busiest_thread_ns;
                 *sum = busiest.map(|busiest| sum.unwrap_or_default() + busiest);
+                self.note_holdings(subject);
                 self.bench.engine.close(pool);
             }
             self.note_round(slices);
@@ -126,7 +129,10 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     }
 
     fn open(&mut self, subject: usize) -> Result<PoolId, Halt> {
+        let before = self.bench.meter.strain();
         let (pool, missing) = self.bench.open(&self.plans[subject])?;
+        let troubles = Troubles::of(self.bench.meter.strain().since(before));
+        self.note_troubles(subject, &troubles);
         self.side(subject).not_connected += missing;
         Ok(pool)
     }
@@ -141,18 +147,51 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         let Measured {
             record,
             times,
-            listen_overflows,
+            troubles,
         } = self.bench.slice(subject, pool, self.pilot.slice_ns)?;
         let name = self.bench.names[subject].clone();
         let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
         histograms.merge(&times);
-        if let Some(more) = listen_overflows {
-            *self.side(subject).listen_overflows.get_or_insert(0) += more;
-        }
+        self.note_troubles(subject, &troubles);
+        self.note_time_wait(subject);
         if record.stopped_answering {
             self.quiet.push(subject);
         }
         Ok(record)
+    }
+
+    /// Adds what the machine counted while this subject was connected or loaded.
+    fn note_troubles(&mut self, subject: usize, troubles: &Troubles) {
+        let side = self.side(subject);
+        if let Some(more) = troubles.listen_overflows {
+            *side.listen_overflows.get_or_insert(0) += more;
+        }
+        let sum = side.strain.map(|sum| sum.plus(troubles.strain));
+        side.strain = sum.or(Some(troubles.strain));
+    }
+
+    fn note_time_wait(&mut self, subject: usize) {
+        let found = time_wait(self.plans[subject].sources.len());
+        let side = self.side(subject);
+        side.time_wait = side
+            .time_wait
+            .into_iter()
+            .chain(found)
+            .reduce(InUse::nearer);
+    }
+
+    /// What both sides hold at the end of a subject's load, while its connections
+    /// are still there.
+    fn note_holdings(&mut self, subject: usize) {
+        let memory = self.bench.meter.proportional_memory(subject);
+        let descriptors = self.bench.meter.descriptors(subject);
+        let own = own_descriptors();
+        let side = self.side(subject);
+        side.pss_bytes = memory.map(|memory| memory.all_bytes);
+        side.pss_anon_bytes = memory.map(|memory| memory.anonymous_bytes);
+        let nearer = |one: Option<InUse>, other| one.into_iter().chain(other).reduce(InUse::nearer);
+        side.descriptors = nearer(side.descriptors, descriptors);
+        side.generator_descriptors = nearer(side.generator_descriptors, own);
     }
 
     fn note_round(&mut self, slices: Vec<SliceRecord>) {

@@ -20,6 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::bench::Halt;
 use crate::block::LoadRun;
 use crate::machine;
+use crate::meter::canaries;
 use crate::pilot::pilot;
 use crate::scout::scout;
 use crate::stage::{Raised, RaisedLoad, Stage, StageError, descriptors_needed};
@@ -276,6 +277,7 @@ fn measure(
     sequence.shuffle(random);
     let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
     let mut ended = Ok(());
+    let speeds = bench.meter.speeds();
     for load in sequence {
         let (name, pilot) = pilots[load];
         let mut run = LoadRun::new(name, &mut bench, &loads[load].plans, pilot, random);
@@ -285,6 +287,7 @@ fn measure(
             break;
         }
     }
+    let canaries = canaries(&speeds, &bench.meter.speeds());
     let died = match &ended {
         Err(Halt::Subject { name, .. }) => Some(name.clone()),
         _ => None,
@@ -296,6 +299,7 @@ fn measure(
         order,
         subjects: bench.stop_all(died.as_deref()).into_iter().collect(),
         loads: measured,
+        canaries,
     };
     (block, ended)
 }

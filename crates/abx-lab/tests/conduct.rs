@@ -84,6 +84,7 @@ fn serve_page(port: &str) -> ExitCode {
         content: Content::Page { bytes: None },
         faults: Faults::default(),
         seed: 1,
+        backlog: abx_server::BACKLOG,
     };
     match serve(&config, |_| {}) {
         Ok(never) => match never {},

@@ -9,6 +9,7 @@ mod metrics;
 mod open_loop;
 mod pace;
 mod properties;
+mod readings;
 mod runs;
 mod several;
 mod studies;
