@@ -8,6 +8,7 @@
 mod margin;
 mod moments;
 pub mod paired;
+pub mod power;
 pub mod signed_rank;
 pub mod stop;
 pub mod student;
