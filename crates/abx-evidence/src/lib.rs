@@ -7,6 +7,7 @@
 
 mod arrivals;
 mod comparison;
+pub mod doctor;
 mod exchange;
 mod finding;
 mod findings;

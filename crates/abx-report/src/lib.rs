@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod bar;
+mod doctor;
 mod findings;
 mod run;
 mod style;
@@ -17,6 +18,7 @@ mod wrap;
 
 use abx_evidence::{RunRecord, StudyRecord};
 
+pub use doctor::doctor_text;
 pub use run::run_text;
 pub use style::Style;
 pub use terminal::study_text;

@@ -5,6 +5,7 @@
 //! Start at [`Socket`] and [`Epoll`], or [`Ring`], for load, at [`ProcTree`] for accounting.
 
 pub mod clock;
+pub mod conditions;
 pub mod counters;
 pub mod cpus;
 mod epoll;
