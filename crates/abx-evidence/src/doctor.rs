@@ -8,7 +8,6 @@ mod readings;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::log_ratios;
-use crate::findings::Elsewhere;
 use crate::record::{LoadSettings, SliceRecord, StudyRecord};
 use crate::stats::Margin;
 use crate::stats::paired::PairedMean;
@@ -38,6 +37,8 @@ pub struct DoctorRecord {
     pub interrupted: bool,
     /// What the machine says of itself.
     pub readings: Readings,
+    /// Who else had the processors while noise and ceilings were measured.
+    pub elsewhere: Option<Elsewhere>,
     /// What it tells apart; `None` when that was not measured.
     pub noise: Option<Noise>,
     /// What one generator thread reaches; empty when that was not measured.
@@ -144,6 +145,18 @@ pub struct Pressure {
     pub io: f64,
 }
 
+/// Who else had the processors that abx may use, as shares of their time; to a
+/// clock tick (10 ms) of each processor.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Elsewhere {
+    /// For how long that was looked at, in seconds.
+    pub span_s: f64,
+    /// What the hypervisor gave to other machines; `None` when not readable.
+    pub steal: Option<f64>,
+    /// What programs used that abx did not start; `None` when not readable.
+    pub foreign: Option<f64>,
+}
+
 /// What a study of one server against itself says about a machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
@@ -167,10 +180,6 @@ pub struct Noise {
     /// How many blocks show the usual margin in 4 of 5 studies; `None` when a
     /// thousand do not.
     pub blocks_for_margin: Option<usize>,
-    /// The share of our processors' time that the hypervisor took meanwhile.
-    pub steal: Option<f64>,
-    /// The share that other programs used.
-    pub foreign: Option<f64>,
     /// The share of its time for which the generator was ready and did not run.
     pub generator_wait: Option<f64>,
 }
@@ -266,7 +275,8 @@ impl Noise {
         });
         let interval = interval.filter(|one| one.low > 0.0 && one.high.is_finite());
         let pilot = load.pilot.as_ref();
-        let elsewhere = Elsewhere::of(record, load);
+        let all = Sums::of_load(record, load);
+        let threads = record.settings.threads.max(1) as u64;
         Noise {
             blocks: ratios.len(),
             connections: load.settings.connections,
@@ -278,9 +288,9 @@ impl Noise {
             detectable: paired.and_then(|paired| paired.detectable(BLOCKS_USUAL)),
             blocks_for_margin: paired
                 .and_then(|paired| paired.blocks_to_detect(Margin::DEFAULT.share(), BLOCKS_MOST)),
-            steal: elsewhere.steal,
-            foreign: elsewhere.foreign,
-            generator_wait: elsewhere.generator_wait,
+            generator_wait: all
+                .generator_wait_ns
+                .and_then(|wait| share(wait, all.wall_ns * threads)),
         }
     }
 }

@@ -4,7 +4,7 @@
 use abx_evidence::doctor::{Check, CheckStatus, DoctorRecord, Readings};
 
 use crate::style::{Style, Tint};
-use crate::units::{bytes, plural, seconds};
+use crate::units::{GLUE, bytes, plural, seconds};
 use crate::wrap::{clean, clean_name, wrap};
 
 /// The report of a doctor, ready to be printed.
@@ -26,6 +26,7 @@ fn headline(record: &DoctorRecord, style: &Style) -> String {
         of_it.count() as u64
     };
     let limits = match count(CheckStatus::Limits) {
+        0 => "nothing limits them".to_owned(),
         1 => "1 thing limits them".to_owned(),
         many => format!("{} limit them", plural(many, "thing")),
     };
@@ -34,13 +35,12 @@ fn headline(record: &DoctorRecord, style: &Style) -> String {
         1 => "1 thing stops comparisons here".to_owned(),
         many => format!("{} stop comparisons here", plural(many, "thing")),
     };
-    let text = format!(
-        "{stops}; {limits}; {} not checked.",
-        match count(CheckStatus::NotChecked) {
-            1 => "1 was".to_owned(),
-            many => format!("{many} were"),
-        }
-    );
+    let checked = match count(CheckStatus::NotChecked) {
+        0 => "all was checked".to_owned(),
+        1 => "1 was not checked".to_owned(),
+        many => format!("{many} were not checked"),
+    };
+    let text = format!("{stops}; {limits}; {checked}.");
     let mut out = wrap(&text, "", "  ", style.columns());
     out.push_str(&wrap(&place(&record.readings), "  ", "  ", style.columns()));
     if record.interrupted {
@@ -74,17 +74,22 @@ fn one(check: &Check, style: &Style) -> String {
     };
     let blanks = " ".repeat(INDENT.len() - word.len());
     let first = format!("{}{blanks}", style.paint(word, tint));
-    let mut out = wrap(&clean(&check.message), &first, INDENT, style.columns());
+    let mut out = wrap(&glued(&check.message), &first, INDENT, style.columns());
     let deeper = format!("{INDENT}  ");
     if let Some(remedy) = &check.remedy {
         let arrow = format!("{INDENT}→ ");
-        out.push_str(&wrap(&clean(remedy), &arrow, &deeper, style.columns()));
+        out.push_str(&wrap(&glued(remedy), &arrow, &deeper, style.columns()));
     }
     if let Some(command) = &check.command {
         let prompt = format!("{INDENT}$ ");
         out.push_str(&wrap(&clean(command), &prompt, &deeper, style.columns()));
     }
     out
+}
+
+/// Text whose percentages stay on one line.
+fn glued(text: &str) -> String {
+    clean(text).replace(" %", &format!("{GLUE}%"))
 }
 
 fn legend(record: &DoctorRecord, style: &Style) -> String {

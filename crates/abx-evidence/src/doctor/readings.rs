@@ -159,13 +159,13 @@ fn pressure(pressure: Option<Pressure>) -> Check {
         )
         .remedy("start the kernel with `psi=1`");
     };
-    let shares = [(cpu, "processors"), (memory, "memory"), (io, "disks")];
-    let each = shares.map(|(share, what)| format!("{:.0} % for {what}", 100.0 * share));
+    let shares = [cpu, memory, io];
+    let [cpu, memory, io] = shares.map(|share| format!("{:.0} %", 100.0 * share));
     let message = format!(
-        "in the 10 s before, some program waited {} of the time",
-        each.join(", ")
+        "in the 10 s before it began, some program waited for a processor {cpu} of the time, for memory \
+         {memory}, for a disk {io}"
     );
-    match shares.iter().all(|(share, _)| *share <= PRESSURE_MAX) {
+    match shares.iter().all(|share| *share <= PRESSURE_MAX) {
         true => ok(id, message),
         false => limits(id, message)
             .remedy("wait until others are done, or close them; the busiest come first:")
@@ -193,8 +193,8 @@ fn descriptors(readings: &Readings) -> Check {
     );
     let raise = |check: Check| {
         check
-            .remedy("raise the hard limit in this shell, which root may, then start abx from it")
-            .command("ulimit -Hn 65536 && ulimit -n 65536")
+            .remedy("raise it in this shell, which only root may, and start abx from there")
+            .command("ulimit -n 65536")
     };
     match hard {
         hard if hard < DESCRIPTORS_MIN => raise(stops(id, message)),
@@ -222,13 +222,13 @@ fn ports(readings: &Readings) -> Check {
     // Servers under test get ports below the range, so it must not begin too low.
     let widen = |check: Check| {
         check
-            .remedy("widen the range (as root); servers need the ports from 10000 to its start")
+            .remedy("set a wide range that leaves the ports from 10000 on to servers (as root)")
             .command("sysctl -w net.ipv4.ip_local_port_range=\"16384 65535\"")
     };
     match &readings.subject_ports_refused {
         Some(_) => widen(stops(
             id,
-            format!("{message}; it begins so low that too few are left for servers"),
+            format!("{message}; the range begins so low that too few are left for servers"),
         )),
         None if count < PORTS_USUAL => widen(limits(id, message)),
         None => ok(id, message),

@@ -6,54 +6,19 @@ use crate::findings::processors;
 use crate::record::{LoadRecord, StudyRecord};
 use crate::summary::{Sums, share};
 
-/// Processor time that is neither ours nor the subjects', as a share of all; more is told.
+/// Processor time that is neither ours nor the subjects', as a share of all.
 pub(crate) const FOREIGN_MAX: f64 = 0.03;
-/// Processor time that the hypervisor took, as a share of all; more is told.
+/// Processor time that the hypervisor took, as a share of all.
 pub(crate) const STEAL_MAX: f64 = 0.01;
-/// Time for which the generator was ready and did not run; more is told.
+/// Time for which the generator was ready and did not run.
 pub(crate) const WAIT_MAX: f64 = 0.05;
 /// Processor time of subjects that should idle, as a share of one processor.
 const BACKGROUND_MAX: f64 = 0.01;
 
-/// What others had of our processors, as shares of the processors' time; `None`
-/// for what could not be read.
-pub(crate) struct Elsewhere {
-    /// What the hypervisor gave to other machines.
-    pub(crate) steal: Option<f64>,
-    /// What programs used that are neither ours nor subjects.
-    pub(crate) foreign: Option<f64>,
-    /// For how long the generator was ready and did not run, as a share of its threads' time.
-    pub(crate) generator_wait: Option<f64>,
-}
-
-impl Elsewhere {
-    /// Under one load.
-    pub(crate) fn of(record: &StudyRecord, load: &LoadRecord) -> Elsewhere {
-        let all = Sums::of_load(record, load);
-        let capacity = all.window_ns * processors(record) as u64;
-        let known = all
-            .server_cpu_ns
-            .zip(all.others_cpu_ns)
-            .map(|(server, others)| server + others + all.generator_cpu_ns);
-        let foreign = all
-            .busy_ns
-            .zip(known)
-            .map(|(busy, known)| busy.saturating_sub(known));
-        let threads = record.settings.threads.max(1) as u64;
-        Elsewhere {
-            steal: all.steal_ns.and_then(|steal| share(steal, capacity)),
-            foreign: foreign.and_then(|foreign| share(foreign, capacity)),
-            generator_wait: all
-                .generator_wait_ns
-                .and_then(|wait| share(wait, all.wall_ns * threads)),
-        }
-    }
-}
-
 /// What else ran on the machine, under one load.
 pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
     let all = Sums::of_load(record, load);
-    let elsewhere = Elsewhere::of(record, load);
+    let capacity = all.window_ns * processors(record) as u64;
     let quiet = "close other programs, or run on a machine of your own";
     let mut found = Vec::new();
     let mut look = |id: &str, part: Option<f64>, most: f64, what: &str, remedy: &str| {
@@ -64,21 +29,31 @@ pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
     };
     look(
         "steal",
-        elsewhere.steal,
+        all.steal_ns.and_then(|steal| share(steal, capacity)),
         STEAL_MAX,
         "the hypervisor gave our processors to others",
         "run at a quieter time, or on a machine of your own",
     );
+    let known = all
+        .server_cpu_ns
+        .zip(all.others_cpu_ns)
+        .map(|(server, others)| server + others + all.generator_cpu_ns);
+    let foreign = all
+        .busy_ns
+        .zip(known)
+        .map(|(busy, known)| busy.saturating_sub(known));
     look(
         "foreign_cpu",
-        elsewhere.foreign,
+        foreign.and_then(|foreign| share(foreign, capacity)),
         FOREIGN_MAX,
         "other programs had our processors",
         quiet,
     );
+    let threads = record.settings.threads.max(1) as u64;
     look(
         "generator_wait",
-        elsewhere.generator_wait,
+        all.generator_wait_ns
+            .and_then(|wait| share(wait, all.wall_ns * threads)),
         WAIT_MAX,
         "the generator was ready to run and had to wait",
         quiet,

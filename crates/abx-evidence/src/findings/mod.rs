@@ -20,7 +20,7 @@ use pace::{Pace, PaceLimits};
 use slices::{disconnected, listen_overflows, little, silent};
 
 pub(crate) use limit::{GENERATOR_BUSY, Limit, SUBJECT_BUSY};
-pub(crate) use machine::{Elsewhere, FOREIGN_MAX, STEAL_MAX, WAIT_MAX};
+pub(crate) use machine::{FOREIGN_MAX, STEAL_MAX, WAIT_MAX};
 
 /// All findings of a study but those that depend on a ratio. The record's
 /// summaries are those of its blocks.

@@ -1,6 +1,5 @@
 //! What one generator thread reaches against a server that does next to nothing.
 
-use abx_engine::Stopper;
 use abx_evidence::doctor::Ceiling;
 use abx_evidence::record::SliceRecord;
 use abx_sys::Nanos;
@@ -18,7 +17,6 @@ const WARM_UP_NS: u64 = 200_000_000;
 /// Measures with and without keep-alive; what was measured stays in `found`.
 pub(super) fn measure(
     examination: &mut Examination,
-    before: Option<&Stopper>,
     found: &mut Vec<Ceiling>,
 ) -> Result<(), Ended> {
     let subject = null(&examination.program, examination.null_arguments, "null");
@@ -31,10 +29,6 @@ pub(super) fn measure(
     )
     .map_err(|error: StageError| Ended::Refused(error.to_string()))?;
     (examination.on_stopper)(stage.engine.stopper());
-    // From here on a signal stops both; one that came before stopped the first alone.
-    if before.is_some_and(Stopper::is_stopped) {
-        return Err(Ended::Interrupted);
-    }
     let mut random = ChaCha8Rng::seed_from_u64(examination.seed);
     let halted = |halt: Halt| Ended::from(LabError::Halt(halt));
     let Raised {

@@ -4,6 +4,7 @@
 //! [`abx_evidence::doctor::examine`].
 
 mod ceiling;
+mod elsewhere;
 mod noise;
 mod readings;
 
@@ -15,6 +16,7 @@ use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
 
+use self::elsewhere::Counters;
 use crate::bench::Halt;
 use crate::conduct::LabError;
 use crate::launch::Launch;
@@ -49,7 +51,8 @@ pub struct Examination<'a> {
     pub store: &'a mut Store,
     /// Told what begins.
     pub watch: &'a mut dyn FnMut(Step),
-    /// Given a handle for each part, before anything is started, that stops it.
+    /// Given a handle for each part, before it starts anything, that stops that
+    /// part: one that is stopped by then starts nothing.
     pub on_stopper: &'a mut dyn FnMut(Stopper),
 }
 
@@ -92,12 +95,16 @@ pub fn doctor(mut examination: Examination) -> DoctorRecord {
         elapsed_s: 0.0,
         interrupted: false,
         readings,
+        elsewhere: None,
         noise: None,
         ceilings: Vec::new(),
         refusal: None,
         checks: Vec::new(),
     };
-    match measure(&mut examination, &mut record) {
+    let before = Counters::read(&cpus);
+    let measured = measure(&mut examination, &mut record);
+    record.elsewhere = Some(Counters::read(&cpus).since(&before));
+    match measured {
         Ok(()) => {}
         Err(Ended::Interrupted) => record.interrupted = true,
         Err(Ended::Refused(why)) => record.refusal = Some(why),
@@ -112,15 +119,14 @@ pub fn doctor(mut examination: Examination) -> DoctorRecord {
 /// Noise first: what it finds is not disturbed by what ceilings leave behind.
 fn measure(examination: &mut Examination, record: &mut DoctorRecord) -> Result<(), Ended> {
     (examination.watch)(Step::Noise);
-    let mut first = None;
-    let (noise, ended) = noise::measure(examination, &mut first)?;
+    let (noise, ended) = noise::measure(examination)?;
     record.noise = Some(noise);
     ended.map_or(Ok(()), Err)?;
     // Else the second part would find one processor, that of the generator.
     abx_sys::cpus::pin_thread(&record.readings.cpus)
         .map_err(|error| Ended::Refused(format!("cannot use its own processors: {error}")))?;
     (examination.watch)(Step::Ceiling);
-    ceiling::measure(examination, first.as_ref(), &mut record.ceilings)
+    ceiling::measure(examination, &mut record.ceilings)
 }
 
 /// A study of `null`, to be filled with subjects and loads.

@@ -61,6 +61,7 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
     let noise_for = doctor.noise_for.unwrap_or(usual);
     let seed = doctor.seed.unwrap_or_else(seed_from_clock);
     let mut store = Store::in_state_folder(&record_name("doctor-noise", seed));
+    let interruption = signals::Interruption::by_signals();
     let record = abx_lab::doctor::doctor(Examination {
         program: own_program()?,
         keeper_arguments: &["keeper"],
@@ -76,16 +77,14 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
                 tell(&begins(step, noise_for));
             }
         },
-        on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
+        on_stopper: &mut |stopper| interruption.stops(&stopper),
     });
     let report = abx_report::doctor_text(&record, &output::style(flags));
     output::print(&report, &record, flags)?;
     let has_blocks = record.noise.as_ref().is_some_and(|noise| noise.blocks > 0);
     if has_blocks && !flags.quiet {
         let path = store.path().display();
-        tell(&format!(
-            "The blocks behind the noise are in {path}\nRead them with: abx report {path}"
-        ));
+        tell(&format!("The blocks behind the noise are in {path}"));
     }
     Ok(match record.interrupted {
         true => End::Interrupted,
