@@ -293,7 +293,7 @@ fn noise_is_judged_by_the_usual_margin() {
 fn noise_says_how_many_blocks_show_the_margin() {
     // Method: a machine on which 40 blocks do, and one on which none do.
     let found = noise(|one| (one.detectable, one.blocks_for_margin) = (Some(0.1), Some(40)));
-    assert!(found.remedy.unwrap().contains("--blocks 40"));
+    assert!(found.remedy.unwrap().contains("(`--blocks 40`)"));
     let found = noise(|one| (one.detectable, one.blocks_for_margin) = (Some(0.1), None));
     assert!(found.remedy.unwrap().contains("another machine"));
 }
