@@ -179,7 +179,7 @@ fn ceiling(one: &Ceiling) -> Check {
     let limit = match () {
         () if reaches(one.server_busy, SUBJECT_BUSY) => ": the server was the limit",
         () if reaches(one.generator_busy, GENERATOR_BUSY) => ": the thread was the limit",
-        () => "",
+        () => ": neither was at its limit, so it may reach more",
     };
     let message = format!(
         "one generator thread reaches {rate:.0} requests/s over {} connections {how}; it used {} \
@@ -192,6 +192,13 @@ fn ceiling(one: &Ceiling) -> Check {
         let message = format!("{message}; {} requests failed", one.failed);
         return Check::new(id, CheckStatus::Limits, message)
             .remedy("see what becomes of them: start `abx serve --model null`, and `abx run` it");
+    }
+    let is_reached =
+        reaches(one.server_busy, SUBJECT_BUSY) || reaches(one.generator_busy, GENERATOR_BUSY);
+    if !is_reached {
+        return Check::new(id, CheckStatus::NotChecked, message)
+            .remedy("look again when nothing else runs; the busiest programs come first:")
+            .command(BUSIEST);
     }
     Check::new(id, CheckStatus::Ok, message).remedy(format!(
         "above {:.0}/s for each thread (`-t`), {:.0} % of that, a server comes near what abx can \
