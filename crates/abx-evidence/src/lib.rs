@@ -8,6 +8,7 @@
 mod arrivals;
 mod capacities;
 mod comparison;
+pub mod doctor;
 mod exchange;
 mod finding;
 mod findings;

@@ -8,6 +8,7 @@
 mod bench;
 mod block;
 mod conduct;
+pub mod doctor;
 pub mod keeper;
 mod launch;
 mod listener;

@@ -6,6 +6,7 @@
 mod arrivals;
 mod bar;
 mod beside;
+mod doctor;
 mod findings;
 mod metrics;
 mod ranking;
@@ -21,6 +22,7 @@ mod wrap;
 
 use abx_evidence::{RunRecord, StudyRecord};
 
+pub use doctor::doctor_text;
 pub use run::run_text;
 pub use style::Style;
 pub use terminal::study_text;

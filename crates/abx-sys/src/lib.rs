@@ -6,6 +6,7 @@
 
 pub mod canary;
 pub mod clock;
+pub mod conditions;
 pub mod counters;
 pub mod cpus;
 pub mod descriptors;

@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod disturbed;
+mod doctor;
 mod faults;
 mod foreign;
 mod layers;

@@ -6,6 +6,13 @@ use crate::findings::processors;
 use crate::record::{LoadRecord, StudyRecord};
 use crate::summary::{Sums, share};
 
+/// Processor time that is neither ours nor the subjects', as a share of all.
+pub(crate) const FOREIGN_MAX: f64 = 0.03;
+/// Processor time that the hypervisor took, as a share of all.
+pub(crate) const STEAL_MAX: f64 = 0.01;
+/// Time for which the generator was ready and did not run.
+pub(crate) const WAIT_MAX: f64 = 0.05;
+
 /// From which shares on something is noted, and from which on it bounds a ratio.
 #[derive(Debug, Clone, Copy)]
 struct Bar {
@@ -26,12 +33,11 @@ impl Bar {
 /// Processor time that is neither ours nor the subjects', as a share of all: with
 /// much of it a subject may have been kept from what it can do.
 const FOREIGN: Bar = Bar {
-    note: 0.03,
+    note: FOREIGN_MAX,
     bound: 0.10,
 };
-const STEAL: Bar = Bar::noted_above(0.01);
-/// Time for which the generator was ready and did not run.
-const WAIT: Bar = Bar::noted_above(0.05);
+const STEAL: Bar = Bar::noted_above(STEAL_MAX);
+const WAIT: Bar = Bar::noted_above(WAIT_MAX);
 /// Processor time of subjects that should idle, as a share of one processor.
 const BACKGROUND: Bar = Bar::noted_above(0.01);
 

@@ -30,6 +30,7 @@ use strain::{Saturation, strain};
 use unread::unread;
 
 pub(crate) use limit::{GENERATOR_BUSY, Limit, SUBJECT_BUSY};
+pub(crate) use machine::{FOREIGN_MAX, STEAL_MAX, WAIT_MAX};
 
 /// All findings of a study but those that depend on a ratio. The record's
 /// summaries are those of its blocks.

@@ -1,6 +1,5 @@
 //! `abx compare`: which server is faster, by how much, and is it real?
 
-use std::path::Path;
 use std::time::Duration;
 
 use abx_evidence::record::StudyEnd;
@@ -96,7 +95,7 @@ fn margin(text: &str) -> Result<Margin, String> {
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
     let flags = &compare.output;
     let study = study::study(compare)?;
-    let mut store = Store::in_state_folder(&record_name(study.seed));
+    let mut store = Store::in_state_folder(&record_name("compare", study.seed));
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
     let conducted = conduct(
         &study,
@@ -179,10 +178,9 @@ pub fn own_program() -> Result<std::path::PathBuf, Failure> {
     })
 }
 
-fn record_name(seed: u64) -> String {
+/// The file's name of a record that begins now.
+pub fn record_name(what: &str, seed: u64) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let seconds = now.unwrap_or_default().as_secs();
-    Path::new(&format!("compare-{seconds}-{seed}.json"))
-        .display()
-        .to_string()
+    format!("{what}-{seconds}-{seed}.json")
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord, judge};
 use clap::Args;
@@ -51,8 +52,17 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             output::print(&text, &record, flags)?;
             Ok(End::Done)
         }
+        Some(DOCTOR_SCHEMA) => {
+            let mut record: DoctorRecord =
+                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            examine(&mut record);
+            let text = abx_report::doctor_text(&record, &style);
+            output::print(&text, &record, flags)?;
+            Ok(End::Done)
+        }
         Some(other) => Err(not_a_record(&format!(
-            "its schema is `{other}`, this version knows {STUDY_SCHEMA} and {RUN_SCHEMA}"
+            "its schema is `{other}`, this version knows {STUDY_SCHEMA}, {RUN_SCHEMA} and \
+             {DOCTOR_SCHEMA}"
         ))),
         None => Err(not_a_record(&"it has no schema")),
     }
