@@ -7,6 +7,7 @@
 
 mod arrivals;
 mod capacities;
+mod ceilings;
 mod comparison;
 pub mod doctor;
 mod exchange;
@@ -33,6 +34,7 @@ pub mod verdict;
 
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
 pub use capacities::Capacity;
+pub use ceilings::Ceiling;
 pub use comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use exchange::Exchange;
 pub use finding::{Finding, Level, Limits, Status, Validity};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
 use crate::capacities::Capacity;
+use crate::ceilings::Ceiling;
 use crate::comparison::{Comparison, Role};
 use crate::exchange::Exchange;
 use crate::finding::Validity;
@@ -23,6 +24,10 @@ pub use crate::reading::{Canary, InUse, Side, Strain};
 
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "abx.study/1";
+
+/// The name under which the slices of a server that does nothing are kept, in
+/// one round of several. It is no subject.
+pub const CEILING: &str = "(ceiling)";
 
 /// A study: what was compared, how, where, and everything that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,6 +66,10 @@ pub struct StudyRecord {
     /// The highest rate at which each subject keeps to each objective.
     #[serde(default)]
     pub capacities: Vec<Capacity>,
+    /// What the generator got from a server that does nothing, for each load
+    /// that was offered to one.
+    #[serde(default)]
+    pub ceilings: Vec<Ceiling>,
     /// One for each load and subject.
     pub summaries: Vec<Summary>,
     /// What limits the conclusions.

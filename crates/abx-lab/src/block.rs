@@ -11,7 +11,9 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::bench::{Bench, Halt, Measured};
+use crate::ceiling::RaisedCeiling;
 use crate::meter::{Troubles, own_descriptors, time_wait};
+use crate::stage::RaisedLoad;
 
 /// A round is disturbed when the hypervisor took this many ticks of it, and
 /// this share: one tick may be rounding.
@@ -19,6 +21,12 @@ const STEAL_TICKS_MIN: u64 = 2;
 const STEAL_SHARE_MIN: f64 = 0.01;
 /// A round is disturbed when the generator waited for a processor for this share of it.
 const WAIT_SHARE_MIN: f64 = 0.05;
+
+/// The ceiling is a bound and needs no precision: it has a slice in one round of
+/// so many, and a short one among trials.
+const CEILING_EVERY: u32 = 5;
+const CEILING_TRIAL_NS: u64 = 1_000_000_000;
+const CEILING_WARM_UP_NS: u64 = 100_000_000;
 
 /// One load in one block.
 pub struct LoadRun<'a, 'b> {
@@ -28,6 +36,8 @@ pub struct LoadRun<'a, 'b> {
     pub plans: &'a [LoadPlan],
     /// What the pilot set.
     pub pilot: &'a PilotRecord,
+    /// A server that does nothing, loaded now and then in the same way.
+    pub ceiling: Option<&'a RaisedCeiling>,
     /// Draws the order within rounds.
     pub random: &'a mut ChaCha8Rng,
     /// What was measured so far.
@@ -41,7 +51,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     pub fn new(
         name: &str,
         bench: &'a mut Bench<'b>,
-        plans: &'a [LoadPlan],
+        raised: &'a RaisedLoad,
         pilot: &'a PilotRecord,
         random: &'a mut ChaCha8Rng,
     ) -> LoadRun<'a, 'b> {
@@ -53,7 +63,8 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         };
         LoadRun {
             bench,
-            plans,
+            plans: &raised.plans,
+            ceiling: raised.ceiling.as_ref(),
             pilot,
             random,
             result,
@@ -80,6 +91,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         for (subject, pool) in pools.iter().enumerate() {
             self.warm_up(subject, *pool)?;
         }
+        let ceiling = self.open_ceiling()?;
         let threads: Vec<_> = self.all(|run, subject| run.bench.meter.threads(subject));
         for round in 0..self.pilot.rounds {
             on_round(round);
@@ -88,6 +100,9 @@ impl<'a, 'b> LoadRun<'a, 'b> {
                 if !self.quiet.contains(&subject) {
                     slices.push(self.slice(subject, pools[subject])?);
                 }
+            }
+            if let Some((place, pool)) = ceiling.filter(|_| round % CEILING_EVERY == 0) {
+                slices.push(self.bench.slice(place, pool, self.pilot.slice_ns)?.record);
             }
             self.note_round(slices);
         }
@@ -99,8 +114,10 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             self.side(subject).busiest_thread_ns = busiest.map(|span| span.0);
             self.note_holdings(subject);
         }
+        let ceiling = ceiling.map(|(_, pool)| pool);
         pools
             .into_iter()
+            .chain(ceiling)
             .for_each(|pool| self.bench.engine.close(pool));
         Ok(())
     }
@@ -123,9 +140,24 @@ impl<'a, 'b> LoadRun<'a, 'b> {
                 self.note_holdings(subject);
                 self.bench.engine.close(pool);
             }
+            if let Some((place, pool)) = self.open_ceiling()? {
+                let ns = self.pilot.slice_ns.min(CEILING_TRIAL_NS);
+                slices.push(self.bench.slice(place, pool, ns)?.record);
+                self.bench.engine.close(pool);
+            }
             self.note_round(slices);
         }
         Ok(())
+    }
+
+    /// Opens and warms up the ceiling's pool, where there is one.
+    fn open_ceiling(&mut self) -> Result<Option<(usize, PoolId)>, Halt> {
+        let Some(RaisedCeiling { place, plan }) = self.ceiling else {
+            return Ok(None);
+        };
+        let (pool, _) = self.bench.open(plan)?;
+        self.bench.slice(*place, pool, CEILING_WARM_UP_NS)?;
+        Ok(Some((*place, pool)))
     }
 
     fn open(&mut self, subject: usize) -> Result<PoolId, Halt> {

@@ -256,6 +256,7 @@ mod tests {
             budget: None,
             blocks: None,
             slice,
+            ceiling: None,
             interleave: Interleave::Slices,
             files: Vec::new(),
             local_addresses: Vec::new(),

@@ -131,6 +131,7 @@ fn study(blocks: Option<u32>) -> Study {
         budget: None,
         blocks,
         slice: Some(Duration::from_millis(10)),
+        ceiling: None,
         interleave: Interleave::Slices,
         files: Vec::new(),
         local_addresses: Vec::new(),

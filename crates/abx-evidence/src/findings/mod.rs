@@ -14,6 +14,7 @@ mod slices;
 mod strain;
 mod unread;
 
+use crate::ceilings::near_ceiling;
 use crate::finding::{Finding, Level};
 use crate::record::{Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
@@ -77,6 +78,7 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
     }
     found.extend(frequency(record));
     found.extend(record.subjects.iter().flat_map(subject_findings));
+    found.extend(near_ceiling(record));
     found.extend(whole(record));
     found
 }

@@ -52,6 +52,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
         rankings: Vec::new(),
         sweeps: Vec::new(),
         capacities: Vec::new(),
+        ceilings: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),

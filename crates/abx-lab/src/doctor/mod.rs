@@ -140,6 +140,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         budget: None,
         blocks: None,
         slice: None,
+        ceiling: None,
         interleave: Interleave::Slices,
         files: Vec::new(),
         backend: Backend::Auto,

@@ -43,6 +43,7 @@ pub fn study() -> StudyRecord {
         rankings: Vec::new(),
         sweeps: Vec::new(),
         capacities: Vec::new(),
+        ceilings: Vec::new(),
         summaries: vec![
             summary("nginx", "c100", 36_817.2),
             summary("lighttpd", "c100", 41_234.5),

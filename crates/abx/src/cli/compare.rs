@@ -48,6 +48,10 @@ pub struct Compare {
     /// The length of a slice [default: from the pilot, at least 100ms].
     #[arg(long, value_parser = units::duration)]
     pub slice: Option<Duration>,
+    /// Do not load a server that does nothing beside the subjects, which shows what
+    /// the generator could get at most.
+    #[arg(long)]
+    pub no_ceiling: bool,
     /// How long a subject may take from its start until it answers rightly [default: 30s].
     #[arg(long, value_parser = units::duration)]
     pub ready_within: Option<Duration>,
