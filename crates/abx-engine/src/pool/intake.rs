@@ -6,7 +6,7 @@
 
 use abx_evidence::{Outcome, Tally};
 use abx_sys::Nanos;
-use abx_wire::http1::{Done, Event, HeadMemo};
+use abx_wire::http1::{Done, Event, Fault, HeadMemo};
 
 use super::Encoded;
 use super::exchange::fault_outcome;
@@ -49,23 +49,12 @@ impl Intake<'_> {
     #[inline(always)]
     pub(super) fn take(&mut self, mut input: &[u8]) -> Parsed {
         let mut uncounted = input.len();
-        loop {
-            let done = if let Some((done, body)) = self.next_whole(&mut input) {
-                self.hash(body);
-                done
-            } else {
-                match self.next(&mut input) {
-                    None => break,
-                    Some(Event::Head { .. }) => continue,
-                    Some(Event::Body(bytes)) => {
-                        self.hash(bytes);
-                        continue;
-                    }
-                    Some(Event::Done(done)) => done,
-                    Some(Event::Failed(fault)) => {
-                        self.received(uncounted as u64);
-                        return Parsed::Broken(fault_outcome(fault));
-                    }
+        while let Some(end) = self.next_end(&mut input) {
+            let done = match end {
+                Ok(done) => done,
+                Err(fault) => {
+                    self.received(uncounted as u64);
+                    return Parsed::Broken(fault_outcome(fault));
                 }
             };
             let is_last = self.slot.client.is_idle();
@@ -94,14 +83,28 @@ impl Intake<'_> {
         Parsed::More
     }
 
-    /// The next answer, when it has come whole with the head of last time.
+    /// How the next answer ends, its body hashed on the way; `None` when it goes on
+    /// behind these bytes.
     #[inline(always)]
-    fn next_whole<'b>(&mut self, input: &mut &'b [u8]) -> Option<(Done, &'b [u8])> {
+    fn next_end(&mut self, input: &mut &[u8]) -> Option<Result<Done, Fault>> {
         let memo = &self.memos[self.request()];
-        self.slot.client.receive_whole(memo, input)
+        // Servers mostly answer a request with the head of last time.
+        if let Some((done, body)) = self.slot.client.receive_whole(memo, input) {
+            self.hash(body);
+            return Some(Ok(done));
+        }
+        while let Some(event) = self.next(input) {
+            match event {
+                Event::Head { .. } => {}
+                Event::Body(bytes) => self.hash(bytes),
+                Event::Done(done) => return Some(Ok(done)),
+                Event::Failed(fault) => return Some(Err(fault)),
+            }
+        }
+        None
     }
 
-    /// The next event; servers mostly answer a request with the head of last time.
+    /// The next event.
     #[inline(always)]
     fn next<'b>(&mut self, input: &mut &'b [u8]) -> Option<Event<'b>> {
         let memo = &mut self.memos[self.request()];
