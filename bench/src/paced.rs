@@ -30,15 +30,15 @@ struct Paced {
     exchange: Exchange,
     epoll: std::os::fd::OwnedFd,
     connections: Vec<Connection>,
-    /// Connections without an exchange in progress, the longest-free one first.
-    free: VecDeque<usize>,
+    /// Connections without an exchange in progress and since when, the longest-free one first.
+    free: VecDeque<(usize, Instant)>,
     /// Requests in all, each due at a multiple of `gap` from the start on.
     requests_max: u64,
     gap: Duration,
     awake: Duration,
     requests: u64,
     failures: u64,
-    /// How late each send was, in nanoseconds.
+    /// How late each send was, in nanoseconds: from when it was due and a connection was free.
     lateness: Vec<u128>,
 }
 
@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for index in 0..connections.parse()? {
         let connection = Connection::open(&paced.exchange, &paced.epoll, index)?;
         paced.connections.push(connection);
-        paced.free.push_back(index);
+        paced.free.push_back((index, Instant::now()));
     }
     let start = Instant::now();
     paced.load(start)?;
@@ -114,10 +114,10 @@ impl Paced {
         loop {
             let mut now = Instant::now();
             while due <= now && self.has_more() {
-                let Some(index) = self.free.pop_front() else {
+                let Some((index, since)) = self.free.pop_front() else {
                     break;
                 };
-                self.lateness.push((now - due).as_nanos());
+                self.lateness.push((now - due.max(since)).as_nanos());
                 self.connections[index].send(&self.exchange)?;
                 due += self.gap;
                 now = Instant::now();
@@ -135,9 +135,10 @@ impl Paced {
                 tv_nsec: i64::from(wait.min(WAIT_MAX).subsec_nanos()),
             };
             let (events, _) = epoll::wait(&self.epoll, &mut room, Some(&wait))?;
+            let came = Instant::now();
             for event in events {
                 let index = usize::try_from(event.data.u64())?;
-                self.receive(index, &mut buffer)?;
+                self.receive(index, came, &mut buffer)?;
             }
         }
     }
@@ -148,7 +149,12 @@ impl Paced {
     }
 
     /// Takes what is there; a whole answer makes its connection free.
-    fn receive(&mut self, index: usize, buffer: &mut [u8]) -> Result<(), Box<dyn Error>> {
+    fn receive(
+        &mut self,
+        index: usize,
+        came: Instant,
+        buffer: &mut [u8],
+    ) -> Result<(), Box<dyn Error>> {
         match self.connections[index].receive(buffer) {
             Answer::Part => return Ok(()),
             Answer::Whole => self.requests += 1,
@@ -157,7 +163,7 @@ impl Paced {
                 self.connections[index] = Connection::open(&self.exchange, &self.epoll, index)?;
             }
         }
-        self.free.push_back(index);
+        self.free.push_back((index, came));
         Ok(())
     }
 }
