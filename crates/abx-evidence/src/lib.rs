@@ -5,12 +5,14 @@
 //! no clock. Start at [`StudyRecord`] for what is kept, at [`stats`] for how it
 //! is judged; `docs/statistics.md` gives the reasons.
 
+mod against;
 mod arrivals;
 mod comparison;
 mod exchange;
 mod finding;
 mod findings;
 mod histogram;
+pub mod history;
 mod judge;
 mod outcome;
 mod quantile;
@@ -19,9 +21,14 @@ mod run;
 pub mod stats;
 mod summary;
 mod tally;
+mod throughput;
 mod times;
 pub mod verdict;
 
+pub use against::{
+    Against, AgainstError, Difference, Fingerprint, PastLoad, PastSubject, Unpaired, against,
+    judge_against, may_stop_against,
+};
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
 pub use comparison::{Bounds, Comparison, Metric, Undisturbed, log_ratios};
 pub use exchange::Exchange;
@@ -34,5 +41,6 @@ pub use record::StudyRecord;
 pub use run::{GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, judge_run};
 pub use summary::Summary;
 pub use tally::{Sample, SliceTally, Tally};
+pub use throughput::block_throughputs;
 pub use times::{Figure, Times};
 pub use verdict::Verdict;

@@ -8,6 +8,7 @@
 mod bench;
 mod block;
 mod conduct;
+pub mod history;
 pub mod keeper;
 mod launch;
 mod listener;
@@ -33,7 +34,7 @@ pub use launch::{Filled, Launch, Ready, Template};
 pub use place::PlaceError;
 pub use run::{Run, RunEnd, RunError, run};
 pub use stage::StageError;
-pub use store::{Store, StoreError, write_whole};
-pub use study::{ExpectBody, Load, MadeFile, Pin, Request, Study};
+pub use store::{Store, StoreError, state_folder, write_whole};
+pub use study::{ExpectBody, Load, MadeFile, Past, Pin, Request, Study};
 pub use subject::{Source, Subject, SubjectError, Target};
 pub use verify::VerifyError;

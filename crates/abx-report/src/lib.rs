@@ -3,9 +3,11 @@
 //! Nothing is judged here: verdicts, ratios and findings are those of the
 //! record. Figures only get units that people read. Start at [`study_text`].
 
+mod against;
 mod arrivals;
 mod bar;
 mod findings;
+mod history;
 mod run;
 mod style;
 mod table;
@@ -17,6 +19,7 @@ mod wrap;
 
 use abx_evidence::{RunRecord, StudyRecord};
 
+pub use history::history_text;
 pub use run::run_text;
 pub use style::Style;
 pub use terminal::study_text;

@@ -4,6 +4,7 @@
 use abx_evidence::record::{Interleave, LoadRecord, LoadSettings, StudyEnd};
 use abx_evidence::{Figure, Outcome, StudyRecord, Summary};
 
+use crate::against::against;
 use crate::arrivals::{arrivals, exchange, offered};
 use crate::bar::bars;
 use crate::findings::{Loads, findings};
@@ -26,7 +27,7 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
         Loads::One
     };
     let mut sections = vec![
-        verdicts(record, style),
+        verdicts(record, style) + &against(record, style),
         tables(record, style),
         bars(record, style),
         loaded(record, style),
@@ -38,6 +39,9 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
 }
 
 fn verdicts(record: &StudyRecord, style: &Style) -> String {
+    if record.comparisons.is_empty() && record.against.is_some() {
+        return String::new();
+    }
     if record.comparisons.is_empty() {
         return "Nothing was compared.\n".to_owned();
     }

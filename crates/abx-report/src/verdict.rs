@@ -1,8 +1,9 @@
 //! Verdicts as sentences that need no knowledge of statistics.
 
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
-use abx_evidence::{Bounds, Comparison, Level, StudyRecord, Verdict};
+use abx_evidence::{Bounds, Comparison, Finding, Level, StudyRecord, Verdict};
 
+use crate::against::progress;
 use crate::style::{Style, Tint};
 use crate::units::{count, percent, plural, ratios};
 use crate::wrap::{clean, clean_name, shorten};
@@ -11,9 +12,9 @@ use crate::wrap::{clean, clean_name, shorten};
 pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) -> String {
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
     let place = place(record, &one.load);
-    let verdict = style.paint(word(one.verdict), tint(one.verdict));
+    let verdict = painted(one.verdict, style);
     let serves = bounds(one).map(|[ratio, low, high]| {
-        let limit = limit(one);
+        let limit = limit(one.verdict, one.at_least);
         format!(
             "{subject} serves {limit}{ratio} times {baseline}'s requests ({low} to {high}) {place}"
         )
@@ -78,7 +79,8 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
 #[must_use]
 pub fn progress_line(record: &StudyRecord) -> String {
     let Some(one) = record.comparisons.first() else {
-        return String::new();
+        let against = record.against.as_ref();
+        return against.and_then(progress).unwrap_or_default();
     };
     let [subject, baseline] =
         [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
@@ -110,7 +112,13 @@ pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
     }
 }
 
-fn word(verdict: Verdict) -> &'static str {
+/// A verdict's word as a report shows it.
+pub(crate) fn painted(verdict: Verdict, style: &Style) -> String {
+    style.paint(word(verdict), tint(verdict))
+}
+
+/// A verdict's word.
+pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Invalid => "invalid",
         Verdict::Equivalent => "equivalent",
@@ -140,8 +148,8 @@ fn interval(bounds: &Bounds) -> String {
 
 /// On which side the truth may lie further out. Only a direction that is
 /// settled has such a side.
-fn limit(one: &Comparison) -> &'static str {
-    match (one.verdict, one.at_least) {
+pub(crate) fn limit(verdict: Verdict, at_least: bool) -> &'static str {
+    match (verdict, at_least) {
         (Verdict::Faster, true) => "at least ",
         (Verdict::Slower, true) => "at most ",
         _ => "",
@@ -171,7 +179,11 @@ fn settling(one: &Comparison) -> String {
 
 /// The first line of the first void finding; the list of findings has the rest.
 fn void_reason(one: &Comparison) -> String {
-    let void = one.findings.iter().find(|one| one.level == Level::Void);
+    void_line(one.findings.iter().find(|one| one.level == Level::Void))
+}
+
+/// The first line of a finding's message, to stand within a sentence.
+pub(crate) fn void_line(void: Option<&Finding>) -> String {
     let message = void.map(|finding| clean(&finding.message));
     let line = message.as_deref().and_then(|text| text.lines().next());
     line.map_or_else(

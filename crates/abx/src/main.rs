@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         Command::Run(run) => cli::finish(cli::run::run(&run)),
         Command::Serve(serve) => cli::finish(cli::serve::serve(&serve)),
         Command::Report(report) => cli::finish(cli::report::report(&report)),
+        Command::History(history) => cli::finish(cli::history::history(&history)),
         Command::Keeper => abx_lab::keeper::keep(),
     }
 }

@@ -12,6 +12,7 @@ pub mod signed_rank;
 pub mod stop;
 pub mod student;
 pub mod warm_up;
+pub mod welch;
 
 pub use margin::Margin;
 

@@ -51,6 +51,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
         comparisons: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
+        against: None,
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),
     }
 }

@@ -83,6 +83,8 @@ impl Watch {
             .comparisons
             .iter()
             .map(|one| one.blocks_more.unwrap_or(0));
+        let beside = record.against.iter().flat_map(|one| &one.comparisons);
+        let more = more.chain(beside.map(|one| one.blocks_more.unwrap_or(0)));
         let needed = done.saturating_add(more.max().unwrap_or(0));
         self.expected = self
             .ordered
