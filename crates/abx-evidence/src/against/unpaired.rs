@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Against, PastLoad, limiting, offer};
+use super::{Against, PastLoad, is_one_sided, limiting, offer};
 use crate::comparison::Metric;
 use crate::finding::{Finding, Level, Validity};
 use crate::findings::Limit;
@@ -226,6 +226,8 @@ impl View<'_> {
     fn findings(&self, logs_now: &[f64], ratio: Option<f64>) -> Vec<Finding> {
         let (name, load) = (self.subject, &self.load.name);
         let mut found = limiting(&self.record.validity.findings, load, name);
+        let mut one_sided = one_sided("now", &found);
+        one_sided.extend(self::one_sided("then", &self.past.findings));
         found.extend(self.past.findings.iter().map(|one| Finding {
             message: format!("then: {}", one.message),
             subject: None,
@@ -239,7 +241,7 @@ impl View<'_> {
             self.answers_differ(),
             Some(self.unpaired()),
         ];
-        let own = own.into_iter().flatten();
+        let own = own.into_iter().flatten().chain(one_sided);
         found.extend(own.map(|one| one.about(name).under(load)));
         found
     }
@@ -362,6 +364,19 @@ impl View<'_> {
         let remedy = "compare both in one study where the older one can still be run";
         Finding::new(UNPAIRED, Level::Bound, message, remedy)
     }
+}
+
+/// What the machine did to one side alone.
+fn one_sided(when: &str, findings: &[Finding]) -> Vec<Finding> {
+    let found = findings.iter().filter(|one| is_one_sided(one));
+    found
+        .map(|one| {
+            let message = format!("{when}, {}, which hit this side alone", one.message);
+            let remedy = "measure when nothing else runs, or both sides in one study, where it \
+                          hits both alike";
+            Finding::new("disturbed_alone", Level::Void, message, remedy)
+        })
+        .collect()
 }
 
 /// A span as people say it.

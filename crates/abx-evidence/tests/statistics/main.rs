@@ -10,6 +10,7 @@
 mod noise;
 mod properties;
 mod simulation;
+mod welch;
 
 use abx_evidence::stats::paired::{LogInterval, PairedMean};
 use abx_evidence::stats::student::Confidence;
