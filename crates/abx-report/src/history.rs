@@ -57,7 +57,7 @@ fn rows(entries: &[Entry], style: &Style) -> String {
     for (cells, entry) in lines.iter().zip(entries) {
         line(&mut out, cells, &widths);
         let below = format!("{}{GAP}", " ".repeat(widths[0]));
-        let file = clean_name(&entry.file);
+        let file = clean_name(&entry.file) + &verdicts(entry);
         out.push_str(&wrap(&file, &below, &below, style.columns()));
     }
     out
@@ -125,14 +125,22 @@ fn verdict(entry: &Entry) -> String {
         }),
         ([], Kind::Study) => UNKNOWN.to_owned(),
         ([only], _) => one_verdict(only),
-        _ => {
-            let counts = outline.verdicts();
-            let each = counts
-                .iter()
-                .map(|(verdict, times)| format!("{} {}", count(*times as u64), word(*verdict)));
-            each.collect::<Vec<_>>().join(", ")
-        }
+        (several, _) => plural(several.len() as u64, "verdict"),
     }
+}
+
+/// How often there is each verdict, where there are several: they would not fit
+/// into the column.
+fn verdicts(entry: &Entry) -> String {
+    let outline = &entry.outline;
+    if outline.comparisons.len() < 2 {
+        return String::new();
+    }
+    let counts = outline.verdicts();
+    let each = counts
+        .iter()
+        .map(|(verdict, times)| format!("{} {}", count(*times as u64), word(*verdict)));
+    format!(": {}", each.collect::<Vec<_>>().join(", "))
 }
 
 fn one_verdict(one: &OutlineComparison) -> String {

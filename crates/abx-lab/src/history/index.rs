@@ -64,6 +64,7 @@ const SELECT_RECORD: &str = "
     SELECT file, kind, started_unix_ms, elapsed_s, subjects, loads, blocks, throughput_per_s,
         machine, seed, abx_version
     FROM record WHERE ?1 IS NULL OR instr(words, ?1) > 0
+        OR (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1)
     ORDER BY started_unix_ms DESC, file DESC LIMIT ?2";
 const SELECT_COMPARISON: &str = "
     SELECT load, subject, baseline, against, ratio, low, high, verdict, blocks
@@ -71,7 +72,9 @@ const SELECT_COMPARISON: &str = "
 const SELECT_STAMP: &str = "
     SELECT file, stamp FROM record UNION ALL SELECT file, stamp FROM unread";
 const SELECT_UNREAD: &str = "SELECT file, why FROM unread ORDER BY file";
-const COUNT: &str = "SELECT count(*) FROM record WHERE ?1 IS NULL OR instr(words, ?1) > 0";
+const COUNT: &str = "
+    SELECT count(*) FROM record WHERE ?1 IS NULL OR instr(words, ?1) > 0
+        OR (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1)";
 
 /// An open index.
 pub(super) struct Index {
@@ -348,7 +351,7 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
             // A seed may be larger than the largest integer of a table.
             outline.seed.map(|seed| seed.to_string()),
             outline.abx_version,
-            words(&file.name, &id, outline),
+            words(&file.name, outline),
         ])?;
     let mut statement = transaction
         .prepare("INSERT INTO comparison VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?;
@@ -409,9 +412,10 @@ fn verdicts(outline: &Outline) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// All that a search may find, in lower case.
-fn words(file: &str, id: &str, outline: &Outline) -> String {
-    let mut words = vec![file.to_owned(), id.to_owned()];
+/// All that a search may find anywhere in it, in lower case. An id is found by
+/// its beginning only, or short words would be found in it by chance.
+fn words(file: &str, outline: &Outline) -> String {
+    let mut words = vec![file.to_owned()];
     words.extend(outline.loads.iter().cloned());
     for subject in &outline.subjects {
         words.push(subject.name.clone());
