@@ -42,13 +42,9 @@ impl Store {
     pub fn for_new_record(kind: &str, seed: u64) -> Store {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let seconds = now.unwrap_or_default().as_secs();
-        let name = |more: &str| format!("{kind}-{seconds}-{seed}{more}.json");
-        let store = Store::in_state_folder(&name(""));
-        if store.path.exists() {
-            // The same seed within a second: both records must stay.
-            return Store::in_state_folder(&name(&format!("-{}", std::process::id())));
-        }
-        store
+        // Two of the same seed may begin within a second, and both must stay.
+        let process = std::process::id();
+        Store::in_state_folder(&format!("{kind}-{seconds}-{seed}-{process}.json"))
     }
 
     /// Where the record is.

@@ -112,7 +112,8 @@ fn a_subject_of_an_older_record_is_compared_with() {
             .unwrap()
             .ends_with(file)
     );
-    assert!(ended.stdout.contains("Not side by side"), "{ended:#?}");
+    let words: Vec<&str> = ended.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains("Not side by side"), "{ended:#?}");
 
     // The older record is not needed to print it again.
     change(&home, file, |record| {
@@ -147,8 +148,8 @@ fn a_subject_of_an_older_record_is_compared_with() {
 
 #[test]
 fn a_study_file_with_one_subject_is_enough_beside_an_older_record() {
-    // Method: a study file of one subject, refused alone; then beside the record
-    // of a run, which is no evidence.
+    // Method: a study file of one subject, refused alone and beside the record of
+    // a run, which is no evidence; then beside the built-in pair.
     let home = Home::new();
     let text = format!(
         "schema = \"abx.study_file/1\"\n[[subject]]\nname = \"one\"\n\
@@ -165,14 +166,15 @@ fn a_study_file_with_one_subject_is_enough_beside_an_older_record() {
     home.run_abx(&["compare", &path, "--against", "run.json"])
         .expect(2, &["run.json", "record of a run", "abx compare"]);
     home.run_abx(&[&["compare"], &SIX[..]].concat());
-    let id = entries(&history(&home, &["event"]))[0]["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let against = format!("{id}:thread");
-    // What the file leaves open is not what flags leave open.
-    home.run_abx(&["compare", &path, "--against", &against])
-        .expect(2, &["`verify_every`"]);
+    let id = entries(&history(&home, &["event"]))[0]["id"].clone();
+    let against = format!("{}:thread", id.as_str().unwrap());
+    let compare = ["compare", &path, "--against", &against, "--json", "-"];
+    let record = home.run_abx(&[&compare[..], &SIX[..]].concat()).json();
+    let one = &record["against"]["comparisons"][0];
+    assert_eq!(
+        (&one["subject"], &one["blocks"]),
+        (&"one".into(), &6.into())
+    );
 }
 
 #[test]

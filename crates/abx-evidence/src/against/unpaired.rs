@@ -228,7 +228,8 @@ impl View<'_> {
         let mut found = limiting(&self.record.validity.findings, load, name);
         let mut one_sided = one_sided("now", &found);
         one_sided.extend(self::one_sided("then", &self.past.findings));
-        found.extend(self.past.findings.iter().map(|one| Finding {
+        let bounds = self.past.findings.iter().filter(|one| !is_one_sided(one));
+        found.extend(bounds.map(|one| Finding {
             message: format!("then: {}", one.message),
             subject: None,
             load: Some(load.clone()),
@@ -371,7 +372,7 @@ fn one_sided(when: &str, findings: &[Finding]) -> Vec<Finding> {
     let found = findings.iter().filter(|one| is_one_sided(one));
     found
         .map(|one| {
-            let message = format!("{when}, {}, which hit this side alone", one.message);
+            let message = format!("{} {when}, which hit this side alone", one.message);
             let remedy = "measure when nothing else runs, or both sides in one study, where it \
                           hits both alike";
             Finding::new("disturbed_alone", Level::Void, message, remedy)
@@ -383,7 +384,8 @@ fn one_sided(when: &str, findings: &[Finding]) -> Vec<Finding> {
 fn apart(ms: u64) -> String {
     let minutes = ms / 60_000;
     let (number, noun) = match minutes {
-        0..120 => (minutes, "minute"),
+        0 => return "less than a minute".to_owned(),
+        1..120 => (minutes, "minute"),
         120..2_880 => (minutes / 60, "hour"),
         _ => (minutes / 1_440, "day"),
     };
@@ -404,7 +406,7 @@ mod tests {
         // Method: both sides of each border.
         const MINUTE: u64 = 60_000;
         let table = [
-            (0, "0 minutes"),
+            (MINUTE - 1, "less than a minute"),
             (MINUTE, "1 minute"),
             (119 * MINUTE, "119 minutes"),
             (120 * MINUTE, "2 hours"),

@@ -14,7 +14,7 @@ use super::{End, Failure, compare, output};
 /// Judge a saved record again and print the same, without measuring.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    abx report ~/.local/state/abx/compare-1795300000-42.json\n  \
+    abx report ~/.local/state/abx/compare-1795300000-42-811.json\n  \
     abx report 3fa9c1")]
 pub struct Report {
     /// The record: its file, or its id as `abx history` lists it.
