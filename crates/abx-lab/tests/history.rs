@@ -324,7 +324,7 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn an_index_that_is_kept_says_what_a_new_one_says(changes in prop::collection::vec(change(), 1..12)) {
         // Method: any changes, a look after each; then one made anew.

@@ -200,9 +200,15 @@ fn many_at_once_share_one_index() {
                 command.spawn().unwrap()
             })
             .collect();
-        for child in children {
+        for (place, child) in children.into_iter().enumerate() {
             let output = child.wait_with_output().unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
+            let [said, list] =
+                [&output.stderr, &output.stdout].map(|text| String::from_utf8_lossy(text));
+            let is_listed = list.contains(&server.url);
+            assert!(
+                place < 2 || is_listed,
+                "what was there is always seen: {list}"
+            );
             assert_eq!(output.status.code(), Some(0), "{said}");
             assert!(!said.contains("index"), "{said}");
         }

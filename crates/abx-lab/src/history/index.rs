@@ -82,6 +82,15 @@ pub(super) struct Index {
     path: PathBuf,
 }
 
+/// Which files are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Those that are not as the index knows them.
+    AtChanges,
+    /// All.
+    AtAll,
+}
+
 /// What was asked for.
 pub(super) struct Found {
     pub(super) entries: Vec<Entry>,
@@ -95,7 +104,7 @@ impl Index {
         let path = folder.join(NAME);
         match connect(&path) {
             Err(source) if is_damage(&source) => {
-                Index::replace(folder, Replaced::IfDamaged)?;
+                Index::remove_damaged(folder)?;
                 connect(&path)
             }
             other => other,
@@ -116,21 +125,15 @@ impl Index {
         }
     }
 
-    /// Removes the index of this folder.
-    pub(super) fn discard(folder: &Path) -> Result<(), HistoryError> {
-        Index::replace(folder, Replaced::Always)
-    }
-
-    /// Removes the index, one process at a time.
-    fn replace(folder: &Path, when: Replaced) -> Result<(), HistoryError> {
+    /// Removes a damaged index, one process at a time.
+    fn remove_damaged(folder: &Path) -> Result<(), HistoryError> {
         let path = folder.join(NAME);
         let removed = (|| {
             let lock = File::open(folder)?;
             rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
             // SUBTLE: Another process may have replaced it while this one waited,
-            // and be writing the new one: that must stay.
-            let is_damaged = || connect(&path).is_err_and(|error| is_damage(&error));
-            if when == Replaced::Always || is_damaged() {
+            // and be writing the new one, which must then stay.
+            if connect(&path).is_err_and(|error| is_damage(&error)) {
                 // The journal first: beside a new file it would spoil that.
                 for name in [format!("{NAME}-journal"), NAME.to_owned()] {
                     match fs::remove_file(folder.join(name)) {
@@ -145,9 +148,12 @@ impl Index {
     }
 
     /// The same, up to date with the files of a folder.
-    pub(super) fn refreshed(mut self, folder: &Path) -> Result<Index, HistoryError> {
+    pub(super) fn refreshed(mut self, folder: &Path, look: Look) -> Result<Index, HistoryError> {
         let there = files(folder)?;
-        let known = self.known().map_err(|source| self.failed(source))?;
+        let known = match look {
+            Look::AtChanges => self.known().map_err(|source| self.failed(source))?,
+            Look::AtAll => BTreeMap::new(),
+        };
         let is_known = |file: &KnownFile| known.get(&file.name) == Some(&file.stamp);
         let stale: Vec<&KnownFile> = there.iter().filter(|file| !is_known(file)).collect();
         let gone = known.keys().filter(|name| {
@@ -155,13 +161,13 @@ impl Index {
             !is_there
         });
         let gone: Vec<&String> = gone.collect();
-        if stale.is_empty() && gone.is_empty() {
+        if look == Look::AtChanges && stale.is_empty() && gone.is_empty() {
             return Ok(self);
         }
         // Read before the index is locked, so that nobody waits for the files.
         let read = stale.iter().map(|file| (*file, read(folder, &file.name)));
         let read: Vec<(&KnownFile, Held)> = read.collect();
-        self.write(&read, &gone)
+        self.write(look, &read, &gone)
             .map_err(|source| self.failed(source))?;
         Ok(self)
     }
@@ -173,10 +179,19 @@ impl Index {
         rows.collect()
     }
 
-    fn write(&mut self, read: &[(&KnownFile, Held)], gone: &[&String]) -> rusqlite::Result<()> {
+    fn write(
+        &mut self,
+        look: Look,
+        read: &[(&KnownFile, Held)],
+        gone: &[&String],
+    ) -> rusqlite::Result<()> {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if look == Look::AtAll {
+            // Within the transaction: nobody else may see an empty list.
+            make(&transaction)?;
+        }
         let names = read.iter().map(|(file, _)| &file.name);
         for name in names.chain(gone.iter().copied()) {
             transaction.execute("DELETE FROM record WHERE file = ?1", [name])?;
@@ -203,6 +218,8 @@ impl Index {
         let text = query.text.as_ref().map(|text| text.to_lowercase());
         let limit = query.limit.and_then(|limit| i64::try_from(limit).ok());
         let found = (|| {
+            // Others may write in between: all of this is read at one time.
+            let _at_one_time = self.connection.unchecked_transaction()?;
             let all: i64 = self
                 .connection
                 .query_row(COUNT, [&text], |row| row.get(0))?;
@@ -255,15 +272,6 @@ impl Index {
             source,
         }
     }
-}
-
-/// When an index is replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Replaced {
-    /// When it is still damaged once it is this process's turn.
-    IfDamaged,
-    /// Whatever it is.
-    Always,
 }
 
 /// Opens an index whose tables are there and whole.

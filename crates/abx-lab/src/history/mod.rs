@@ -13,7 +13,7 @@ use abx_evidence::history::{HISTORY_SCHEMA, History};
 use rusqlite::ErrorCode;
 
 use files::{ID_LETTERS_LEAST, file_names, id_of, is_id};
-use index::{Found, Index};
+use index::{Found, Index, Look};
 
 /// Why records cannot be found.
 #[derive(Debug, thiserror::Error)]
@@ -93,8 +93,20 @@ impl Archive {
     /// [`HistoryError::Folder`]. What is wrong with the index alone is no error,
     /// but in [`Archive::problem`].
     pub fn open(folder: &Path) -> Result<Archive, HistoryError> {
+        Archive::read(folder, Look::AtChanges)
+    }
+
+    /// The same, with every file read anew.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn rebuild(folder: &Path) -> Result<Archive, HistoryError> {
+        Archive::read(folder, Look::AtAll)
+    }
+
+    fn read(folder: &Path, look: Look) -> Result<Archive, HistoryError> {
         let kept = if folder.is_dir() {
-            Index::kept_in(folder).and_then(|index| index.refreshed(folder))
+            Index::kept_in(folder).and_then(|index| index.refreshed(folder, look))
         } else {
             // Nothing was ever measured, and looking must not leave a folder.
             Index::in_memory()
@@ -102,7 +114,8 @@ impl Archive {
         let (index, problem) = match kept {
             Ok(index) => (index, None),
             Err(problem @ (HistoryError::Index { .. } | HistoryError::Replace { .. })) => {
-                (Index::in_memory()?.refreshed(folder)?, Some(problem))
+                let index = Index::in_memory()?.refreshed(folder, Look::AtAll)?;
+                (index, Some(problem))
             }
             Err(error) => return Err(error),
         };
@@ -111,23 +124,6 @@ impl Archive {
             index,
             problem,
         })
-    }
-
-    /// The same, with an index made anew from the files.
-    ///
-    /// # Errors
-    /// As [`Archive::open`].
-    pub fn rebuild(folder: &Path) -> Result<Archive, HistoryError> {
-        if folder.is_dir()
-            && let Err(problem) = Index::discard(folder)
-        {
-            return Ok(Archive {
-                folder: folder.to_owned(),
-                index: Index::in_memory()?.refreshed(folder)?,
-                problem: Some(problem),
-            });
-        }
-        Archive::open(folder)
     }
 
     /// Why the index could not be kept; what is listed is complete all the same.
