@@ -69,7 +69,10 @@ fn studies_and_runs_are_listed_and_named_by_id() {
         assert!(list.stdout.contains(part), "{part}: {list:#?}");
     }
     assert!(list.stdout.lines().all(|line| line.chars().count() <= 80));
-    assert_eq!(entries(&history(&home, &["THREAD"])), &[oldest.clone()]);
+    assert_eq!(
+        entries(&history(&home, &["THREAD"])),
+        std::slice::from_ref(oldest)
+    );
     let limited = history(&home, &["--limit", "1", "--rebuild"]);
     assert_eq!(
         (entries(&limited).len(), &limited["left_out"]),
