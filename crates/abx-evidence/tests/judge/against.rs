@@ -30,20 +30,22 @@ fn alone(answers: &[u64]) -> StudyRecord {
 
 /// The same beside the subject `old` of another study, judged.
 fn beside(mut now: StudyRecord, then: &StudyRecord) -> StudyRecord {
-    now.against = Some(against(&now, then, past(Some("old"))).unwrap());
+    now.against = Some(against(&now, then, past(Some("old"))).expect("they can be compared"));
     judge(&mut now);
     judge_against(&mut now);
     now
 }
 
 fn compared(record: &StudyRecord) -> &Unpaired {
-    let all = &record.against.as_ref().unwrap().comparisons;
+    let against = record.against.as_ref();
+    let all = &against.expect("it is beside a record").comparisons;
     assert_eq!(all.len(), 1);
     &all[0]
 }
 
 fn refused(now: &StudyRecord, then: &StudyRecord, name: Option<&str>) -> String {
-    against(now, then, past(name)).unwrap_err().to_string()
+    let refused = against(now, then, past(name)).expect_err("it is refused");
+    refused.to_string()
 }
 
 #[test]
