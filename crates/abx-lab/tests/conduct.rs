@@ -140,6 +140,7 @@ fn study(blocks: Option<u32>) -> Study {
         pin: Pin::Split,
         seed: 42,
         command: Vec::new(),
+        against: None,
     }
 }
 

@@ -3,11 +3,13 @@
 //! Nothing is judged here: verdicts, ratios and findings are those of the
 //! record. Figures only get units that people read. Start at [`study_text`].
 
+mod against;
 mod arrivals;
 mod bar;
 mod beside;
 mod doctor;
 mod findings;
+mod history;
 mod metrics;
 mod ranking;
 mod run;
@@ -23,6 +25,7 @@ mod wrap;
 use abx_evidence::{RunRecord, StudyRecord};
 
 pub use doctor::doctor_text;
+pub use history::history_text;
 pub use run::run_text;
 pub use style::Style;
 pub use terminal::study_text;

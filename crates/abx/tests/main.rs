@@ -8,6 +8,7 @@ mod disturbed;
 mod doctor;
 mod faults;
 mod foreign;
+mod history;
 mod layers;
 mod records;
 mod signals;
