@@ -18,8 +18,8 @@ pub fn past(word: &str) -> Result<Past, Failure> {
             path: path.display().to_string(),
             subject: subject.map(str::to_owned),
         }),
-        Kept::Run(_) => Err(Failure::usage(format!(
-            "{} is the record of a run, which has no blocks and so no evidence: name one that \
+        Kept::Run(_) | Kept::Machine(_) => Err(Failure::usage(format!(
+            "{} is no record of a study, so it has no blocks and no evidence: name one that \
              `abx compare` saved",
             path.display()
         ))),
