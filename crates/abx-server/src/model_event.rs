@@ -2,6 +2,7 @@
 //!
 //! A connection takes turns of limited length. It reads only when all it owes
 //! is sent, so a client that sends without reading fills its own buffers only.
+//! A request may turn the connection into a WebSocket ([`crate::talk`]).
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -12,10 +13,12 @@ use abx_sys::{Event, Events, Nanos, Socket};
 use abx_wire::http1::{Server, ServerEvent};
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
-use crate::config::{ServeError, ServerConfig};
+use crate::config::{ServeError, ServerConfig, WebSocket};
 use crate::content::{CONTINUE, Plan, Site, Tail, answer_malformed};
-use crate::fault::Planted;
+use crate::fault::{Planted, Twist};
 use crate::reception::{Reception, number_of};
+use crate::rooms::Rooms;
+use crate::talk::{Heard, LISTENER_BYTES_MAX, Talk, Wish, answer_count};
 
 /// Serves until the kernel ends the wait.
 pub(crate) fn run(
@@ -23,10 +26,12 @@ pub(crate) fn run(
     site: Site,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
-    let (mut reception, address) = Reception::open(config.address)?;
+    let (mut reception, address) = Reception::open(config)?;
     let mut desk = Desk {
         site,
         planted: Planted::new(config.faults, config.seed),
+        websocket: config.websocket,
+        rooms: Rooms::default(),
         due: VecDeque::new(),
         again: VecDeque::new(),
         buffer: vec![0; READ_BYTES],
@@ -56,6 +61,8 @@ pub(crate) fn run(
 struct Desk {
     site: Site,
     planted: Planted,
+    websocket: WebSocket,
+    rooms: Rooms,
     /// Answers that wait for their time. The wait is the same for all, so they are in order.
     due: VecDeque<(Nanos, usize)>,
     /// Connections whose last turn ended before their work did.
@@ -69,19 +76,25 @@ struct Connection {
     requests: Server,
     /// The request in progress, once its head is read.
     plan: Option<Plan>,
+    /// What it wishes for beside the content.
+    wish: Option<Wish>,
+    /// The WebSocket that the connection has become.
+    talk: Option<Box<Talk>>,
     /// Bytes that were read and belong to requests not yet looked at.
     unread: Vec<u8>,
     /// Bytes to send, of which the first `sent` are sent; then the tail.
     out: Vec<u8>,
     sent: usize,
     tail: Tail,
-    /// When the answer of `plan` is due, while it waits.
+    /// When the answer to a request or message is due, while it waits.
     due: Option<Nanos>,
     phase: Phase,
     /// The socket may have bytes.
     is_readable: bool,
     /// The socket may have its end, which no later event tells.
     has_ended: bool,
+    /// The socket takes no more until an event says so.
+    is_full: bool,
     is_in_again: bool,
 }
 
@@ -133,27 +146,54 @@ impl Desk {
                 && connection.due == Some(at)
             {
                 connection.due = None;
-                connection.answer(self);
+                connection.answer(number, self);
+                self.deliver(reception);
                 self.give_turn(reception, number);
             }
         }
     }
 
     fn give_turn(&mut self, reception: &mut Reception<Connection>, number: usize) {
-        let Some(connection) = reception.connection(number) else {
-            return;
-        };
         for _ in 0..STEPS_PER_TURN {
-            match connection.step(number, self) {
+            let Some(connection) = reception.connection(number) else {
+                return;
+            };
+            let step = connection.step(number, self);
+            if let Step::Close = step {
+                connection.leave(number, self);
+                reception.close(number);
+            }
+            self.deliver(reception);
+            match step {
                 Step::GoOn => {}
-                Step::Wait => return,
-                Step::Close => return reception.close(number),
+                Step::Wait | Step::Close => return,
             }
         }
+        if let Some(connection) = reception.connection(number) {
+            self.line_up(connection, number);
+        }
+    }
+
+    /// The connection has another turn when the others have had theirs.
+    fn line_up(&mut self, connection: &mut Connection, number: usize) {
         if !connection.is_in_again {
             connection.is_in_again = true;
             self.again.push_back(number);
         }
+    }
+
+    /// Hands what was said in a room to its members, who send it in their turns.
+    fn deliver(&mut self, reception: &mut Reception<Connection>) {
+        let Some((said, mut members)) = self.rooms.take_said() else {
+            return;
+        };
+        members.retain(|number| {
+            let member = reception.connection(*number);
+            let member = member.expect("who is gone has left the room");
+            self.line_up(member, *number);
+            member.tell(&said.frames)
+        });
+        self.rooms.put_back(said, members);
     }
 }
 
@@ -163,6 +203,8 @@ impl Connection {
             socket,
             requests: Server::new(),
             plan: None,
+            wish: None,
+            talk: None,
             unread: Vec::new(),
             out: Vec::new(),
             sent: 0,
@@ -171,6 +213,7 @@ impl Connection {
             phase: Phase::Open,
             is_readable: false,
             has_ended: false,
+            is_full: false,
             is_in_again: false,
         }
     }
@@ -178,13 +221,20 @@ impl Connection {
     fn note(&mut self, event: Event) {
         self.is_readable |= event.readable();
         self.has_ended |= event.ended();
+        self.is_full &= !event.writable();
     }
 
     fn step(&mut self, number: usize, desk: &mut Desk) -> Step {
         if !self.out.is_empty() || !matches!(self.tail, Tail::None) {
+            if self.is_full {
+                return Step::Wait;
+            }
             return match self.send(&desk.site) {
                 Ok(()) => Step::GoOn,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Step::Wait,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.is_full = true;
+                    Step::Wait
+                }
                 Err(_) => Step::Close,
             };
         }
@@ -196,7 +246,7 @@ impl Connection {
         }
         if !self.unread.is_empty() {
             let mut bytes = std::mem::take(&mut self.unread);
-            let used = self.take_requests(&bytes, number, desk);
+            let used = self.take(&mut bytes, number, desk);
             bytes.drain(..used);
             bytes.shrink_to(UNREAD_KEPT_BYTES);
             self.unread = bytes;
@@ -221,6 +271,7 @@ impl Connection {
         self.sent += send(&self.socket, &self.out[self.sent..], flags)?;
         if self.sent == self.out.len() {
             self.out.clear();
+            self.out.shrink_to(OUT_KEPT_BYTES);
             self.sent = 0;
         }
         Ok(())
@@ -234,7 +285,7 @@ impl Connection {
                 // After a short read the next bytes come with an event, but not the end.
                 self.is_readable = received == buffer.len() || self.has_ended;
                 if self.phase == Phase::Open {
-                    let used = self.take_requests(&buffer[..received], number, desk);
+                    let used = self.take(&mut buffer[..received], number, desk);
                     self.unread.extend_from_slice(&buffer[used..received]);
                 }
                 Step::GoOn
@@ -250,6 +301,14 @@ impl Connection {
         step
     }
 
+    /// Answers what is in `bytes` as far as may be, and says how many bytes that took.
+    fn take(&mut self, bytes: &mut [u8], number: usize, desk: &mut Desk) -> usize {
+        match self.talk {
+            Some(_) => self.take_messages(bytes, number, desk),
+            None => self.take_requests(bytes, number, desk),
+        }
+    }
+
     /// Answers the requests in `bytes` as far as may be, and says how many bytes that took.
     fn take_requests(&mut self, bytes: &[u8], number: usize, desk: &mut Desk) -> usize {
         let mut input = bytes;
@@ -257,13 +316,18 @@ impl Connection {
             match event {
                 ServerEvent::Head(head) => {
                     self.plan = Some(desk.site.plan(&head));
+                    self.wish = match desk.websocket {
+                        WebSocket::On => Wish::of(&head),
+                        WebSocket::Off => None,
+                    };
                     if head.expects_continue {
                         self.out.extend_from_slice(CONTINUE);
                     }
                 }
                 ServerEvent::Done => {
-                    self.take_request(number, desk);
+                    self.take_whole(number, desk);
                     let has_enough = self.due.is_some()
+                        || self.talk.is_some()
                         || self.phase != Phase::Open
                         || self.out.len() >= OUT_BYTES_ENOUGH
                         || !matches!(self.tail, Tail::None);
@@ -283,12 +347,34 @@ impl Connection {
         bytes.len() - input.len()
     }
 
-    /// Answers a whole request, or has its answer wait.
-    fn take_request(&mut self, number: usize, desk: &mut Desk) {
+    /// Answers the messages in `bytes` as far as may be, and says how many bytes that took.
+    fn take_messages(&mut self, bytes: &mut [u8], number: usize, desk: &mut Desk) -> usize {
+        let all = bytes.len();
+        let mut input = bytes;
+        while let Some(talk) = &mut self.talk {
+            match talk.hear(&mut input, &mut self.out) {
+                Heard::Part => break,
+                Heard::Message => {
+                    self.take_whole(number, desk);
+                    let has_enough = self.due.is_some()
+                        || self.out.len() >= OUT_BYTES_ENOUGH
+                        || desk.rooms.said_bytes() >= OUT_BYTES_ENOUGH;
+                    if has_enough {
+                        break;
+                    }
+                }
+                Heard::End => self.leave(number, desk),
+            }
+        }
+        all - input.len()
+    }
+
+    /// Answers a whole request or message, or has its answer wait.
+    fn take_whole(&mut self, number: usize, desk: &mut Desk) {
         desk.planted.stall();
         desk.planted.work();
         match desk.planted.delay() {
-            None => self.answer(desk),
+            None => self.answer(number, desk),
             Some(delay) => {
                 let at = Nanos::now().plus(delay.into());
                 self.due = Some(at);
@@ -297,14 +383,83 @@ impl Connection {
         }
     }
 
-    fn answer(&mut self, desk: &mut Desk) {
+    fn answer(&mut self, number: usize, desk: &mut Desk) {
+        if let Some(talk) = &mut self.talk {
+            return talk.answer(&mut desk.rooms, &mut self.out);
+        }
         let plan = self.plan.take().expect("a request has a head");
         let twist = desk.planted.draw();
+        // A handshake that is to go wrong gets the wrong answer of the content.
+        if let Some(wish) = self.wish.take()
+            && twist == Twist::Honest
+        {
+            return self.grant(wish, number, desk);
+        }
         let answer = desk.site.answer(plan, twist, &mut self.out);
         self.tail = answer.tail;
         if answer.close {
             self.phase = Phase::Closing;
         }
+    }
+
+    fn grant(&mut self, wish: Wish, number: usize, desk: &mut Desk) {
+        match wish {
+            Wish::Talk(talk, answer) => {
+                self.out.extend_from_slice(&answer);
+                if let Some(room) = talk.room() {
+                    desk.rooms.join(room, number);
+                }
+                self.talk = Some(talk);
+            }
+            Wish::Refused(fault) => {
+                fault.answer(&mut self.out);
+                self.phase = Phase::Closing;
+                self.is_readable = true;
+            }
+            Wish::Count(room, head) => {
+                answer_count(desk.rooms.count(&room), head, &mut self.out);
+                if !head.keep_alive {
+                    self.phase = Phase::Closing;
+                }
+            }
+        }
+    }
+
+    /// The WebSocket, if there is one, is over: nothing more is heard or told.
+    fn leave(&mut self, number: usize, desk: &mut Desk) {
+        let Some(talk) = self.talk.take() else {
+            return;
+        };
+        if let Some(room) = talk.room() {
+            desk.rooms.leave(room, number);
+        }
+        self.hang_up();
+    }
+
+    /// Takes what was said in the room, and says whether the connection stays in it.
+    fn tell(&mut self, frames: &[u8]) -> bool {
+        let talk = self.talk.as_mut();
+        let talk = talk.expect("members of a room have a WebSocket");
+        if self.out.len() - self.sent > LISTENER_BYTES_MAX {
+            talk.give_up(&mut self.out);
+            self.talk = None;
+            self.hang_up();
+            return false;
+        }
+        // What is sent must not pile up while the rest never ends.
+        if self.sent > self.out.len() / 2 {
+            self.out.drain(..self.sent);
+            self.sent = 0;
+        }
+        self.out.extend_from_slice(frames);
+        true
+    }
+
+    /// Ends the connection when all is sent, softly: the client may still be sending.
+    fn hang_up(&mut self) {
+        self.phase = Phase::Closing;
+        self.due = None;
+        self.is_readable = true;
     }
 
     /// All is sent: ends the connection, softly where the client may still be sending.
@@ -326,6 +481,9 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// So many bytes to send that further requests wait.
 const OUT_BYTES_ENOUGH: usize = 64 * 1024;
+
+/// The largest buffer for bytes to send that an idle connection keeps.
+const OUT_KEPT_BYTES: usize = 256 * 1024;
 
 /// The largest buffer for unread bytes that an idle connection keeps.
 const UNREAD_KEPT_BYTES: usize = 4096;

@@ -4,13 +4,15 @@ use std::io;
 use std::net::SocketAddr;
 
 use abx_sys::{Epoll, Events, Interest, ListenOptions, Nanos, Socket};
+use rustix::net::sockopt::set_tcp_nodelay;
 
-use crate::config::{BACKLOG, ServeError};
+use crate::config::{BACKLOG, Nagle, ServeError, ServerConfig};
 
 /// A listener, the connections with their numbers, and the wait for all of them.
 #[derive(Debug)]
 pub(crate) struct Reception<T> {
     listener: Socket,
+    nagle: Nagle,
     epoll: Epoll,
     connections: Vec<Option<T>>,
     /// Numbers that may be given out again.
@@ -20,8 +22,9 @@ pub(crate) struct Reception<T> {
 }
 
 impl<T> Reception<T> {
-    /// Listens on `address` and gives the address that it became.
-    pub(crate) fn open(address: SocketAddr) -> Result<(Reception<T>, SocketAddr), ServeError> {
+    /// Listens and gives the address that it became.
+    pub(crate) fn open(config: &ServerConfig) -> Result<(Reception<T>, SocketAddr), ServeError> {
+        let address = config.address;
         let listen = || {
             let listener = Socket::listen(address, ListenOptions { backlog: BACKLOG })?;
             let bound = listener.local_address()?;
@@ -35,6 +38,7 @@ impl<T> Reception<T> {
             .map_err(ServeError::Wait)?;
         let reception = Reception {
             listener,
+            nagle: config.nagle,
             epoll,
             connections: Vec::new(),
             free: Vec::new(),
@@ -102,6 +106,10 @@ impl<T> Reception<T> {
             self.connections.push(None);
             self.connections.len() - 1
         });
+        // Trouble here means that the client is gone, which the first read tells.
+        if self.nagle == Nagle::On {
+            let _ = set_tcp_nodelay(&socket, false);
+        }
         match self.epoll.add(&socket, number as u64, Interest::all()) {
             Ok(()) => self.connections[number] = Some(make(socket)),
             // Without a watch the connection would hang: better that it is closed.

@@ -13,3 +13,4 @@ mod studies;
 mod subjects;
 mod support;
 mod usage;
+mod websocket;

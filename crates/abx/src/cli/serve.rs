@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_server::{Content, Faults, Model, ServerConfig, Stall};
+use abx_server::{Content, Faults, Model, Nagle, ServerConfig, Stall, WebSocket};
 use clap::{Args, ValueEnum};
 
 use super::{End, Failure, tell, units};
@@ -14,7 +14,8 @@ use super::{End, Failure, tell, units};
 #[command(after_help = "Examples:\n  \
     abx serve --port 8080\n  \
     abx serve --port 8081 --model thread --work 10us\n  \
-    abx serve --port 8082 --root ./public")]
+    abx serve --port 8082 --root ./public\n  \
+    abx serve --port 8083 --websocket")]
 pub struct Serve {
     /// The port; 0 lets the kernel choose.
     #[arg(short, long, default_value_t = 8080)]
@@ -31,10 +32,16 @@ pub struct Serve {
     /// Serve the files below this folder instead of a page.
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
-    /// Processor time spent on each request.
+    /// Speak WebSocket at /echo and /chat/ROOM; the event model only.
+    #[arg(long)]
+    websocket: bool,
+    /// Let small segments wait for acknowledgements, as without `TCP_NODELAY`.
+    #[arg(long)]
+    no_nodelay: bool,
+    /// Processor time spent on each request or WebSocket message.
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     work: Option<Duration>,
-    /// Time that passes before each answer.
+    /// Time that passes before each answer to a request or message.
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     delay: Option<Duration>,
     /// Do nothing for this long, this often, such as 100ms/1s.
@@ -82,6 +89,14 @@ impl Serve {
                 None => Content::Page {
                     bytes: self.page_bytes,
                 },
+            },
+            websocket: match self.websocket {
+                true => WebSocket::On,
+                false => WebSocket::Off,
+            },
+            nagle: match self.no_nodelay {
+                true => Nagle::On,
+                false => Nagle::Off,
             },
             faults: Faults {
                 work: self.work.unwrap_or_default(),
