@@ -61,7 +61,8 @@ pub enum Nagle {
     /// All is sent at once (`TCP_NODELAY`).
     #[default]
     Off,
-    /// It waits, and so do clients whose acknowledgements are delayed: 40 ms on Linux.
+    /// It waits: 40 ms on Linux, where a client that has just sent something
+    /// delays its acknowledgements, and an answer comes in two small segments.
     On,
 }
 

@@ -15,7 +15,7 @@ mod rooms;
 mod talk;
 
 pub use config::{Content, Model, Nagle, ServeError, ServerConfig, WebSocket};
-pub use fault::{Faults, Stall};
+pub use fault::{Faults, Frames, Stall};
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -15,7 +15,7 @@ use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
 use crate::config::{ServeError, ServerConfig, WebSocket};
 use crate::content::{CONTINUE, Plan, Site, Tail, answer_malformed};
-use crate::fault::{Planted, Twist};
+use crate::fault::{Frames, Planted, Twist};
 use crate::reception::{Reception, number_of};
 use crate::rooms::Rooms;
 use crate::talk::{Heard, LISTENER_BYTES_MAX, Talk, Wish, answer_count};
@@ -85,6 +85,8 @@ struct Connection {
     /// Bytes to send, of which the first `sent` are sent; then the tail.
     out: Vec<u8>,
     sent: usize,
+    /// Where in `out` one send ends and the next begins, if not at the end.
+    pause_at: Option<usize>,
     tail: Tail,
     /// When the answer to a request or message is due, while it waits.
     due: Option<Nanos>,
@@ -208,6 +210,7 @@ impl Connection {
             unread: Vec::new(),
             out: Vec::new(),
             sent: 0,
+            pause_at: None,
             tail: Tail::None,
             due: None,
             phase: Phase::Open,
@@ -268,7 +271,11 @@ impl Connection {
             Tail::None => SendFlags::NOSIGNAL,
             _ => SendFlags::NOSIGNAL | SendFlags::MORE,
         };
-        self.sent += send(&self.socket, &self.out[self.sent..], flags)?;
+        let end = self.pause_at.unwrap_or(self.out.len());
+        self.sent += send(&self.socket, &self.out[self.sent..end], flags)?;
+        if self.sent == end {
+            self.pause_at = None;
+        }
         if self.sent == self.out.len() {
             self.out.clear();
             self.out.shrink_to(OUT_KEPT_BYTES);
@@ -357,6 +364,7 @@ impl Connection {
                 Heard::Message => {
                     self.take_whole(number, desk);
                     let has_enough = self.due.is_some()
+                        || self.pause_at.is_some()
                         || self.out.len() >= OUT_BYTES_ENOUGH
                         || desk.rooms.said_bytes() >= OUT_BYTES_ENOUGH;
                     if has_enough {
@@ -385,7 +393,9 @@ impl Connection {
 
     fn answer(&mut self, number: usize, desk: &mut Desk) {
         if let Some(talk) = &mut self.talk {
-            return talk.answer(&mut desk.rooms, &mut self.out);
+            let payload_at = talk.answer(&mut desk.rooms, &mut self.out);
+            self.pause_at = payload_at.filter(|_| desk.planted.frames() == Frames::Apart);
+            return;
         }
         let plan = self.plan.take().expect("a request has a head");
         let twist = desk.planted.draw();

@@ -140,3 +140,36 @@ const LISTENER: u64 = u64::MAX;
 
 /// How long accepting rests after the kernel refused it.
 pub(crate) const RETRY_AFTER: Nanos = Nanos(50_000_000);
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use rustix::net::sockopt::tcp_nodelay;
+
+    use super::*;
+    use crate::{Content, Faults, Model, WebSocket};
+
+    #[test]
+    fn small_segments_wait_where_they_are_told_to() {
+        // Method: one connection with each setting; what the kernel says of it.
+        for nagle in [Nagle::Off, Nagle::On] {
+            let config = ServerConfig {
+                address: SocketAddr::from(([127, 0, 0, 1], 0)),
+                model: Model::Event,
+                content: Content::Page { bytes: None },
+                websocket: WebSocket::Off,
+                nagle,
+                faults: Faults::default(),
+                seed: 1,
+            };
+            let (mut reception, address) = Reception::open(&config).unwrap();
+            let _client = TcpStream::connect(address).unwrap();
+            let mut events = Events::with_capacity(1);
+            reception.wait(&mut events, None).unwrap();
+            reception.accept(|socket| socket);
+            let socket = reception.connection(0).unwrap();
+            assert_eq!(tcp_nodelay(&*socket).unwrap(), nagle == Nagle::Off);
+        }
+    }
+}

@@ -115,15 +115,22 @@ impl Talk {
         Heard::Part
     }
 
-    /// Sends the message to whom it may concern.
-    pub(crate) fn answer(&mut self, rooms: &mut Rooms, out: &mut Vec<u8>) {
-        let out = match &self.room {
-            Some(room) => rooms.say(room),
-            None => out,
+    /// Sends the message to whom it may concern, and gives the place in `out` where
+    /// the payload of an echo begins.
+    pub(crate) fn answer(&mut self, rooms: &mut Rooms, out: &mut Vec<u8>) -> Option<usize> {
+        let payload_at = match &self.room {
+            Some(room) => {
+                message_frame(self.kind, &self.message, rooms.say(room));
+                None
+            }
+            None => {
+                message_frame(self.kind, &self.message, out);
+                Some(out.len() - self.message.len())
+            }
         };
-        message_frame(self.kind, &self.message, out);
         self.message.clear();
         self.message.shrink_to(MESSAGE_KEPT_BYTES);
+        payload_at
     }
 
     /// Ends the talk with one that does not read what it is told.

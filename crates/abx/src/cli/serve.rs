@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_server::{Content, Faults, Model, Nagle, ServerConfig, Stall, WebSocket};
+use abx_server::{Content, Faults, Frames, Model, Nagle, ServerConfig, Stall, WebSocket};
 use clap::{Args, ValueEnum};
 
 use super::{End, Failure, tell, units};
@@ -44,6 +44,9 @@ pub struct Serve {
     /// Time that passes before each answer to a request or message.
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     delay: Option<Duration>,
+    /// Write the head and the payload of an echo's frames apart.
+    #[arg(long, requires = "websocket")]
+    split_frames: bool,
     /// Do nothing for this long, this often, such as 100ms/1s.
     #[arg(long, value_parser = units::stall, value_name = "TIME/TIME")]
     stall: Option<(Duration, Duration)>,
@@ -101,6 +104,10 @@ impl Serve {
             faults: Faults {
                 work: self.work.unwrap_or_default(),
                 delay: self.delay.unwrap_or_default(),
+                frames: match self.split_frames {
+                    true => Frames::Apart,
+                    false => Frames::Whole,
+                },
                 stall: self.stall.map(|(length, period)| Stall { length, period }),
                 fail_percent: self.fail,
                 close_early_percent: self.close_early,

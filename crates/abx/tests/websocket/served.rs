@@ -165,6 +165,47 @@ fn a_room_hears_each_message_once_and_no_other_room_does() {
 }
 
 #[test]
+fn frames_written_apart_are_whole_messages_all_the_same() {
+    // Method: an echo with and without small segments that wait, of messages with
+    // and without a payload, several at once and large ones.
+    for flags in [
+        &["--websocket", "--split-frames"][..],
+        &["--websocket", "--split-frames", "--no-nodelay"],
+    ] {
+        let server = Server::start(flags);
+        let mut peer = Peer::open(server.port(), "/echo");
+        let messages = ["", "a", "", "bc", &"d".repeat(5_000_000), "e"];
+        for message in messages {
+            peer.say(MessageKind::Text, message.as_bytes());
+        }
+        for message in messages {
+            assert!(peer.hear() == text(message), "{}", message.len());
+        }
+        peer.part(1000);
+    }
+}
+
+#[test]
+fn frames_may_come_with_the_handshake() {
+    // Method: a handshake and two frames in one write, by hand: two texts of one
+    // byte with a mask of zeroes, which come back without it.
+    let server = Server::start(&["--websocket"]);
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{}", server.port())).unwrap();
+    let handshake = "GET /echo HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+    let frames = b"\x81\x81\0\0\0\0a\x81\x81\0\0\0\0b\x88\x80\0\0\0\0";
+    stream
+        .write_all(&[handshake.as_bytes(), frames].concat())
+        .unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(
+        answer.ends_with(b"\r\n\r\n\x81\x01a\x81\x01b\x88\0"),
+        "{answer:?}"
+    );
+}
+
+#[test]
 fn a_client_that_does_not_read_is_not_read_from() {
     // Method: 100 messages of 1 MB are written while nothing is read until some
     // are on their way; all must come back in order, and the server must never
