@@ -106,9 +106,12 @@ fn fragments_are_written_with_the_kind_first_and_the_end_last() {
     assert_eq!(out, plain(FIN | PONG, b"p"));
 }
 
-/// Frames that break a rule, whoever sends them: the first byte and payload of
-/// each, what is wrong, and the code of the close that answers.
-fn broken() -> Vec<(Vec<(u8, Vec<u8>)>, Fault, u16)> {
+/// The first byte and the payload of each.
+type Frames = Vec<(u8, Vec<u8>)>;
+
+/// Frames that break a rule, whoever sends them, with what is wrong and the code
+/// of the close that answers.
+fn broken() -> Vec<(Frames, Fault, u16)> {
     let long = vec![b'x'; 126];
     let one = |first: u8, payload: &[u8]| vec![(first, payload.to_vec())];
     vec![
