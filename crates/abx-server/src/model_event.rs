@@ -12,12 +12,13 @@ use std::net::SocketAddr;
 
 use abx_sys::{Events, Nanos};
 
+use connection::{Connection, Step};
+
 use crate::config::{ServeError, ServerConfig, WebSocket};
 use crate::content::Site;
 use crate::fault::Planted;
 use crate::reception::{Reception, number_of};
 use crate::rooms::Rooms;
-use connection::{Connection, Step};
 
 /// Serves until the kernel ends the wait.
 pub(crate) fn run(

@@ -33,6 +33,10 @@ pub struct Serve {
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
     /// Speak WebSocket at /echo and /chat/ROOM; the event model only.
+    ///
+    /// A message may have 16 MiB. In a room it goes to all members, its speaker
+    /// included; a member for whom more than 4 MiB wait to be sent is closed with
+    /// code 1008. GET /chat/ROOM says how many members there are.
     #[arg(long)]
     websocket: bool,
     /// Let small segments wait for acknowledgements, as without `TCP_NODELAY`.
