@@ -16,3 +16,4 @@ mod studies;
 mod subjects;
 mod support;
 mod usage;
+mod websocket;
