@@ -16,6 +16,7 @@ mod outcome;
 mod quantile;
 pub mod record;
 mod run;
+mod series;
 pub mod stats;
 mod summary;
 mod tally;
@@ -32,6 +33,9 @@ pub use outcome::{Outcome, Outcomes};
 pub use quantile::Quantile;
 pub use record::StudyRecord;
 pub use run::{GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, judge_run};
+pub use series::{
+    BlockFigures, ResponseTimes, SliceFigures, block_figures, response_times, slice_figures,
+};
 pub use summary::Summary;
 pub use tally::{Sample, SliceTally, Tally};
 pub use times::{Figure, Times};

@@ -1,11 +1,13 @@
-//! Turns records into text and JSON.
+//! Turns records into text, HTML and JSON.
 //!
 //! Nothing is judged here: verdicts, ratios and findings are those of the
-//! record. Figures only get units that people read. Start at [`study_text`].
+//! record. Figures only get units that people read. Start at [`study_text`] or
+//! [`study_html`].
 
 mod arrivals;
 mod bar;
 mod findings;
+mod html;
 mod run;
 mod style;
 mod table;
@@ -17,6 +19,7 @@ mod wrap;
 
 use abx_evidence::{RunRecord, StudyRecord};
 
+pub use html::{run_html, study_html};
 pub use run::run_text;
 pub use style::Style;
 pub use terminal::study_text;

@@ -110,7 +110,7 @@ pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
     }
 }
 
-fn word(verdict: Verdict) -> &'static str {
+pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Invalid => "invalid",
         Verdict::Equivalent => "equivalent",

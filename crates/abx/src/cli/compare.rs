@@ -118,11 +118,13 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
         return Err(failure(error));
     }
     let report = abx_report::study_text(&record, &output::style(flags));
-    output::print(&report, &record, flags)?;
+    let written = output::print(&report, &record, flags)
+        .and_then(|()| output::write_html(|| abx_report::study_html(&record), flags));
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
         tell_where(&store);
     }
+    written?;
     match error {
         Some(LabError::Halt(Halt::Interrupted)) => Ok(End::Interrupted),
         // What was asked could be done: a block was begun.

@@ -12,7 +12,9 @@ use super::{End, Failure, compare, output};
 
 /// Judge a saved record again and print the same, without measuring.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  abx report ~/.local/state/abx/compare-1.json")]
+#[command(after_help = "Examples:\n  \
+    abx report ~/.local/state/abx/compare-1.json\n  \
+    abx report ~/.local/state/abx/compare-1.json --html report.html")]
 pub struct Report {
     /// The record, as `abx compare` saved it.
     record: PathBuf,
@@ -42,6 +44,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             judge(&mut record);
             let text = abx_report::study_text(&record, &style);
             output::print(&text, &record, flags)?;
+            output::write_html(|| abx_report::study_html(&record), flags)?;
             Ok(compare::end(&record))
         }
         Some(RUN_SCHEMA) => {
@@ -49,6 +52,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
                 serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
             let text = abx_report::run_text(&record, &style);
             output::print(&text, &record, flags)?;
+            output::write_html(|| abx_report::run_html(&record), flags)?;
             Ok(End::Done)
         }
         Some(other) => Err(not_a_record(&format!(

@@ -74,6 +74,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         abx_lab::run(&plan, env!("CARGO_PKG_VERSION"), &mut on_stopper).map_err(failure)?;
     let report = abx_report::run_text(&record, &output::style(&run.output));
     output::print(&report, &record, &run.output)?;
+    output::write_html(|| abx_report::run_html(&record), &run.output)?;
     let is_void = record
         .findings
         .iter()

@@ -1,0 +1,139 @@
+//! What plots show of a record: figures of single slices and blocks, and times
+//! of all blocks together. Nothing is concluded from them.
+
+use crate::histogram::Histogram;
+use crate::quantile::Quantile;
+use crate::record::{BlockLoad, LoadRecord, SliceRecord, StudyRecord};
+use crate::summary::{Sums, pooled, share};
+
+/// One slice under one load, with its place among the others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SliceFigures<'a> {
+    /// The number of its block.
+    pub block: u32,
+    /// The number of its round in that block, from zero.
+    pub round: usize,
+    /// Who was loaded.
+    pub subject: &'a str,
+    /// For how long this load had run in its block before this slice, over all
+    /// subjects, in ns.
+    pub before_ns: u64,
+    /// How long the slice took, in ns.
+    pub wall_ns: u64,
+    /// Verified answers per second; `None` when there was no time to count them in.
+    pub throughput_per_s: Option<f64>,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Whether its round was disturbed from outside.
+    pub is_disturbed: bool,
+}
+
+/// One subject under one load in one block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BlockFigures {
+    /// The number of the block.
+    pub block: u32,
+    /// Verified answers per second; `None` when there was no load.
+    pub throughput_per_s: Option<f64>,
+    /// The subject's processor time for each whole answer, in µs; `None` when
+    /// not readable.
+    pub server_cpu_us_per_request: Option<f64>,
+    /// The share of its processors that the subject used; `None` when not readable.
+    pub server_busy: Option<f64>,
+    /// The most memory of its processes that was seen in the block, under
+    /// whichever load; `None` when not readable.
+    pub rss_bytes_max: Option<u64>,
+}
+
+/// Response times of one subject under one load, all complete blocks together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResponseTimes {
+    times: Histogram,
+    at_least: Option<Histogram>,
+}
+
+impl ResponseTimes {
+    /// How many times there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.times.count()
+    }
+
+    /// The time that the share `q` (0 to 1) does not exceed, and whether it is
+    /// only known as "at least".
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<Quantile> {
+        Quantile::of(&self.times, self.at_least.as_ref(), q)
+    }
+}
+
+/// Every slice of one load in complete blocks, in the order in which they ran.
+#[must_use]
+pub fn slice_figures<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<SliceFigures<'a>> {
+    let mut all = Vec::new();
+    for block in record.complete_blocks() {
+        let mut before_ns = 0;
+        let parts = block.loads.iter().filter(|part| part.load == load.name);
+        for (round, of_round) in parts.flat_map(|part| &part.rounds).enumerate() {
+            for slice in &of_round.slices {
+                all.push(SliceFigures {
+                    block: block.index,
+                    round,
+                    subject: &slice.subject,
+                    before_ns,
+                    wall_ns: slice.wall_ns,
+                    throughput_per_s: sums([slice]).throughput(&load.settings),
+                    failed: slice.outcomes.failed(),
+                    is_disturbed: !of_round.disturbed.is_empty(),
+                });
+                before_ns += slice.wall_ns;
+            }
+        }
+    }
+    all
+}
+
+/// One subject under one load in each complete block, in the order of the blocks.
+#[must_use]
+pub fn block_figures(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Vec<BlockFigures> {
+    let cpus = record.settings.subject_cpus.len().max(1) as u64;
+    let of_block = |index: u32, part: &BlockLoad, rss_bytes_max: Option<u64>| {
+        let rounds = part.rounds.iter().flat_map(|round| &round.slices);
+        let sums = sums(rounds.filter(|slice| slice.subject == subject));
+        let cpu = sums.server_cpu_ns.filter(|_| sums.slices > 0);
+        BlockFigures {
+            block: index,
+            throughput_per_s: sums.throughput(&load.settings),
+            server_cpu_us_per_request: cpu
+                .and_then(|cpu| share(cpu, sums.outcomes.completed()))
+                .map(|ns| ns / 1e3),
+            server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
+            rss_bytes_max,
+        }
+    };
+    let blocks = record.complete_blocks();
+    let figures = blocks.filter_map(|block| {
+        let part = block.loads.iter().find(|part| part.load == load.name)?;
+        let life = block.subjects.get(subject);
+        let rss_bytes_max = life.and_then(|life| life.rss_bytes_max);
+        Some(of_block(block.index, part, rss_bytes_max))
+    });
+    figures.collect()
+}
+
+/// The response times of one subject under one load; `None` when none were counted.
+#[must_use]
+pub fn response_times(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+) -> Option<ResponseTimes> {
+    Some(ResponseTimes {
+        times: pooled(record, &load.name, subject, |all| &all.response)?,
+        at_least: pooled(record, &load.name, subject, |all| &all.response_at_least),
+    })
+}
+
+fn sums<'a>(slices: impl IntoIterator<Item = &'a SliceRecord>) -> Sums {
+    Sums::of(slices.into_iter())
+}
