@@ -7,24 +7,28 @@ use crate::arrivals::Offered;
 use crate::finding::{Finding, Level, Limits};
 use crate::findings::Limit;
 use crate::findings::pace::has_kept_up;
-use crate::record::{BlockLoad, LoadRecord, StudyRecord};
-use crate::stats::Margin;
-use crate::stats::paired::RatioInterval;
-use crate::stats::stop::BLOCKS_FOR_VERDICT;
-use crate::stats::stop::blocks_needed;
+use crate::metric::Metric;
+use crate::record::{LoadRecord, StudyRecord};
+use crate::stats::paired::{PairedMean, RatioInterval};
+use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
 use crate::stats::student::{Confidence, t_quantile};
+use crate::stats::{Margin, StatsError};
 use crate::summary::Sums;
-use crate::verdict::{Assessment, Verdict, assess};
+use crate::values::{Rounds, Value, Values};
+use crate::verdict::{Assessment, Verdict, assess, assess_together};
 
 /// How often a difference of [`Comparison::detectable`] would be seen: 4 in 5 studies.
 const POWER: f64 = 0.8;
 
-/// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What a comparison is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// Verified answers per second.
-    Throughput,
+pub enum Role {
+    /// What the study was made for: it decides when the study ends, and how.
+    #[default]
+    Primary,
+    /// Worth knowing, and found by looking at many things at once.
+    Exploratory,
 }
 
 /// One subject beside its baseline under one load.
@@ -32,7 +36,10 @@ pub enum Metric {
 pub struct Comparison {
     /// What is compared.
     pub metric: Metric,
-    /// The load's name.
+    /// What the comparison is for.
+    #[serde(default)]
+    pub role: Role,
+    /// The load's name; empty for what is of no load, the time to be ready.
     pub load: String,
     /// The subject.
     pub subject: String,
@@ -49,6 +56,17 @@ pub struct Comparison {
     pub confidence: f64,
     /// How many blocks it rests on.
     pub blocks: usize,
+    /// Subject over baseline in each of them, in their order; `None` where there
+    /// is no such number.
+    #[serde(default)]
+    pub per_block: Vec<Option<f64>>,
+    /// With how many comparisons it was judged together, itself among them.
+    #[serde(default = "one")]
+    pub together: usize,
+    /// How often blocks without any difference would look at least so different,
+    /// adjusted for those judged together; `None` without an interval.
+    #[serde(default)]
+    pub p_adjusted: Option<f64>,
     /// What it means.
     pub verdict: Verdict,
     /// Whether the true ratio may lie further from 1 than measured, as the
@@ -101,83 +119,245 @@ pub struct Undisturbed {
     pub rounds_left_out: u64,
 }
 
-/// Which rounds count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rounds {
-    All,
-    Undisturbed,
+/// Pairs of subjects that are judged together by one metric.
+pub(crate) struct Family<'a> {
+    pub(crate) record: &'a StudyRecord,
+    /// `None` for a metric that is of no load.
+    pub(crate) load: Option<&'a LoadRecord>,
+    pub(crate) metric: Metric,
+    pub(crate) values: Values<'a>,
+    /// Who held throughput back under this load.
+    pub(crate) limit: &'a Limit,
+    /// All findings but those about a single comparison.
+    pub(crate) found: &'a [Finding],
 }
 
-/// The logarithm of subject over baseline in each block, in the order of the
-/// blocks; minus infinity or NaN where one of them had no verified answer.
-#[must_use]
-pub fn log_ratios(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    subject: &str,
-    baseline: &str,
-) -> Vec<f64> {
-    ratios(record, load, [subject, baseline], Rounds::All)
+/// A comparison without its figures, and the blocks that will give them.
+struct Draft {
+    comparison: Comparison,
+    log_ratios: Vec<f64>,
 }
 
-/// One comparison, with the findings that touch it.
-pub(crate) fn compare(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    subject: &str,
-    limit: &Limit,
-    findings: &[Finding],
-) -> Comparison {
-    let baseline = record.settings.baseline.as_str();
-    let pair = [subject, baseline];
-    let margin = Margin::new(record.settings.margin).unwrap_or(Margin::DEFAULT);
-    let mut findings: Vec<Finding> = findings
-        .iter()
-        .filter(|finding| finding.limits == Limits::All && finding.touches(&load.name, pair))
-        .cloned()
-        .collect();
-    let assessed = assess(&ratios(record, load, pair, Rounds::All), margin);
-    findings.extend(
-        pair.iter()
-            .filter_map(|name| no_answers(record, load, name)),
-    );
-    let ratio = assessed.as_ref().ok().map(|one| one.ratio);
-    let limit = limit.finding(pair, ratio);
-    findings.extend(limit.map(|finding| finding.under(&load.name)));
-    findings.extend(held_by_rate(record, load, pair, ratio));
-    let is_void = findings.iter().any(|one| one.level == Level::Void);
-    let empty = Comparison {
-        metric: Metric::Throughput,
-        load: load.name.clone(),
-        subject: subject.to_owned(),
-        baseline: baseline.to_owned(),
-        ratio: None,
-        low: None,
-        high: None,
-        confidence: Confidence::PRINTED.share(),
-        blocks: record.block_loads(&load.name).count(),
-        verdict: if is_void {
-            Verdict::Invalid
-        } else {
-            Verdict::Inconclusive
-        },
-        at_least: false,
-        fragile: false,
-        blocks_more: None,
-        detectable: None,
-        hodges_lehmann: None,
-        undisturbed: None,
-        findings,
-    };
-    match assessed {
-        _ if is_void => empty,
-        Ok(one) => fill(empty, &one, undisturbed(record, load, pair, margin)),
-        // Fewer than two blocks have no spread, so there is no interval at all.
-        Err(_) => Comparison {
-            blocks_more: Some(blocks_needed(empty.blocks, f64::INFINITY, margin)),
-            ..empty
-        },
+impl Draft {
+    fn is_void(&self) -> bool {
+        self.comparison.verdict == Verdict::Invalid
     }
+}
+
+impl<'a> Family<'a> {
+    /// Compares each pair, the first with the second.
+    /// `equivalences` is the number of subjects less one.
+    pub(crate) fn compare(
+        &self,
+        pairs: &[([&'a str; 2], Role)],
+        equivalences: usize,
+    ) -> Vec<Comparison> {
+        let drafts: Vec<Draft> = pairs
+            .iter()
+            .map(|(pair, role)| self.draft(*pair, *role))
+            .collect();
+        // What is void claims nothing, and makes nothing harder for the others.
+        let claims: Vec<&[f64]> = drafts
+            .iter()
+            .filter(|draft| !draft.is_void())
+            .map(|draft| draft.log_ratios.as_slice())
+            .collect();
+        let together = claims.len();
+        let mut assessed = assess_together(&claims, self.margin(), equivalences).into_iter();
+        let finish = |draft: Draft| {
+            if draft.is_void() {
+                return draft.comparison;
+            }
+            let one = assessed.next().expect("one for each claim");
+            self.finish(draft.comparison, one, together)
+        };
+        drafts.into_iter().map(finish).collect()
+    }
+
+    fn margin(&self) -> Margin {
+        Margin::new(self.record.settings.margin).unwrap_or(Margin::DEFAULT)
+    }
+
+    fn load_name(&self) -> &'a str {
+        self.load.map_or("", |load| &load.name)
+    }
+
+    fn draft(&self, pair: [&str; 2], role: Role) -> Draft {
+        let [subject, baseline] = pair;
+        let log_ratios = self.values.log_ratios(pair);
+        let findings = self.findings(pair, &log_ratios);
+        let is_void = findings.iter().any(|one| one.level == Level::Void);
+        let ratio = |log: &f64| Some(log.exp()).filter(|one| one.is_finite() && *one > 0.0);
+        let comparison = Comparison {
+            metric: self.metric,
+            role,
+            load: self.load_name().to_owned(),
+            subject: subject.to_owned(),
+            baseline: baseline.to_owned(),
+            ratio: None,
+            low: None,
+            high: None,
+            confidence: Confidence::PRINTED.share(),
+            blocks: log_ratios.len(),
+            per_block: log_ratios.iter().map(ratio).collect(),
+            together: 1,
+            p_adjusted: None,
+            verdict: if is_void {
+                Verdict::Invalid
+            } else {
+                Verdict::Inconclusive
+            },
+            at_least: false,
+            fragile: false,
+            blocks_more: None,
+            detectable: None,
+            hodges_lehmann: None,
+            undisturbed: None,
+            findings,
+        };
+        Draft {
+            comparison,
+            log_ratios,
+        }
+    }
+
+    /// What limits one comparison.
+    fn findings(&self, pair: [&str; 2], log_ratios: &[f64]) -> Vec<Finding> {
+        let limits = |finding: &Finding| match finding.limits {
+            Limits::All => true,
+            // Which quantiles are bounds is known here for each of them.
+            Limits::Times => self.metric.is_response_time() && finding.id != TIMES_AT_LEAST,
+        };
+        let mut findings: Vec<Finding> = self
+            .found
+            .iter()
+            .filter(|finding| limits(finding) && finding.touches(self.load_name(), pair))
+            .cloned()
+            .collect();
+        let mean = PairedMean::of(log_ratios).ok();
+        let ratio = mean.map(|mean| mean.interval(Confidence::PRINTED).center.exp());
+        let Some(load) = self.load else {
+            return findings;
+        };
+        if self.metric == Metric::Throughput {
+            let silent = pair.iter().filter_map(|name| self.no_answers(load, name));
+            findings.extend(silent);
+            let limit = self.limit.finding(pair, ratio);
+            findings.extend(limit.map(|finding| finding.under(&load.name)));
+            findings.extend(held_by_rate(self.record, load, pair, ratio));
+        }
+        if self.metric.is_response_time() {
+            findings.extend(self.times_at_least(load, pair, ratio));
+        }
+        findings
+    }
+
+    /// Turns what the blocks say into the metric's own words.
+    fn finish(
+        &self,
+        draft: Comparison,
+        assessed: Result<Assessment, StatsError>,
+        together: usize,
+    ) -> Comparison {
+        let draft = Comparison { together, ..draft };
+        let Ok(mut one) = assessed else {
+            // Fewer than two blocks have no spread, so there is no interval at all.
+            let more = blocks_needed(draft.blocks, f64::INFINITY, self.margin());
+            return Comparison {
+                blocks_more: Some(more),
+                ..draft
+            };
+        };
+        one.verdict = one.verdict.in_sense(self.metric.sense());
+        let undisturbed = self.undisturbed([&draft.subject, &draft.baseline]);
+        fill(draft, &one, undisturbed)
+    }
+
+    /// The same without disturbed rounds. Only throughput is read by rounds.
+    fn undisturbed(&self, pair: [&str; 2]) -> Option<Undisturbed> {
+        let load = self.load.filter(|_| self.metric == Metric::Throughput)?;
+        let rounds_left_out = disturbed_rounds(self.record, load).0;
+        if rounds_left_out == 0 {
+            return None;
+        }
+        let values = Values::under(self.record, load, self.metric, Rounds::Undisturbed);
+        let mut kept = values.log_ratios(pair);
+        kept.retain(|ratio| ratio.is_finite());
+        if kept.len() < BLOCKS_FOR_VERDICT {
+            // Too few for a verdict, so none that could contradict the other.
+            return None;
+        }
+        let one = assess(&kept, self.margin()).ok()?;
+        Some(Undisturbed {
+            bounds: bounds(&one)?,
+            verdict: one.verdict,
+            rounds_left_out,
+        })
+    }
+
+    /// Blocks in which a subject gave no verified answer: they have no ratio.
+    fn no_answers(&self, load: &LoadRecord, subject: &str) -> Option<Finding> {
+        let numbers = self.values.of(subject).iter();
+        let is_silent = |number: &Option<Value>| !number.is_some_and(|one| one.amount > 0.0);
+        let indices = self.record.complete_blocks().filter(|block| {
+            let mut parts = block.loads.iter();
+            parts.any(|part| part.load == load.name)
+        });
+        let blocks: Vec<u32> = indices
+            .zip(numbers)
+            .filter(|(_, number)| is_silent(number))
+            .map(|(block, _)| block.index)
+            .collect();
+        let first = blocks.first()?;
+        let message = format!(
+            "{subject} gave no verified answer in {} of {} blocks, first in the one with index \
+             {first}",
+            blocks.len(),
+            self.record.block_loads(&load.name).count()
+        );
+        let remedy = "look at the outcomes of that block in the record, and try the subject alone \
+                      with `abx run`";
+        let finding = Finding::new("no_answers", Level::Void, message, remedy);
+        Some(finding.about(subject).under(&load.name))
+    }
+
+    /// Whether a quantile rests on requests without an answer. When only the
+    /// slower one's does, the direction stands.
+    fn times_at_least(
+        &self,
+        load: &LoadRecord,
+        [subject, baseline]: [&str; 2],
+        ratio: Option<f64>,
+    ) -> Option<Finding> {
+        let (slower, faster) = if ratio? >= 1.0 {
+            (subject, baseline)
+        } else {
+            (baseline, subject)
+        };
+        let (level, who) = if self.values.are_at_least(faster) {
+            (Level::Void, faster)
+        } else if self.values.are_at_least(slower) {
+            (Level::Bound, slower)
+        } else {
+            return None;
+        };
+        let share = 100.0 * self.metric.quantile()?;
+        let message = format!(
+            "the response time of {share} % of the requests to {who} is at least what was \
+             measured: it rests on requests that had no answer"
+        );
+        let remedy = "offer less load, or give requests more time (`--timeout`)";
+        let finding = Finding::new(TIMES_AT_LEAST, level, message, remedy);
+        Some(finding.about(who).under(&load.name).of_times())
+    }
+}
+
+/// The finding about quantiles that rest on requests without an answer.
+const TIMES_AT_LEAST: &str = "times_at_least";
+
+/// For records of before there were families.
+fn one() -> usize {
+    1
 }
 
 /// In an open loop: that both of these subjects answered all that was offered,
@@ -185,9 +365,8 @@ pub(crate) fn compare(
 pub(crate) fn both_kept_up(
     record: &StudyRecord,
     load: &LoadRecord,
-    subject: &str,
+    [subject, baseline]: [&str; 2],
 ) -> Option<Finding> {
-    let baseline = record.settings.baseline.as_str();
     let [one, other] = [subject, baseline].map(|name| kept_up(record, load, name));
     let offered = one.zip(other)?.0;
     let rate = match load.settings.arrivals.rate_per_s {
@@ -198,8 +377,8 @@ pub(crate) fn both_kept_up(
         "{subject} and {baseline} both kept up with {rate}: throughput tells nothing about them \
          here"
     );
-    let remedy = "compare their processor time for each answer or their response times, or raise \
-                  the rate (`-r`)";
+    let remedy = "read their response times and processor time for each answer, or raise the rate \
+                  (`-r`)";
     let finding = Finding::new("both_kept_up", Level::Note, message, remedy);
     Some(finding.about(subject).under(&load.name))
 }
@@ -247,6 +426,7 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
         high: bounds.map(|bounds| bounds.high),
         confidence: one.confidence,
         blocks: one.blocks,
+        p_adjusted: Some(one.p_adjusted),
         verdict,
         at_least,
         fragile: one.fragile || disagrees,
@@ -268,29 +448,6 @@ fn bounds(one: &Assessment) -> Option<Bounds> {
     })
 }
 
-/// Blocks in which a subject gave no verified answer: they have no ratio.
-fn no_answers(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Finding> {
-    let is_silent = |part: &BlockLoad| {
-        let rate = rate(load, part, subject, Rounds::All);
-        part.load == load.name && !rate.is_some_and(|rate| rate > 0.0)
-    };
-    let blocks: Vec<u32> = record
-        .complete_blocks()
-        .filter(|block| block.loads.iter().any(is_silent))
-        .map(|block| block.index)
-        .collect();
-    let first = blocks.first()?;
-    let message = format!(
-        "{subject} gave no verified answer in {} of {} blocks, first in the one with index {first}",
-        blocks.len(),
-        record.block_loads(&load.name).count()
-    );
-    let remedy = "look at the outcomes of that block in the record, and try the subject alone \
-                  with `abx run`";
-    let finding = Finding::new("no_answers", Level::Void, message, remedy);
-    Some(finding.about(subject).under(&load.name))
-}
-
 /// The difference that as many blocks of the same spread show in 4 of 5 studies.
 ///
 /// Source: the usual sum of two t quantiles, one for the interval and one for
@@ -305,63 +462,10 @@ fn detectable(one: &Assessment) -> Option<f64> {
     share.is_finite().then_some(share)
 }
 
-fn undisturbed(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    pair: [&str; 2],
-    margin: Margin,
-) -> Option<Undisturbed> {
-    let rounds_left_out = disturbed_rounds(record, load).0;
-    if rounds_left_out == 0 {
-        return None;
-    }
-    let kept: Vec<f64> = ratios(record, load, pair, Rounds::Undisturbed)
-        .into_iter()
-        .filter(|ratio| ratio.is_finite())
-        .collect();
-    if kept.len() < BLOCKS_FOR_VERDICT {
-        // Too few for a verdict, so none that could contradict the other.
-        return None;
-    }
-    let one = assess(&kept, margin).ok()?;
-    Some(Undisturbed {
-        bounds: bounds(&one)?,
-        verdict: one.verdict,
-        rounds_left_out,
-    })
-}
-
 /// How many of a load's rounds were disturbed, and how many there are.
 pub(crate) fn disturbed_rounds(record: &StudyRecord, load: &LoadRecord) -> (u64, u64) {
     let rounds = record.block_loads(&load.name).flat_map(|part| &part.rounds);
     rounds.fold((0, 0), |(disturbed, all), round| {
         (disturbed + u64::from(!round.disturbed.is_empty()), all + 1)
     })
-}
-
-fn ratios(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    [subject, baseline]: [&str; 2],
-    rounds: Rounds,
-) -> Vec<f64> {
-    let rate = |part: &BlockLoad, name: &str| rate(load, part, name, rounds);
-    record
-        .block_loads(&load.name)
-        .map(|part| match (rate(part, subject), rate(part, baseline)) {
-            (Some(one), Some(other)) => (one / other).ln(),
-            _ => f64::NAN,
-        })
-        .collect()
-}
-
-/// What a subject gave in one block; `None` when it was not loaded there.
-fn rate(load: &LoadRecord, part: &BlockLoad, subject: &str, rounds: Rounds) -> Option<f64> {
-    let slices = part
-        .rounds
-        .iter()
-        .filter(|round| rounds == Rounds::All || round.disturbed.is_empty())
-        .flat_map(|round| &round.slices)
-        .filter(|slice| slice.subject == subject);
-    Sums::of(slices).throughput(&load.settings)
 }

@@ -1,63 +1,70 @@
 //! From a record of what was measured to what it means. Pure: the same record
 //! gives the same conclusions at any later time.
 
-use crate::comparison::{both_kept_up, compare, log_ratios};
-use crate::finding::{Level, Validity};
+use std::collections::BTreeMap;
+
+use crate::comparison::{Comparison, Family, Role};
+use crate::finding::{Finding, Validity};
 use crate::findings::{Limit, findings};
+use crate::questions::{Question, Questions};
+use crate::ranking::rankings;
 use crate::record::StudyRecord;
 use crate::stats::Margin;
 use crate::stats::stop::{Decision, decide_all};
 use crate::summary::summaries;
 
-/// Fills a record's comparisons, summaries and validity from its blocks,
-/// whatever they held before.
+/// Fills a record's comparisons, rankings, summaries and validity from its
+/// blocks, whatever they held before.
 pub fn judge(record: &mut StudyRecord) {
     record.summaries = summaries(record);
-    let found = findings(record);
-    let mut comparisons = Vec::new();
-    let mut all = found.clone();
-    for load in &record.loads {
-        let limit = Limit::of(record, load);
-        for subject in others(record) {
-            // A comparison that is void says why, and is not passed over.
-            let pair = [subject, record.settings.baseline.as_str()];
-            let mut touching = found.iter().filter(|one| one.touches(&load.name, pair));
-            let is_void = touching.any(|one| one.level == Level::Void);
-            match both_kept_up(record, load, subject) {
-                Some(finding) if !is_void => all.push(finding),
-                _ => comparisons.push(compare(record, load, subject, &limit, &found)),
-            }
-        }
-    }
+    let mut found = findings(record);
+    let questions = Questions::beside_baseline(record, &found);
+    let comparisons = answers(record, questions.asked, &found);
+    found.extend(questions.findings);
+    let rankings = rankings(record, &found);
     for finding in comparisons.iter().flat_map(|one| &one.findings) {
-        if !all.contains(finding) {
-            all.push(finding.clone());
+        if !found.contains(finding) {
+            found.push(finding.clone());
         }
     }
     record.comparisons = comparisons;
-    record.validity = Validity::of(all);
+    record.rankings = rankings;
+    record.validity = Validity::of(found);
 }
 
-/// Whether the blocks so far settle every comparison of the study.
+/// Whether the blocks so far settle every primary comparison of the study.
 #[must_use]
 pub fn may_stop(record: &StudyRecord) -> Decision {
     let margin = Margin::new(record.settings.margin).unwrap_or(Margin::DEFAULT);
-    let baseline = &record.settings.baseline;
-    let mut all = Vec::new();
-    for load in &record.loads {
-        for subject in others(record) {
-            // Where nothing is compared, nothing can be settled.
-            if both_kept_up(record, load, subject).is_none() {
-                all.push(log_ratios(record, load, subject, baseline));
-            }
-        }
-    }
+    let all = Questions::beside_baseline(record, &[]).primary();
     // A block without a verified answer has no ratio: nothing is settled by it.
     decide_all(all.iter().map(Vec::as_slice), margin).unwrap_or(Decision::Continue)
 }
 
-/// The subjects beside the baseline.
-fn others(record: &StudyRecord) -> impl Iterator<Item = &str> {
-    let names = record.subjects.iter().map(|subject| subject.name.as_str());
-    names.filter(|name| *name != record.settings.baseline)
+/// All comparisons, the primary ones first.
+fn answers(record: &StudyRecord, asked: Vec<Question>, found: &[Finding]) -> Vec<Comparison> {
+    let limits: BTreeMap<&str, Limit> = { record.loads.iter() }
+        .map(|load| (load.name.as_str(), Limit::of(record, load)))
+        .collect();
+    let none = Limit::default();
+    let mut comparisons: Vec<Comparison> = { asked.into_iter() }
+        .flat_map(|question| {
+            let limit = question
+                .load
+                .and_then(|load| limits.get(load.name.as_str()));
+            let family = Family {
+                record,
+                load: question.load,
+                metric: question.metric,
+                values: question.values,
+                limit: limit.unwrap_or(&none),
+                found,
+            };
+            // For each subject beside the baseline one.
+            let equivalences = record.subjects.len().saturating_sub(1);
+            family.compare(&question.pairs, equivalences)
+        })
+        .collect();
+    comparisons.sort_by_key(|one| one.role != Role::Primary);
+    comparisons
 }

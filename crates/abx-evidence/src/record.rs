@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, Role};
 use crate::exchange::Exchange;
 use crate::finding::Validity;
 use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
+use crate::ranking::Ranking;
 use crate::summary::Summary;
 use crate::tally::{SliceTally, Tally};
 
@@ -43,8 +44,12 @@ pub struct StudyRecord {
     pub loads: Vec<LoadRecord>,
     /// Why the study ended.
     pub end: StudyEnd,
-    /// What was concluded: one for each load and each subject beside the baseline.
+    /// What was concluded of each subject beside the baseline, under each load
+    /// and by each metric, the primary ones first.
     pub comparisons: Vec<Comparison>,
+    /// The order of the subjects under each load, where there are more than two.
+    #[serde(default)]
+    pub rankings: Vec<Ranking>,
     /// One for each load and subject.
     pub summaries: Vec<Summary>,
     /// What limits the conclusions.
@@ -58,6 +63,12 @@ impl StudyRecord {
     #[must_use]
     pub fn subject(&self, name: &str) -> Option<&SubjectRecord> {
         self.subjects.iter().find(|subject| subject.name == name)
+    }
+
+    /// The comparisons that the study was made for.
+    pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
+        let comparisons = self.comparisons.iter();
+        comparisons.filter(|one| one.role == Role::Primary)
     }
 
     /// The blocks that came to their end: only these are judged.

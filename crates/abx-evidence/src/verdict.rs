@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::metric::Sense;
+use crate::stats::holm::holm;
 use crate::stats::paired::{LogInterval, PairedMean, RatioInterval};
 use crate::stats::signed_rank::signed_rank;
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
@@ -22,6 +24,10 @@ pub enum Verdict {
     Faster,
     /// The subject is slower than the baseline.
     Slower,
+    /// The subject needs less than the baseline.
+    Less,
+    /// The subject needs more than the baseline.
+    More,
     /// The blocks at hand settle nothing.
     Inconclusive,
 }
@@ -34,8 +40,31 @@ impl Verdict {
         match self {
             Verdict::Faster => Verdict::Slower,
             Verdict::Slower => Verdict::Faster,
+            Verdict::Less => Verdict::More,
+            Verdict::More => Verdict::Less,
             Verdict::Invalid | Verdict::Equivalent | Verdict::Inconclusive => self,
         }
+    }
+
+    /// A verdict on a speed, turned into one on a metric of this sense.
+    #[must_use]
+    pub fn in_sense(self, sense: Sense) -> Verdict {
+        match (sense, self) {
+            (Sense::Speed, _) => self,
+            (Sense::Time, _) => self.mirrored(),
+            (Sense::Cost, Verdict::Faster) => Verdict::More,
+            (Sense::Cost, Verdict::Slower) => Verdict::Less,
+            (Sense::Cost, _) => self,
+        }
+    }
+
+    /// Whether it says that the two differ, and which way.
+    #[must_use]
+    pub fn is_directed(self) -> bool {
+        !matches!(
+            self,
+            Verdict::Invalid | Verdict::Equivalent | Verdict::Inconclusive
+        )
     }
 }
 
@@ -53,7 +82,10 @@ pub struct Assessment {
     pub confidence: f64,
     /// How many blocks it rests on.
     pub blocks: usize,
-    /// For a metric of which more is better; else take it [`Verdict::mirrored`].
+    /// How often blocks without a difference would look at least so different,
+    /// adjusted for the claims made together with this one.
+    pub p_adjusted: f64,
+    /// For a speed; else take it [`Verdict::in_sense`].
     pub verdict: Verdict,
     /// Whether a method that trusts single blocks less disagrees.
     pub fragile: bool,
@@ -71,14 +103,71 @@ pub struct Assessment {
 /// - [`StatsError::NoLogRatio`] for a number that is not finite.
 /// - [`StatsError::TooFewBlocks`] below 2 blocks.
 pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsError> {
-    let paired = PairedMean::of(log_ratios)?;
-    let blocks = paired.blocks();
-    let interval = paired.interval(Confidence::COMPUTED);
-    let verdict = if blocks < BLOCKS_FOR_VERDICT {
+    let mut all = assess_together(&[log_ratios], margin, 1);
+    all.pop().expect("as many answers as questions")
+}
+
+/// Judges comparisons that are claimed together, so that all their directions
+/// are wrong no more often than that of a single one may be. Each interval is
+/// that of its comparison alone: with several, one that excludes 1 may still
+/// be inconclusive.
+///
+/// Method: directions by Holm's adjustment of the p-values; equivalence by
+/// intervals at one minus the error over `equivalences`, which is k − 1 for k
+/// subjects, whether all of them are beside one or each beside each.
+/// Source: docs/statistics.md, "Several subjects"; Lauzon and Caffo (2009).
+#[must_use]
+pub fn assess_together(
+    all: &[&[f64]],
+    margin: Margin,
+    equivalences: usize,
+) -> Vec<Result<Assessment, StatsError>> {
+    let means: Vec<_> = all.iter().map(|one| PairedMean::of(one)).collect();
+    // What has no mean claims nothing, and makes nothing harder for the others.
+    let claims = means.iter().filter_map(|mean| mean.as_ref().ok());
+    let mut adjusted = holm(&claims.map(PairedMean::p_value).collect::<Vec<_>>()).into_iter();
+    let error = (1.0 - Confidence::COMPUTED.share()) / equivalences.max(1) as f64;
+    let equivalence = Confidence::new(1.0 - error).unwrap_or(Confidence::CERTAIN);
+    let mut assessed = Vec::with_capacity(all.len());
+    for (log_ratios, mean) in all.iter().zip(means) {
+        assessed.push(mean.and_then(|mean| {
+            let p_adjusted = adjusted.next().expect("one for each mean");
+            let verdict = judge_claim(&mean, p_adjusted, equivalence, margin);
+            describe(log_ratios, &mean, p_adjusted, verdict, margin)
+        }));
+    }
+    assessed
+}
+
+/// A verdict on a speed, by the evidence that is left after adjustment.
+fn judge_claim(
+    mean: &PairedMean,
+    p_adjusted: f64,
+    equivalence: Confidence,
+    margin: Margin,
+) -> Verdict {
+    let alone = mean.interval(Confidence::COMPUTED);
+    if mean.blocks() < BLOCKS_FOR_VERDICT {
         Verdict::Inconclusive
+    } else if is_within(&mean.interval(equivalence), margin) {
+        Verdict::Equivalent
+    } else if p_adjusted >= 1.0 - Confidence::COMPUTED.share() {
+        Verdict::Inconclusive
+    } else if alone.center > 0.0 {
+        Verdict::Faster
     } else {
-        judge_interval(&interval, margin)
-    };
+        Verdict::Slower
+    }
+}
+
+fn describe(
+    log_ratios: &[f64],
+    mean: &PairedMean,
+    p_adjusted: f64,
+    verdict: Verdict,
+    margin: Margin,
+) -> Result<Assessment, StatsError> {
+    let interval = mean.interval(Confidence::COMPUTED);
     let second = signed_rank(log_ratios)?;
     let RatioInterval {
         ratio,
@@ -91,12 +180,13 @@ pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsErr
         low,
         high,
         confidence,
-        blocks,
+        blocks: mean.blocks(),
+        p_adjusted,
         verdict,
         fragile: second.is_some_and(|second| is_fragile(&interval, &second.interval, margin)),
         hodges_lehmann: second.map(|second| second.interval.ratios(second.coverage)),
         blocks_more: (verdict == Verdict::Inconclusive)
-            .then(|| blocks_needed(blocks, interval.half_width(), margin)),
+            .then(|| blocks_needed(mean.blocks(), interval.half_width(), margin)),
     })
 }
 
@@ -107,8 +197,7 @@ pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsErr
 /// Never [`Verdict::Invalid`]: that is decided from findings, before.
 #[must_use]
 pub fn judge_interval(interval: &LogInterval, margin: Margin) -> Verdict {
-    let margin = margin.log();
-    if interval.low > -margin && interval.high < margin {
+    if is_within(interval, margin) {
         Verdict::Equivalent
     } else if interval.low > 0.0 {
         Verdict::Faster
@@ -117,6 +206,10 @@ pub fn judge_interval(interval: &LogInterval, margin: Margin) -> Verdict {
     } else {
         Verdict::Inconclusive
     }
+}
+
+fn is_within(interval: &LogInterval, margin: Margin) -> bool {
+    interval.low > -margin.log() && interval.high < margin.log()
 }
 
 /// Whether the verdict of `mean` hangs on the choice of method: the
@@ -163,7 +256,7 @@ mod tests {
     #[test]
     fn verdicts_are_stored_as_words() {
         // Method: to JSON and back.
-        let words = r#"["invalid","equivalent","faster","slower","inconclusive"]"#;
+        let words = r#"["invalid","equivalent","faster","slower","less","more","inconclusive"]"#;
         let verdicts: Vec<Verdict> = serde_json::from_str(words).unwrap();
         assert_eq!(serde_json::to_string(&verdicts).unwrap(), words);
     }
@@ -196,6 +289,66 @@ mod tests {
         let found = assess(&[0.04, -0.04, 0.04, -0.04, 0.04, -0.04], Margin::DEFAULT).unwrap();
         assert_eq!(found.verdict, Verdict::Inconclusive);
         assert_eq!(found.blocks_more, Some(74));
+    }
+
+    #[test]
+    fn several_claims_need_stronger_evidence_each() {
+        // Method: six blocks whose interval alone excludes 1, beside itself four
+        // times, and beside four that are beyond doubt: Holm lets it stand last.
+        let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
+        let strong = [0.50, 0.51, 0.49, 0.50, 0.505, 0.495];
+        let verdicts = |all: &[&[f64]]| -> Vec<Verdict> {
+            let found = assess_together(all, Margin::DEFAULT, all.len());
+            found.into_iter().map(|one| one.unwrap().verdict).collect()
+        };
+        assert_eq!(verdicts(&[&weak]), [Verdict::Faster]);
+        assert_eq!(verdicts(&[&weak[..]; 5]), [Verdict::Inconclusive; 5]);
+        assert_eq!(
+            verdicts(&[&strong, &strong, &weak, &strong]),
+            [Verdict::Faster; 4]
+        );
+        let alone = assess(&weak, Margin::DEFAULT).unwrap();
+        let among = assess_together(&[&weak[..]; 5], Margin::DEFAULT, 5);
+        let among = among[0].as_ref().unwrap();
+        assert_eq!((among.low, among.high), (alone.low, alone.high));
+        assert!((among.p_adjusted - 5.0 * alone.p_adjusted).abs() < 1e-12);
+    }
+
+    #[test]
+    fn equivalence_among_several_needs_a_narrower_spread() {
+        // Method: an interval just inside of the margin alone, outside at 99.4 %.
+        let close = [0.03, -0.01, 0.028, -0.012, 0.02, 0.0, 0.022, -0.006];
+        let verdict = |equivalences| {
+            let found = assess_together(&[&close], Margin::DEFAULT, equivalences);
+            found[0].as_ref().unwrap().verdict
+        };
+        assert_eq!(verdict(1), Verdict::Equivalent);
+        assert_eq!(verdict(5), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn a_claim_without_a_number_makes_nothing_harder_for_the_others() {
+        // Method: a comparison with a silent block beside a weak one.
+        let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
+        let silent = [f64::NEG_INFINITY; 6];
+        let found = assess_together(&[&silent, &weak], Margin::DEFAULT, 2);
+        assert!(found[0].is_err());
+        assert_eq!(found[1].as_ref().unwrap().verdict, Verdict::Faster);
+    }
+
+    #[test]
+    fn a_cost_is_less_or_more_and_a_time_is_mirrored() {
+        // Method: each direction in each sense.
+        let table = [
+            (Verdict::Faster, Sense::Speed, Verdict::Faster),
+            (Verdict::Faster, Sense::Time, Verdict::Slower),
+            (Verdict::Faster, Sense::Cost, Verdict::More),
+            (Verdict::Slower, Sense::Cost, Verdict::Less),
+            (Verdict::Equivalent, Sense::Cost, Verdict::Equivalent),
+        ];
+        for (verdict, sense, expected) in table {
+            assert_eq!(verdict.in_sense(sense), expected, "{verdict:?} {sense:?}");
+        }
     }
 
     #[test]

@@ -325,6 +325,7 @@ fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
         loads: study.loads.iter().map(load_record).collect(),
         end: StudyEnd::Running,
         comparisons: Vec::new(),
+        rankings: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
         blocks: Vec::new(),

@@ -1,17 +1,24 @@
 //! Intervals as bars on one scale: the ratio, its interval, 1.00 and the margin.
 
-use abx_evidence::{Comparison, StudyRecord};
+use abx_evidence::{Comparison, Metric, StudyRecord};
 
+use crate::metrics::{capitalized, metric_name};
 use crate::style::Style;
 use crate::units::{percent, ratios};
 use crate::wrap::{clean_name, columns, shorten, wrap};
 
-/// One bar for each comparison that has a ratio, with axis and legend; empty
-/// when none has.
+/// One bar for each primary comparison that has a ratio, with axis and legend
+/// for each metric; empty when none has.
 pub(crate) fn bars(record: &StudyRecord, style: &Style) -> String {
-    let found: Vec<(&Comparison, [f64; 3])> = record
-        .comparisons
-        .iter()
+    let each = { Metric::ALL.into_iter() }.map(|metric| bars_of(record, metric, style));
+    each.filter(|bars| !bars.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
+    let found: Vec<(&Comparison, [f64; 3])> = { record.primary() }
+        .filter(|one| one.metric == metric)
         .filter_map(|one| Some((one, drawable(one)?)))
         .collect();
     let Some((first, _)) = found.first() else {
@@ -26,7 +33,8 @@ pub(crate) fn bars(record: &StudyRecord, style: &Style) -> String {
         style.columns() - label_width - 4,
     );
     let baseline = shorten(&clean_name(&first.baseline), 30);
-    let heading = format!("Requests/s as a multiple of {baseline}'s:");
+    let what = capitalized(metric_name(metric));
+    let heading = format!("{what} as a multiple of {baseline}'s:");
     let mut out = wrap(&heading, "", "  ", style.columns());
     for ((one, values), label) in found.iter().zip(&labels) {
         let label = shorten(label, label_width);

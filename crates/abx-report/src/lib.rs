@@ -6,8 +6,11 @@
 
 mod arrivals;
 mod bar;
+mod beside;
 mod findings;
 mod html;
+mod metrics;
+mod ranking;
 mod run;
 mod style;
 mod table;

@@ -6,7 +6,9 @@ use abx_evidence::{Figure, Outcome, StudyRecord, Summary};
 
 use crate::arrivals::{arrivals, exchange, offered};
 use crate::bar::bars;
+use crate::beside::beside;
 use crate::findings::{Loads, findings};
+use crate::ranking::rankings;
 use crate::style::Style;
 use crate::table::Table;
 use crate::times::{at_least_legend, time};
@@ -27,8 +29,10 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
     };
     let mut sections = vec![
         verdicts(record, style),
+        rankings(record, style),
         tables(record, style),
         bars(record, style),
+        beside(record, style),
         loaded(record, style),
         findings(&record.validity.findings, loads, style),
         conduct(record, style),
@@ -38,11 +42,11 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
 }
 
 fn verdicts(record: &StudyRecord, style: &Style) -> String {
-    if record.comparisons.is_empty() {
+    if record.primary().next().is_none() {
         return "Nothing was compared.\n".to_owned();
     }
     let mut out = String::new();
-    for one in &record.comparisons {
+    for one in record.primary() {
         out.push_str(&wrap(
             &sentence(record, one, style),
             "",
@@ -284,7 +288,7 @@ pub(crate) fn ended(record: &StudyRecord) -> String {
             "Ended: every interval is as narrow as the margin of {} asks for",
             percent(settings.margin)
         ),
-        StudyEnd::Certain if record.comparisons.len() < 2 => {
+        StudyEnd::Certain if record.primary().count() < 2 => {
             "Ended: the difference is certain".to_owned()
         }
         StudyEnd::Certain => format!(

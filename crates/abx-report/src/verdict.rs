@@ -1,8 +1,9 @@
 //! Verdicts as sentences that need no knowledge of statistics.
 
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
-use abx_evidence::{Bounds, Comparison, Level, StudyRecord, Verdict};
+use abx_evidence::{Bounds, Comparison, Level, Metric, StudyRecord, Verdict};
 
+use crate::metrics::metric_name;
 use crate::style::{Style, Tint};
 use crate::units::{count, percent, plural, ratios};
 use crate::wrap::{clean, clean_name, shorten};
@@ -14,12 +15,19 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
     let verdict = style.paint(word(one.verdict), tint(one.verdict));
     let serves = bounds(one).map(|[ratio, low, high]| {
         let limit = limit(one);
-        format!(
-            "{subject} serves {limit}{ratio} times {baseline}'s requests ({low} to {high}) {place}"
-        )
+        match one.metric {
+            Metric::Throughput => format!(
+                "{subject} serves {limit}{ratio} times {baseline}'s requests ({low} to {high}) \
+                 {place}"
+            ),
+            metric => format!(
+                "{subject}'s {} is {limit}{ratio} times {baseline}'s ({low} to {high}) {place}",
+                metric_name(metric)
+            ),
+        }
     });
     match (one.verdict, serves) {
-        (Verdict::Faster | Verdict::Slower, Some(serves)) => format!("{serves}: {verdict}."),
+        (directed, Some(serves)) if directed.is_directed() => format!("{serves}: {verdict}."),
         (Verdict::Equivalent, Some(serves)) => {
             let margin = percent(record.settings.margin);
             format!("{serves}, no difference larger than {margin}: {verdict}.")
@@ -77,7 +85,7 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
 /// when nothing is compared.
 #[must_use]
 pub fn progress_line(record: &StudyRecord) -> String {
-    let Some(one) = record.comparisons.first() else {
+    let Some(one) = record.primary().next() else {
         return String::new();
     };
     let [subject, baseline] =
@@ -88,7 +96,7 @@ pub fn progress_line(record: &StudyRecord) -> String {
         None => "no interval yet".to_owned(),
     };
     let line = format!("{subject}/{baseline} {state}");
-    match record.comparisons.len() - 1 {
+    match record.primary().count() - 1 {
         0 => line,
         others => format!("{line} · {others} more"),
     }
@@ -116,16 +124,18 @@ pub(crate) fn word(verdict: Verdict) -> &'static str {
         Verdict::Equivalent => "equivalent",
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
+        Verdict::Less => "less",
+        Verdict::More => "more",
         Verdict::Inconclusive => "inconclusive",
     }
 }
 
-fn tint(verdict: Verdict) -> Tint {
+pub(crate) fn tint(verdict: Verdict) -> Tint {
     match verdict {
-        Verdict::Faster => Tint::Good,
+        Verdict::Faster | Verdict::Less => Tint::Good,
         Verdict::Equivalent => Tint::Plain,
         Verdict::Inconclusive => Tint::Doubtful,
-        Verdict::Slower | Verdict::Invalid => Tint::Bad,
+        Verdict::Slower | Verdict::More | Verdict::Invalid => Tint::Bad,
     }
 }
 
@@ -141,9 +151,9 @@ fn interval(bounds: &Bounds) -> String {
 /// On which side the truth may lie further out. Only a direction that is
 /// settled has such a side.
 fn limit(one: &Comparison) -> &'static str {
-    match (one.verdict, one.at_least) {
-        (Verdict::Faster, true) => "at least ",
-        (Verdict::Slower, true) => "at most ",
+    match one.ratio {
+        Some(ratio) if one.at_least && one.verdict.is_directed() && ratio > 1.0 => "at least ",
+        Some(_) if one.at_least && one.verdict.is_directed() => "at most ",
         _ => "",
     }
 }

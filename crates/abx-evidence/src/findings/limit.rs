@@ -12,6 +12,7 @@ pub(crate) const SUBJECT_BUSY: f64 = 0.95;
 pub(crate) const GENERATOR_BUSY: f64 = 0.90;
 
 /// Who held the throughput back, for each subject of one load.
+#[derive(Debug, Default)]
 pub(crate) struct Limit(BTreeMap<String, Busy>);
 
 #[derive(Debug, Clone, Copy, Default)]

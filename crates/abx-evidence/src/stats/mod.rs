@@ -5,6 +5,7 @@
 //! The method in plain words, with sources and the simulated coverage:
 //! `docs/statistics.md`.
 
+pub mod holm;
 mod margin;
 mod moments;
 pub mod paired;

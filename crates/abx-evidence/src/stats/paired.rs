@@ -1,7 +1,7 @@
 //! From per-block log ratios to a mean with an interval. Each block gives one
 //! number, `ln(subject / baseline)`, whatever happened inside the block.
 
-use super::student::{Confidence, t_quantile};
+use super::student::{Confidence, t_quantile, two_sided_p};
 use super::{StatsError, check_log_ratios, moments::Moments};
 
 /// The fewest blocks that have a spread.
@@ -107,6 +107,17 @@ impl PairedMean {
         t_quantile(confidence, self.blocks - 1) * self.spread / (self.blocks as f64).sqrt()
     }
 
+    /// How often blocks without any true difference have a mean at least this
+    /// far from 0. Blocks without a spread are certain, unless they say 0.
+    #[must_use]
+    pub fn p_value(&self) -> f64 {
+        if self.mean == 0.0 {
+            return 1.0;
+        }
+        let t = self.mean / (self.spread / (self.blocks as f64).sqrt());
+        two_sided_p(t, self.blocks - 1)
+    }
+
     /// The mean with its t interval.
     #[must_use]
     pub fn interval(&self, confidence: Confidence) -> LogInterval {
@@ -137,6 +148,16 @@ mod tests {
         assert!((ratios.ratio - 0.02_f64.exp()).abs() < 1e-12);
         assert!((ratios.low.ln() - interval.low).abs() < 1e-12);
         assert!((ratios.high.ln() - interval.high).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_p_value_is_where_the_interval_touches_zero() {
+        // Method: the interval at one minus it ends at 0; and without a spread.
+        let paired = PairedMean::of(&[0.01, 0.02, 0.03, -0.005]).unwrap();
+        let confidence = Confidence::new(1.0 - paired.p_value()).unwrap();
+        assert!(paired.interval(confidence).low.abs() < 1e-9);
+        assert_eq!(PairedMean::of(&[0.1; 6]).unwrap().p_value(), 0.0);
+        assert_eq!(PairedMean::of(&[0.0; 6]).unwrap().p_value(), 1.0);
     }
 
     #[test]

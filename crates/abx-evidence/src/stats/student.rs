@@ -42,9 +42,32 @@ pub fn t_quantile(confidence: Confidence, degrees: usize) -> f64 {
         .inverse_cdf(0.5 + confidence.share() / 2.0)
 }
 
+/// How often a t variable with this many degrees of freedom (at least 1) is at
+/// least as far from 0 as `t`, to either side; 0 for an infinite `t`.
+///
+/// Source: as [`t_quantile`], of which it is the other way round.
+#[must_use]
+pub fn two_sided_p(t: f64, degrees: usize) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, degrees as f64).expect("at least one degree of freedom");
+    2.0 * student.sf(t.abs())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_p_value_is_what_a_quantile_leaves_out() {
+        // Method: to the quantile and back, both sides, and the two extremes.
+        for (share, degrees) in [(0.95, 1), (0.97, 5), (0.999, 23)] {
+            let t = t_quantile(Confidence::new(share).unwrap(), degrees);
+            for t in [t, -t] {
+                assert!((two_sided_p(t, degrees) - (1.0 - share)).abs() < 1e-9);
+            }
+        }
+        assert_eq!(two_sided_p(0.0, 5), 1.0);
+        assert_eq!(two_sided_p(f64::INFINITY, 5), 0.0);
+    }
 
     /// The share of a t variable within plus and minus `t`, as a finite sum of
     /// powers of a cosine. Source: Abramowitz and Stegun (1964), 26.7.3-4.

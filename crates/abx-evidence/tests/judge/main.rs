@@ -5,10 +5,12 @@
 mod failures;
 mod generator;
 mod machine;
+mod metrics;
 mod open_loop;
 mod pace;
 mod properties;
 mod runs;
+mod several;
 mod studies;
 mod support;
 mod verdicts;

@@ -164,7 +164,7 @@ fn every_subject_is_compared_with_the_baseline_under_every_load() {
     }
     let record = judged(record);
     let name = |one: &Comparison| [&one.load, &one.subject, &one.baseline].map(String::clone);
-    let names: Vec<_> = record.comparisons.iter().map(name).collect();
+    let names: Vec<_> = record.primary().map(name).collect();
     let expected = [
         ["small", "old", "new"],
         ["small", "other", "new"],
@@ -172,7 +172,7 @@ fn every_subject_is_compared_with_the_baseline_under_every_load() {
         ["large", "other", "new"],
     ];
     assert_eq!(names, expected);
-    let verdicts: Vec<_> = record.comparisons.iter().map(|one| one.verdict).collect();
+    let verdicts: Vec<_> = record.primary().map(|one| one.verdict).collect();
     assert_eq!(verdicts, [Verdict::Slower, Verdict::Faster].repeat(2));
     assert_eq!(record.summaries.len(), 6);
 }
@@ -218,7 +218,7 @@ fn a_finding_about_the_baseline_touches_every_comparison_and_is_listed_once() {
         answer(&mut round.slices[0], &[]);
     }
     let record = judged(record);
-    for one in &record.comparisons {
+    for one in record.primary() {
         assert_eq!(one.verdict, Verdict::Invalid);
         assert_eq!(ids(&one.findings), [("no_answers", Level::Void)]);
     }

@@ -49,6 +49,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
         loads: vec![load("small", subjects)],
         end: StudyEnd::Precision,
         comparisons: Vec::new(),
+        rankings: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),
@@ -256,11 +257,16 @@ pub fn judged(mut record: StudyRecord) -> StudyRecord {
     record
 }
 
-/// The only comparison of a study.
+/// The only primary comparison of a study.
 pub fn compared(record: StudyRecord) -> Comparison {
-    let mut all = judged(record).comparisons;
+    let mut all = primary(&judged(record));
     assert_eq!(all.len(), 1);
     all.remove(0)
+}
+
+/// What a study was made for.
+pub fn primary(record: &StudyRecord) -> Vec<Comparison> {
+    record.primary().cloned().collect()
 }
 
 /// Names and levels of findings, in their order.

@@ -1,38 +1,29 @@
 //! The ratio of each block: what the intervals are made of.
 
 use abx_evidence::record::LoadRecord;
-use abx_evidence::{Comparison, StudyRecord, log_ratios};
+use abx_evidence::{Comparison, Metric, StudyRecord};
 
 use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid};
 use super::markup::{Markup, element};
 use super::plot::{Axis, Place, Plot, Stroke, Words};
-use super::ratios::{capital, metric_name};
+use super::ratios::is_drawable;
 use super::scale::{Scale, plain};
-use crate::units::{figure, percent, plural};
+use crate::metrics::{capitalized, metric_name};
+use crate::units::{percent, plural};
 use crate::verdict::{name, place};
 
-/// A plot for each load and metric that was compared.
+/// A plot for each load and metric that the study was made for.
 pub(crate) fn blocks(record: &StudyRecord, cast: &Cast) -> Markup {
     let mut out = Markup::new();
     for load in &record.loads {
-        let mut metrics = Vec::new();
-        for one in record
-            .comparisons
-            .iter()
-            .filter(|one| one.load == load.name)
-        {
-            if !metrics.contains(&one.metric) {
-                metrics.push(one.metric);
-            }
-        }
-        for metric in metrics {
-            let all = record.comparisons.iter();
-            let these = all.filter(|one| one.load == load.name && one.metric == metric);
-            let points: Vec<Dots> = these
+        for metric in Metric::ALL {
+            let of_load = record.primary().filter(|one| one.load == load.name);
+            let these = of_load.filter(|one| one.metric == metric);
+            let dots: Vec<Dots> = these
                 .filter_map(|one| Dots::of(record, load, one, cast))
                 .collect();
-            if let Some(figure) = of_load(record, load, cast, &points) {
+            if let Some(figure) = of_metric(record, load, cast, &dots) {
                 out.push(figure.markup());
             }
         }
@@ -40,9 +31,10 @@ pub(crate) fn blocks(record: &StudyRecord, cast: &Cast) -> Markup {
     if out.is_empty() {
         return out;
     }
-    let text = "Each point is one block, in which every server was started anew. The interval is \
-                computed over these points and nothing else: points that drift, or that stand in \
-                two groups, say that starts or the machine make the difference.";
+    let text = "Each point is one block, in which every server was started anew. The interval, \
+                shaded around the ratio, is computed over these points and nothing else: points \
+                that drift, or that stand in two groups, say that starts or the machine make the \
+                difference.";
     let mut all = Markup::from(element("p").class("note").text(text));
     all.push(out);
     all
@@ -63,15 +55,12 @@ impl<'a> Dots<'a> {
         one: &'a Comparison,
         cast: &Cast,
     ) -> Option<Dots<'a>> {
-        let logs = log_ratios(record, load, &one.subject, &one.baseline);
-        let indices = block_indices(record, load);
-        let ratios = indices.into_iter().zip(logs.into_iter().map(f64::exp));
+        let ratios = block_indices(record, load).into_iter().zip(&one.per_block);
+        let drawable = ratios.filter_map(|(block, ratio)| Some((block, (*ratio)?)));
         Some(Dots {
             one,
             number: cast.number(&one.subject)?,
-            ratios: ratios
-                .filter(|(_, ratio)| ratio.is_finite() && *ratio > 0.0)
-                .collect(),
+            ratios: drawable.filter(|(_, ratio)| is_drawable(*ratio)).collect(),
         })
     }
 }
@@ -94,67 +83,37 @@ pub(crate) fn block_axis(indices: &[u32]) -> Axis {
     axis
 }
 
-fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast, dots: &[Dots]) -> Option<Figure> {
+fn of_metric(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    cast: &Cast,
+    dots: &[Dots],
+) -> Option<Figure> {
+    let first = dots.first()?.one;
+    let ratios = dots.iter().flat_map(|one| &one.ratios);
+    ratios.clone().next()?;
     let margin = record.settings.margin;
     let band = [1.0 / (1.0 + margin), 1.0 + margin];
-    let values = dots
-        .iter()
-        .flat_map(|one| one.ratios.iter().map(|(_, ratio)| *ratio));
-    if values.clone().next().is_none() {
-        return None;
-    }
-    let scale = Scale::log_around(values.chain(band))?;
-    let first = dots.first()?.one;
-    let metric = capital(&metric_name(first.metric));
+    let scale = Scale::log_around(ratios.map(|(_, ratio)| *ratio).chain(band))?;
+    let metric = capitalized(metric_name(first.metric));
+    let title = format!("{metric} {}", place(record, &load.name));
+    let label = format!("{metric} ÷ {}'s, log scale", name(&first.baseline));
     let indices = block_indices(record, load);
-    let baseline = name(&first.baseline);
-    let label = format!("{metric} ÷ {baseline}'s, log scale");
-    let place_text = place(record, &load.name);
-    let title = format!("{metric} {place_text}");
+    let axes = [block_axis(&indices), Axis::new(&label, scale, 6, plain)];
     let words = Words {
-        id: format!(
-            "blocks-{}-{}",
-            load_number(record, load),
-            metric_name(first.metric).replace(' ', "-")
-        ),
-        title: format!("Ratio of {title} in each block"),
+        id: format!("blocks-{}-{}", load_number(record, load), first.metric.id()),
+        title: format!("{title}: ratio in each block"),
         description: format!(
-            "{} of {} over {baseline}, with the ratio over all blocks as a line and differences of \
-             up to {} hatched around 1.",
-            capital(&plural(indices.len() as u64, "block")),
-            dots.iter()
-                .map(|one| name(&one.one.subject))
-                .collect::<Vec<_>>()
-                .join(", "),
+            "{}, each with one point for each subject; lines with a shade are ratios over all \
+             blocks with their intervals, and differences of up to {} around 1 are hatched.",
+            plural(indices.len() as u64, "block"),
             percent(margin)
         ),
     };
-    let mut plot = Plot::new(
-        words,
-        [block_axis(&indices), Axis::new(&label, scale, 6, plain)],
-        210.0,
-    );
+    let mut plot = Plot::new(words, axes, 210.0);
     plot.shade_y("margin", band);
     plot.rule_y("one", 1.0);
-    let [left, right] = [indices.first()?, indices.last()?].map(|index| f64::from(*index));
-    for one in dots {
-        if let Some(ratio) = one.one.ratio {
-            let ends = [left - 0.5, right + 0.5].map(|x| Place { x, y: ratio });
-            plot.curve(one.number, Stroke::Thin, &ends);
-        }
-        for (block, ratio) in &one.ratios {
-            let place = Place {
-                x: f64::from(*block),
-                y: *ratio,
-            };
-            let tip = format!(
-                "{}, block {block}: {}",
-                name(&one.one.subject),
-                figure(*ratio)
-            );
-            plot.point(one.number, place, &tip);
-        }
-    }
+    dots.iter().for_each(|one| draw(&mut plot, &indices, one));
     Some(Figure {
         title: Some(title.clone()),
         legend: cast.legend(dots.iter().map(|one| one.number)),
@@ -162,6 +121,26 @@ fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast, dots: &[Dots]) 
         note: String::new(),
         table: Some(table(&title, &indices, dots)),
     })
+}
+
+/// The ratio over all blocks with its interval, and that of each block.
+fn draw(plot: &mut Plot, indices: &[u32], dots: &Dots) {
+    let one = dots.one;
+    if let Some((ratio, (low, high))) = one.ratio.zip(one.low.zip(one.high)) {
+        plot.band(dots.number, [low, high]);
+        let ends = [indices.first(), indices.last()].map(|index| index.copied().unwrap_or(0));
+        let [left, right] = ends.map(f64::from);
+        let ends = [left - 0.5, right + 0.5].map(|x| Place { x, y: ratio });
+        plot.curve(dots.number, Stroke::Thin, &ends);
+    }
+    for (block, ratio) in &dots.ratios {
+        let place = Place {
+            x: f64::from(*block),
+            y: *ratio,
+        };
+        let tip = format!("{}, block {block}: {ratio:.3}", name(&one.subject));
+        plot.point(dots.number, place, &tip);
+    }
 }
 
 fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Grid {

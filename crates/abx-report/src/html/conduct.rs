@@ -36,9 +36,10 @@ pub(crate) fn conduct(record: &StudyRecord) -> Markup {
     out.push(command(record));
     out.push(subjects(record));
     out.push(loads(record));
-    let mut settings = settings(record);
-    settings.extend(machine(&record.machine));
-    out.push(pairs("Settings and machine", settings).markup());
+    let settings = pairs("Settings", settings(record));
+    let machine = pairs("Machine", machine(&record.machine));
+    let both = element("div").class("pair");
+    out.push(both.add(settings.markup()).add(machine.markup()));
     for load in &record.loads {
         if let Some(pilot) = pilot(record, load) {
             let title = format!("What the pilot found for {}", name(&load.name));

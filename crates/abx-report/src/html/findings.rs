@@ -25,7 +25,7 @@ pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {
         let under = under.map_or_else(String::new, |load| format!("Under {}: ", name(load)));
         let lines = finding.message.lines().filter(|line| !line.is_empty());
         let lines = lines.enumerate().map(|(index, line)| match index {
-            0 => element("p").text(&format!("{under}{line}")),
+            0 => element("p").add(quoting(&format!("{under}{line}"))),
             _ => element("p").class("quoted").text(line),
         });
         let (word, sign) = level(finding.level);
@@ -35,8 +35,12 @@ pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {
         let remedy = element("p")
             .class("remedy")
             .add(element("b").text("Remedy: "));
-        let entry = element("li").class(format!("finding {word}")).add(badge);
-        entries.push(entry.add_all(lines).add(remedy.text(&finding.remedy)));
+        let entry = element("li").class(format!("finding is-{word}")).add(badge);
+        entries.push(
+            entry
+                .add_all(lines)
+                .add(remedy.add(quoting(&finding.remedy))),
+        );
     }
     let how = "note: worth knowing, the claim stands. bound: the ratio is an \"at least\". void: no \
                claim stands.";
@@ -48,11 +52,38 @@ pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {
     .collect()
 }
 
+/// A text with everything between backticks as what one types.
+pub(crate) fn quoting(text: &str) -> Markup {
+    // An odd number of them quotes nothing at the end.
+    let last = text.matches('`').count() / 2 * 2;
+    let parts = text.splitn(last + 1, '`').enumerate();
+    let markup = |(index, part): (usize, &str)| match index % 2 {
+        0 => Markup::text(part),
+        _ => element("code").text(part).into(),
+    };
+    parts.map(markup).collect()
+}
+
 /// The word and the sign of a level.
 fn level(level: Level) -> (&'static str, &'static str) {
     match level {
         Level::Note => ("note", "●"),
         Level::Bound => ("bound", "▲"),
         Level::Void => ("void", "■"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_types_stands_in_code() {
+        // Method: two of them, and a backtick that opens nothing.
+        let markup = quoting("use `-t 2` or `<b>`, it`s said").into_string();
+        assert_eq!(
+            markup,
+            "use <code>-t 2</code> or <code>&lt;b&gt;</code>, it`s said"
+        );
     }
 }

@@ -10,6 +10,7 @@ mod figures;
 mod findings;
 mod grid;
 mod markup;
+mod order;
 mod outcomes;
 mod page;
 mod plot;
@@ -37,6 +38,7 @@ pub fn study_html(record: &StudyRecord) -> String {
     let cast = Cast::of(record);
     let sections = [
         ("verdicts", "Verdicts", verdicts::verdicts(record)),
+        ("order", "Order", order::order(record)),
         ("ratios", "Ratios", ratios::ratios(record)),
         ("figures", "Figures", figures::figures(record)),
         ("blocks", "Block by block", blocks::blocks(record, &cast)),

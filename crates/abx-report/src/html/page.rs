@@ -5,6 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
+use super::findings::quoting;
 use super::markup::{Element, Markup, element};
 use super::plot::markers;
 
@@ -112,7 +113,7 @@ fn raw(record: &Embedded) -> Markup {
          page again.",
         file = record.file
     );
-    [element("p").text(&told), element("p").add(button)]
+    [element("p").add(quoting(&told)), element("p").add(button)]
         .into_iter()
         .collect()
 }

@@ -26,6 +26,7 @@ pub(crate) struct Plot {
 /// What one subject has in a plot.
 #[derive(Default)]
 struct Series {
+    bands: Markup,
     curves: Markup,
     points: Markup,
 }
@@ -191,6 +192,17 @@ impl Plot {
         self.series.entry(subject).or_default().curves.push(curve);
     }
 
+    /// Shades everything between two values of y in one subject's colour.
+    pub(crate) fn band(&mut self, subject: usize, [low, high]: [f64; 2]) {
+        let [bottom, top] = [low, high].map(|value| self.y_px(value));
+        let band = element("rect")
+            .class("band")
+            .with("x", 0)
+            .with("y", px(top));
+        let band = band.with("width", "100%").with("height", px(bottom - top));
+        self.series.entry(subject).or_default().bands.push(band);
+    }
+
     /// A point of one subject, which says `tip` when it is looked at.
     pub(crate) fn point(&mut self, subject: usize, place: Place, tip: &str) {
         let marker = marker(subject, self.points);
@@ -220,7 +232,7 @@ impl Plot {
             .add(self.axes());
         for (subject, series) in self.series {
             let group = element("g").class(series_class(subject));
-            let mut group = group.with("data-subject", subject);
+            let mut group = group.with("data-subject", subject).add(series.bands);
             if !series.curves.is_empty() {
                 group = group.add(stretched(self.height).add(series.curves));
             }
@@ -253,7 +265,7 @@ impl Plot {
         let name = element("text")
             .class("label y")
             .with("x", "-56")
-            .with("y", "-10");
+            .with("y", "-14");
         axes.push(name.text(&self.y.label));
         let name = element("text").class("label x").with("x", "50%");
         axes.push(name.with("y", px(self.height + 36.0)).text(&self.x.label));
@@ -354,7 +366,7 @@ pub(crate) const STRETCHED: f64 = 1000.0;
 /// Colours that the style sheet has; from there on they begin anew.
 const SERIES: usize = 8;
 /// The style sheet's padding above and below the area of a plot.
-const PAD_TOP: f64 = 24.0;
+const PAD_TOP: f64 = 30.0;
 const PAD_BOTTOM: f64 = 44.0;
 /// The height of a sign at the bottom.
 const SIGN: f64 = 7.0;

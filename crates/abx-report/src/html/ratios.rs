@@ -1,144 +1,171 @@
 //! Ratios with their intervals on one log scale: a table whose last column is
 //! the picture.
 
-use abx_evidence::{Comparison, Metric, StudyRecord, log_ratios};
+use abx_evidence::{Comparison, Metric, Role, StudyRecord};
 
 use super::markup::{Element, Markup, element};
 use super::plot::{STRETCHED, horizontal, percent as share, px, stretched, vertical};
 use super::scale::{Scale, plain};
 use super::verdicts::sign;
+use crate::metrics::{capitalized, metric_name};
 use crate::units::{percent, ratios as as_texts};
 use crate::verdict::{name, place, word};
 
-/// A table for each metric that was compared.
+/// A table for each metric that the study was made for, and one for each load
+/// of everything else that was compared.
 pub(crate) fn ratios(record: &StudyRecord) -> Markup {
-    let mut metrics: Vec<Metric> = Vec::new();
-    for one in &record.comparisons {
-        if !metrics.contains(&one.metric) {
-            metrics.push(one.metric);
-        }
+    let mut out = Markup::new();
+    for metric in Metric::ALL {
+        let these = record.primary().filter(|one| one.metric == metric);
+        let rows: Vec<Row> = these.map(|one| Row::of_load(record, one)).collect();
+        let caption = format!("{}, subject ÷ baseline", capitalized(metric_name(metric)));
+        out.push(table(record, &caption, "load", &rows));
     }
-    let table = |metric: &Metric| {
+    if !out.is_empty() {
+        let note = format!(
+            "Diamond: the ratio; bar: its interval; an arrow: or further. Dots below: single \
+             blocks. Hatched: differences of up to {}, which do not matter.",
+            percent(record.settings.margin)
+        );
+        out.push(element("p").class("note").text(&note));
+    }
+    out.push(beside(record));
+    out
+}
+
+/// What was compared besides: all metrics of a load in one table.
+fn beside(record: &StudyRecord) -> Markup {
+    let explored = |load: &str| {
         let all = record.comparisons.iter();
-        let rows: Vec<Row> = all
-            .filter(|one| one.metric == *metric)
-            .map(|one| Row::of(record, one))
-            .collect();
-        table(record, *metric, &rows)
+        let these = all.filter(|one| one.role == Role::Exploratory && one.load == load);
+        these.map(Row::of_metric).collect::<Vec<Row>>()
     };
-    metrics.iter().filter_map(table).collect()
+    let names = record.loads.iter().map(|load| load.name.as_str());
+    let tables: Markup = names
+        .chain([""])
+        .map(|load| {
+            let caption = match load {
+                "" => "Starts".to_owned(),
+                _ => capitalized(&place(record, load)),
+            };
+            table(record, &caption, "metric", &explored(load))
+        })
+        .collect();
+    if tables.is_empty() {
+        return tables;
+    }
+    let note = "Found by looking at many figures at once, each with its own interval: of so many \
+                one may well be off.";
+    let mut out = Markup::from(element("h3").text("Beside that"));
+    out.push(element("p").class("note").text(note));
+    out.push(tables);
+    out
+}
+
+/// Every pair of subjects under one load, as a ranking judged them.
+pub(crate) fn pairs(record: &StudyRecord, caption: &str, all: &[Comparison]) -> Markup {
+    let rows: Vec<Row> = all.iter().map(|one| Row::of_load(record, one)).collect();
+    table(record, caption, "load", &rows)
 }
 
 /// One comparison with everything that its picture shows.
 struct Row<'a> {
     one: &'a Comparison,
-    load: String,
+    /// What it is of: a load or a metric.
+    of: String,
     bounds: Option<[f64; 3]>,
-    /// The ratio of each block.
-    blocks: Vec<f64>,
 }
 
 impl<'a> Row<'a> {
-    fn of(record: &'a StudyRecord, one: &'a Comparison) -> Row<'a> {
+    fn of_load(record: &StudyRecord, one: &'a Comparison) -> Row<'a> {
+        Row::of(place(record, &one.load), one)
+    }
+
+    fn of_metric(one: &'a Comparison) -> Row<'a> {
+        Row::of(metric_name(one.metric).to_owned(), one)
+    }
+
+    fn of(of: String, one: &'a Comparison) -> Row<'a> {
         let bounds = one.ratio.zip(one.low).zip(one.high);
         let bounds = bounds.map(|((ratio, low), high)| [ratio, low, high]);
         Row {
             one,
-            load: place(record, &one.load),
+            of,
             bounds: bounds.filter(|all| all.iter().all(|value| is_drawable(*value))),
-            blocks: block_ratios(record, one),
         }
+    }
+
+    /// The ratio of each block that has one.
+    fn blocks(&self) -> impl Iterator<Item = f64> {
+        let known = self.one.per_block.iter().flatten().copied();
+        known.filter(|ratio| is_drawable(*ratio))
     }
 
     /// Its subjects.
     fn pair(&self) -> String {
         format!("{} ÷ {}", name(&self.one.subject), name(&self.one.baseline))
     }
+
+    /// What it says, in a few words.
+    fn verdict(&self) -> String {
+        let fragile = if self.one.fragile { ", fragile" } else { "" };
+        format!("{}{fragile}", word(self.one.verdict))
+    }
 }
 
-/// The ratio of each block of one comparison; those without one are left out.
-pub(crate) fn block_ratios(record: &StudyRecord, one: &Comparison) -> Vec<f64> {
-    let load = record.loads.iter().find(|load| load.name == one.load);
-    let logs = load.map(|load| log_ratios(record, load, &one.subject, &one.baseline));
-    let ratios = logs.into_iter().flatten().map(f64::exp);
-    ratios.filter(|ratio| is_drawable(*ratio)).collect()
-}
-
-fn is_drawable(ratio: f64) -> bool {
+/// Whether a ratio has a place on a log scale.
+pub(crate) fn is_drawable(ratio: f64) -> bool {
     ratio.is_finite() && ratio > 0.0
 }
 
-/// A metric in words: that of the record.
-pub(crate) fn metric_name(metric: Metric) -> String {
-    let text = serde_json::to_value(metric).expect("a metric is a string");
-    text.as_str().unwrap_or_default().replace('_', " ")
-}
-
-fn table(record: &StudyRecord, metric: Metric, rows: &[Row]) -> Option<Element> {
+/// The table of these rows, whose first column names what they are of; nothing
+/// without any.
+fn table(record: &StudyRecord, caption: &str, of: &str, rows: &[Row]) -> Markup {
     let margin = record.settings.margin;
-    let values = rows.iter().flat_map(|row| {
-        row.bounds
-            .into_iter()
-            .flatten()
-            .chain(row.blocks.iter().copied())
-    });
-    let scale = Scale::log_around(values.chain([1.0, 1.0 + margin, 1.0 / (1.0 + margin)]))?;
+    let band = [1.0 / (1.0 + margin), 1.0 + margin];
+    let ends = rows.iter().flat_map(|row| row.bounds.into_iter().flatten());
+    let values = ends.chain(rows.iter().flat_map(Row::blocks));
+    let Some(scale) = Scale::log_around(values.chain(band)).filter(|_| !rows.is_empty()) else {
+        return Markup::new();
+    };
+    let line = || element("tr").with("role", "row");
     let header = |text: &str| {
-        let cell = element("th")
-            .with("scope", "col")
-            .with("role", "columnheader");
-        cell.text(text)
+        let cell = element("th").with("scope", "col");
+        cell.with("role", "columnheader").text(text)
     };
-    let metric = metric_name(metric);
-    let heads = ["load", "subjects", "verdict", "ratio (interval)"].map(header);
-    let picture = header(&format!("ratio of {metric}, log scale"));
-    let head = element("tr")
-        .with("role", "row")
-        .add_all(heads)
-        .add(picture);
+    let heads = [
+        of,
+        "subjects",
+        "verdict",
+        "ratio (interval)",
+        "ratio, log scale",
+    ]
+    .map(header);
+    let name = |class: &str, text: &str| {
+        let cell = element("th").with("scope", "row").with("role", "rowheader");
+        cell.class(class).add(element("bdi").text(text))
+    };
+    let cell = |class: &str| element("td").with("role", "cell").class(class);
     let row = |row: &Row| {
-        let cell = |class: &str| element("td").with("role", "cell").class(class);
-        let pair = element("th").with("scope", "row").with("role", "rowheader");
-        element("tr")
-            .with("role", "row")
-            .add(cell("load").text(&row.load))
-            .add(pair.add(element("bdi").text(&row.pair())))
-            .add(
-                cell("verdict")
-                    .add(sign(row.one.verdict))
-                    .text(word(row.one.verdict)),
-            )
+        let verdict = cell("verdict").add(sign(row.one.verdict));
+        line()
+            .add(name("of", &row.of))
+            .add(name("pair", &row.pair()))
+            .add(verdict.text(&row.verdict()))
             .add(cell("ratio").text(&interval(row)))
-            .add(cell("picture").add(picture_of(row, scale, margin)))
+            .add(cell("picture").add(picture_of(row, scale, band)))
     };
-    let axis = element("td").with("role", "cell").class("picture");
-    let gap = element("td")
-        .with("role", "cell")
-        .with("colspan", 4)
-        .class("gap");
-    let foot = element("tr")
-        .with("role", "row")
-        .add(gap)
-        .add(axis.add(axis_of(scale)));
+    let gap = cell("gap").with("colspan", 4);
+    let foot = line().add(gap).add(cell("picture").add(axis_of(scale)));
     let group = |tag| element(tag).with("role", "rowgroup");
-    let caption = format!("{metric}, subject ÷ baseline");
     let table = element("table")
         .class("ratios")
         .with("role", "table")
-        .add(element("caption").text(&capital(&caption)))
-        .add(group("thead").add(head))
+        .add(element("caption").text(caption))
+        .add(group("thead").add(line().add_all(heads)))
         .add(group("tbody").add_all(rows.iter().map(row)))
         .add(group("tfoot").add(foot));
-    let note = format!(
-        "Diamond: the ratio; bar: its interval; an arrow: or further. Dots below: single blocks. \
-         Hatched: differences of up to {}, which do not matter.",
-        percent(margin)
-    );
-    Some(
-        element("figure")
-            .add(table)
-            .add(element("figcaption").text(&note)),
-    )
+    element("figure").add(table).into()
 }
 
 /// The ratio and its interval, as the verdict's sentence has them.
@@ -157,8 +184,8 @@ fn interval(row: &Row) -> String {
     )
 }
 
-fn picture_of(row: &Row, scale: Scale, margin: f64) -> Element {
-    let [left, right] = [1.0 / (1.0 + margin), 1.0 + margin].map(|end| scale.place(end));
+fn picture_of(row: &Row, scale: Scale, band: [f64; 2]) -> Element {
+    let [left, right] = band.map(|end| scale.place(end));
     let shade = element("rect")
         .class("margin")
         .with("x", share(left))
@@ -172,13 +199,13 @@ fn picture_of(row: &Row, scale: Scale, margin: f64) -> Element {
         .with("role", "img")
         .with(
             "aria-label",
-            format!("{}, {}: {}", row.pair(), row.load, interval(row)),
+            format!("{}, {}: {}", row.pair(), row.of, interval(row)),
         )
         .add(shade)
         .add(vertical(scale.place(1.0), [0.0, HEIGHT]).class("one"));
-    if !row.blocks.is_empty() {
-        let dot = |ratio: &f64| format!("M{} {}h0", px(scale.place(*ratio) * STRETCHED), DOTS_AT);
-        let dots: String = row.blocks.iter().map(dot).collect();
+    if row.blocks().next().is_some() {
+        let dot = |ratio: f64| format!("M{} {}h0", px(scale.place(ratio) * STRETCHED), DOTS_AT);
+        let dots: String = row.blocks().map(dot).collect();
         let dots = element("path").class("dots").with("d", dots);
         picture = picture.add(stretched(HEIGHT).add(dots));
     }
@@ -203,9 +230,9 @@ fn picture_of(row: &Row, scale: Scale, margin: f64) -> Element {
     let tip = format!(
         "{}, {}: {}, {}",
         row.pair(),
-        row.load,
+        row.of,
         interval(row),
-        word(row.one.verdict)
+        row.verdict()
     );
     let mark = element("use")
         .class("pt")
@@ -238,15 +265,6 @@ fn axis_of(scale: Scale) -> Element {
         .with("aria-hidden", "true")
         .add(horizontal("0".to_owned()).class("axis"))
         .add_all(ticks)
-}
-
-/// The same with its first letter large.
-pub(crate) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters
-        .next()
-        .map(|letter| letter.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
 }
 
 /// The height of a row's picture, and where in it things are.

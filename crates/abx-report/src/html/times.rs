@@ -141,11 +141,11 @@ fn tail_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Marku
     let shares = NAMED.iter().filter(|share| nines(**share) <= end + 1e-9);
     let tick = |share: &f64| Tick {
         at: nines(*share),
-        text: share_text(*share),
+        text: plain(100.0 * share),
         is_minor: *share == 0.5 || (end > 4.5 && [0.9, 0.999, 0.999_99].contains(share)),
     };
     let x = Axis {
-        label: "share of the requests, the tail spread out".to_owned(),
+        label: "share of the requests in %, the tail spread out".to_owned(),
         scale: Scale::linear(0.0, end),
         ticks: shares.clone().map(tick).collect(),
     };

@@ -23,10 +23,10 @@ pub(crate) fn title(record: &StudyRecord) -> String {
 
 /// A card for each comparison.
 pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
-    if record.comparisons.is_empty() {
+    let Some(first) = record.primary().next() else {
         return element("p").text("Nothing was compared.").into();
-    }
-    let cards = record.comparisons.iter().map(|one| {
+    };
+    let cards = record.primary().map(|one| {
         let told = element("p").text(&sentence(record, one, &LINE));
         let remarks = remarks(record, one);
         let remarks = remarks
@@ -41,7 +41,7 @@ pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
     let how = format!(
         "Ratios are subject over baseline, with the interval in which the true ratio lies in {} of \
          such studies. A difference of up to {} does not matter here.",
-        percent(record.comparisons[0].confidence),
+        percent(first.confidence),
         percent(record.settings.margin)
     );
     let list = element("ul").class("verdicts").add_all(cards);
@@ -55,6 +55,8 @@ pub(crate) fn sign(verdict: Verdict) -> Element {
     let letter = match verdict {
         Verdict::Faster => "▲",
         Verdict::Slower => "▼",
+        Verdict::Less => "−",
+        Verdict::More => "+",
         Verdict::Equivalent => "≈",
         Verdict::Inconclusive => "?",
         Verdict::Invalid => "✕",

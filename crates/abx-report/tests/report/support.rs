@@ -8,7 +8,7 @@ use abx_evidence::record::{
 };
 use abx_evidence::{
     ArrivalKind, Arrivals, Comparison, Exchange, Figure, Finding, GeneratorSide, Level, Metric,
-    Offered, Outcomes, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, StudyRecord,
+    Offered, Outcomes, RUN_SCHEMA, Requests, Role, RunRecord, RunSettings, ServerSide, StudyRecord,
     Summary, Times, Validity, Verdict,
 };
 
@@ -40,6 +40,7 @@ pub fn study() -> StudyRecord {
             Some([1.12, 1.08, 1.16]),
             Verdict::Faster,
         )],
+        rankings: Vec::new(),
         summaries: vec![
             summary("nginx", "c100", 36_817.2),
             summary("lighttpd", "c100", 41_234.5),
@@ -128,6 +129,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
 pub fn comparison(subject: &str, ratio: Option<[f64; 3]>, verdict: Verdict) -> Comparison {
     Comparison {
         metric: Metric::Throughput,
+        role: Role::Primary,
         load: "c100".to_owned(),
         subject: subject.to_owned(),
         baseline: "nginx".to_owned(),
@@ -136,6 +138,9 @@ pub fn comparison(subject: &str, ratio: Option<[f64; 3]>, verdict: Verdict) -> C
         high: ratio.map(|[_, _, high]| high),
         confidence: 0.95,
         blocks: 6,
+        per_block: vec![ratio.map(|[ratio, _, _]| ratio); 6],
+        together: 1,
+        p_adjusted: ratio.map(|_| 0.001),
         verdict,
         at_least: false,
         fragile: false,

@@ -135,10 +135,7 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
 
 /// How a study's record ends the command: 3 when there is no claim.
 pub fn end(record: &StudyRecord) -> End {
-    let is_invalid = record
-        .comparisons
-        .iter()
-        .any(|one| one.verdict == Verdict::Invalid);
+    let is_invalid = record.primary().any(|one| one.verdict == Verdict::Invalid);
     match record.end {
         StudyEnd::Interrupted => End::Interrupted,
         _ if is_invalid => End::NoClaim,

@@ -79,10 +79,7 @@ impl Watch {
 
     fn learn(&mut self, record: &StudyRecord) {
         let done = u32::try_from(record.complete_blocks().count()).unwrap_or(u32::MAX);
-        let more = record
-            .comparisons
-            .iter()
-            .map(|one| one.blocks_more.unwrap_or(0));
+        let more = record.primary().map(|one| one.blocks_more.unwrap_or(0));
         let needed = done.saturating_add(more.max().unwrap_or(0));
         self.expected = self
             .ordered

@@ -1,0 +1,156 @@
+//! What is compared.
+
+use serde::{Deserialize, Serialize};
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Verified answers per second.
+    Throughput,
+    /// The response time of half of the requests.
+    ResponseP50,
+    /// Of 90 % of them.
+    ResponseP90,
+    /// Of 99 % of them.
+    ResponseP99,
+    /// Of 99.9 % of them.
+    #[serde(rename = "response_p99_9")]
+    ResponseP999,
+    /// The subject's processor time for each whole answer.
+    ServerCpu,
+    /// The most memory of its processes together.
+    Memory,
+    /// Bytes received for each whole answer.
+    WireBytes,
+    /// From its start to the first right answer.
+    ReadyTime,
+    /// Throughput in the warm-up after a fresh start, as a share of that in the
+    /// slices that followed.
+    ColdStart,
+}
+
+/// What a number of a metric says of a subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sense {
+    /// More is faster.
+    Speed,
+    /// Less is faster.
+    Time,
+    /// It is what the subject needs: less is less.
+    Cost,
+}
+
+/// A quantile rests on at least this many requests beyond it in each block.
+const BEYOND_MIN: f64 = 100.0;
+
+impl Metric {
+    /// All of them, in the order in which they are printed.
+    pub const ALL: [Metric; 10] = [
+        Metric::Throughput,
+        Metric::ResponseP50,
+        Metric::ResponseP90,
+        Metric::ResponseP99,
+        Metric::ResponseP999,
+        Metric::ServerCpu,
+        Metric::Memory,
+        Metric::WireBytes,
+        Metric::ReadyTime,
+        Metric::ColdStart,
+    ];
+
+    /// The quantiles of response times, the highest last.
+    pub const RESPONSE: [Metric; 4] = [
+        Metric::ResponseP50,
+        Metric::ResponseP90,
+        Metric::ResponseP99,
+        Metric::ResponseP999,
+    ];
+
+    /// What more of it means.
+    #[must_use]
+    pub fn sense(self) -> Sense {
+        match self {
+            Metric::Throughput | Metric::ColdStart => Sense::Speed,
+            Metric::ResponseP50
+            | Metric::ResponseP90
+            | Metric::ResponseP99
+            | Metric::ResponseP999
+            | Metric::ReadyTime => Sense::Time,
+            Metric::ServerCpu | Metric::Memory | Metric::WireBytes => Sense::Cost,
+        }
+    }
+
+    /// The share of requests that a quantile of response times stands for;
+    /// `None` for what is no such quantile.
+    #[must_use]
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Metric::ResponseP50 => Some(0.5),
+            Metric::ResponseP90 => Some(0.9),
+            Metric::ResponseP99 => Some(0.99),
+            Metric::ResponseP999 => Some(0.999),
+            _ => None,
+        }
+    }
+
+    /// How many requests a block must hold for it: at least 100 beyond a
+    /// quantile. Source: docs/statistics.md, "Response times".
+    #[must_use]
+    pub fn requests_min(self) -> u64 {
+        self.quantile()
+            .map_or(1, |share| (BEYOND_MIN / (1.0 - share)).round() as u64)
+    }
+
+    /// Whether it is of a subject's start and of no load.
+    #[must_use]
+    pub fn is_of_a_start(self) -> bool {
+        self == Metric::ReadyTime
+    }
+
+    /// Whether it is a time that ends with an answer to a request of the load.
+    #[must_use]
+    pub fn is_response_time(self) -> bool {
+        self.quantile().is_some()
+    }
+
+    /// Its name in records.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Metric::Throughput => "throughput",
+            Metric::ResponseP50 => "response_p50",
+            Metric::ResponseP90 => "response_p90",
+            Metric::ResponseP99 => "response_p99",
+            Metric::ResponseP999 => "response_p99_9",
+            Metric::ServerCpu => "server_cpu",
+            Metric::Memory => "memory",
+            Metric::WireBytes => "wire_bytes",
+            Metric::ReadyTime => "ready_time",
+            Metric::ColdStart => "cold_start",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_is_stored_under_its_name() {
+        // Method: to JSON and back, for each.
+        for metric in Metric::ALL {
+            let text = serde_json::to_string(&metric).unwrap();
+            assert_eq!(text, format!("\"{}\"", metric.id()));
+            assert_eq!(serde_json::from_str::<Metric>(&text).unwrap(), metric);
+        }
+    }
+
+    #[test]
+    fn a_quantile_needs_a_hundred_requests_beyond_it() {
+        // Method: the numbers of the design for p99 and p99.9, and the others by hand.
+        let needed = Metric::RESPONSE.map(Metric::requests_min);
+        assert_eq!(needed, [200, 1_000, 10_000, 100_000]);
+        assert_eq!(Metric::Throughput.requests_min(), 1);
+    }
+}
