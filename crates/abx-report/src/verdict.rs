@@ -150,7 +150,7 @@ fn interval(bounds: &Bounds) -> String {
 
 /// On which side the truth may lie further out. Only a direction that is
 /// settled has such a side.
-fn limit(one: &Comparison) -> &'static str {
+pub(crate) fn limit(one: &Comparison) -> &'static str {
     match one.ratio {
         Some(ratio) if one.at_least && one.verdict.is_directed() && ratio > 1.0 => "at least ",
         Some(_) if one.at_least && one.verdict.is_directed() => "at most ",

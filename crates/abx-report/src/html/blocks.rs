@@ -4,7 +4,7 @@ use abx_evidence::record::LoadRecord;
 use abx_evidence::{Comparison, Metric, StudyRecord};
 
 use super::cast::Cast;
-use super::grid::{Cells, Figure, Grid};
+use super::grid::{Cells, Figure, Grid, side_by_side};
 use super::markup::{Markup, element};
 use super::plot::{Axis, Place, Plot, Stroke, Words};
 use super::ratios::is_drawable;
@@ -15,7 +15,7 @@ use crate::verdict::{name, place};
 
 /// A plot for each load and metric that the study was made for.
 pub(crate) fn blocks(record: &StudyRecord, cast: &Cast) -> Markup {
-    let mut out = Markup::new();
+    let mut figures = Vec::new();
     for load in &record.loads {
         for metric in Metric::ALL {
             let of_load = record.primary().filter(|one| one.load == load.name);
@@ -23,20 +23,18 @@ pub(crate) fn blocks(record: &StudyRecord, cast: &Cast) -> Markup {
             let dots: Vec<Dots> = these
                 .filter_map(|one| Dots::of(record, load, one, cast))
                 .collect();
-            if let Some(figure) = of_metric(record, load, cast, &dots) {
-                out.push(figure.markup());
-            }
+            figures.extend(of_metric(record, load, cast, &dots));
         }
     }
-    if out.is_empty() {
-        return out;
+    if figures.is_empty() {
+        return Markup::new();
     }
     let text = "Each point is one block, in which every server was started anew. The interval, \
                 shaded around the ratio, is computed over these points and nothing else: points \
                 that drift, or that stand in two groups, say that starts or the machine make the \
                 difference.";
     let mut all = Markup::from(element("p").class("note").text(text));
-    all.push(out);
+    all.push(side_by_side(figures));
     all
 }
 

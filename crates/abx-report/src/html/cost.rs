@@ -6,8 +6,8 @@ use abx_evidence::{BlockFigures, StudyRecord, block_figures};
 
 use super::blocks::{block_axis, block_indices, load_number};
 use super::cast::Cast;
-use super::grid::{Cells, Figure, Grid};
-use super::markup::{Element, Markup, element};
+use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::markup::Markup;
 use super::plot::{Axis, Place, Plot, Stroke, Words};
 use super::scale::{Scale, plain};
 use super::with_unit;
@@ -21,20 +21,13 @@ pub(crate) fn cost(record: &StudyRecord, cast: &Cast) -> Markup {
         let figures = [Reading::Cpu, Reading::Busy]
             .into_iter()
             .filter_map(|reading| figure_of(record, load, cast, reading));
-        out.push(pair(figures.map(Figure::markup).collect()));
+        out.push(side_by_side(figures.collect()));
     }
     if let Some(load) = record.loads.first() {
         let memory = figure_of(record, load, cast, Reading::Memory);
-        out.push(pair(memory.into_iter().map(Figure::markup).collect()));
+        out.push(side_by_side(memory.into_iter().collect()));
     }
     out
-}
-
-fn pair(figures: Vec<Element>) -> Markup {
-    match figures.is_empty() {
-        true => Markup::new(),
-        false => element("div").class("pair").add_all(figures).into(),
-    }
 }
 
 /// One figure of a block.

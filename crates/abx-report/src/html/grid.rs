@@ -96,3 +96,15 @@ impl Figure {
         }
     }
 }
+
+/// Figures in two columns where there is room and more than one.
+pub(crate) fn side_by_side(figures: Vec<Figure>) -> Markup {
+    let frame = match figures.len() {
+        0 => return Markup::new(),
+        1 => element("div"),
+        _ => element("div").class("pair"),
+    };
+    frame
+        .add_all(figures.into_iter().map(Figure::markup))
+        .into()
+}

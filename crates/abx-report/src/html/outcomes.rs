@@ -4,8 +4,8 @@ use abx_evidence::{Outcome, Outcomes, StudyRecord};
 
 use super::grid::{Cells, Grid};
 use super::markup::{Markup, element};
+use super::ratios::load_text;
 use crate::units::{count, share};
-use crate::verdict::place;
 use crate::wrap::clean_name;
 
 /// Every outcome that came, for each load and subject.
@@ -20,7 +20,7 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
     headers.extend(["failed", "ok of sent"].map(str::to_owned));
     let rows = measured.iter().map(|one| {
         let mut cells = vec![
-            place(record, &one.load),
+            load_text(record, &one.load),
             clean_name(&one.subject),
             count(one.sent),
         ];

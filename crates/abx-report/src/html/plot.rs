@@ -18,7 +18,8 @@ pub(crate) struct Plot {
     x: Axis,
     y: Axis,
     height: f64,
-    ground: Markup,
+    shades: Markup,
+    rules: Markup,
     series: BTreeMap<usize, Series>,
     points: Size,
 }
@@ -122,7 +123,8 @@ impl Plot {
             x,
             y,
             height,
-            ground: Markup::new(),
+            shades: Markup::new(),
+            rules: Markup::new(),
             series: BTreeMap::new(),
             points: Size::Usual,
         }
@@ -139,7 +141,7 @@ impl Plot {
         let [bottom, top] = [low, high].map(|value| self.y_px(value));
         let shade = element("rect").class(class).with("x", 0).with("y", px(top));
         let shade = shade.with("width", "100%").with("height", px(bottom - top));
-        self.ground.push(shade);
+        self.shades.push(shade);
     }
 
     /// Shades everything between two values of x.
@@ -150,20 +152,20 @@ impl Plot {
             .with("x", percent(left))
             .with("y", 0);
         let width = percent(right - left);
-        self.ground
+        self.shades
             .push(shade.with("width", width).with("height", px(self.height)));
     }
 
     /// A line at one value of y.
     pub(crate) fn rule_y(&mut self, class: &'static str, at: f64) {
         let y = px(self.y_px(at));
-        self.ground.push(horizontal(y).class(class));
+        self.rules.push(horizontal(y).class(class));
     }
 
     /// A small sign above the bottom of the area.
     pub(crate) fn sign_at(&mut self, class: &'static str, x: f64) {
         let line = vertical(self.x_share(x), [self.height - SIGN, self.height]);
-        self.ground.push(line.class(class));
+        self.rules.push(line.class(class));
     }
 
     /// A curve of one subject; nothing for fewer than two places.
@@ -242,7 +244,7 @@ impl Plot {
     }
 
     fn axes(&self) -> Markup {
-        let mut axes = self.ground.clone();
+        let mut axes = self.shades.clone();
         for tick in &self.y.ticks {
             let y = self.y_px(tick.at);
             let text = element("text")
@@ -261,6 +263,7 @@ impl Plot {
             let text = text.with("x", percent(x)).with("y", px(self.height + 18.0));
             axes.push(text.text(&tick.text));
         }
+        axes.push(self.rules.clone());
         axes.push(horizontal(px(self.height)).class("axis"));
         let name = element("text")
             .class("label y")

@@ -9,7 +9,7 @@ use super::scale::{Scale, plain};
 use super::verdicts::sign;
 use crate::metrics::{capitalized, metric_name};
 use crate::units::{percent, ratios as as_texts};
-use crate::verdict::{name, place, word};
+use crate::verdict::{limit, name, place, word};
 
 /// A table for each metric that the study was made for, and one for each load
 /// of everything else that was compared.
@@ -18,7 +18,7 @@ pub(crate) fn ratios(record: &StudyRecord) -> Markup {
     for metric in Metric::ALL {
         let these = record.primary().filter(|one| one.metric == metric);
         let rows: Vec<Row> = these.map(|one| Row::of_load(record, one)).collect();
-        let caption = format!("{}, subject ÷ baseline", capitalized(metric_name(metric)));
+        let caption = capitalized(metric_name(metric));
         out.push(table(record, &caption, "load", &rows));
     }
     if !out.is_empty() {
@@ -46,7 +46,7 @@ fn beside(record: &StudyRecord) -> Markup {
         .map(|load| {
             let caption = match load {
                 "" => "Starts".to_owned(),
-                _ => capitalized(&place(record, load)),
+                _ => load_text(record, load),
             };
             table(record, &caption, "metric", &explored(load))
         })
@@ -78,7 +78,7 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of_load(record: &StudyRecord, one: &'a Comparison) -> Row<'a> {
-        Row::of(place(record, &one.load), one)
+        Row::of(load_text(record, &one.load), one)
     }
 
     fn of_metric(one: &'a Comparison) -> Row<'a> {
@@ -106,10 +106,27 @@ impl<'a> Row<'a> {
         format!("{} ÷ {}", name(&self.one.subject), name(&self.one.baseline))
     }
 
+    /// The subject, and the baseline where rows have several.
+    fn who(&self, baseline: Option<&str>) -> String {
+        match baseline {
+            Some(_) => name(&self.one.subject),
+            None => self.pair(),
+        }
+    }
+
     /// What it says, in a few words.
     fn verdict(&self) -> String {
         let fragile = if self.one.fragile { ", fragile" } else { "" };
         format!("{}{fragile}", word(self.one.verdict))
+    }
+}
+
+/// A load in a table: its name where there are several, and its connections.
+pub(crate) fn load_text(record: &StudyRecord, load: &str) -> String {
+    let text = place(record, load);
+    match text.split_once(' ') {
+        Some(("at" | "under", rest)) => rest.to_owned(),
+        _ => text,
     }
 }
 
@@ -123,10 +140,15 @@ pub(crate) fn is_drawable(ratio: f64) -> bool {
 fn table(record: &StudyRecord, caption: &str, of: &str, rows: &[Row]) -> Markup {
     let margin = record.settings.margin;
     let band = [1.0 / (1.0 + margin), 1.0 + margin];
-    let ends = rows.iter().flat_map(|row| row.bounds.into_iter().flatten());
-    let values = ends.chain(rows.iter().flat_map(Row::blocks));
-    let Some(scale) = Scale::log_around(values.chain(band)).filter(|_| !rows.is_empty()) else {
+    let Some(scale) = scale(rows, band).filter(|_| !rows.is_empty()) else {
         return Markup::new();
+    };
+    let mut baselines: Vec<&str> = rows.iter().map(|row| row.one.baseline.as_str()).collect();
+    baselines.dedup();
+    let baseline = Some(baselines[0]).filter(|_| baselines.len() == 1);
+    let caption = match baseline {
+        Some(baseline) => format!("{caption}, as a multiple of {}'s", name(baseline)),
+        None => caption.to_owned(),
     };
     let line = || element("tr").with("role", "row");
     let header = |text: &str| {
@@ -135,13 +157,13 @@ fn table(record: &StudyRecord, caption: &str, of: &str, rows: &[Row]) -> Markup 
     };
     let heads = [
         of,
-        "subjects",
+        "subject",
         "verdict",
         "ratio (interval)",
         "ratio, log scale",
     ]
     .map(header);
-    let name = |class: &str, text: &str| {
+    let name_cell = |class: &str, text: &str| {
         let cell = element("th").with("scope", "row").with("role", "rowheader");
         cell.class(class).add(element("bdi").text(text))
     };
@@ -149,8 +171,8 @@ fn table(record: &StudyRecord, caption: &str, of: &str, rows: &[Row]) -> Markup 
     let row = |row: &Row| {
         let verdict = cell("verdict").add(sign(row.one.verdict));
         line()
-            .add(name("of", &row.of))
-            .add(name("pair", &row.pair()))
+            .add(name_cell("of", &row.of))
+            .add(name_cell("who", &row.who(baseline)))
             .add(verdict.text(&row.verdict()))
             .add(cell("ratio").text(&interval(row)))
             .add(cell("picture").add(picture_of(row, scale, band)))
@@ -161,11 +183,28 @@ fn table(record: &StudyRecord, caption: &str, of: &str, rows: &[Row]) -> Markup 
     let table = element("table")
         .class("ratios")
         .with("role", "table")
-        .add(element("caption").text(caption))
+        .add(element("caption").text(&caption))
         .add(group("thead").add(line().add_all(heads)))
         .add(group("tbody").add_all(rows.iter().map(row)))
         .add(group("tfoot").add(foot));
     element("figure").add(table).into()
+}
+
+/// A scale that holds every block and every ratio. An interval that is far wider
+/// than its blocks runs out of the picture, or nothing else would be seen.
+fn scale(rows: &[Row], band: [f64; 2]) -> Option<Scale> {
+    let ratios = rows
+        .iter()
+        .filter_map(|row| row.bounds.map(|[ratio, ..]| ratio));
+    let inner: Vec<f64> = ratios
+        .chain(rows.iter().flat_map(Row::blocks))
+        .chain(band)
+        .collect();
+    let lowest = inner.iter().copied().fold(f64::INFINITY, f64::min) / BEYOND;
+    let highest = inner.iter().copied().fold(0.0, f64::max) * BEYOND;
+    let ends = rows.iter().flat_map(|row| row.bounds.into_iter().flatten());
+    let ends = ends.map(|end| end.clamp(lowest, highest));
+    Scale::log_around(inner.iter().copied().chain(ends))
 }
 
 /// The ratio and its interval, as the verdict's sentence has them.
@@ -174,12 +213,12 @@ fn interval(row: &Row) -> String {
         || "no interval".to_owned(),
         |bounds| {
             let [ratio, low, high] = as_texts(bounds);
-            let limit = match row.one.at_least {
-                true if bounds[0] >= 1.0 => "≥ ",
-                true => "≤ ",
-                false => "",
+            let sign = match limit(row.one) {
+                "" => "",
+                "at most " => "≤ ",
+                _ => "≥ ",
             };
-            format!("{limit}{ratio} ({low} to {high})")
+            format!("{sign}{ratio} ({low} to {high})")
         },
     )
 }
@@ -240,8 +279,16 @@ fn picture_of(row: &Row, scale: Scale, band: [f64; 2]) -> Element {
         .with("x", share(ratio_at));
     picture
         .add(bar)
-        .add(end(low_at, is_open && ratio < 1.0, "#left"))
-        .add(end(high_at, is_open && ratio >= 1.0, "#right"))
+        .add(end(
+            low_at,
+            !scale.holds(low) || is_open && ratio < 1.0,
+            "#left",
+        ))
+        .add(end(
+            high_at,
+            !scale.holds(high) || is_open && ratio >= 1.0,
+            "#right",
+        ))
         .add(mark.with("y", BAR_AT).with("aria-label", tip))
 }
 
@@ -267,6 +314,8 @@ fn axis_of(scale: Scale) -> Element {
         .add_all(ticks)
 }
 
+/// How far an interval may reach beyond all blocks, as a factor.
+const BEYOND: f64 = 3.0;
 /// The height of a row's picture, and where in it things are.
 const HEIGHT: f64 = 34.0;
 const BAR_AT: f64 = 13.0;

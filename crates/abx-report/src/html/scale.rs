@@ -32,7 +32,7 @@ impl Scale {
         } else {
             1.0
         };
-        let step = nice_step(most / 5.0);
+        let step = nice_step(most / 4.0);
         Scale::linear(0.0, (most / step).ceil() * step)
     }
 
@@ -65,6 +65,11 @@ impl Scale {
         } else {
             place.clamp(0.0, 1.0)
         }
+    }
+
+    /// Whether a value lies within the ends.
+    pub(crate) fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
     }
 
     /// Round values within the ends, at most `most` of them.

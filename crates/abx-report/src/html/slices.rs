@@ -116,7 +116,11 @@ fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figur
         "requests/s"
     };
     let y = Axis::new(label, scale(record, load, &all, most), 6, rate);
-    let mut plot = Plot::new(words, [x, y], 260.0).with_points(Size::Small);
+    let size = match shown.len() {
+        ..=FEW => Size::Usual,
+        _ => Size::Small,
+    };
+    let mut plot = Plot::new(words, [x, y], 260.0).with_points(size);
     for (start, length) in layout.blocks.values() {
         plot.shade_x("block", [*start, start + length]);
     }
@@ -290,5 +294,7 @@ const GAP: f64 = 0.08;
 const BLOCKS_NAMED: usize = 16;
 /// More points than this are neither told apart nor quickly drawn.
 const POINTS_MAX: usize = 1_200;
+/// Up to so many points each has room for its usual size.
+const FEW: usize = 120;
 /// From this ratio of throughputs on the axis is logarithmic.
 const LOG_FROM: f64 = 8.0;

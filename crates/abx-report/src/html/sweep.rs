@@ -4,7 +4,7 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::{LoadRecord, LoadSettings};
 
 use super::cast::Cast;
-use super::grid::{Cells, Figure, Grid};
+use super::grid::{Cells, Figure, Grid, side_by_side};
 use super::markup::Markup;
 use super::plot::{Axis, Place, Plot, Stroke, Words};
 use super::scale::{Scale, plain};
@@ -16,11 +16,10 @@ use crate::verdict::name;
 /// A plot for each sweep.
 pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
     let sweeps = sweeps(record);
-    let figures = sweeps.iter().enumerate();
-    figures
+    let figures: Vec<Figure> = { sweeps.iter().enumerate() }
         .filter_map(|(number, sweep)| figure_of(record, cast, number, sweep))
-        .map(Figure::markup)
-        .collect()
+        .collect();
+    side_by_side(figures)
 }
 
 /// Loads that differ in one number alone.

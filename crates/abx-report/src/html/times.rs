@@ -6,7 +6,7 @@ use abx_evidence::{ResponseTimes, StudyRecord, response_times};
 
 use super::blocks::load_number;
 use super::cast::Cast;
-use super::grid::{Cells, Figure, Grid};
+use super::grid::{Cells, Figure, Grid, side_by_side};
 use super::markup::{Markup, element};
 use super::plot::{Axis, Place, Plot, Stroke, Tick, Words};
 use super::scale::{Scale, plain};
@@ -126,11 +126,7 @@ fn of_load(
         note: String::new(),
         table: None,
     };
-    let pair = element("div")
-        .class("pair")
-        .add(tail.markup())
-        .add(whole.markup());
-    Some(pair.into())
+    Some(side_by_side(vec![tail, whole]))
 }
 
 fn tail_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Markup {
