@@ -46,24 +46,53 @@ pub struct BlockFigures {
 }
 
 /// Response times of one subject under one load, all complete blocks together.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseTimes {
-    times: Histogram,
-    at_least: Option<Histogram>,
+    /// The times that were counted, shortest first.
+    steps: Vec<Step>,
+}
+
+/// A time that was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Step {
+    us: u64,
+    /// How many were at most so long.
+    below: u64,
+    /// How many of these are no bounds.
+    known: u64,
 }
 
 impl ResponseTimes {
+    fn of(times: &Histogram, at_least: Option<&Histogram>) -> ResponseTimes {
+        let (mut below, mut known) = (0, 0);
+        let steps = times.steps().map(|(us, count)| {
+            below += count;
+            let bounds = at_least.map_or(0, |bounds| bounds.count_at_us(us));
+            known += count.saturating_sub(bounds);
+            Step { us, below, known }
+        });
+        ResponseTimes {
+            steps: steps.collect(),
+        }
+    }
+
     /// How many times there are.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.times.count()
+        self.steps.last().map_or(0, |last| last.below)
     }
 
     /// The time that the share `q` (0 to 1) does not exceed, and whether it is
-    /// only known as "at least".
+    /// only known as "at least"; `None` without times. The same as
+    /// [`Quantile::of`], for those who ask for hundreds.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Quantile> {
-        Quantile::of(&self.times, self.at_least.as_ref(), q)
+        let rank = ((q * self.count() as f64).ceil() as u64).clamp(1, self.count().max(1));
+        let step = self.steps.partition_point(|step| step.below < rank);
+        self.steps.get(step).map(|step| Quantile {
+            us: step.us,
+            at_least: step.known < rank,
+        })
     }
 }
 
@@ -128,12 +157,45 @@ pub fn response_times(
     load: &LoadRecord,
     subject: &str,
 ) -> Option<ResponseTimes> {
-    Some(ResponseTimes {
-        times: pooled(record, &load.name, subject, |all| &all.response)?,
-        at_least: pooled(record, &load.name, subject, |all| &all.response_at_least),
-    })
+    let times = pooled(record, &load.name, subject, |all| &all.response)?;
+    let at_least = pooled(record, &load.name, subject, |all| &all.response_at_least);
+    Some(ResponseTimes::of(&times, at_least.as_ref()))
 }
 
 fn sums<'a>(slices: impl IntoIterator<Item = &'a SliceRecord>) -> Sums {
     Sums::of(slices.into_iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn histogram<'a>(times: impl IntoIterator<Item = &'a u64>) -> Histogram {
+        let mut histogram = Histogram::new();
+        times
+            .into_iter()
+            .for_each(|us| histogram.record_ns(us * 1_000));
+        histogram
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn many_quantiles_are_those_that_are_asked_for_one_by_one(
+            known in prop::collection::vec(1_u64..1_000_000, 0..20),
+            bounds in prop::collection::vec(1_u64..1_000_000, 0..6),
+            q in 0.0_f64..=1.0,
+        ) {
+            // Method: any times, some of them bounds, and the quantile of the
+            // histograms as the oracle.
+            let times = histogram(known.iter().chain(&bounds));
+            let bounds = histogram(&bounds);
+            let all = ResponseTimes::of(&times, Some(&bounds));
+            prop_assert_eq!(all.count(), times.count());
+            prop_assert_eq!(all.quantile(q), Quantile::of(&times, Some(&bounds), q));
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod open_loop;
 mod pace;
 mod properties;
 mod runs;
+mod series;
 mod several;
 mod studies;
 mod support;

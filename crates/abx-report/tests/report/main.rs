@@ -1,5 +1,7 @@
 //! Reports as a person sees them, from records with fixed figures.
 
+mod html;
+mod page;
 mod run;
 mod study;
 mod support;
