@@ -6,6 +6,7 @@
 mod arrivals;
 mod faults;
 mod foreign;
+mod html;
 mod layers;
 mod records;
 mod signals;

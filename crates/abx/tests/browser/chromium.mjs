@@ -122,13 +122,11 @@ class Tab {
   // Every address that it asked for.
   requests = [];
   dialogs = [];
-  downloads = [];
 
   constructor(browser, session) {
     this.#browser = browser;
     this.#session = session;
     browser.on((event) => {
-      if (event.method === "Browser.downloadProgress") this.downloads.push(event.params);
       if (event.sessionId === session) this.#see(event);
     });
   }
@@ -230,6 +228,19 @@ class Tab {
   downloadsInto(folder) {
     const params = { behavior: "allow", downloadPath: folder, eventsEnabled: true };
     return this.#browser.send("Browser.setDownloadBehavior", params);
+  }
+
+  // Waits until a download is whole.
+  downloaded() {
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error("no download")), DEADLINE_MS);
+      this.#browser.on(({ method, params }) => {
+        if (method === "Browser.downloadProgress" && params.state === "completed") {
+          clearTimeout(late);
+          resolve();
+        }
+      });
+    });
   }
 
   // All of the page as a picture, in PNG.
