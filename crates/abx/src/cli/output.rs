@@ -77,14 +77,14 @@ pub fn write_html(page: impl FnOnce() -> String, flags: &OutputFlags) -> Result<
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), fs::create_dir_all);
-    made.and_then(|()| fs::write(path, page()))
-        .map_err(|error| {
-            Failure::no_claim(format!(
-                "cannot write {}: {error}. Name a file that can be written (`--html`); `abx report \
+    let written = made.and_then(|()| fs::write(path, page()));
+    written.map_err(|error| {
+        Failure::no_claim(format!(
+            "cannot write {}: {error}. Name a file that can be written (`--html`); `abx report \
              RECORD --html FILE` writes the page of a record again",
-                path.display()
-            ))
-        })
+            path.display()
+        ))
+    })
 }
 
 fn to_stdout(text: &str) -> Result<(), Failure> {
