@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Offered;
+use crate::capacities::Grid;
 use crate::finding::{Finding, Level, Limits};
 use crate::findings::Limit;
 use crate::findings::pace::has_kept_up;
@@ -119,11 +120,21 @@ pub struct Undisturbed {
     pub rounds_left_out: u64,
 }
 
+/// What comparisons are about.
+pub(crate) enum Ground<'a> {
+    /// One load.
+    Load(&'a LoadRecord),
+    /// Several rates, and an objective.
+    Grid(Grid<'a>),
+    /// How subjects start, which is of no load.
+    Starts,
+}
+
 /// Pairs of subjects that are judged together by one metric.
 pub(crate) struct Family<'a> {
     pub(crate) record: &'a StudyRecord,
-    /// `None` for a metric that is of no load.
-    pub(crate) load: Option<&'a LoadRecord>,
+    /// What it is about; see [`Ground`].
+    pub(crate) ground: &'a Ground<'a>,
     pub(crate) metric: Metric,
     pub(crate) values: Values<'a>,
     /// Who held throughput back under this load.
@@ -178,8 +189,19 @@ impl<'a> Family<'a> {
         Margin::new(self.record.settings.margin).unwrap_or(Margin::DEFAULT)
     }
 
+    fn load(&self) -> Option<&'a LoadRecord> {
+        match self.ground {
+            Ground::Load(load) => Some(load),
+            Ground::Grid(_) | Ground::Starts => None,
+        }
+    }
+
     fn load_name(&self) -> &'a str {
-        self.load.map_or("", |load| &load.name)
+        match self.ground {
+            Ground::Load(load) => &load.name,
+            Ground::Grid(grid) => &grid.name,
+            Ground::Starts => "",
+        }
     }
 
     fn draft(&self, pair: [&str; 2], role: Role) -> Draft {
@@ -236,7 +258,17 @@ impl<'a> Family<'a> {
             .collect();
         let mean = PairedMean::of(log_ratios).ok();
         let ratio = mean.map(|mean| mean.interval(Confidence::PRINTED).center.exp());
-        let Some(load) = self.load else {
+        if let (Ground::Grid(grid), Some(ratio)) = (self.ground, ratio) {
+            let [subject, baseline] = pair;
+            let by_size = if ratio >= 1.0 {
+                [baseline, subject]
+            } else {
+                pair
+            };
+            let beyond = grid.beyond(self.record, by_size);
+            findings.extend(beyond.map(|finding| finding.under(&grid.name)));
+        }
+        let Some(load) = self.load() else {
             return findings;
         };
         if self.metric == Metric::Throughput {
@@ -275,7 +307,7 @@ impl<'a> Family<'a> {
 
     /// The same without disturbed rounds. Only throughput is read by rounds.
     fn undisturbed(&self, pair: [&str; 2]) -> Option<Undisturbed> {
-        let load = self.load.filter(|_| self.metric == Metric::Throughput)?;
+        let load = self.load().filter(|_| self.metric == Metric::Throughput)?;
         let rounds_left_out = disturbed_rounds(self.record, load).0;
         if rounds_left_out == 0 {
             return None;

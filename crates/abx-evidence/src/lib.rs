@@ -6,6 +6,7 @@
 //! is judged; `docs/statistics.md` gives the reasons.
 
 mod arrivals;
+mod capacities;
 mod comparison;
 mod exchange;
 mod finding;
@@ -13,6 +14,7 @@ mod findings;
 mod histogram;
 mod judge;
 mod metric;
+mod objective;
 mod outcome;
 mod quantile;
 mod questions;
@@ -22,18 +24,21 @@ mod run;
 mod series;
 pub mod stats;
 mod summary;
+mod sweeps;
 mod tally;
 mod times;
 mod values;
 pub mod verdict;
 
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
+pub use capacities::Capacity;
 pub use comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use exchange::Exchange;
 pub use finding::{Finding, Level, Limits, Status, Validity};
 pub use histogram::Histogram;
 pub use judge::{judge, may_stop};
 pub use metric::{Metric, Sense};
+pub use objective::{Burden, Goal, Kept, Objective, ObjectiveError};
 pub use outcome::{Outcome, Outcomes};
 pub use quantile::Quantile;
 pub use ranking::{Place, Ranking};
@@ -43,6 +48,7 @@ pub use series::{
     BlockFigures, ResponseTimes, SliceFigures, block_figures, response_times, slice_figures,
 };
 pub use summary::Summary;
+pub use sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use tally::{Sample, SliceTally, Tally};
 pub use times::{Figure, Times};
 pub use verdict::Verdict;

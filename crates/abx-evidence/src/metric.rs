@@ -23,6 +23,8 @@ pub enum Metric {
     Memory,
     /// Bytes received for each whole answer.
     WireBytes,
+    /// The highest rate at which an objective is kept to.
+    Capacity,
     /// From its start to the first right answer.
     ReadyTime,
     /// Throughput in the warm-up after a fresh start, as a share of that in the
@@ -46,7 +48,7 @@ const BEYOND_MIN: f64 = 100.0;
 
 impl Metric {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Metric; 10] = [
+    pub const ALL: [Metric; 11] = [
         Metric::Throughput,
         Metric::ResponseP50,
         Metric::ResponseP90,
@@ -55,6 +57,7 @@ impl Metric {
         Metric::ServerCpu,
         Metric::Memory,
         Metric::WireBytes,
+        Metric::Capacity,
         Metric::ReadyTime,
         Metric::ColdStart,
     ];
@@ -71,7 +74,7 @@ impl Metric {
     #[must_use]
     pub fn sense(self) -> Sense {
         match self {
-            Metric::Throughput | Metric::ColdStart => Sense::Speed,
+            Metric::Throughput | Metric::Capacity | Metric::ColdStart => Sense::Speed,
             Metric::ResponseP50
             | Metric::ResponseP90
             | Metric::ResponseP99
@@ -126,6 +129,7 @@ impl Metric {
             Metric::ServerCpu => "server_cpu",
             Metric::Memory => "memory",
             Metric::WireBytes => "wire_bytes",
+            Metric::Capacity => "capacity",
             Metric::ReadyTime => "ready_time",
             Metric::ColdStart => "cold_start",
         }

@@ -7,13 +7,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
+use crate::capacities::Capacity;
 use crate::comparison::{Comparison, Role};
 use crate::exchange::Exchange;
 use crate::finding::Validity;
 use crate::histogram::Histogram;
+use crate::objective::Objective;
 use crate::outcome::Outcomes;
 use crate::ranking::Ranking;
 use crate::summary::Summary;
+use crate::sweeps::Sweep;
 use crate::tally::{SliceTally, Tally};
 
 /// The schema that this version writes.
@@ -50,6 +53,12 @@ pub struct StudyRecord {
     /// The order of the subjects under each load, where there are more than two.
     #[serde(default)]
     pub rankings: Vec<Ranking>,
+    /// Loads that differ in one number only, read together.
+    #[serde(default)]
+    pub sweeps: Vec<Sweep>,
+    /// The highest rate at which each subject keeps to each objective.
+    #[serde(default)]
+    pub capacities: Vec<Capacity>,
     /// One for each load and subject.
     pub summaries: Vec<Summary>,
     /// What limits the conclusions.
@@ -202,6 +211,14 @@ pub struct LoadSettings {
     /// When requests were due.
     #[serde(default)]
     pub arrivals: Arrivals,
+    /// The rate as a share of what the slowest subject answered in a closed
+    /// loop, where it was set so.
+    #[serde(default)]
+    pub share_of_slowest: Option<f64>,
+    /// What subjects are asked to keep to, where the load is one of several
+    /// rates that find out up to which they do.
+    #[serde(default)]
+    pub objective: Option<Objective>,
     /// What was asked, by weight.
     pub requests: Vec<RequestSettings>,
     /// Whether a connection serves more than one request.

@@ -65,7 +65,11 @@ impl<'a> Values<'a> {
         })
     }
 
-    fn each(record: &'a StudyRecord, numbers: impl Fn(&str) -> Vec<Option<Value>>) -> Values<'a> {
+    /// Those that a function tells of each subject.
+    pub(crate) fn each(
+        record: &'a StudyRecord,
+        numbers: impl Fn(&str) -> Vec<Option<Value>>,
+    ) -> Values<'a> {
         let names = record.subjects.iter().map(|subject| subject.name.as_str());
         Values(names.map(|name| (name, numbers(name))).collect())
     }
@@ -134,6 +138,8 @@ impl Spot<'_> {
             }
             Metric::Memory => Some(life?.rss_bytes_max? as f64),
             Metric::ReadyTime => life?.ready_s,
+            // Of several loads together; see `Grid::values`.
+            Metric::Capacity => None,
             Metric::ColdStart => self.cold_start(),
             Metric::ResponseP50
             | Metric::ResponseP90

@@ -30,6 +30,15 @@ pub enum Halt {
     /// The subjects do not answer alike.
     #[error("{0}")]
     Answers(Box<VerifyError>),
+    /// No rate can be derived from what the subjects answer.
+    #[error(
+        "no rate can be found for the load `{load}`: a subject answered nothing that was right; \
+         try each alone with `abx run`"
+    )]
+    NoRate {
+        /// The load.
+        load: String,
+    },
     /// abx itself cannot go on.
     #[error("{0}")]
     Engine(#[from] EngineError),

@@ -21,6 +21,7 @@ use crate::bench::Halt;
 use crate::block::LoadRun;
 use crate::machine;
 use crate::pilot::pilot;
+use crate::scout::scout;
 use crate::stage::{Raised, RaisedLoad, Stage, StageError, descriptors_needed};
 use crate::store::{Store, StoreError};
 use crate::study::{Load, Study};
@@ -123,6 +124,7 @@ impl Conductor<'_> {
     /// The pilot and then blocks, until there is a reason to stop.
     fn run(&mut self) -> Result<StudyEnd, LabError> {
         (self.watch)(Progress::Pilot);
+        self.find_offers()?;
         self.pilot()?;
         loop {
             let began = Instant::now();
@@ -170,6 +172,26 @@ impl Conductor<'_> {
         self.store.save_somewhere(&self.record)
     }
 
+    /// Replaces loads whose offer depends on the subjects by what is found.
+    fn find_offers(&mut self) -> Result<(), Halt> {
+        if !self.stage.loads.iter().any(|load| load.offer.is_open()) {
+            return Ok(());
+        }
+        let mut random = self.random(u64::MAX - 1);
+        let open = self.stage.loads.clone();
+        let Raised {
+            mut bench, loads, ..
+        } = self.stage.raise(&mut random)?;
+        let each = open.iter().zip(&loads);
+        let found: Result<Vec<Vec<Load>>, Halt> = each
+            .map(|(load, raised)| scout(&mut bench, load, &raised.plans))
+            .collect();
+        let _ = bench.stop_all(None);
+        self.stage.loads = found?.into_iter().flatten().collect();
+        self.record.loads = self.stage.loads.iter().map(load_record).collect();
+        Ok(())
+    }
+
     fn pilot(&mut self) -> Result<(), Halt> {
         let mut random = self.random(u64::MAX);
         let trials = self.too_many_at_once();
@@ -199,7 +221,7 @@ impl Conductor<'_> {
                 )
             })
         };
-        let loads = self.study.loads.iter();
+        let loads = self.stage.loads.iter();
         loads.map(|load| reason(load.connections)).collect()
     }
 
@@ -326,6 +348,8 @@ fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
         end: StudyEnd::Running,
         comparisons: Vec::new(),
         rankings: Vec::new(),
+        sweeps: Vec::new(),
+        capacities: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
         blocks: Vec::new(),

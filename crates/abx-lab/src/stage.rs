@@ -69,6 +69,8 @@ pub struct Stage<'a> {
     study: &'a Study,
     program: PathBuf,
     keeper_arguments: &'a [&'a str],
+    /// What is offered, as far as it is known.
+    pub loads: Vec<Load>,
     /// Makes the load.
     pub engine: Engine,
     /// Who uses which processors.
@@ -161,6 +163,7 @@ impl<'a> Stage<'a> {
         })?;
         Ok(Stage {
             study,
+            loads: study.loads.clone(),
             program,
             keeper_arguments,
             engine,
@@ -200,7 +203,7 @@ impl<'a> Stage<'a> {
         let mut places: Vec<Place> = places.into_iter().flatten().collect();
         let stopper = self.engine.stopper();
         for (subject, place) in study.subjects.iter().zip(&mut places) {
-            let Some(load) = study.loads.first() else {
+            let Some(load) = self.loads.first() else {
                 break;
             };
             let Some(request) = load.requests.first() else {
@@ -214,9 +217,7 @@ impl<'a> Stage<'a> {
                 return Err(Halt::Interrupted);
             }
         }
-        let loads = study
-            .loads
-            .iter()
+        let loads = { self.loads.iter() }
             .map(|load| raise_load(study, load, &places, random.random()))
             .collect::<Result<_, _>>()?;
         let mut cpus = self.split.subjects.clone();

@@ -10,6 +10,7 @@ use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
 use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, Arrivals, Exchange};
 
+use crate::offer::Offer;
 use crate::subject::Subject;
 
 /// A study.
@@ -77,7 +78,7 @@ pub enum ExpectBody {
 }
 
 /// One load.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Load {
     /// Its name in the study.
     pub name: String,
@@ -93,6 +94,8 @@ pub struct Load {
     pub keep_alive: bool,
     /// When a connection that is free sends its next request.
     pub pacing: Pacing,
+    /// How much is offered; pacing is that of a closed loop until it is found.
+    pub offer: Offer,
     /// How long a request may take.
     pub timeout: Duration,
     /// Of how many answers one has its body hashed.
@@ -219,6 +222,14 @@ impl Load {
             connections: self.connections,
             exchange: self.exchange(),
             arrivals: arrivals(&self.pacing),
+            share_of_slowest: match self.offer {
+                Offer::Found { share, .. } => share,
+                _ => None,
+            },
+            objective: match &self.offer {
+                Offer::Found { objective, .. } => objective.clone(),
+                _ => None,
+            },
             requests: self.requests.iter().map(Request::settings).collect(),
             keep_alive: self.keep_alive,
             timeout_s: self.timeout.as_secs_f64(),

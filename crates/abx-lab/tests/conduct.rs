@@ -20,8 +20,8 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Conducted, ExpectBody, Halt, LabError, Launch, Load, Pin, Progress, Request, Source, Store,
-    Study, Subject, Surroundings, conduct,
+    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, Pin, Progress, Request, Source,
+    Store, Study, Subject, Surroundings, conduct,
 };
 use abx_server::{Content, Faults, Model, ServerConfig, serve};
 use abx_sys::tree::descendants;
@@ -119,6 +119,7 @@ fn study(blocks: Option<u32>) -> Study {
             pipeline: 1,
             keep_alive: true,
             pacing: Pacing::default(),
+            offer: Offer::AsPaced,
             timeout: Duration::from_secs(60),
             verify_every: 1,
             status: 200,

@@ -13,6 +13,7 @@ mod metrics;
 mod ranking;
 mod run;
 mod style;
+mod sweeps;
 mod table;
 mod terminal;
 mod times;

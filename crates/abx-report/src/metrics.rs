@@ -13,6 +13,7 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
         Metric::ServerCpu => "CPU for each answer",
         Metric::Memory => "memory",
         Metric::WireBytes => "bytes for each answer",
+        Metric::Capacity => "capacity",
         Metric::ReadyTime => "time to be ready",
         Metric::ColdStart => "share of speed when cold",
     }

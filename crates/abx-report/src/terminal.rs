@@ -10,6 +10,7 @@ use crate::beside::beside;
 use crate::findings::{Loads, findings};
 use crate::ranking::rankings;
 use crate::style::Style;
+use crate::sweeps::{capacities, sweeps};
 use crate::table::Table;
 use crate::times::{at_least_legend, time};
 use crate::units::{
@@ -30,6 +31,8 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
     let mut sections = vec![
         verdicts(record, style),
         rankings(record, style),
+        sweeps(record, style),
+        capacities(record, style),
         tables(record, style),
         bars(record, style),
         beside(record, style),

@@ -20,6 +20,10 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
                 "{subject} serves {limit}{ratio} times {baseline}'s requests ({low} to {high}) \
                  {place}"
             ),
+            Metric::Capacity => format!(
+                "{subject} keeps to {} up to {limit}{ratio} times {baseline}'s rate ({low} to {high})",
+                objective(record, &one.load)
+            ),
             metric => format!(
                 "{subject}'s {} is {limit}{ratio} times {baseline}'s ({low} to {high}) {place}",
                 metric_name(metric)
@@ -100,6 +104,12 @@ pub fn progress_line(record: &StudyRecord) -> String {
         0 => line,
         others => format!("{line} · {others} more"),
     }
+}
+
+/// What the rates of a grid are held against.
+fn objective(record: &StudyRecord, load: &str) -> String {
+    let found = record.capacities.iter().find(|one| one.load == load);
+    found.map_or_else(String::new, |one| one.objective.to_string())
 }
 
 /// A name within a sentence.

@@ -41,6 +41,9 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
             about.extend(disconnected(record, load, subject));
             let limits = pace_limits(record, &limit, subject, sums);
             about.extend(pace(record, load, subject, limits));
+            if load.settings.objective.is_some() {
+                about.retain(|finding| !is_of_overload(finding));
+            }
             found.extend(about.into_iter().map(|finding| finding.under(&load.name)));
         }
         let disturbances = machine(record, load);
@@ -59,6 +62,20 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
     found.extend(record.subjects.iter().flat_map(subject_findings));
     found.extend(whole(record));
     found
+}
+
+/// What a rate above a subject's capacity is there to bring about. The
+/// objective judges it; that the generator was the reason limits it as ever.
+fn is_of_overload(finding: &Finding) -> bool {
+    let of_overload = [
+        "failed_requests",
+        "stopped_answering",
+        "offered_rate_not_reached",
+        "queued",
+        "times_at_least",
+    ];
+    of_overload.contains(&finding.id.as_str()) && finding.level != Level::Bound
+        || finding.id == "times_at_least"
 }
 
 /// How one subject's load kept its pace, by its summary.

@@ -14,4 +14,5 @@ mod series;
 mod several;
 mod studies;
 mod support;
+mod sweeps;
 mod verdicts;

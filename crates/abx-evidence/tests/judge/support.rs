@@ -50,6 +50,8 @@ pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
         end: StudyEnd::Precision,
         comparisons: Vec::new(),
         rankings: Vec::new(),
+        sweeps: Vec::new(),
+        capacities: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),
@@ -106,6 +108,8 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             connections: CONNECTIONS,
             exchange: Exchange::default(),
             arrivals: Arrivals::default(),
+            share_of_slowest: None,
+            objective: None,
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),

@@ -41,6 +41,8 @@ pub fn study() -> StudyRecord {
             Verdict::Faster,
         )],
         rankings: Vec::new(),
+        sweeps: Vec::new(),
+        capacities: Vec::new(),
         summaries: vec![
             summary("nginx", "c100", 36_817.2),
             summary("lighttpd", "c100", 41_234.5),
@@ -99,6 +101,8 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
             connections,
             exchange: Exchange::default(),
             arrivals: Arrivals::default(),
+            share_of_slowest: None,
+            objective: None,
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),

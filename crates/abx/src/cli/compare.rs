@@ -160,7 +160,7 @@ fn failure(error: LabError) -> Failure {
             **error,
             PlaceError::Start { .. } | PlaceError::Answer(_) | PlaceError::Port { .. }
         ),
-        LabError::Halt(Halt::Interrupted | Halt::Engine(_)) => false,
+        LabError::Halt(Halt::Interrupted | Halt::NoRate { .. } | Halt::Engine(_)) => false,
     };
     let end = match &error {
         LabError::Halt(Halt::Interrupted) => End::Interrupted,

@@ -56,7 +56,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
     }
     Ok(Study {
         subjects: subjects(compare)?,
-        loads: vec![compare.load.load()?],
+        loads: compare.load.loads()?,
         aa: compare.aa,
         margin: compare.margin.unwrap_or(Margin::DEFAULT),
         budget: compare.budget,
