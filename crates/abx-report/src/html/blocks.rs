@@ -16,15 +16,20 @@ use crate::verdict::{name, place};
 /// A plot for each load and metric that the study was made for.
 pub(crate) fn blocks(record: &StudyRecord, cast: &Cast) -> Markup {
     let mut figures = Vec::new();
-    for load in &record.loads {
-        for metric in Metric::ALL {
-            let of_load = record.primary().filter(|one| one.load == load.name);
-            let these = of_load.filter(|one| one.metric == metric);
-            let dots: Vec<Dots> = these
-                .filter_map(|one| Dots::of(record, load, one, cast))
-                .collect();
-            figures.extend(of_metric(record, load, cast, &dots));
+    let mut seen: Vec<(&str, Metric)> = Vec::new();
+    for one in record.primary() {
+        let about = (one.load.as_str(), one.metric);
+        if seen.contains(&about) {
+            continue;
         }
+        let these = record
+            .primary()
+            .filter(|one| (one.load.as_str(), one.metric) == about);
+        let dots: Vec<Dots> = these
+            .filter_map(|one| Dots::of(record, one, cast))
+            .collect();
+        figures.extend(of_metric(record, cast, seen.len(), &dots));
+        seen.push(about);
     }
     if figures.is_empty() {
         return Markup::new();
@@ -47,19 +52,23 @@ struct Dots<'a> {
 }
 
 impl<'a> Dots<'a> {
-    fn of(
-        record: &StudyRecord,
-        load: &LoadRecord,
-        one: &'a Comparison,
-        cast: &Cast,
-    ) -> Option<Dots<'a>> {
-        let ratios = block_indices(record, load).into_iter().zip(&one.per_block);
+    fn of(record: &StudyRecord, one: &'a Comparison, cast: &Cast) -> Option<Dots<'a>> {
+        let ratios = indices_of(record, one).into_iter().zip(&one.per_block);
         let drawable = ratios.filter_map(|(block, ratio)| Some((block, (*ratio)?)));
         Some(Dots {
             one,
             number: cast.number(&one.subject)?,
             ratios: drawable.filter(|(_, ratio)| is_drawable(*ratio)).collect(),
         })
+    }
+}
+
+/// The numbers of the blocks that a comparison rests on.
+fn indices_of(record: &StudyRecord, one: &Comparison) -> Vec<u32> {
+    match record.loads.iter().find(|load| load.name == one.load) {
+        Some(load) => block_indices(record, load),
+        // It is about several loads, which are in every block.
+        None => record.complete_blocks().map(|block| block.index).collect(),
     }
 }
 
@@ -81,12 +90,7 @@ pub(crate) fn block_axis(indices: &[u32]) -> Axis {
     axis
 }
 
-fn of_metric(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    cast: &Cast,
-    dots: &[Dots],
-) -> Option<Figure> {
+fn of_metric(record: &StudyRecord, cast: &Cast, number: usize, dots: &[Dots]) -> Option<Figure> {
     let first = dots.first()?.one;
     let ratios = dots.iter().flat_map(|one| &one.ratios);
     ratios.clone().next()?;
@@ -94,12 +98,12 @@ fn of_metric(
     let band = [1.0 / (1.0 + margin), 1.0 + margin];
     let scale = Scale::log_around(ratios.map(|(_, ratio)| *ratio).chain(band))?;
     let metric = capitalized(metric_name(first.metric));
-    let title = format!("{metric} {}", place(record, &load.name));
+    let title = format!("{metric} {}", place(record, &first.load));
     let label = format!("{metric} ÷ {}'s, log scale", name(&first.baseline));
-    let indices = block_indices(record, load);
+    let indices = indices_of(record, first);
     let axes = [block_axis(&indices), Axis::new(&label, scale, 6, plain)];
     let words = Words {
-        id: format!("blocks-{}-{}", load_number(record, load), first.metric.id()),
+        id: format!("blocks-{number}"),
         title: format!("{title}: ratio in each block"),
         description: format!(
             "{}, each with one point for each subject; lines with a shade are ratios over all \

@@ -162,6 +162,12 @@ impl Plot {
         self.rules.push(horizontal(y).class(class));
     }
 
+    /// A line at one value of x.
+    pub(crate) fn rule_x(&mut self, class: &'static str, at: f64) {
+        let line = vertical(self.x_share(at), [0.0, self.height]);
+        self.rules.push(line.class(class));
+    }
+
     /// A small sign above the bottom of the area.
     pub(crate) fn sign_at(&mut self, class: &'static str, x: f64) {
         let line = vertical(self.x_share(x), [self.height - SIGN, self.height]);

@@ -1,188 +1,221 @@
-//! Throughput from load to load, where loads differ in connections or rate alone.
+//! Sweeps: the same metric from load to load, where subjects change places, and
+//! the rates that they hold.
 
-use abx_evidence::StudyRecord;
-use abx_evidence::record::{LoadRecord, LoadSettings};
+use abx_evidence::{Axis as Over, Capacity, Crossover, Metric, StudyRecord, Summary, Sweep};
 
 use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid, side_by_side};
 use super::markup::Markup;
-use super::plot::{Axis, Place, Plot, Stroke, Words};
-use super::scale::{Scale, plain};
+use super::plot::{Axis, Place, Plot, Stroke, Tick, Words};
+use super::scale::Scale;
 use super::slices::rate;
+use super::times::time_text;
+use super::{LINE, paragraphs, with_unit};
+use crate::metrics::{capitalized, metric_name};
+use crate::sweeps::text;
 use crate::terminal::requests;
-use crate::units::{figure, or_unknown};
+use crate::units::{figure, or_unknown, percent};
 use crate::verdict::name;
 
-/// A plot for each sweep.
+/// A plot for each sweep with what it says, and a table for each objective.
 pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
-    let sweeps = sweeps(record);
-    let figures: Vec<Figure> = { sweeps.iter().enumerate() }
+    let figures: Vec<Figure> = { record.sweeps.iter().enumerate() }
         .filter_map(|(number, sweep)| figure_of(record, cast, number, sweep))
         .collect();
-    side_by_side(figures)
-}
-
-/// Loads that differ in one number alone.
-struct Sweep<'a> {
-    over: Over,
-    /// That number and the load, in the order of the numbers.
-    steps: Vec<(f64, &'a LoadRecord)>,
-}
-
-/// What differs between the loads of a sweep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
-    Connections,
-    Rate,
-}
-
-impl Over {
-    const ALL: [Over; 2] = [Over::Connections, Over::Rate];
-
-    fn label(self) -> &'static str {
-        match self {
-            Over::Connections => "connections",
-            Over::Rate => "offered requests/s",
-        }
+    let mut out = side_by_side(figures);
+    for sweep in &record.sweeps {
+        out.push(paragraphs(&text(sweep, &LINE)));
     }
+    out.push(capacities(record));
+    out
+}
 
-    fn of(self, settings: &LoadSettings) -> Option<f64> {
-        match self {
-            Over::Connections => Some(settings.connections.into()),
-            Over::Rate => settings.arrivals.rate_per_s,
-        }
-    }
-
-    /// The settings with the number left out that may differ.
-    fn others(self, settings: &LoadSettings) -> LoadSettings {
-        let mut others = settings.clone();
-        match self {
-            Over::Connections => others.connections = 0,
-            Over::Rate => {
-                others.arrivals.rate_per_s = None;
-                // It says the rate in words.
-                others.arrivals.text = String::new();
-            }
-        }
-        others
+/// What the loads of a sweep differ in.
+fn over(sweep: &Sweep) -> &'static str {
+    match sweep.axis {
+        Over::Connections => "connections",
+        Over::Rate => "offered requests/s",
     }
 }
 
-fn sweeps(record: &StudyRecord) -> Vec<Sweep<'_>> {
-    let mut sweeps = Vec::new();
-    for over in Over::ALL {
-        let mut groups: Vec<(LoadSettings, Vec<(f64, &LoadRecord)>)> = Vec::new();
-        for load in &record.loads {
-            let Some(value) = over.of(&load.settings) else {
-                continue;
-            };
-            let others = over.others(&load.settings);
-            match groups.iter_mut().find(|(settings, _)| *settings == others) {
-                Some((_, steps)) => steps.push((value, load)),
-                None => groups.push((others, vec![(value, load)])),
-            }
-        }
-        for (_, mut steps) in groups {
-            steps.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-            steps.dedup_by(|(one, _), (other, _)| one == other);
-            if steps.len() > 1 {
-                sweeps.push(Sweep { over, steps });
-            }
-        }
-    }
-    sweeps
+/// What a sweep shows of one subject under one load.
+fn reading(metric: Metric, summary: &Summary) -> Option<f64> {
+    let times = &summary.response_time_us;
+    let us = match metric {
+        Metric::ResponseP50 => times.p50,
+        Metric::ResponseP90 => times.p90,
+        Metric::ResponseP99 => times.p99,
+        Metric::ResponseP999 => times.p99_9,
+        _ => return summary.throughput_per_s,
+    };
+    us.map(|us| us as f64)
 }
 
-fn throughput(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<f64> {
-    let all = record.summaries.iter();
-    let mut found = all.filter(|one| one.load == load.name && one.subject == subject);
-    found.next()?.throughput_per_s
+fn show(metric: Metric, value: f64) -> String {
+    match metric.is_response_time() {
+        true => time_text(value),
+        false => with_unit(&figure(value), "requests/s"),
+    }
+}
+
+/// One subject's figures along a sweep; `None` where it has none.
+struct Line<'a> {
+    number: usize,
+    subject: &'a str,
+    values: Vec<Option<f64>>,
+}
+
+impl<'a> Line<'a> {
+    fn all(record: &StudyRecord, cast: &Cast<'a>, sweep: &Sweep) -> Vec<Line<'a>> {
+        let value = |load: &String, subject: &str| {
+            let mut found = { record.summaries.iter() }
+                .filter(|one| one.load == *load && one.subject == subject);
+            reading(sweep.metric, found.next()?)
+        };
+        let line = |(number, subject)| Line {
+            number,
+            subject,
+            values: { sweep.loads.iter() }
+                .map(|load| value(load, subject))
+                .collect(),
+        };
+        cast.iter().map(line).collect()
+    }
+
+    fn places(&self, sweep: &Sweep) -> Vec<Place> {
+        let along = sweep.at.iter().zip(&self.values);
+        let place = |(x, y): (&f64, &Option<f64>)| Some(Place { x: *x, y: (*y)? });
+        along.filter_map(place).collect()
+    }
 }
 
 fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) -> Option<Figure> {
-    let each = |subject: &str| {
-        let steps = sweep.steps.iter();
-        let known = steps.filter_map(|(x, load)| {
-            let y = throughput(record, load, subject)?;
-            Some(Place { x: *x, y })
-        });
-        known.collect::<Vec<Place>>()
-    };
-    let lines: Vec<(usize, &str, Vec<Place>)> = cast
+    let lines = Line::all(record, cast, sweep);
+    let values = lines
         .iter()
-        .map(|(number, subject)| (number, subject, each(subject)))
-        .collect();
-    let rates = lines
-        .iter()
-        .flat_map(|(_, _, places)| places.iter().map(|place| place.y));
-    let most = rates.fold(0.0, f64::max);
-    let over = sweep.over.label();
-    let mut x = Axis::new(
-        &format!("{over}, log scale"),
-        Scale::log_around(sweep.steps.iter().map(|(x, _)| *x))?,
-        sweep.steps.len().max(2),
-        rate,
-    );
-    x.ticks.clear();
-    for (value, _) in &sweep.steps {
-        x.ticks.push(super::plot::Tick {
-            at: *value,
-            text: rate(*value),
-            is_minor: false,
-        });
-    }
-    let y = Axis::new("requests/s", Scale::from_zero(most), 6, rate);
-    let asked = requests(&sweep.steps[0].1.settings);
-    let title = format!("{asked}: throughput against {over}");
-    let words = Words {
-        id: format!("sweep-{number}"),
-        title: title.clone(),
-        description: format!(
-            "Throughput of each subject at {} values of {over}.",
-            sweep.steps.len()
+        .flat_map(|line| line.values.iter().flatten().copied());
+    let metric = sweep.metric;
+    let y = match metric.is_response_time() {
+        true => {
+            let label = format!("{}, log scale", metric_name(metric));
+            Axis::new(&label, Scale::log_around(values)?, 6, time_text)
+        }
+        false => Axis::new(
+            "requests/s",
+            Scale::from_zero(values.fold(0.0, f64::max)),
+            6,
+            rate,
         ),
     };
+    let over = over(sweep);
+    let x = Axis {
+        label: format!("{over}, log scale"),
+        scale: Scale::log_around(sweep.at.iter().copied())?,
+        ticks: { sweep.at.iter() }
+            .map(|at| Tick {
+                at: *at,
+                text: rate(*at),
+                is_minor: false,
+            })
+            .collect(),
+    };
+    let first = record
+        .loads
+        .iter()
+        .find(|load| Some(&load.name) == sweep.loads.first())?;
+    let asked = requests(&first.settings);
+    let title = format!("{}, {asked}", capitalized(metric_name(metric)));
+    let words = Words {
+        id: format!("sweep-{number}"),
+        title: format!("{title}: against {over}"),
+        description: format!(
+            "One point for each subject at {} values of {over}; where subjects certainly change \
+             places is shaded.",
+            sweep.at.len()
+        ),
+    };
+    let ends = [sweep.at.first(), sweep.at.last()].map(|at| at.copied().unwrap_or_default());
     let mut plot = Plot::new(words, [x, y], 240.0);
-    for (number, subject, places) in &lines {
-        plot.curve(*number, Stroke::Solid, places);
+    for one in &sweep.crossovers {
+        mark(&mut plot, one, ends);
+    }
+    for line in &lines {
+        let places = line.places(sweep);
+        plot.curve(line.number, Stroke::Solid, &places);
         for place in places {
-            let tip = format!(
-                "{}, {} {over}: {} requests/s",
-                name(subject),
-                plain(place.x),
-                figure(place.y)
-            );
-            plot.point(*number, *place, &tip);
+            let [subject, value] = [name(line.subject), show(metric, place.y)];
+            let tip = format!("{subject}, {} {over}: {value}", rate(place.x));
+            plot.point(line.number, place, &tip);
         }
     }
     Some(Figure {
         title: Some(title.clone()),
         legend: cast.whole_legend(),
         body: plot.svg(),
-        note: String::new(),
-        table: Some(table(record, cast, sweep, title)),
+        note: match sweep.crossovers.is_empty() {
+            true => String::new(),
+            false => "Shaded: where subjects change places, with the point at which they are even."
+                .to_owned(),
+        },
+        table: Some(table(title, sweep, &lines)),
     })
 }
 
-fn table(record: &StudyRecord, cast: &Cast, sweep: &Sweep, caption: String) -> Grid {
-    let row = |(x, load): &(f64, &LoadRecord)| {
-        let mut cells = vec![rate(*x)];
+/// Where two subjects change places.
+fn mark(plot: &mut Plot, one: &Crossover, [first, last]: [f64; 2]) {
+    plot.shade_x(
+        "crossover",
+        [one.low.unwrap_or(first), one.high.unwrap_or(last)],
+    );
+    plot.rule_x("even", one.at);
+}
+
+fn table(caption: String, sweep: &Sweep, lines: &[Line]) -> Grid {
+    let row = |(step, at): (usize, &f64)| {
+        let mut cells = vec![rate(*at)];
         cells.extend(
-            cast.iter()
-                .map(|(_, subject)| or_unknown(throughput(record, load, subject), figure)),
+            { lines.iter() }
+                .map(|line| or_unknown(line.values[step], |value| show(sweep.metric, value))),
         );
         cells
     };
-    let mut headers = vec![sweep.over.label().to_owned()];
-    headers.extend(
-        cast.iter()
-            .map(|(_, subject)| format!("{}, requests/s", name(subject))),
-    );
+    let mut headers = vec![over(sweep).to_owned()];
+    headers.extend(lines.iter().map(|line| name(line.subject)));
     Grid {
         caption,
         headers,
-        rows: sweep.steps.iter().map(row).collect(),
+        rows: sweep.at.iter().enumerate().map(row).collect(),
         names: 1,
         cells: Cells::Figures,
     }
+}
+
+/// The highest rate at which each subject keeps to an objective.
+fn capacities(record: &StudyRecord) -> Markup {
+    let Some(first) = record.capacities.first() else {
+        return Markup::new();
+    };
+    let row = |one: &Capacity| {
+        vec![
+            name(&one.load),
+            one.objective.to_string(),
+            name(&one.subject),
+            or_unknown(one.rate_per_s, figure),
+            or_unknown(one.low, figure),
+            or_unknown(one.high, figure),
+        ]
+    };
+    let headers = ["load", "objective", "subject", "requests/s", "from", "to"];
+    let grid = Grid {
+        caption: format!(
+            "The highest rate that keeps to the objective (interval at {} confidence; -: beyond \
+             the rates that were tried)",
+            percent(first.confidence)
+        ),
+        headers: headers.map(str::to_owned).into(),
+        rows: record.capacities.iter().map(row).collect(),
+        names: 3,
+        cells: Cells::Figures,
+    };
+    grid.markup().into()
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use abx_evidence::record::{BlockLoad, BlockSubject, Disturbance, Histograms, Round, SliceRecord};
-use abx_evidence::{Finding, Histogram, Level, SliceTally, StudyRecord, Validity, Verdict};
+use abx_evidence::{
+    Axis, Crossover, Finding, Histogram, Level, Metric, SliceTally, StudyRecord, Sweep, Validity,
+    Verdict,
+};
 use abx_report::{run_html, run_json, study_html, study_json};
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -123,8 +126,8 @@ fn a_page_is_made_of_its_record_alone() {
 
 #[test]
 fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
-    // Method: three loads that differ in connections, and one that asks for
-    // something else: one sweep of three steps, four pictures of everything else.
+    // Method: a sweep of three loads with a place where subjects change places,
+    // and a load beside it: one picture of the sweep, four of everything else.
     let mut record = study();
     record.loads = vec![load("c10", 10), load("c100", 100), load("c1000", 1_000)];
     let mut other = load("other", 10);
@@ -135,10 +138,24 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
         .iter()
         .flat_map(|load| ["nginx", "lighttpd"].map(|name| summary(name, load, 40_000.0)))
         .collect();
-    let mut record = StudyRecord {
-        blocks: Vec::new(),
-        ..record
+    let places = Crossover {
+        before: "nginx".to_owned(),
+        after: "lighttpd".to_owned(),
+        ahead_until: 10.0,
+        ahead_from: 1_000.0,
+        at: 130.0,
+        low: Some(90.0),
+        high: None,
+        confidence: 0.95,
     };
+    record.sweeps = vec![Sweep {
+        axis: Axis::Connections,
+        metric: Metric::Throughput,
+        loads: names[..3].iter().map(|name| (*name).to_owned()).collect(),
+        at: vec![10.0, 100.0, 1_000.0],
+        crossovers: vec![places],
+        scalability: Vec::new(),
+    }];
     set_blocks(&mut record, 2);
     for block in &mut record.blocks {
         let subjects = ["nginx", "lighttpd"].map(str::to_owned);
@@ -147,8 +164,8 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
             .iter_mut()
             .for_each(|part| measure(part, &subjects, 0, 2));
     }
-    let page = study_html(&record);
-    let page = Page::read(&page);
+    let html = study_html(&record);
+    let page = Page::read(&html);
     let ids = |start: &str| {
         let all = page.values("id").filter(|id| id.ends_with("-title"));
         all.filter(|id| id.starts_with(start)).count()
@@ -159,8 +176,11 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
     );
     let sweep = page
         .values("aria-label")
-        .filter(|tip| tip.contains("1000 connections:"));
+        .filter(|tip| tip.contains("1,000 connections:"));
     assert_eq!(sweep.count(), 2);
+    let classes = |name: &str| page.values("class").filter(|class| *class == name).count();
+    assert_eq!((classes("crossover"), classes("even")), (1, 1));
+    assert!(html.contains("they are even at about 130"));
 }
 
 #[test]
