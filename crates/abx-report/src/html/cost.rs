@@ -89,77 +89,100 @@ impl Reading {
     }
 }
 
+/// What one reading was for one subject, in each block that has it.
+struct Known<'a> {
+    number: usize,
+    subject: &'a str,
+    values: Vec<(u32, f64)>,
+}
+
+impl<'a> Known<'a> {
+    fn all(
+        record: &StudyRecord,
+        load: &LoadRecord,
+        cast: &Cast<'a>,
+        reading: Reading,
+    ) -> Vec<Known<'a>> {
+        let known = |(number, subject)| {
+            let blocks = block_figures(record, load, subject).into_iter();
+            let values = blocks.filter_map(|block| Some((block.block, reading.of(&block)?)));
+            Known {
+                number,
+                subject,
+                values: values.collect(),
+            }
+        };
+        cast.iter().map(known).collect()
+    }
+
+    fn draw(&self, plot: &mut Plot, reading: Reading) {
+        let place = |(block, value): &(u32, f64)| Place {
+            x: f64::from(*block),
+            y: *value,
+        };
+        let places: Vec<Place> = self.values.iter().map(place).collect();
+        plot.curve(self.number, Stroke::Thin, &places);
+        for ((block, value), place) in self.values.iter().zip(places) {
+            let [subject, value] = [name(self.subject), reading.show(*value)];
+            plot.point(
+                self.number,
+                place,
+                &format!("{subject}, block {block}: {value}"),
+            );
+        }
+    }
+}
+
 fn figure_of(
     record: &StudyRecord,
     load: &LoadRecord,
     cast: &Cast,
     reading: Reading,
 ) -> Option<Figure> {
-    let known: Vec<(usize, &str, Vec<(u32, f64)>)> = cast
-        .iter()
-        .map(|(number, subject)| {
-            let blocks = block_figures(record, load, subject);
-            let values = blocks
-                .iter()
-                .filter_map(|block| Some((block.block, reading.of(block)?)));
-            (number, subject, values.collect())
-        })
-        .collect();
-    let values = known
-        .iter()
-        .flat_map(|(_, _, values)| values.iter().map(|(_, value)| *value));
-    let most = values.clone().fold(0.0, f64::max);
+    let known = Known::all(record, load, cast, reading);
+    let values = known.iter().flat_map(|one| &one.values);
     values.clone().next()?;
-    let indices = block_indices(record, load);
-    let under = place(record, &load.name);
-    let title = reading.title(&under);
+    let most = values.map(|(_, value)| *value).fold(0.0, f64::max);
     let scale = match reading {
         // All of it is the end that everybody knows.
         Reading::Busy if most <= 1.0 => Scale::linear(0.0, 1.0),
         _ => Scale::from_zero(most),
     };
     let y = Axis::new(reading.label(), scale, 5, |value| reading.tick(value));
+    let indices = block_indices(record, load);
+    let title = reading.title(&place(record, &load.name));
     let words = Words {
         id: format!("{}-{}", reading.id(), load_number(record, load)),
         title: title.clone(),
         description: "One point for each subject in each block.".to_owned(),
     };
     let mut plot = Plot::new(words, [block_axis(&indices), y], 180.0);
-    for (number, subject, values) in &known {
-        let places: Vec<Place> = values
-            .iter()
-            .map(|(block, value)| Place {
-                x: f64::from(*block),
-                y: *value,
-            })
-            .collect();
-        plot.curve(*number, Stroke::Thin, &places);
-        for ((block, value), place) in values.iter().zip(places) {
-            let tip = format!("{}, block {block}: {}", name(subject), reading.show(*value));
-            plot.point(*number, place, &tip);
-        }
-    }
-    let row = |index: &u32| {
-        let mut cells = vec![index.to_string()];
-        cells.extend(known.iter().map(|(_, _, values)| {
-            let found = values.iter().find(|(block, _)| block == index);
-            or_unknown(found, |(_, value)| reading.show(*value))
-        }));
-        cells
-    };
-    let mut headers = vec!["block".to_owned()];
-    headers.extend(known.iter().map(|(_, subject, _)| name(subject)));
+    known.iter().for_each(|one| one.draw(&mut plot, reading));
     Some(Figure {
         title: Some(title.clone()),
         legend: cast.whole_legend(),
         body: plot.svg(),
         note: String::new(),
-        table: Some(Grid {
-            caption: title,
-            headers,
-            rows: indices.iter().map(row).collect(),
-            names: 1,
-            cells: Cells::Figures,
-        }),
+        table: Some(table(title, reading, &indices, &known)),
     })
+}
+
+fn table(caption: String, reading: Reading, indices: &[u32], known: &[Known]) -> Grid {
+    let row = |index: &u32| {
+        let mut cells = vec![index.to_string()];
+        cells.extend(known.iter().map(|one| {
+            let found = one.values.iter().find(|(block, _)| block == index);
+            or_unknown(found, |(_, value)| reading.show(*value))
+        }));
+        cells
+    };
+    let mut headers = vec!["block".to_owned()];
+    headers.extend(known.iter().map(|one| name(one.subject)));
+    Grid {
+        caption,
+        headers,
+        rows: indices.iter().map(row).collect(),
+        names: 1,
+        cells: Cells::Figures,
+    }
 }

@@ -10,7 +10,7 @@ use super::plot::{Axis, Place, Plot, Stroke, Tick, Words};
 use super::scale::Scale;
 use super::slices::rate;
 use super::times::time_text;
-use super::{LINE, paragraphs, with_unit};
+use super::{LINE, with_unit};
 use crate::metrics::{capitalized, metric_name};
 use crate::sweeps::text;
 use crate::terminal::requests;
@@ -23,9 +23,6 @@ pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
         .filter_map(|(number, sweep)| figure_of(record, cast, number, sweep))
         .collect();
     let mut out = side_by_side(figures);
-    for sweep in &record.sweeps {
-        out.push(paragraphs(&text(sweep, &LINE)));
-    }
     out.push(capacities(record));
     out
 }
@@ -152,13 +149,19 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
         title: Some(title.clone()),
         legend: cast.whole_legend(),
         body: plot.svg(),
-        note: match sweep.crossovers.is_empty() {
-            true => String::new(),
-            false => "Shaded: where subjects change places, with the point at which they are even."
-                .to_owned(),
-        },
+        note: note(sweep),
         table: Some(table(title, sweep, &lines)),
     })
+}
+
+/// What the terminal says of a sweep, and how that is drawn.
+fn note(sweep: &Sweep) -> String {
+    let text = text(sweep, &LINE);
+    let mut lines: Vec<&str> = text.lines().collect();
+    if !sweep.crossovers.is_empty() {
+        lines.push("Shaded: where that may be; dashed: where they are even.");
+    }
+    lines.join(" ")
 }
 
 /// Where two subjects change places.

@@ -82,8 +82,8 @@ fn measure(part: &mut BlockLoad, names: &[String], index: u64, rounds: usize) {
 /// A page for a person: one element on a line, and what changes by itself left out.
 fn golden(html: &str) -> String {
     let cut = |text: String, from: &str, to: &str| {
-        let start = text.find(from).unwrap() + from.len();
-        let end = start + text[start..].find(to).unwrap();
+        let start = text.find(from).expect("a page has it") + from.len();
+        let end = start + text[start..].find(to).expect("it ends");
         format!("{}...{}", &text[..start], &text[end..])
     };
     let text = cut(html.to_owned(), "<style>", "</style>");
@@ -262,12 +262,12 @@ fn hostile() -> impl Strategy<Value = String> {
 fn tainted(texts: &[String; 4]) -> StudyRecord {
     let [name, other, load, said] = texts.clone();
     static UNTAINTED: LazyLock<String> = LazyLock::new(|| study_json(&measured(1, 2)));
-    let quoted = |text: &str| serde_json::to_string(text).unwrap();
+    let quoted = |text: &str| serde_json::to_string(text).expect("a string");
     let json = UNTAINTED
         .replace("\"nginx\"", &quoted(&format!("a{name}")))
         .replace("\"lighttpd\"", &quoted(&format!("b{other}")))
         .replace("\"c100\"", &quoted(&load));
-    let mut record: StudyRecord = serde_json::from_str(&json).unwrap();
+    let mut record: StudyRecord = serde_json::from_str(&json).expect("a record");
     record.abx_version = said.clone();
     record.command = texts.to_vec();
     record.machine.kernel = Some(said.clone());
@@ -277,7 +277,7 @@ fn tainted(texts: &[String; 4]) -> StudyRecord {
     record.subjects[1].address = Some(said.clone());
     record.loads[0].settings.requests[0].path = format!("/{said}");
     record.loads[0].settings.arrivals.text = other.clone();
-    let pilot = record.loads[0].pilot.as_mut().unwrap();
+    let pilot = record.loads[0].pilot.as_mut().expect("it had one");
     pilot.interleave_reason = Some(said.clone());
     pilot.backend = Some(name.clone());
     let finding = Finding::new(&name, Level::Note, said.clone(), other).about(&name);
