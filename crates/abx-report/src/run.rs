@@ -159,9 +159,18 @@ fn times(record: &RunRecord, style: &Style) -> String {
 }
 
 /// What went over the wire, and what it cost on both sides.
-pub(crate) fn sides(record: &RunRecord, style: &Style) -> String {
+fn sides(record: &RunRecord, style: &Style) -> String {
+    let line = |(label, text): (&str, String)| {
+        let first = format!("{label:LABEL$}");
+        wrap(&text, &first, &" ".repeat(LABEL), style.columns())
+    };
+    side_lines(record).into_iter().map(line).collect()
+}
+
+/// The same, each line with its label.
+pub(crate) fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
     let rate = (record.elapsed_s > 0.0).then(|| record.bytes as f64 / record.elapsed_s);
-    let lines = [
+    [
         (
             "received",
             format!(
@@ -187,12 +196,7 @@ pub(crate) fn sides(record: &RunRecord, style: &Style) -> String {
                 .as_ref()
                 .map_or_else(|| NOT_CHECKED.to_owned(), server),
         ),
-    ];
-    let line = |(label, text): (&str, String)| {
-        let first = format!("{label:LABEL$}");
-        wrap(&text, &first, &" ".repeat(LABEL), style.columns())
-    };
-    lines.into_iter().map(line).collect()
+    ]
 }
 
 fn generator(side: &GeneratorSide) -> String {

@@ -3,7 +3,7 @@
 
 use abx_evidence::StudyRecord;
 
-use super::markup::{Markup, element};
+use super::markup::{Element, Markup, element};
 use super::plot::{Size, marker, series_class};
 use crate::verdict::name;
 
@@ -45,23 +45,33 @@ impl<'a> Cast<'a> {
     pub(crate) fn legend(&self, shown: impl IntoIterator<Item = usize>) -> Markup {
         let entry = |number: usize| {
             let subject = self.names[number];
-            let sign = element("svg").class("key").with("viewBox", "-6 -6 12 12");
-            let sign = sign.with("aria-hidden", "true");
-            let sign = sign.add(element("use").with("href", marker(number, Size::Usual)));
-            let entry = element("li").class(series_class(number));
-            let entry = entry.with("data-key", number).add(sign);
-            let entry = entry.add(element("bdi").text(&name(subject)));
-            match subject == self.baseline {
-                true => entry.add(element("small").text("baseline")),
-                false => entry,
-            }
+            let note = (subject == self.baseline).then_some("baseline");
+            entry(number, subject, note)
         };
-        let all = element("ul").class("legend");
-        all.add_all(shown.into_iter().map(entry)).into()
+        legend(shown.into_iter().map(entry))
     }
 
     /// Colours and signs of all subjects.
     pub(crate) fn whole_legend(&self) -> Markup {
         self.legend(0..self.names.len())
+    }
+}
+
+/// What the colours and signs of a picture mean.
+pub(crate) fn legend(entries: impl Iterator<Item = Element>) -> Markup {
+    element("ul").class("legend").add_all(entries).into()
+}
+
+/// One of them.
+pub(crate) fn entry(number: usize, text: &str, note: Option<&str>) -> Element {
+    let sign = element("svg").class("key").with("viewBox", "-6 -6 12 12");
+    let sign = sign.with("aria-hidden", "true");
+    let sign = sign.add(element("use").with("href", marker(number, Size::Usual)));
+    let entry = element("li").class(series_class(number));
+    let entry = entry.with("data-key", number).add(sign);
+    let entry = entry.add(element("bdi").text(&name(text)));
+    match note {
+        Some(note) => entry.add(element("small").text(note)),
+        None => entry,
     }
 }

@@ -2,14 +2,18 @@
 
 use abx_evidence::{Figure as Quantile, RunRecord, Times};
 
+use super::cast::{entry, legend};
 use super::conduct::{date, machine, pairs};
-use super::grid::{Cells, Grid};
+use super::grid::{Cells, Figure, Grid};
 use super::markup::{Markup, element};
 use super::outcomes::{came, title};
 use super::page::{Embedded, Page, Section};
+use super::plot::{Axis, Place, Plot, Stroke, Words};
+use super::scale::Scale;
+use super::times::{nines, tail_axis, time_text};
 use super::{LINE, findings, paragraphs};
 use crate::arrivals::offered;
-use crate::run::{offer, sides, throughput};
+use crate::run::{offer, side_lines, throughput};
 use crate::times::{at_least_legend, time};
 use crate::units::{TimeUnit, count, seconds, share};
 use crate::wrap::clean_name;
@@ -26,7 +30,7 @@ pub(crate) fn page(record: &RunRecord) -> Page {
         ("throughput", "Throughput", headline(record)),
         ("times", "Times", times(record)),
         ("outcomes", "Outcomes", outcomes(record)),
-        ("cost", "Cost", paragraphs(&sides(record, &LINE))),
+        ("cost", "Cost", cost(record)),
         ("findings", "Findings", findings::list(&record.findings, 1)),
         ("conduct", "How it was measured", conduct(record)),
     ];
@@ -71,14 +75,76 @@ fn times(record: &RunRecord) -> Markup {
         names: 2,
         cells: Cells::Figures,
     };
-    let legend = at_least_legend(all[..2].iter().map(|(_, times)| *times), &SHOWN, &LINE);
+    let at_least = at_least_legend(all[..2].iter().map(|(_, times)| *times), &SHOWN, &LINE);
     let text = format!(
         "Response time runs from the intended send, service time from the actual one; lateness is \
-         what the generator adds, loop lag for how long it did not look at its clock.{legend}"
+         what the generator adds, loop lag for how long it did not look at its clock.{at_least}"
     );
-    let mut out = Markup::from(grid.markup());
-    out.push(element("p").class("note").text(&text));
-    out
+    let figure = Figure {
+        title: None,
+        legend: legend(
+            PLOTTED
+                .iter()
+                .enumerate()
+                .map(|(number, name)| entry(number, name, None)),
+        ),
+        body: plot(record),
+        note: text,
+        table: None,
+    };
+    [Markup::from(grid.markup()), figure.markup().into()]
+        .into_iter()
+        .collect()
+}
+
+/// Response and service times at the quantiles that a run keeps.
+fn plot(record: &RunRecord) -> Markup {
+    let all = [&record.response_time_us, &record.service_time_us];
+    let places = all.map(|times| {
+        let known = [times.p50, times.p90, times.p95, times.p99, times.p99_9];
+        let along = Quantile::QUANTILES.into_iter().zip(known);
+        let place = |((figure, share), us): ((Quantile, f64), Option<u64>)| {
+            let place = Place {
+                x: nines(share),
+                y: us? as f64,
+            };
+            Some((figure, place))
+        };
+        along.filter_map(place).collect::<Vec<_>>()
+    });
+    let values = places.iter().flatten().map(|(_, place)| place.y);
+    let Some(scale) = Scale::log_around(values) else {
+        return Markup::new();
+    };
+    let y = Axis::new("time, log scale", scale, 6, time_text);
+    let words = Words {
+        id: "quantiles".to_owned(),
+        title: "Quantiles of response and service times".to_owned(),
+        description: "The table above has the figures.".to_owned(),
+    };
+    let mut plot = Plot::new(words, [tail_axis(nines(0.999)), y], 220.0);
+    for (number, (places, times)) in places.iter().zip(all).enumerate() {
+        let curve: Vec<Place> = places.iter().map(|(_, place)| *place).collect();
+        plot.curve(number, Stroke::Solid, &curve);
+        for (figure, place) in places {
+            let limit = match times.is_at_least(*figure) {
+                true => "at least ",
+                false => "",
+            };
+            let [what, name] = [PLOTTED[number], figure.name()];
+            plot.point(
+                number,
+                *place,
+                &format!("{what}, {name}: {limit}{}", time_text(place.y)),
+            );
+        }
+    }
+    plot.svg()
+}
+
+fn cost(record: &RunRecord) -> Markup {
+    let lines = side_lines(record);
+    pairs("On both sides", lines.into()).markup().into()
 }
 
 fn outcomes(record: &RunRecord) -> Markup {
@@ -120,6 +186,8 @@ fn conduct(record: &RunRecord) -> Markup {
     pairs("Settings and machine", all).markup().into()
 }
 
+/// What the plot shows of the times.
+const PLOTTED: [&str; 2] = ["response time", "service time"];
 const SHOWN: [Quantile; 7] = [
     Quantile::P50,
     Quantile::P90,

@@ -134,17 +134,8 @@ fn tail_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Marku
         .iter()
         .map(|one| nines(one.last_share()))
         .fold(1.0, f64::max);
-    let shares = NAMED.iter().filter(|share| nines(**share) <= end + 1e-9);
-    let tick = |share: &f64| Tick {
-        at: nines(*share),
-        text: plain(100.0 * share),
-        is_minor: *share == 0.5 || (end > 4.5 && [0.9, 0.999, 0.999_99].contains(share)),
-    };
-    let x = Axis {
-        label: "share of the requests in %, the tail spread out".to_owned(),
-        scale: Scale::linear(0.0, end),
-        ticks: shares.clone().map(tick).collect(),
-    };
+    let shares = NAMED.iter().filter(|share| nines(**share) <= end + CLOSE);
+    let x = tail_axis(end);
     let y = Axis::new("response time, log scale", scale, 7, time_text);
     let words = Words {
         id: format!("quantiles-{number}"),
@@ -171,6 +162,21 @@ fn tail_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Marku
         }
     }
     plot.svg()
+}
+
+/// An axis on which each nine has as much room as the one before.
+pub(crate) fn tail_axis(end: f64) -> Axis {
+    let shares = NAMED.iter().filter(|share| nines(**share) <= end + CLOSE);
+    let tick = |share: &f64| Tick {
+        at: nines(*share),
+        text: plain(100.0 * share),
+        is_minor: *share == 0.5 || (end > 4.5 && [0.9, 0.999, 0.999_99].contains(share)),
+    };
+    Axis {
+        label: "share of the requests in %, the tail spread out".to_owned(),
+        scale: Scale::linear(0.0, end),
+        ticks: shares.map(tick).collect(),
+    }
 }
 
 fn whole_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Markup {
@@ -283,6 +289,8 @@ const NAMED: [f64; 8] = [
     0.999_999,
     0.999_999_9,
 ];
+/// What rounding may do to a share.
+const CLOSE: f64 = 1e-9;
 /// Places of a curve.
 const STEPS: u32 = 240;
 
