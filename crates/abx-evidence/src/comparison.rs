@@ -12,14 +12,11 @@ use crate::metric::Metric;
 use crate::record::{LoadRecord, StudyRecord};
 use crate::stats::paired::{PairedMean, RatioInterval};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
-use crate::stats::student::{Confidence, t_quantile};
-use crate::stats::{Margin, StatsError};
+use crate::stats::student::Confidence;
+use crate::stats::{Margin, StatsError, power};
 use crate::summary::Sums;
 use crate::values::{Rounds, Value, Values};
 use crate::verdict::{Assessment, Verdict, assess, assess_together};
-
-/// How often a difference of [`Comparison::detectable`] would be seen: 4 in 5 studies.
-const POWER: f64 = 0.8;
 
 /// What a comparison is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -481,17 +478,8 @@ fn bounds(one: &Assessment) -> Option<Bounds> {
 }
 
 /// The difference that as many blocks of the same spread show in 4 of 5 studies.
-///
-/// Source: the usual sum of two t quantiles, one for the interval and one for
-/// the power; Cohen (1988), chapter 2.
 fn detectable(one: &Assessment) -> Option<f64> {
-    let degrees = one.blocks.checked_sub(1)?;
-    let for_interval = t_quantile(Confidence::COMPUTED, degrees);
-    // One-sided 80 % is two-sided 60 %.
-    let for_power = t_quantile(Confidence::new(2.0 * POWER - 1.0)?, degrees);
-    let half_width = (one.high / one.low).ln() / 2.0;
-    let share = (half_width * (1.0 + for_power / for_interval)).exp_m1();
-    share.is_finite().then_some(share)
+    power::detectable((one.high / one.low).ln() / 2.0, one.blocks)
 }
 
 /// How many of a load's rounds were disturbed, and how many there are.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::capacities::capacities;
+use crate::ceilings::ceilings;
 use crate::comparison::{Comparison, Family, Ground, Role};
 use crate::finding::{Finding, Validity};
 use crate::findings::{Limit, findings};
@@ -19,6 +20,7 @@ use crate::sweeps::sweeps;
 /// blocks, whatever they held before.
 pub fn judge(record: &mut StudyRecord) {
     record.summaries = summaries(record);
+    record.ceilings = ceilings(record);
     let mut found = findings(record);
     let questions = Questions::beside_baseline(record, &found);
     let comparisons = answers(record, questions.asked, &found);

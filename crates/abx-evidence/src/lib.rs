@@ -7,7 +7,9 @@
 
 mod arrivals;
 mod capacities;
+mod ceilings;
 mod comparison;
+pub mod doctor;
 mod exchange;
 mod finding;
 mod findings;
@@ -19,6 +21,7 @@ mod outcome;
 mod quantile;
 mod questions;
 mod ranking;
+mod reading;
 pub mod record;
 mod run;
 mod series;
@@ -32,6 +35,7 @@ pub mod verdict;
 
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
 pub use capacities::Capacity;
+pub use ceilings::Ceiling;
 pub use comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use exchange::Exchange;
 pub use finding::{Finding, Level, Limits, Status, Validity};

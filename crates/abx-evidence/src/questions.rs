@@ -144,9 +144,10 @@ impl<'a> Questions<'a> {
 type Asked<'a> = (Values<'a>, Vec<([&'a str; 2], Role)>);
 
 /// What is compared beside speed and response times.
-const COSTS: [Metric; 4] = [
+const COSTS: [Metric; 5] = [
     Metric::ServerCpu,
     Metric::Memory,
+    Metric::ContextSwitches,
     Metric::WireBytes,
     Metric::ColdStart,
 ];

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
 use crate::capacities::Capacity;
+use crate::ceilings::Ceiling;
 use crate::comparison::{Comparison, Role};
 use crate::exchange::Exchange;
 use crate::finding::Validity;
@@ -19,8 +20,14 @@ use crate::summary::Summary;
 use crate::sweeps::Sweep;
 use crate::tally::{SliceTally, Tally};
 
+pub use crate::reading::{Canary, InUse, Side, Strain};
+
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "abx.study/1";
+
+/// The name under which the slices of a server that does nothing are kept, in
+/// one round of several. It is no subject.
+pub const CEILING: &str = "(ceiling)";
 
 /// A study: what was compared, how, where, and everything that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,6 +66,10 @@ pub struct StudyRecord {
     /// The highest rate at which each subject keeps to each objective.
     #[serde(default)]
     pub capacities: Vec<Capacity>,
+    /// What the generator got from a server that does nothing, for each load
+    /// that was offered to one.
+    #[serde(default)]
+    pub ceilings: Vec<Ceiling>,
     /// One for each load and subject.
     pub summaries: Vec<Summary>,
     /// What limits the conclusions.
@@ -308,6 +319,9 @@ pub struct BlockRecord {
     pub subjects: BTreeMap<String, BlockSubject>,
     /// What each load gave.
     pub loads: Vec<BlockLoad>,
+    /// How fast the processors were before and after; empty when that was not looked at.
+    #[serde(default)]
+    pub canaries: Vec<Canary>,
 }
 
 /// One subject's life in one block.
@@ -403,6 +417,11 @@ pub struct SliceRecord {
     pub response_ns_sum: u64,
     /// Processor time of the subject; `None` when not readable.
     pub server_cpu_ns: Option<u64>,
+    /// Context switches of the subject's threads, those that came and went
+    /// meanwhile left out; `None` when not readable, when a thread ended, and
+    /// when there are too many to look at.
+    #[serde(default)]
+    pub server_switches: Option<u64>,
     /// Processor time of the other subjects together, which should idle.
     pub others_cpu_ns: Option<u64>,
     /// Processor time of the generator's threads.
@@ -446,6 +465,7 @@ impl SliceRecord {
             silent: tally.silent,
             response_ns_sum: tally.response_ns_sum,
             server_cpu_ns: None,
+            server_switches: None,
             others_cpu_ns: None,
             generator_cpu_ns: slice.generator_cpu_ns,
             busiest_worker_ns: slice.busiest_worker_ns,
@@ -503,20 +523,6 @@ impl Histograms {
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
     }
-}
-
-/// What was read for one subject over one load of a block.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Side {
-    /// The warm-up: recorded, not counted.
-    pub warm_up: Option<SliceRecord>,
-    /// Processor time of the subject's busiest thread over its own slices' load.
-    pub busiest_thread_ns: Option<u64>,
-    /// Connections that the kernel turned away because a listen queue was full,
-    /// on the whole machine while this subject was loaded.
-    pub listen_overflows: Option<u64>,
-    /// Connections that could not be opened before the load.
-    pub not_connected: u64,
 }
 
 /// Why a study ended.

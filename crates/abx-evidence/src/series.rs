@@ -3,7 +3,7 @@
 
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
-use crate::record::{BlockLoad, LoadRecord, SliceRecord, StudyRecord};
+use crate::record::{BlockLoad, CEILING, LoadRecord, SliceRecord, StudyRecord};
 use crate::summary::{Sums, pooled, share};
 
 /// One slice under one load, with its place among the others.
@@ -15,8 +15,8 @@ pub struct SliceFigures<'a> {
     pub round: usize,
     /// Who was loaded.
     pub subject: &'a str,
-    /// For how long this load had run in its block before this slice, over all
-    /// subjects, in ns.
+    /// For how long this load had run in its block before this slice, whoever
+    /// was loaded, in ns.
     pub before_ns: u64,
     /// How long the slice took, in ns.
     pub wall_ns: u64,
@@ -96,7 +96,8 @@ impl ResponseTimes {
     }
 }
 
-/// Every slice of one load in complete blocks, in the order in which they ran.
+/// Every slice of one load that loaded a subject in a complete block, in the
+/// order in which they ran.
 #[must_use]
 pub fn slice_figures<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<SliceFigures<'a>> {
     let mut all = Vec::new();
@@ -105,17 +106,23 @@ pub fn slice_figures<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<S
         let parts = block.loads.iter().filter(|part| part.load == load.name);
         for (round, of_round) in parts.flat_map(|part| &part.rounds).enumerate() {
             for slice in &of_round.slices {
+                let start_ns = before_ns;
+                before_ns += slice.wall_ns;
+                // What the generator gets from a server that does nothing is of
+                // another size.
+                if slice.subject == CEILING {
+                    continue;
+                }
                 all.push(SliceFigures {
                     block: block.index,
                     round,
                     subject: &slice.subject,
-                    before_ns,
+                    before_ns: start_ns,
                     wall_ns: slice.wall_ns,
                     throughput_per_s: sums([slice]).throughput(&load.settings),
                     failed: slice.outcomes.failed(),
                     is_disturbed: !of_round.disturbed.is_empty(),
                 });
-                before_ns += slice.wall_ns;
             }
         }
     }

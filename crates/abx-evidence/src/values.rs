@@ -136,7 +136,13 @@ impl Spot<'_> {
                 let sums = self.sums(rounds);
                 share(sums.bytes, sums.outcomes.completed())
             }
-            Metric::Memory => Some(life?.rss_bytes_max? as f64),
+            Metric::Memory => self.memory(),
+            Metric::ContextSwitches => {
+                let sums = self.sums(rounds);
+                // What was read of a slice holds its discarded part too.
+                let answers = sums.outcomes.completed() + sums.discarded.completed();
+                share(sums.server_switches?, answers)
+            }
             Metric::ReadyTime => life?.ready_s,
             // Of several loads together; see `Grid::values`.
             Metric::Capacity => None,
@@ -173,6 +179,15 @@ impl Spot<'_> {
             amount: found.us.max(1) as f64,
             at_least: found.at_least,
         })
+    }
+
+    /// Pages that processes share are counted once, where that can be read.
+    fn memory(self) -> Option<f64> {
+        let life = self.block.subjects.get(self.subject);
+        let side = self.part.sides.get(self.subject);
+        let shared_once = side.and_then(|side| side.pss_bytes);
+        let bytes = shared_once.or(life.and_then(|life| life.rss_bytes_max))?;
+        Some(bytes as f64)
     }
 
     fn cold_start(self) -> Option<f64> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::Stopper;
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, LoadRecord, PilotRecord, STUDY_SCHEMA, Settings,
+    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, PilotRecord, STUDY_SCHEMA, Settings,
     StudyEnd, SubjectRecord,
 };
 use abx_evidence::stats::stop::{Decision, Reason};
@@ -20,6 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::bench::Halt;
 use crate::block::LoadRun;
 use crate::machine;
+use crate::meter::canaries;
 use crate::pilot::pilot;
 use crate::scout::scout;
 use crate::stage::{Raised, RaisedLoad, Stage, StageError, descriptors_needed};
@@ -210,13 +211,14 @@ impl Conductor<'_> {
 
     /// For each load why the pools of all subjects do not fit at once, if they do not.
     fn too_many_at_once(&self) -> Vec<Option<String>> {
-        let subjects = self.study.subjects.len() as u64;
+        let others = u64::from(self.study.ceiling.is_some());
+        let subjects = self.study.subjects.len() as u64 + others;
         let (limit, threads) = (self.stage.descriptors.soft, self.stage.engine.threads());
         let reason = |connections: u32| {
             let needed = descriptors_needed(u64::from(connections) * subjects, threads);
             (needed > limit).then(|| {
                 format!(
-                    "{connections} connections to each of {subjects} subjects do not fit into \
+                    "{connections} connections to each of {subjects} servers do not fit into \
                      {limit} file descriptors for each worker thread at once"
                 )
             })
@@ -276,15 +278,17 @@ fn measure(
     sequence.shuffle(random);
     let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
     let mut ended = Ok(());
+    let speeds = bench.meter.speeds();
     for load in sequence {
         let (name, pilot) = pilots[load];
-        let mut run = LoadRun::new(name, &mut bench, &loads[load].plans, pilot, random);
+        let mut run = LoadRun::new(name, &mut bench, &loads[load], pilot, random);
         ended = run.measure(|round| on_round(round, pilot.rounds));
         measured.push(run.result);
         if ended.is_err() {
             break;
         }
     }
+    let canaries = canaries(&speeds, &bench.meter.speeds());
     let died = match &ended {
         Err(Halt::Subject { name, .. }) => Some(name.clone()),
         _ => None,
@@ -294,8 +298,13 @@ fn measure(
         seed: 0,
         complete: ended.is_ok(),
         order,
-        subjects: bench.stop_all(died.as_deref()).into_iter().collect(),
+        subjects: bench
+            .stop_all(died.as_deref())
+            .into_iter()
+            .filter(|(name, _)| name != CEILING)
+            .collect(),
         loads: measured,
+        canaries,
     };
     (block, ended)
 }
@@ -350,6 +359,7 @@ fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
         rankings: Vec::new(),
         sweeps: Vec::new(),
         capacities: Vec::new(),
+        ceilings: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
         blocks: Vec::new(),

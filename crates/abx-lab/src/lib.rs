@@ -7,7 +7,9 @@
 
 mod bench;
 mod block;
+mod ceiling;
 mod conduct;
+pub mod doctor;
 pub mod keeper;
 mod launch;
 mod listener;
@@ -30,6 +32,7 @@ pub mod units;
 mod verify;
 
 pub use bench::Halt;
+pub use ceiling::Ceiling;
 pub use conduct::{Conducted, LabError, Progress, Surroundings, conduct};
 pub use launch::{Filled, Launch, Ready, Template};
 pub use offer::{Offer, Rate, SHARES, Spacing, Sweep};

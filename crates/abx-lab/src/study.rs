@@ -10,6 +10,7 @@ use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
 use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, Arrivals, Exchange};
 
+use crate::ceiling::Ceiling;
 use crate::offer::Offer;
 use crate::subject::Subject;
 
@@ -30,6 +31,9 @@ pub struct Study {
     pub blocks: Option<u32>,
     /// A fixed length of slices instead of one from the pilot.
     pub slice: Option<Duration>,
+    /// How a server that does nothing is started, to learn what the generator
+    /// can get at most; `None` to leave that out.
+    pub ceiling: Option<Ceiling>,
     /// How subjects take turns.
     pub interleave: Interleave,
     /// Files that are made in the folder of each subject that abx starts.

@@ -84,6 +84,7 @@ fn serve_page(port: &str) -> ExitCode {
         content: Content::Page { bytes: None },
         faults: Faults::default(),
         seed: 1,
+        backlog: abx_server::BACKLOG,
     };
     match serve(&config, |_| {}) {
         Ok(never) => match never {},
@@ -130,6 +131,7 @@ fn study(blocks: Option<u32>) -> Study {
         budget: None,
         blocks,
         slice: Some(Duration::from_millis(10)),
+        ceiling: None,
         interleave: Interleave::Slices,
         files: Vec::new(),
         local_addresses: Vec::new(),

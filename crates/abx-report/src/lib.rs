@@ -7,6 +7,7 @@
 mod arrivals;
 mod bar;
 mod beside;
+mod doctor;
 mod findings;
 mod html;
 mod metrics;
@@ -23,6 +24,7 @@ mod wrap;
 
 use abx_evidence::{RunRecord, StudyRecord};
 
+pub use doctor::doctor_text;
 pub use html::{run_html, study_html};
 pub use run::run_text;
 pub use style::Style;

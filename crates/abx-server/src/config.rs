@@ -19,6 +19,9 @@ pub struct ServerConfig {
     pub faults: Faults,
     /// Seed of the faults that are drawn at random.
     pub seed: u64,
+    /// How many connections may wait to be accepted; the kernel's limit,
+    /// `net.core.somaxconn`, holds as well. Usually [`BACKLOG`].
+    pub backlog: u32,
 }
 
 /// How connections are spread over threads.
@@ -117,6 +120,11 @@ pub enum ServeError {
 }
 
 impl ServerConfig {
+    /// The backlog as the kernel takes it.
+    pub(crate) fn backlog(&self) -> i32 {
+        i32::try_from(self.backlog).unwrap_or(i32::MAX)
+    }
+
     /// Refuses what contradicts itself; afterwards every part can be relied on.
     pub(crate) fn check(&self) -> Result<(), ServeError> {
         self.faults.check()?;
@@ -148,5 +156,5 @@ impl ServerConfig {
 /// The largest page: it is kept in memory, twice when bytes are changed.
 const PAGE_BYTES_MAX: u64 = 1 << 30;
 
-/// How many connections may wait to be accepted.
-pub(crate) const BACKLOG: i32 = 4096;
+/// How many connections may wait to be accepted, unless told otherwise.
+pub const BACKLOG: u32 = 4096;

@@ -12,7 +12,7 @@ mod model_null;
 mod model_thread;
 mod reception;
 
-pub use config::{Content, Model, ServeError, ServerConfig};
+pub use config::{BACKLOG, Content, Model, ServeError, ServerConfig};
 pub use fault::{Faults, Stall};
 
 use std::convert::Infallible;

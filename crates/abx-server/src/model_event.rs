@@ -23,7 +23,7 @@ pub(crate) fn run(
     site: Site,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
-    let (mut reception, address) = Reception::open(config.address)?;
+    let (mut reception, address) = Reception::open(config)?;
     let mut desk = Desk {
         site,
         planted: Planted::new(config.faults, config.seed),

@@ -9,7 +9,7 @@ use std::thread;
 use abx_wire::http1::{Server, ServerEvent};
 use rustix::net::{SendFlags, send};
 
-use crate::config::{BACKLOG, ServeError, ServerConfig};
+use crate::config::{ServeError, ServerConfig};
 use crate::content::{Answer, CONTINUE, Plan, Site, Tail, answer_malformed};
 use crate::fault::Planted;
 use crate::reception::{RETRY_AFTER, is_of_one_connection};
@@ -20,7 +20,7 @@ pub(crate) fn run(
     site: Site,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
-    let (listener, address) = listen(config.address).map_err(|source| ServeError::Listen {
+    let (listener, address) = listen(config).map_err(|source| ServeError::Listen {
         address: config.address,
         source,
     })?;
@@ -44,10 +44,10 @@ pub(crate) fn run(
     }
 }
 
-fn listen(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind(address)?;
-    // The standard library's backlog is short; listening once more changes it.
-    rustix::net::listen(&listener, BACKLOG)?;
+fn listen(config: &ServerConfig) -> io::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(config.address)?;
+    // The standard library has a backlog of its own; listening once more changes it.
+    rustix::net::listen(&listener, config.backlog())?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use abx_sys::{Epoll, Events, Interest, ListenOptions, Nanos, Socket};
 
-use crate::config::{BACKLOG, ServeError};
+use crate::config::{ServeError, ServerConfig};
 
 /// A listener, the connections with their numbers, and the wait for all of them.
 #[derive(Debug)]
@@ -20,10 +20,14 @@ pub(crate) struct Reception<T> {
 }
 
 impl<T> Reception<T> {
-    /// Listens on `address` and gives the address that it became.
-    pub(crate) fn open(address: SocketAddr) -> Result<(Reception<T>, SocketAddr), ServeError> {
+    /// Listens as told and gives the address that it became.
+    pub(crate) fn open(config: &ServerConfig) -> Result<(Reception<T>, SocketAddr), ServeError> {
+        let address = config.address;
+        let options = ListenOptions {
+            backlog: config.backlog(),
+        };
         let listen = || {
-            let listener = Socket::listen(address, ListenOptions { backlog: BACKLOG })?;
+            let listener = Socket::listen(address, options)?;
             let bound = listener.local_address()?;
             Ok((listener, bound))
         };

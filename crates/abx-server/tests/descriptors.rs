@@ -52,6 +52,7 @@ fn start(model: Model) -> SocketAddr {
         content: Content::Page { bytes: None },
         faults: Faults::default(),
         seed: 0,
+        backlog: abx_server::BACKLOG,
     };
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
 mod arrivals;
+mod disturbed;
+mod doctor;
 mod faults;
 mod foreign;
 mod html;

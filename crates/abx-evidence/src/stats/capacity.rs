@@ -270,6 +270,7 @@ mod tests {
         };
         assert!(matches!(same(1.0, 2.0), Capacity::AtLeast(rate) if is_close(rate, 800.0)));
         assert!(matches!(same(6e4, 7e4), Capacity::AtMost(rate) if is_close(rate, 100.0)));
+        assert!(matches!(same(LIMIT, LIMIT), Capacity::AtLeast(rate) if is_close(rate, 800.0)));
         assert_eq!(same(1.0, 6e4), Capacity::Unbounded);
     }
 

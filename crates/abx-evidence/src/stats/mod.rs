@@ -12,6 +12,7 @@ pub mod holm;
 mod margin;
 mod moments;
 pub mod paired;
+pub mod power;
 pub mod probe;
 pub mod segments;
 pub mod signed_rank;

@@ -231,10 +231,11 @@ mod tests {
 
     #[test]
     fn a_slow_drift_is_not_steady() {
-        // Method: a rise of 3 % and of 0.5 % over the whole, each less than
-        // what would be cut in this ripple.
+        // Method: a rise of 1.5 % and of 0.5 % over the whole, each too little
+        // to be cut in this ripple.
         let rising = |share: f64| rates(100, move |bin| 1.0 + share * bin as f64 / 99.0);
-        let fast = Segments::of(&rising(0.03)).unwrap();
+        let fast = Segments::of(&rising(0.015)).unwrap();
+        assert_eq!(lengths(&fast), [100]);
         assert!(!fast.is_steady());
         let slow = Segments::of(&rising(0.005)).unwrap();
         assert_eq!(lengths(&slow), [100]);

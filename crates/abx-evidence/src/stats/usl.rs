@@ -332,6 +332,15 @@ mod tests {
             ScalabilityLaw::fit(&block(&[1.0, 2.0, 4.0, 8.0].map(|n| (n, 50.0 / n)))).unwrap();
         assert_eq!(falling.peak(), Some(1.0));
         assert_close(falling.asymptote_crossing().unwrap(), 1.0, 1e-9);
+
+        let falling_to_a_level = ScalabilityLaw {
+            lambda: 50.0,
+            sigma: 2.0,
+            kappa: 0.0,
+            r2: None,
+        };
+        assert_eq!(falling_to_a_level.peak(), Some(1.0));
+        assert_eq!(falling_to_a_level.asymptote_crossing(), Some(1.0));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! verdicts and findings out. How intervals are computed is tested in
 //! `tests/statistics`.
 
+mod doctor;
 mod failures;
 mod generator;
 mod machine;
@@ -9,6 +10,7 @@ mod metrics;
 mod open_loop;
 mod pace;
 mod properties;
+mod readings;
 mod runs;
 mod series;
 mod several;

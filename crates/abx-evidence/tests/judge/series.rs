@@ -1,6 +1,6 @@
 //! The figures of single slices and blocks that plots show.
 
-use abx_evidence::record::{Disturbance, Histograms};
+use abx_evidence::record::{CEILING, Disturbance, Histograms};
 use abx_evidence::{Histogram, Outcome, block_figures, judge, response_times, slice_figures};
 
 use crate::support::{OK, SLICE_NS, answer, pair, two_loads};
@@ -37,7 +37,8 @@ fn slices_stand_in_the_order_in_which_they_ran() {
 #[test]
 fn slices_tell_failures_and_disturbances() {
     // Method: one slice with a reset, in the second round of the third block,
-    // which was disturbed; blocks that did not end are left out.
+    // which was disturbed; blocks that did not end are left out, and so is the
+    // server that does nothing, whose time runs all the same.
     let mut record = pair();
     let round = &mut record.blocks[2].loads[0].rounds[1];
     round.disturbed = vec![Disturbance::Steal];
@@ -46,8 +47,13 @@ fn slices_tell_failures_and_disturbances() {
         &[(Outcome::Ok, OK), (Outcome::Reset, 3)],
     );
     record.blocks[5].complete = false;
+    let first = &mut record.blocks[0].loads[0].rounds[0].slices;
+    let mut ceiling = first[0].clone();
+    ceiling.subject = CEILING.to_owned();
+    first.insert(1, ceiling);
     let all = slice_figures(&record, &record.loads[0]);
     assert_eq!(all.len(), 20);
+    assert_eq!((all[1].subject, all[1].before_ns), ("new", 2 * SLICE_NS));
     let failed: Vec<_> = all.iter().filter(|slice| slice.failed > 0).collect();
     assert_eq!(failed.len(), 1);
     let one = failed[0];

@@ -106,9 +106,7 @@ fn a_drawn_quantile_is_that_of_drawn_requests() {
         })
         .collect();
     let short: Vec<f64> = (0..5_000).map(|_| 0.5 * normal_p99(&mut world)).collect();
-    let (drawn, short) = [drawn, short]
-        .map(|all| PairedMean::of(&all).unwrap())
-        .into();
+    let [drawn, short] = [drawn, short].map(|all| PairedMean::of(&all).unwrap());
     let [one, other] = [drawn, short].map(|it| it.interval(Confidence::PRINTED).center);
     assert!(
         (one - other).abs() < 4.0 * short.spread() / 200.0_f64.sqrt(),
@@ -160,6 +158,8 @@ fn simulate(noise: Noise, study: impl Fn(u64) -> Found) -> Outcome {
 }
 
 fn print(what: &str, found: &[(Noise, Outcome)]) {
+    println!("| interval | noise | studies | holds truth | silent | blocks |");
+    println!("|---|---|---|---|---|---|");
     for (noise, outcome) in found {
         println!(
             "| {what} | {noise:?} | {} | {:.1} % | {:.1} % | {:.1} |",
@@ -217,7 +217,8 @@ fn crossing_study(study: &Study, seed: u64) -> Found {
             sweep[position].push(truth + speeds[1] - speeds[0] + 0.01 * world.normal());
         }
     }
-    let found = crossings(&positions(&CONNECTIONS, &sweep), Confidence::COMPUTED).unwrap();
+    let found = crossings(&positions(&CONNECTIONS, &sweep), Confidence::COMPUTED)
+        .expect("a sweep of six blocks or more");
     let holds = |it: &Crossing| {
         it.low.is_some_and(|low| low <= CROSSING) && it.high.is_some_and(|high| CROSSING <= high)
     };
@@ -238,7 +239,7 @@ fn capacity_ratio_study(study: &Study, seed: u64) -> Found {
         let [baseline, subject] = [0, 1].map(|index| {
             let values = values(&mut world, speeds[index], &rates);
             let blocks: Vec<_> = values.chunks(1).collect();
-            let found = block_capacities(&positions(&rates, &blocks), LIMIT).unwrap()[0];
+            let found = block_capacities(&positions(&rates, &blocks), LIMIT).expect("a grid")[0];
             is_beyond |= !matches!(found, BlockCapacity::Within(_));
             found.rate().ln()
         });
@@ -261,7 +262,8 @@ fn capacity_study(study: &Study, grid: Grid, seed: u64) -> Found {
             blocks[rate].push(value);
         }
     }
-    let found = capacity(&positions(&rates, &blocks), LIMIT, Confidence::COMPUTED).unwrap();
+    let found = capacity(&positions(&rates, &blocks), LIMIT, Confidence::COMPUTED)
+        .expect("a grid of ten blocks");
     Found {
         holds: match found {
             Capacity::Within(found) => Some(found.low <= CAPACITY && CAPACITY <= found.high),
@@ -313,7 +315,7 @@ fn until_enough(mut block: impl FnMut() -> f64) -> Vec<f64> {
 
 fn found_in(log_ratios: &[f64], truth: f64) -> Found {
     let interval = PairedMean::of(log_ratios)
-        .unwrap()
+        .expect("six finite blocks or more")
         .interval(Confidence::COMPUTED);
     Found {
         holds: Some(interval.low <= truth && truth <= interval.high),

@@ -17,13 +17,16 @@ use abx_evidence::stats::paired::{LogInterval, PairedMean};
 use abx_evidence::stats::student::Confidence;
 
 use noise::Noise;
-use simulation::{Method, Outcome, Reading, Study, check, simulate};
+use simulation::{COVERAGE, Method, Outcome, Reading, Study, check, simulate};
 
 /// Studies for each kind of noise and each true ratio.
 const STUDIES: usize = 5_000;
 
 /// The same where every slice is drawn, which costs far more.
 const STUDIES_OF_SLICES: usize = 1_000;
+
+/// Studies of six subjects.
+const STUDIES_OF_SIX: usize = 1_000;
 
 /// No difference, one as large as the margin, and a larger one.
 const RATIOS: [f64; 3] = [1.0, 1.03, 1.05];
@@ -61,6 +64,23 @@ fn printed_intervals_hold_the_truth() {
         let [_, at_margin, _] = outcomes;
         assert!(at_margin.equivalent <= 0.05, "{noise:?}: {at_margin:?}");
     }
+}
+
+#[test]
+fn each_of_several_comparisons_holds_its_truth() {
+    // Method: six subjects, two of them truly different from the baseline, in
+    // studies that end when every comparison is decided. Each interval is held
+    // to its own coverage; how often any of the five verdicts is false is
+    // another question, which `Outcome::falsely` answers.
+    let study = Study {
+        noise: Noise::Normal,
+        ratios: vec![1.0, 1.0, 1.03, 1.0, 1.10],
+    };
+    let outcome = simulate(&study, STUDIES_OF_SIX, Method::SHIPPED);
+    println!("six subjects: {outcome:?}");
+    assert!(COVERAGE.contains(&outcome.coverage), "{outcome:?}");
+    // Two of five are faster, and little else.
+    assert!((0.38..0.43).contains(&outcome.faster), "{outcome:?}");
 }
 
 #[test]
@@ -139,7 +159,7 @@ fn each_at_once<T: Send>(kinds: &[Noise], run: impl Fn(Noise) -> T + Sync) -> Ve
             .collect();
         threads
             .into_iter()
-            .map(|thread| thread.join().unwrap())
+            .map(|thread| thread.join().expect("no study panics"))
             .collect()
     })
 }

@@ -30,7 +30,7 @@ fn positions(sweep: &[Vec<f64>]) -> Vec<Position<'_>> {
 }
 
 fn found(sweep: &[Vec<f64>]) -> Vec<Crossing> {
-    crossings(&positions(sweep), CONFIDENCE).unwrap()
+    crossings(&positions(sweep), CONFIDENCE).expect("a sweep of two blocks or more")
 }
 
 /// The interval of the interpolated blocks at a place: 1.5 is half of the way
@@ -43,7 +43,9 @@ fn interval_at(sweep: &[Vec<f64>], place: f64) -> LogInterval {
         .zip(&sweep[before + 1])
         .map(|(from, to)| from + share * (to - from))
         .collect();
-    PairedMean::of(&blocks).unwrap().interval(CONFIDENCE)
+    PairedMean::of(&blocks)
+        .expect("two blocks or more")
+        .interval(CONFIDENCE)
 }
 
 /// Low: many blocks then say something for certain.

@@ -39,7 +39,7 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
     let mut headers = vec!["subject".to_owned(), "requests/s".to_owned()];
     headers.extend(SHOWN.map(|one| format!("{} {}", one.name(), unit.sign())));
-    headers.extend(["CPU µs", "busy", "memory", "ready", "ok", "failed"].map(str::to_owned));
+    headers.extend(COSTS.map(str::to_owned));
     let row = |one: &&Summary| {
         let mut cells = vec![
             clean_name(&one.subject),
@@ -49,7 +49,9 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
         cells.extend([
             or_unknown(one.server_cpu_us_per_request, figure),
             or_unknown(one.server_busy, whole_percent),
+            or_unknown(one.server_switches_per_request, figure),
             or_unknown(one.rss_bytes, |size| bytes(size as f64)),
+            or_unknown(one.bytes_per_request, bytes),
             or_unknown(one.ready_s, seconds),
             count(one.ok),
             count(one.outcomes.failed()),
@@ -64,6 +66,13 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
         cells: Cells::Figures,
     };
     let mut out = Markup::from(grid.markup());
+    if let Some(ceiling) = { record.ceilings.iter() }.find(|one| one.load == load.name) {
+        let text = format!(
+            "The generator got {} requests/s from a server that does nothing, in the same blocks.",
+            figure(ceiling.throughput_per_s)
+        );
+        out.push(element("p").text(&text));
+    }
     for one in summaries {
         out.push(paragraphs(&neither(one, &LINE)));
         out.push(paragraphs(&unsent(one, &LINE)));
@@ -72,7 +81,11 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
 }
 
 const SHOWN: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P999];
+const COSTS: [&str; 8] = [
+    "CPU µs", "busy", "switches", "memory", "received", "ready", "ok", "failed",
+];
 const LEGEND: &str = "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
-     server's processor time for each answer. busy: share of its processors that it used. memory: \
-     the most of its processes together, the median over blocks. ready: from its start to the \
+     server's processor time for each answer. busy: share of its processors that it used. \
+     switches: context switches of its threads for each answer. memory: the most of its processes \
+     together, the median over blocks. received: bytes for each answer. ready: from its start to the \
      first right answer, the median over blocks. ok: verified answers. -: not checked.";

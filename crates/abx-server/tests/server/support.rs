@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use abx_server::{Content, Faults, Model, ServerConfig, serve};
+use abx_server::{BACKLOG, Content, Faults, Model, ServerConfig, serve};
 
 /// The usual page on a port of the kernel's choice.
 pub fn page(model: Model) -> ServerConfig {
@@ -16,6 +16,7 @@ pub fn page(model: Model) -> ServerConfig {
         content: Content::Page { bytes: None },
         faults: Faults::default(),
         seed: 1,
+        backlog: BACKLOG,
     }
 }
 

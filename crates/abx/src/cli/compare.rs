@@ -1,6 +1,5 @@
 //! `abx compare`: which server is faster, by how much, and is it real?
 
-use std::path::Path;
 use std::time::Duration;
 
 use abx_evidence::record::StudyEnd;
@@ -10,7 +9,7 @@ use abx_lab::{Conducted, Halt, LabError, PlaceError, Store, Surroundings, conduc
 use clap::{Args, ValueEnum};
 
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::OutputFlags;
+use super::output::{OutputFlags, PageFlags};
 use super::watch::Watch;
 use super::{End, Failure, output, signals, study, tell, units};
 
@@ -49,6 +48,10 @@ pub struct Compare {
     /// The length of a slice [default: from the pilot, at least 100ms].
     #[arg(long, value_parser = units::duration)]
     pub slice: Option<Duration>,
+    /// Do not load a server that does nothing beside the subjects, which shows what
+    /// the generator could get at most.
+    #[arg(long)]
+    pub no_ceiling: bool,
     /// How long a subject may take from its start until it answers rightly [default: 30s].
     #[arg(long, value_parser = units::duration)]
     pub ready_within: Option<Duration>,
@@ -67,6 +70,8 @@ pub struct Compare {
     pub generator: GeneratorFlags,
     #[command(flatten)]
     pub output: OutputFlags,
+    #[command(flatten)]
+    pub page: PageFlags,
 }
 
 /// How subjects take turns.
@@ -96,7 +101,7 @@ fn margin(text: &str) -> Result<Margin, String> {
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
     let flags = &compare.output;
     let study = study::study(compare)?;
-    let mut store = Store::in_state_folder(&record_name(study.seed));
+    let mut store = Store::in_state_folder(&record_name("compare", study.seed));
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
     let conducted = conduct(
         &study,
@@ -119,7 +124,7 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
     }
     let report = abx_report::study_text(&record, &output::style(flags));
     let written = output::print(&report, &record, flags)
-        .and_then(|()| output::write_html(|| abx_report::study_html(&record), flags));
+        .and_then(|()| output::write_html(|| abx_report::study_html(&record), &compare.page));
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
         tell_where(&store);
@@ -181,10 +186,9 @@ pub fn own_program() -> Result<std::path::PathBuf, Failure> {
     })
 }
 
-fn record_name(seed: u64) -> String {
+/// The file's name of a record that begins now.
+pub fn record_name(what: &str, seed: u64) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let seconds = now.unwrap_or_default().as_secs();
-    Path::new(&format!("compare-{seconds}-{seed}.json"))
-        .display()
-        .to_string()
+    format!("{what}-{seconds}-{seed}.json")
 }

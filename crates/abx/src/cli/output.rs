@@ -16,15 +16,20 @@ pub struct OutputFlags {
     /// Save the record also here; - writes it to standard output instead of the report.
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<String>,
-    /// Write the report also as an HTML page: one file with plots and the record in it.
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
     /// Say nothing on standard error but errors.
     #[arg(short, long)]
     pub quiet: bool,
     /// No colour, whatever the terminal can do.
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// Where the report goes as a page.
+#[derive(Debug, Args)]
+pub struct PageFlags {
+    /// Write the report also as an HTML page: one file with plots and the record in it.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// How a report may look on standard output.
@@ -69,7 +74,7 @@ pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Resu
 }
 
 /// Writes the page where one was asked for.
-pub fn write_html(page: impl FnOnce() -> String, flags: &OutputFlags) -> Result<(), Failure> {
+pub fn write_html(page: impl FnOnce() -> String, flags: &PageFlags) -> Result<(), Failure> {
     let Some(path) = &flags.html else {
         return Ok(());
     };

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord, judge};
 use clap::Args;
 use serde_json::Value;
 
-use super::output::OutputFlags;
+use super::output::{OutputFlags, PageFlags};
 use super::{End, Failure, compare, output};
 
 /// Judge a saved record again and print the same, without measuring.
@@ -20,6 +21,8 @@ pub struct Report {
     record: PathBuf,
     #[command(flatten)]
     output: OutputFlags,
+    #[command(flatten)]
+    page: PageFlags,
 }
 
 /// Reads, judges and prints.
@@ -44,7 +47,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             judge(&mut record);
             let text = abx_report::study_text(&record, &style);
             output::print(&text, &record, flags)?;
-            output::write_html(|| abx_report::study_html(&record), flags)?;
+            output::write_html(|| abx_report::study_html(&record), &report.page)?;
             Ok(compare::end(&record))
         }
         Some(RUN_SCHEMA) => {
@@ -52,11 +55,23 @@ pub fn report(report: &Report) -> Result<End, Failure> {
                 serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
             let text = abx_report::run_text(&record, &style);
             output::print(&text, &record, flags)?;
-            output::write_html(|| abx_report::run_html(&record), flags)?;
+            output::write_html(|| abx_report::run_html(&record), &report.page)?;
+            Ok(End::Done)
+        }
+        Some(DOCTOR_SCHEMA) if report.page.html.is_some() => Err(Failure::usage(format!(
+            "{path} is what `abx doctor` saw, which has no page: leave out `--html`"
+        ))),
+        Some(DOCTOR_SCHEMA) => {
+            let mut record: DoctorRecord =
+                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            examine(&mut record);
+            let text = abx_report::doctor_text(&record, &style);
+            output::print(&text, &record, flags)?;
             Ok(End::Done)
         }
         Some(other) => Err(not_a_record(&format!(
-            "its schema is `{other}`, this version knows {STUDY_SCHEMA} and {RUN_SCHEMA}"
+            "its schema is `{other}`, this version knows {STUDY_SCHEMA}, {RUN_SCHEMA} and \
+             {DOCTOR_SCHEMA}"
         ))),
         None => Err(not_a_record(&"it has no schema")),
     }

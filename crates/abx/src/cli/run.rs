@@ -7,7 +7,7 @@ use abx_lab::{RunEnd, RunError, StageError, Target};
 use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::OutputFlags;
+use super::output::{OutputFlags, PageFlags};
 use super::{End, Failure, output, signals, tell, units};
 
 /// Load one server once: throughput, response times, outcomes, cost.
@@ -33,6 +33,8 @@ pub struct Run {
     generator: GeneratorFlags,
     #[command(flatten)]
     output: OutputFlags,
+    #[command(flatten)]
+    page: PageFlags,
 }
 
 /// What `-d` is when neither it nor `-n` is given.
@@ -74,7 +76,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         abx_lab::run(&plan, env!("CARGO_PKG_VERSION"), &mut on_stopper).map_err(failure)?;
     let report = abx_report::run_text(&record, &output::style(&run.output));
     output::print(&report, &record, &run.output)?;
-    output::write_html(|| abx_report::run_html(&record), &run.output)?;
+    output::write_html(|| abx_report::run_html(&record), &run.page)?;
     let is_void = record
         .findings
         .iter()

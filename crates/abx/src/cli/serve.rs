@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_server::{Content, Faults, Model, ServerConfig, Stall};
+use abx_server::{BACKLOG, Content, Faults, Model, ServerConfig, Stall};
 use clap::{Args, ValueEnum};
 
 use super::{End, Failure, tell, units};
@@ -55,6 +55,9 @@ pub struct Serve {
     /// What the faults are drawn from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How many connections may wait to be accepted.
+    #[arg(long, default_value_t = BACKLOG, value_name = "N")]
+    backlog: u32,
 }
 
 /// How connections are spread over threads.
@@ -93,6 +96,7 @@ impl Serve {
                 wrong_body_percent: self.wrong_body,
             },
             seed: self.seed,
+            backlog: self.backlog,
         }
     }
 }

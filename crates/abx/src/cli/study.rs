@@ -7,7 +7,7 @@ use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, StudyFile, SubjectSpec};
-use abx_lab::{Launch, Pin, Source, Study, Subject};
+use abx_lab::{Ceiling, Launch, Pin, Source, Study, Subject};
 
 use super::compare::{Compare, InterleaveName, PinName, own_program};
 use super::load::seed_from_clock;
@@ -62,6 +62,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         budget: compare.budget,
         blocks: compare.blocks,
         slice: compare.slice,
+        ceiling: ceiling(compare)?,
         interleave: interleave(compare).unwrap_or(Interleave::Slices),
         files: Vec::new(),
         local_addresses: compare.generator.local_address.clone(),
@@ -105,6 +106,7 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
         budget: compare.budget.or(file.budget),
         blocks: compare.blocks.or(file.blocks),
         slice: compare.slice.or(file.slice),
+        ceiling: ceiling(compare)?,
         interleave: interleave(compare)
             .or(file.interleave)
             .unwrap_or(Interleave::Slices),
@@ -192,6 +194,22 @@ fn at(path: &Path, spec: &SubjectSpec, message: &str) -> Failure {
         "{}:{line}: subject \"{name}\": {message}",
         file.display()
     ))
+}
+
+/// The built-in server that does nothing.
+fn ceiling(compare: &Compare) -> Result<Option<Ceiling>, Failure> {
+    if compare.no_ceiling {
+        return Ok(None);
+    }
+    let program = own_program()?;
+    let program = program.to_string_lossy();
+    let words = "serve --port {port} --model null --page-bytes {bytes}".split(' ');
+    Ok(Some(Ceiling {
+        command: std::iter::once(&*program)
+            .chain(words)
+            .map(str::to_owned)
+            .collect(),
+    }))
 }
 
 fn interleave(compare: &Compare) -> Option<Interleave> {
