@@ -26,6 +26,7 @@ mod ranking;
 mod reading;
 pub mod record;
 mod run;
+mod series;
 pub mod stats;
 mod summary;
 mod sweeps;
@@ -54,6 +55,9 @@ pub use quantile::Quantile;
 pub use ranking::{Place, Ranking};
 pub use record::StudyRecord;
 pub use run::{GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, judge_run};
+pub use series::{
+    BlockFigures, ResponseTimes, SliceFigures, block_figures, response_times, slice_figures,
+};
 pub use summary::Summary;
 pub use sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use tally::{Sample, SliceTally, Tally};

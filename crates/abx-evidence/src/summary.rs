@@ -246,10 +246,15 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
 }
 
 /// Which of a block's histograms.
-type Pick = fn(&Histograms) -> &Histogram;
+pub(crate) type Pick = fn(&Histograms) -> &Histogram;
 
 /// Times of all blocks together; `None` when none were counted.
-fn pooled(record: &StudyRecord, load: &str, subject: &str, pick: Pick) -> Option<Histogram> {
+pub(crate) fn pooled(
+    record: &StudyRecord,
+    load: &str,
+    subject: &str,
+    pick: Pick,
+) -> Option<Histogram> {
     let each = record
         .block_loads(load)
         .filter_map(|part| part.histograms.get(subject).map(pick))

@@ -1,7 +1,8 @@
-//! Turns records into text and JSON.
+//! Turns records into text, HTML and JSON.
 //!
 //! Nothing is judged here: verdicts, ratios and findings are those of the
-//! record. Figures only get units that people read. Start at [`study_text`].
+//! record. Figures only get units that people read. Start at [`study_text`] or
+//! [`study_html`].
 
 mod against;
 mod arrivals;
@@ -10,6 +11,7 @@ mod beside;
 mod doctor;
 mod findings;
 mod history;
+mod html;
 mod metrics;
 mod ranking;
 mod run;
@@ -26,6 +28,7 @@ use abx_evidence::{RunRecord, StudyRecord};
 
 pub use doctor::doctor_text;
 pub use history::history_text;
+pub use html::{run_html, study_html};
 pub use run::run_text;
 pub use style::Style;
 pub use terminal::study_text;

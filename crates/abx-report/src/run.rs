@@ -28,7 +28,7 @@ pub fn run_text(record: &RunRecord, style: &Style) -> String {
     style.finish(&sections.join("\n"))
 }
 
-fn offer(record: &RunRecord, style: &Style) -> String {
+pub(crate) fn offer(record: &RunRecord, style: &Style) -> String {
     let settings = &record.settings;
     let ordered = [
         settings.duration_s.map(seconds),
@@ -53,7 +53,7 @@ fn offer(record: &RunRecord, style: &Style) -> String {
 }
 
 /// The headline, limited as the findings limit it.
-fn throughput(record: &RunRecord, style: &Style) -> String {
+pub(crate) fn throughput(record: &RunRecord, style: &Style) -> String {
     // What limits times only leaves throughput as it is.
     let all = record.findings.iter();
     let ours = all.filter(|finding| finding.limits == Limits::All);
@@ -160,8 +160,17 @@ fn times(record: &RunRecord, style: &Style) -> String {
 
 /// What went over the wire, and what it cost on both sides.
 fn sides(record: &RunRecord, style: &Style) -> String {
+    let line = |(label, text): (&str, String)| {
+        let first = format!("{label:LABEL$}");
+        wrap(&text, &first, &" ".repeat(LABEL), style.columns())
+    };
+    side_lines(record).into_iter().map(line).collect()
+}
+
+/// The same, each line with its label.
+pub(crate) fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
     let rate = (record.elapsed_s > 0.0).then(|| record.bytes as f64 / record.elapsed_s);
-    let lines = [
+    [
         (
             "received",
             format!(
@@ -187,12 +196,7 @@ fn sides(record: &RunRecord, style: &Style) -> String {
                 .as_ref()
                 .map_or_else(|| NOT_CHECKED.to_owned(), server),
         ),
-    ];
-    let line = |(label, text): (&str, String)| {
-        let first = format!("{label:LABEL$}");
-        wrap(&text, &first, &" ".repeat(LABEL), style.columns())
-    };
-    lines.into_iter().map(line).collect()
+    ]
 }
 
 fn generator(side: &GeneratorSide) -> String {

@@ -52,7 +52,8 @@ fn row(one: &Capacity) -> [String; 4] {
     ]
 }
 
-fn text(sweep: &Sweep, style: &Style) -> String {
+/// Where subjects change places in one sweep, and how they scale.
+pub(crate) fn text(sweep: &Sweep, style: &Style) -> String {
     let each = sweep.crossovers.iter().map(|one| crossover(sweep, one));
     let mut lines: Vec<String> = each.collect();
     if lines.is_empty() {

@@ -105,8 +105,22 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         .iter()
         .filter(|summary| summary.load == load.name)
         .collect();
+    let mut out = wrap(&offer(record, load), "", "  ", style.columns());
+    if summaries.iter().all(|summary| summary.sent == 0) {
+        return out + "  nothing was measured\n";
+    }
+    out.push_str(&table(&summaries, style).text(style.columns()));
+    for summary in summaries {
+        out.push_str(&neither(summary, style));
+        out.push_str(&unsent(summary, style));
+    }
+    out
+}
+
+/// What one load offered; its name only where there are several.
+pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     let settings = &load.settings;
-    let offer = format!(
+    format!(
         "{}{}{}, {}, keep-alive {}{}:",
         if record.loads.len() > 1 {
             format!("{}: ", name(&load.name))
@@ -120,21 +134,11 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         exchange(&settings.exchange)
             .map(|text| format!(", {text}"))
             .collect::<String>(),
-    );
-    let mut out = wrap(&offer, "", "  ", style.columns());
-    if summaries.iter().all(|summary| summary.sent == 0) {
-        return out + "  nothing was measured\n";
-    }
-    out.push_str(&table(&summaries, style).text(style.columns()));
-    for summary in summaries {
-        out.push_str(&neither(summary, style));
-        out.push_str(&unsent(summary, style));
-    }
-    out
+    )
 }
 
 /// What was asked, with weights where there are several.
-fn requests(settings: &LoadSettings) -> String {
+pub(crate) fn requests(settings: &LoadSettings) -> String {
     let each = settings.requests.iter().map(|one| {
         let asked = format!("{} {}", clean_name(&one.method), clean_name(&one.path));
         match settings.requests.len() {
@@ -178,7 +182,7 @@ fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
 }
 
 /// Attempts that are in neither of the last two columns.
-fn neither(summary: &Summary, style: &Style) -> String {
+pub(crate) fn neither(summary: &Summary, style: &Style) -> String {
     let others: Vec<String> = summary
         .outcomes
         .iter()
@@ -197,7 +201,7 @@ fn neither(summary: &Summary, style: &Style) -> String {
 }
 
 /// What was due to one subject and not sent; empty when there is nothing to say.
-fn unsent(summary: &Summary, style: &Style) -> String {
+pub(crate) fn unsent(summary: &Summary, style: &Style) -> String {
     let Some(due) = summary.offered.filter(|offered| offered.unsent > 0) else {
         return String::new();
     };
@@ -206,7 +210,7 @@ fn unsent(summary: &Summary, style: &Style) -> String {
 }
 
 /// For how long subjects were loaded, and what may be unseen for that.
-fn loaded(record: &StudyRecord, style: &Style) -> String {
+pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
     let mut out = String::new();
     for load in &record.loads {
         let spans = record
@@ -270,7 +274,7 @@ fn conduct(record: &StudyRecord, style: &Style) -> String {
 }
 
 /// What subjects say of themselves; empty when none says anything.
-fn versions(record: &StudyRecord) -> String {
+pub(crate) fn versions(record: &StudyRecord) -> String {
     let each = record.subjects.iter().filter_map(|subject| {
         let version = clean_name(subject.version.as_deref()?);
         Some(format!("{} is {version}", name(&subject.name)))
@@ -282,7 +286,7 @@ fn versions(record: &StudyRecord) -> String {
     format!("By their own word: {}.", all.join(", "))
 }
 
-fn ended(record: &StudyRecord) -> String {
+pub(crate) fn ended(record: &StudyRecord) -> String {
     let settings = &record.settings;
     // The finding about a failure has all of its text.
     let first_line = |text: &str| clean(text).lines().next().unwrap_or_default().to_owned();
@@ -318,7 +322,7 @@ fn ended(record: &StudyRecord) -> String {
 }
 
 /// How subjects took turns under one load.
-fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
+pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     let Some(pilot) = &load.pilot else {
         return String::new();
     };

@@ -55,10 +55,15 @@ pub(crate) fn clean(text: &str) -> String {
     let harmless = |letter: char| match letter {
         '\n' => '\n',
         '\t' => ' ',
-        '\u{200b}'..='\u{200f}'
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{2069}'
-        | '\u{feff}' => char::REPLACEMENT_CHARACTER,
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}' => char::REPLACEMENT_CHARACTER,
         other if other.is_control() => char::REPLACEMENT_CHARACTER,
         other => other,
     };
@@ -114,7 +119,8 @@ mod tests {
 
     #[test]
     fn text_from_subjects_cannot_steer_the_terminal() {
-        // Method: a colour, a bell, a C1 control, a turn-around, a carriage return.
+        // Method: a colour, a bell, a C1 control, a turn-around, a carriage return;
+        // then letters that are seen by nobody.
         let text = clean("\x1b[31mred\x07\u{9b}2J\u{202e}\rx\r\ny");
         assert!(
             text.chars()
@@ -123,6 +129,15 @@ mod tests {
         assert!(!text.contains('\u{202e}'));
         assert!(text.ends_with("x\ny"));
         assert!(!clean_name("a\nb").contains('\n'));
+        let unseen = [
+            '\u{ad}',
+            '\u{61c}',
+            '\u{200b}',
+            '\u{2069}',
+            '\u{fffa}',
+            '\u{e0041}',
+        ];
+        assert!(unseen.map(|one| clean(&one.to_string())) == ["\u{fffd}"; 6]);
     }
 
     #[test]

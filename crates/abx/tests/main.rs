@@ -9,6 +9,7 @@ mod doctor;
 mod faults;
 mod foreign;
 mod history;
+mod html;
 mod layers;
 mod records;
 mod signals;

@@ -13,6 +13,7 @@ mod pace;
 mod properties;
 mod readings;
 mod runs;
+mod series;
 mod several;
 mod studies;
 mod support;

@@ -3,6 +3,8 @@
 mod against;
 mod doctor;
 mod history;
+mod html;
+mod page;
 mod run;
 mod study;
 mod support;

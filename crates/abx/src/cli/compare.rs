@@ -9,7 +9,7 @@ use abx_lab::{Conducted, Halt, LabError, PlaceError, Store, Surroundings, conduc
 use clap::{Args, ValueEnum};
 
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::OutputFlags;
+use super::output::{OutputFlags, PageFlags};
 use super::watch::Watch;
 use super::{End, Failure, history, output, signals, study, tell, units};
 
@@ -75,6 +75,8 @@ pub struct Compare {
     pub generator: GeneratorFlags,
     #[command(flatten)]
     pub output: OutputFlags,
+    #[command(flatten)]
+    pub page: PageFlags,
 }
 
 /// How subjects take turns.
@@ -126,13 +128,14 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
         return Err(failure(error));
     }
     let report = abx_report::study_text(&record, &output::style(flags));
-    let printed = output::print(&report, &record, flags);
+    let printed = output::print(&report, &record, flags)
+        .and_then(|()| output::write_html(|| abx_report::study_html(&record), &compare.page));
     history::note(&store);
-    printed?;
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
         tell_where(&store);
     }
+    printed?;
     match error {
         Some(LabError::Halt(Halt::Interrupted)) => Ok(End::Interrupted),
         // What was asked could be done: a block was begun.

@@ -1,7 +1,8 @@
 //! Where reports and records go.
 
+use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use abx_report::Style;
 use clap::Args;
@@ -21,6 +22,14 @@ pub struct OutputFlags {
     /// No colour, whatever the terminal can do.
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// Where the report goes as a page.
+#[derive(Debug, Args)]
+pub struct PageFlags {
+    /// Write the report also as an HTML page: one file with plots and the record in it.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// How a report may look on standard output.
@@ -62,6 +71,25 @@ pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Resu
         }
         None => to_stdout(report),
     }
+}
+
+/// Writes the page where one was asked for.
+pub fn write_html(page: impl FnOnce() -> String, flags: &PageFlags) -> Result<(), Failure> {
+    let Some(path) = &flags.html else {
+        return Ok(());
+    };
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.map_or(Ok(()), fs::create_dir_all);
+    let written = made.and_then(|()| fs::write(path, page()));
+    written.map_err(|error| {
+        Failure::no_claim(format!(
+            "cannot write {}: {error}. Name a file that can be written (`--html`); `abx report \
+             RECORD --html FILE` writes the page of a record again",
+            path.display()
+        ))
+    })
 }
 
 fn to_stdout(text: &str) -> Result<(), Failure> {

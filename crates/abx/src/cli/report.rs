@@ -9,19 +9,22 @@ use clap::Args;
 use serde_json::Value;
 
 use super::history::record_path;
-use super::output::OutputFlags;
+use super::output::{OutputFlags, PageFlags};
 use super::{End, Failure, compare, output};
 
 /// Judge a saved record again and print the same, without measuring.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx report ~/.local/state/abx/compare-1795300000-42-811.json\n  \
-    abx report 3fa9c1")]
+    abx report 3fa9c1\n  \
+    abx report 3fa9c1 --html report.html")]
 pub struct Report {
     /// The record: its file, or its id as `abx history` lists it.
     record: String,
     #[command(flatten)]
     output: OutputFlags,
+    #[command(flatten)]
+    page: PageFlags,
 }
 
 /// A record that was read.
@@ -42,13 +45,18 @@ pub fn report(report: &Report) -> Result<End, Failure> {
         Kept::Study(record) => {
             let text = abx_report::study_text(&record, &style);
             output::print(&text, &record, flags)?;
+            output::write_html(|| abx_report::study_html(&record), &report.page)?;
             Ok(compare::end(&record))
         }
         Kept::Run(record) => {
             let text = abx_report::run_text(&record, &style);
             output::print(&text, &record, flags)?;
+            output::write_html(|| abx_report::run_html(&record), &report.page)?;
             Ok(End::Done)
         }
+        Kept::Machine(_) if report.page.html.is_some() => Err(Failure::usage(
+            "what `abx doctor` saw has no page: leave out `--html`",
+        )),
         Kept::Machine(record) => {
             let text = abx_report::doctor_text(&record, &style);
             output::print(&text, &record, flags)?;

@@ -7,7 +7,7 @@ use abx_lab::{RunEnd, RunError, StageError, Store, Target};
 use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::OutputFlags;
+use super::output::{OutputFlags, PageFlags};
 use super::{End, Failure, compare, history, output, signals, tell, units};
 
 /// Load one server once: throughput, response times, outcomes, cost.
@@ -33,6 +33,8 @@ pub struct Run {
     generator: GeneratorFlags,
     #[command(flatten)]
     output: OutputFlags,
+    #[command(flatten)]
+    page: PageFlags,
 }
 
 /// What `-d` is when neither it nor `-n` is given.
@@ -75,7 +77,8 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     let report = abx_report::run_text(&record, &output::style(&run.output));
     let mut store = Store::for_new_record("run", plan.seed);
     let saved = store.save_somewhere(&record);
-    let printed = output::print(&report, &record, &run.output);
+    let printed = output::print(&report, &record, &run.output)
+        .and_then(|()| output::write_html(|| abx_report::run_html(&record), &run.page));
     let is_kept = saved.is_ok();
     match saved {
         // What was measured is in the report all the same.

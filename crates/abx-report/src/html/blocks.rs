@@ -1,0 +1,175 @@
+//! The ratio of each block: what the intervals are made of.
+
+use abx_evidence::record::LoadRecord;
+use abx_evidence::{Comparison, Metric, StudyRecord};
+
+use super::cast::Cast;
+use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::markup::{Markup, element};
+use super::plot::{Axis, Place, Plot, Stroke, Words};
+use super::ratios::is_drawable;
+use super::scale::{Scale, plain};
+use crate::metrics::{capitalized, metric_name};
+use crate::units::{percent, plural};
+use crate::verdict::{name, place};
+
+/// A plot for each load and metric that the study was made for.
+pub(crate) fn blocks(record: &StudyRecord, cast: &Cast) -> Markup {
+    let mut figures = Vec::new();
+    let mut seen: Vec<(&str, Metric)> = Vec::new();
+    for one in record.primary() {
+        let about = (one.load.as_str(), one.metric);
+        if seen.contains(&about) {
+            continue;
+        }
+        let these = record
+            .primary()
+            .filter(|one| (one.load.as_str(), one.metric) == about);
+        let dots: Vec<Dots> = these
+            .filter_map(|one| Dots::of(record, one, cast))
+            .collect();
+        figures.extend(of_metric(record, cast, seen.len(), &dots));
+        seen.push(about);
+    }
+    if figures.is_empty() {
+        return Markup::new();
+    }
+    let text = "Each point is one block, in which every server was started anew. The interval, \
+                shaded around the ratio, is computed over these points and nothing else: points \
+                that drift, or that stand in two groups, say that starts or the machine make the \
+                difference.";
+    let mut all = Markup::from(element("p").class("note").text(text));
+    all.push(side_by_side(figures));
+    all
+}
+
+/// One comparison with the ratio of each of its blocks.
+struct Dots<'a> {
+    one: &'a Comparison,
+    number: usize,
+    /// The number of the block, and its ratio.
+    ratios: Vec<(u32, f64)>,
+}
+
+impl<'a> Dots<'a> {
+    fn of(record: &StudyRecord, one: &'a Comparison, cast: &Cast) -> Option<Dots<'a>> {
+        let ratios = indices_of(record, one).into_iter().zip(&one.per_block);
+        let drawable = ratios.filter_map(|(block, ratio)| Some((block, (*ratio)?)));
+        Some(Dots {
+            one,
+            number: cast.number(&one.subject)?,
+            ratios: drawable.filter(|(_, ratio)| is_drawable(*ratio)).collect(),
+        })
+    }
+}
+
+/// The numbers of the blocks that a comparison rests on.
+fn indices_of(record: &StudyRecord, one: &Comparison) -> Vec<u32> {
+    match record.loads.iter().find(|load| load.name == one.load) {
+        Some(load) => block_indices(record, load),
+        // It is about several loads, which are in every block.
+        None => record.complete_blocks().map(|block| block.index).collect(),
+    }
+}
+
+/// The numbers of the complete blocks that hold this load.
+pub(crate) fn block_indices(record: &StudyRecord, load: &LoadRecord) -> Vec<u32> {
+    let blocks = record.complete_blocks();
+    let with_load = blocks.filter(|block| block.loads.iter().any(|part| part.load == load.name));
+    with_load.map(|block| block.index).collect()
+}
+
+/// An axis of blocks.
+pub(crate) fn block_axis(indices: &[u32]) -> Axis {
+    let [first, last] =
+        [indices.first(), indices.last()].map(|one| one.copied().map_or(0.0, f64::from));
+    let scale = Scale::linear(first - 0.5, last + 0.5);
+    let whole = |value: &f64| value.fract() == 0.0;
+    let mut axis = Axis::new("block, in the order they ran", scale, 12, plain);
+    axis.ticks.retain(|tick| whole(&tick.at));
+    axis
+}
+
+fn of_metric(record: &StudyRecord, cast: &Cast, number: usize, dots: &[Dots]) -> Option<Figure> {
+    let first = dots.first()?.one;
+    let ratios = dots.iter().flat_map(|one| &one.ratios);
+    ratios.clone().next()?;
+    let margin = record.settings.margin;
+    let band = [1.0 / (1.0 + margin), 1.0 + margin];
+    let scale = Scale::log_around(ratios.map(|(_, ratio)| *ratio).chain(band))?;
+    let metric = capitalized(metric_name(first.metric));
+    let title = format!("{metric} {}", place(record, &first.load));
+    let label = format!("{metric} ÷ {}'s, log scale", name(&first.baseline));
+    let indices = indices_of(record, first);
+    let axes = [block_axis(&indices), Axis::new(&label, scale, 6, plain)];
+    let words = Words {
+        id: format!("blocks-{number}"),
+        title: format!("{title}: ratio in each block"),
+        description: format!(
+            "{}, each with one point for each subject; lines with a shade are ratios over all \
+             blocks with their intervals, and differences of up to {} around 1 are hatched.",
+            plural(indices.len() as u64, "block"),
+            percent(margin)
+        ),
+    };
+    let mut plot = Plot::new(words, axes, 210.0);
+    plot.shade_y("margin", band);
+    plot.rule_y("one", 1.0);
+    dots.iter().for_each(|one| draw(&mut plot, &indices, one));
+    Some(Figure {
+        title: Some(title.clone()),
+        legend: cast.legend(dots.iter().map(|one| one.number)),
+        body: plot.svg(),
+        note: String::new(),
+        table: Some(table(&title, &indices, dots)),
+    })
+}
+
+/// The ratio over all blocks with its interval, and that of each block.
+fn draw(plot: &mut Plot, indices: &[u32], dots: &Dots) {
+    let one = dots.one;
+    if let Some((ratio, (low, high))) = one.ratio.zip(one.low.zip(one.high)) {
+        plot.band(dots.number, [low, high]);
+        let ends = [indices.first(), indices.last()].map(|index| index.copied().unwrap_or(0));
+        let [left, right] = ends.map(f64::from);
+        let ends = [left - 0.5, right + 0.5].map(|x| Place { x, y: ratio });
+        plot.curve(dots.number, Stroke::Thin, &ends);
+    }
+    for (block, ratio) in &dots.ratios {
+        let place = Place {
+            x: f64::from(*block),
+            y: *ratio,
+        };
+        let tip = format!("{}, block {block}: {ratio:.3}", name(&one.subject));
+        plot.point(dots.number, place, &tip);
+    }
+}
+
+fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Grid {
+    let row = |index: &u32| {
+        let mut cells = vec![index.to_string()];
+        cells.extend(dots.iter().map(|one| {
+            let found = one.ratios.iter().find(|(block, _)| block == index);
+            found.map_or_else(|| "-".to_owned(), |(_, ratio)| format!("{ratio:.4}"))
+        }));
+        cells
+    };
+    let mut headers = vec!["block".to_owned()];
+    headers.extend(
+        dots.iter()
+            .map(|one| format!("{} ÷ {}", name(&one.one.subject), name(&one.one.baseline))),
+    );
+    Grid {
+        caption: format!("{title}: ratio in each block"),
+        headers,
+        rows: indices.iter().map(row).collect(),
+        names: 1,
+        cells: Cells::Figures,
+    }
+}
+
+/// The place of a load among those of its study.
+pub(crate) fn load_number(record: &StudyRecord, load: &LoadRecord) -> usize {
+    let found = record.loads.iter().position(|one| one.name == load.name);
+    found.unwrap_or(record.loads.len())
+}

@@ -1,0 +1,188 @@
+//! What answers cost the subjects, block by block: processor time, how busy they
+//! were, and memory.
+
+use abx_evidence::record::LoadRecord;
+use abx_evidence::{BlockFigures, StudyRecord, block_figures};
+
+use super::blocks::{block_axis, block_indices, load_number};
+use super::cast::Cast;
+use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::markup::Markup;
+use super::plot::{Axis, Place, Plot, Stroke, Words};
+use super::scale::{Scale, plain};
+use super::with_unit;
+use crate::units::{bytes, figure, or_unknown, whole_percent};
+use crate::verdict::{name, place};
+
+/// The plots of each load, and memory once: it is read for whole blocks.
+pub(crate) fn cost(record: &StudyRecord, cast: &Cast) -> Markup {
+    let mut out = Markup::new();
+    for load in &record.loads {
+        let figures = [Reading::Cpu, Reading::Busy]
+            .into_iter()
+            .filter_map(|reading| figure_of(record, load, cast, reading));
+        out.push(side_by_side(figures.collect()));
+    }
+    if let Some(load) = record.loads.first() {
+        let memory = figure_of(record, load, cast, Reading::Memory);
+        out.push(side_by_side(memory.into_iter().collect()));
+    }
+    out
+}
+
+/// One figure of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Cpu,
+    Busy,
+    Memory,
+}
+
+impl Reading {
+    fn of(self, block: &BlockFigures) -> Option<f64> {
+        match self {
+            Reading::Cpu => block.server_cpu_us_per_request,
+            Reading::Busy => block.server_busy,
+            Reading::Memory => block.rss_bytes_max.map(|bytes| bytes as f64),
+        }
+    }
+
+    fn id(self) -> &'static str {
+        match self {
+            Reading::Cpu => "cpu",
+            Reading::Busy => "busy",
+            Reading::Memory => "memory",
+        }
+    }
+
+    fn title(self, under: &str) -> String {
+        match self {
+            Reading::Cpu => format!("Processor time for each answer {under}"),
+            Reading::Busy => format!("How busy the servers were {under}"),
+            Reading::Memory => "Memory in each block".to_owned(),
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Reading::Cpu => "µs of CPU per answer",
+            Reading::Busy => "share of its processors",
+            Reading::Memory => "most resident memory",
+        }
+    }
+
+    fn show(self, value: f64) -> String {
+        match self {
+            Reading::Cpu => with_unit(&figure(value), "µs"),
+            Reading::Busy => whole_percent(value),
+            Reading::Memory => bytes(value),
+        }
+    }
+
+    fn tick(self, value: f64) -> String {
+        match self {
+            Reading::Cpu => plain(value),
+            Reading::Busy => with_unit(&plain(100.0 * value), "%"),
+            Reading::Memory if value == 0.0 => "0".to_owned(),
+            Reading::Memory => bytes(value),
+        }
+    }
+}
+
+/// What one reading was for one subject, in each block that has it.
+struct Known<'a> {
+    number: usize,
+    subject: &'a str,
+    values: Vec<(u32, f64)>,
+}
+
+impl<'a> Known<'a> {
+    fn all(
+        record: &StudyRecord,
+        load: &LoadRecord,
+        cast: &Cast<'a>,
+        reading: Reading,
+    ) -> Vec<Known<'a>> {
+        let known = |(number, subject)| {
+            let blocks = block_figures(record, load, subject).into_iter();
+            let values = blocks.filter_map(|block| Some((block.block, reading.of(&block)?)));
+            Known {
+                number,
+                subject,
+                values: values.collect(),
+            }
+        };
+        cast.iter().map(known).collect()
+    }
+
+    fn draw(&self, plot: &mut Plot, reading: Reading) {
+        let place = |(block, value): &(u32, f64)| Place {
+            x: f64::from(*block),
+            y: *value,
+        };
+        let places: Vec<Place> = self.values.iter().map(place).collect();
+        plot.curve(self.number, Stroke::Thin, &places);
+        for ((block, value), place) in self.values.iter().zip(places) {
+            let [subject, value] = [name(self.subject), reading.show(*value)];
+            plot.point(
+                self.number,
+                place,
+                &format!("{subject}, block {block}: {value}"),
+            );
+        }
+    }
+}
+
+fn figure_of(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    cast: &Cast,
+    reading: Reading,
+) -> Option<Figure> {
+    let known = Known::all(record, load, cast, reading);
+    let values = known.iter().flat_map(|one| &one.values);
+    values.clone().next()?;
+    let most = values.map(|(_, value)| *value).fold(0.0, f64::max);
+    let scale = match reading {
+        // All of it is the end that everybody knows.
+        Reading::Busy if most <= 1.0 => Scale::linear(0.0, 1.0),
+        _ => Scale::from_zero(most),
+    };
+    let y = Axis::new(reading.label(), scale, 5, |value| reading.tick(value));
+    let indices = block_indices(record, load);
+    let title = reading.title(&place(record, &load.name));
+    let words = Words {
+        id: format!("{}-{}", reading.id(), load_number(record, load)),
+        title: title.clone(),
+        description: "One point for each subject in each block.".to_owned(),
+    };
+    let mut plot = Plot::new(words, [block_axis(&indices), y], 180.0);
+    known.iter().for_each(|one| one.draw(&mut plot, reading));
+    Some(Figure {
+        title: Some(title.clone()),
+        legend: cast.whole_legend(),
+        body: plot.svg(),
+        note: String::new(),
+        table: Some(table(title, reading, &indices, &known)),
+    })
+}
+
+fn table(caption: String, reading: Reading, indices: &[u32], known: &[Known]) -> Grid {
+    let row = |index: &u32| {
+        let mut cells = vec![index.to_string()];
+        cells.extend(known.iter().map(|one| {
+            let found = one.values.iter().find(|(block, _)| block == index);
+            or_unknown(found, |(_, value)| reading.show(*value))
+        }));
+        cells
+    };
+    let mut headers = vec!["block".to_owned()];
+    headers.extend(known.iter().map(|one| name(one.subject)));
+    Grid {
+        caption,
+        headers,
+        rows: indices.iter().map(row).collect(),
+        names: 1,
+        cells: Cells::Figures,
+    }
+}

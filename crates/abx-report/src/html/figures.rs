@@ -1,0 +1,91 @@
+//! The figures behind the verdicts: the terminal's table.
+
+use abx_evidence::record::LoadRecord;
+use abx_evidence::{Figure as Quantile, StudyRecord, Summary};
+
+use super::grid::{Cells, Grid};
+use super::markup::{Markup, element};
+use super::{LINE, paragraphs};
+use crate::terminal::{loaded, neither, offer, unsent};
+use crate::times::{at_least_legend, time};
+use crate::units::{TimeUnit, bytes, count, figure, or_unknown, seconds, whole_percent};
+use crate::wrap::clean_name;
+
+/// A table for each load, what its columns mean, and how much was measured.
+pub(crate) fn figures(record: &StudyRecord) -> Markup {
+    let mut out: Markup = record
+        .loads
+        .iter()
+        .map(|load| of_load(record, load))
+        .collect();
+    if record.summaries.iter().any(|one| one.sent > 0) {
+        let times = record.summaries.iter().map(|one| &one.response_time_us);
+        let text = format!("{LEGEND}{}", at_least_legend(times, &SHOWN, &LINE));
+        out.push(element("p").class("note").text(&text));
+    }
+    out.push(paragraphs(&loaded(record, &LINE)));
+    out
+}
+
+fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
+    let of_load = record.summaries.iter().filter(|one| one.load == load.name);
+    let summaries: Vec<&Summary> = of_load.collect();
+    let caption = offer(record, load);
+    if summaries.iter().all(|one| one.sent == 0) {
+        return element("p")
+            .text(&format!("{caption} nothing was measured."))
+            .into();
+    }
+    let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
+    let mut headers = vec!["subject".to_owned(), "requests/s".to_owned()];
+    headers.extend(SHOWN.map(|one| format!("{} {}", one.name(), unit.sign())));
+    headers.extend(COSTS.map(str::to_owned));
+    let row = |one: &&Summary| {
+        let mut cells = vec![
+            clean_name(&one.subject),
+            or_unknown(one.throughput_per_s, figure),
+        ];
+        cells.extend(SHOWN.map(|figure| time(&one.response_time_us, figure, unit, &LINE)));
+        cells.extend([
+            or_unknown(one.server_cpu_us_per_request, figure),
+            or_unknown(one.server_busy, whole_percent),
+            or_unknown(one.server_switches_per_request, figure),
+            or_unknown(one.rss_bytes, |size| bytes(size as f64)),
+            or_unknown(one.bytes_per_request, bytes),
+            or_unknown(one.ready_s, seconds),
+            count(one.ok),
+            count(one.outcomes.failed()),
+        ]);
+        cells
+    };
+    let grid = Grid {
+        caption: caption.trim_end_matches(':').to_owned(),
+        headers,
+        rows: summaries.iter().map(row).collect(),
+        names: 1,
+        cells: Cells::Figures,
+    };
+    let mut out = Markup::from(grid.markup());
+    if let Some(ceiling) = { record.ceilings.iter() }.find(|one| one.load == load.name) {
+        let text = format!(
+            "The generator got {} requests/s from a server that does nothing, in the same blocks.",
+            figure(ceiling.throughput_per_s)
+        );
+        out.push(element("p").text(&text));
+    }
+    for one in summaries {
+        out.push(paragraphs(&neither(one, &LINE)));
+        out.push(paragraphs(&unsent(one, &LINE)));
+    }
+    out
+}
+
+const SHOWN: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P999];
+const COSTS: [&str; 8] = [
+    "CPU µs", "busy", "switches", "memory", "received", "ready", "ok", "failed",
+];
+const LEGEND: &str = "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
+     server's processor time for each answer. busy: share of its processors that it used. \
+     switches: context switches of its threads for each answer. memory: the most of its processes \
+     together, the median over blocks. received: bytes for each answer. ready: from its start to the \
+     first right answer, the median over blocks. ok: verified answers. -: not checked.";

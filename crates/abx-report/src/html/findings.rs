@@ -1,0 +1,89 @@
+//! What limits the result, and what to do about it.
+
+use abx_evidence::{Finding, Level};
+
+use super::markup::{Markup, element};
+use crate::verdict::name;
+
+/// The findings in their order, each text once; with their loads where there
+/// are several.
+pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {
+    if all.is_empty() {
+        return element("p")
+            .text("Nothing was found that limits the result.")
+            .into();
+    }
+    let mut seen: Vec<(&Option<String>, &str)> = Vec::new();
+    let mut entries = Vec::new();
+    for finding in all {
+        let key = (&finding.load, finding.message.as_str());
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        let under = finding.load.as_deref().filter(|_| loads > 1);
+        let under = under.map_or_else(String::new, |load| format!("Under {}: ", name(load)));
+        let lines = finding.message.lines().filter(|line| !line.is_empty());
+        let lines = lines.enumerate().map(|(index, line)| match index {
+            0 => element("p").add(quoting(&format!("{under}{line}"))),
+            _ => element("p").class("quoted").text(line),
+        });
+        let (word, sign) = level(finding.level);
+        let badge = element("p").class("level");
+        let badge = badge.add(element("span").with("aria-hidden", "true").text(sign));
+        let badge = badge.text(word).add(element("code").text(&finding.id));
+        let remedy = element("p")
+            .class("remedy")
+            .add(element("b").text("Remedy: "));
+        let entry = element("li").class(format!("finding is-{word}")).add(badge);
+        entries.push(
+            entry
+                .add_all(lines)
+                .add(remedy.add(quoting(&finding.remedy))),
+        );
+    }
+    let how = "note: worth knowing, the claim stands. bound: the ratio is an \"at least\". void: no \
+               claim stands.";
+    [
+        element("ul").class("findings").add_all(entries),
+        element("p").class("note").text(how),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// A text with everything between backticks as what one types.
+pub(crate) fn quoting(text: &str) -> Markup {
+    // An odd number of them quotes nothing at the end.
+    let last = text.matches('`').count() / 2 * 2;
+    let parts = text.splitn(last + 1, '`').enumerate();
+    let markup = |(index, part): (usize, &str)| match index % 2 {
+        0 => Markup::text(part),
+        _ => element("code").text(part).into(),
+    };
+    parts.map(markup).collect()
+}
+
+/// The word and the sign of a level.
+fn level(level: Level) -> (&'static str, &'static str) {
+    match level {
+        Level::Note => ("note", "●"),
+        Level::Bound => ("bound", "▲"),
+        Level::Void => ("void", "■"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_types_stands_in_code() {
+        // Method: two of them, and a backtick that opens nothing.
+        let markup = quoting("use `-t 2` or `<b>`, it`s said").into_string();
+        assert_eq!(
+            markup,
+            "use <code>-t 2</code> or <code>&lt;b&gt;</code>, it`s said"
+        );
+    }
+}

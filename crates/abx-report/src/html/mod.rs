@@ -1,0 +1,97 @@
+//! The report as one page that stands on its own: no request, no clock, the
+//! same bytes for the same record. Start at [`study_html`]; `page` is what
+//! every page has, each other file is one part of a page or a tool for it.
+
+mod blocks;
+mod cast;
+mod conduct;
+mod cost;
+mod figures;
+mod findings;
+mod grid;
+mod markup;
+mod order;
+mod outcomes;
+mod page;
+mod plot;
+mod ratios;
+mod run;
+mod scale;
+mod slices;
+mod sweep;
+mod times;
+mod verdicts;
+
+use abx_evidence::{RunRecord, StudyRecord};
+
+use self::cast::Cast;
+use self::markup::Markup;
+use self::page::{Embedded, Page, Section};
+use crate::style::Style;
+use crate::units::GLUE;
+
+/// The report of a study as an HTML page, ready to be written to a file.
+///
+/// The page needs no other file and asks for none; the record is in it.
+#[must_use]
+pub fn study_html(record: &StudyRecord) -> String {
+    let cast = Cast::of(record);
+    let sections = [
+        ("verdicts", "Verdicts", verdicts::verdicts(record)),
+        ("order", "Order", order::order(record)),
+        ("ratios", "Ratios", ratios::ratios(record)),
+        ("figures", "Figures", figures::figures(record)),
+        ("blocks", "Block by block", blocks::blocks(record, &cast)),
+        ("slices", "Slices over time", slices::slices(record, &cast)),
+        ("times", "Response times", times::times(record, &cast)),
+        ("sweep", "From load to load", sweep::sweep(record, &cast)),
+        ("cost", "Processor and memory", cost::cost(record, &cast)),
+        ("outcomes", "Outcomes", outcomes::outcomes(record)),
+        (
+            "findings",
+            "Findings",
+            findings::list(&record.validity.findings, record.loads.len()),
+        ),
+        ("conduct", "How it was measured", conduct::conduct(record)),
+    ];
+    let page = Page {
+        title: verdicts::title(record),
+        subtitle: conduct::subtitle(record),
+        sections: sections
+            .map(|(id, title, body)| Section { id, title, body })
+            .into(),
+        record: Embedded {
+            file: format!("abx-study-{}.json", record.seed),
+            json: crate::study_json(record),
+        },
+    };
+    page.html()
+}
+
+/// The report of a run as an HTML page, ready to be written to a file.
+///
+/// The page needs no other file and asks for none; the record is in it.
+#[must_use]
+pub fn run_html(record: &RunRecord) -> String {
+    run::page(record).html()
+}
+
+/// What the terminal would print, on one line.
+const LINE: Style = Style {
+    color: false,
+    unicode: true,
+    width: usize::MAX / 2,
+};
+
+/// A paragraph for each line of what the terminal would print.
+fn paragraphs(text: &str) -> Markup {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| markup::element("p").text(line.trim()))
+        .collect()
+}
+
+/// A figure with its unit, which stay on one line.
+fn with_unit(figure: &str, unit: &str) -> String {
+    format!("{figure}{GLUE}{unit}")
+}

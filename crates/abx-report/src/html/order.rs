@@ -1,0 +1,57 @@
+//! The order of several subjects, as far as the blocks hold one.
+
+use abx_evidence::{Place, Ranking, StudyRecord};
+
+use super::grid::{Cells, Grid, folded};
+use super::markup::{Markup, element};
+use super::ratios::pairs;
+use crate::metrics::metric_name;
+use crate::verdict::{name, place};
+
+/// A table for each load, with every pair below it; nothing where there are but
+/// two subjects.
+pub(crate) fn order(record: &StudyRecord) -> Markup {
+    let mut out: Markup = { record.rankings.iter() }
+        .map(|ranking| table(record, ranking))
+        .collect();
+    if !out.is_empty() {
+        let text = "Places that a subject may have, from every pair judged together. Those tied \
+                    for first are not certainly behind the best.";
+        out.push(element("p").class("note").text(text));
+    }
+    out
+}
+
+fn table(record: &StudyRecord, ranking: &Ranking) -> Markup {
+    let by = format!(
+        "{} {}",
+        metric_name(ranking.metric),
+        place(record, &ranking.load)
+    );
+    let row = |place: &Place| {
+        let tied = ranking
+            .places
+            .iter()
+            .filter(|one| one.tied_for_first)
+            .count();
+        let first = match place.tied_for_first {
+            true if tied > 1 => "tied for first",
+            true => "first",
+            false => "",
+        };
+        vec![name(&place.subject), place.text(), first.to_owned()]
+    };
+    let grid = Grid {
+        caption: format!("Order by {by}"),
+        headers: ["subject", "places", ""].map(str::to_owned).into(),
+        rows: ranking.places.iter().map(row).collect(),
+        names: 1,
+        cells: Cells::Words,
+    };
+    let pairs = pairs(record, &format!("Every pair by {by}"), &ranking.pairs);
+    let mut out = Markup::from(grid.markup());
+    if !pairs.is_empty() {
+        out.push(folded("Every pair", pairs));
+    }
+    out
+}

@@ -1,0 +1,157 @@
+// What a page can do beyond being read: say what a point is, hide a subject,
+// give the record away. Without it nothing is missing that is not in a table.
+"use strict";
+
+// A point says what it is when the pointer is near or the keyboard is on it.
+
+const tip = document.createElement("div");
+tip.id = "tip";
+tip.setAttribute("aria-hidden", "true");
+tip.hidden = true;
+document.body.append(tip);
+
+const REACH = 24;
+let shown = null;
+
+function middle(point) {
+  const box = point.getBoundingClientRect();
+  return [box.left + box.width / 2, box.top + box.height / 2, box.height / 2];
+}
+
+function show(point) {
+  if (shown !== point) {
+    hide();
+    shown = point;
+    point.classList.add("near");
+    tip.textContent = point.getAttribute("aria-label");
+  }
+  tip.hidden = false;
+  const [x, y, half] = middle(point);
+  const width = document.documentElement.clientWidth;
+  const left = Math.max(8, Math.min(x - tip.offsetWidth / 2, width - tip.offsetWidth - 8));
+  const above = y - half - tip.offsetHeight - 8;
+  tip.style.left = `${left}px`;
+  tip.style.top = `${above < 8 ? y + half + 8 : above}px`;
+}
+
+function hide() {
+  shown?.classList.remove("near");
+  shown = null;
+  tip.hidden = true;
+}
+
+function isSeen(point) {
+  return !point.closest(".off");
+}
+
+function nearest(points, event) {
+  let best = null;
+  let least = REACH;
+  for (const point of points) {
+    const [x, y] = middle(point);
+    const distance = Math.hypot(x - event.clientX, y - event.clientY);
+    if (distance < least && isSeen(point)) {
+      best = point;
+      least = distance;
+    }
+  }
+  return best;
+}
+
+// The arrow keys walk along the points; one of them is where Tab stops.
+function step(points, from, key) {
+  const seen = points.filter(isSeen);
+  const at = seen.indexOf(from);
+  const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: seen.length - 1 }[key];
+  return to === undefined ? undefined : seen[to];
+}
+
+for (const plot of document.querySelectorAll("svg.plot, svg.bar")) {
+  const points = [...plot.querySelectorAll(".pt")];
+  if (points.length === 0) continue;
+  // A browser would show the title of the whole over each of its parts.
+  const words = [...plot.querySelectorAll(":scope > title, :scope > desc")];
+  if (words.length > 0) {
+    plot.setAttribute("aria-label", words.map((word) => word.textContent).join(". "));
+    plot.removeAttribute("aria-labelledby");
+    words.forEach((word) => word.remove());
+  }
+  plot.setAttribute("role", "group");
+  points.forEach((point, index) => {
+    point.setAttribute("role", "img");
+    point.setAttribute("tabindex", index === 0 ? "0" : "-1");
+    point.addEventListener("focus", () => show(point));
+    point.addEventListener("blur", hide);
+  });
+  plot.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") return hide();
+    const next = step(points, event.target, event.key);
+    if (next) {
+      event.preventDefault();
+      event.target.setAttribute("tabindex", "-1");
+      next.setAttribute("tabindex", "0");
+      next.focus();
+    }
+  });
+  const look = (event) => {
+    const point = nearest(points, event);
+    if (point) show(point);
+    else if (document.activeElement !== shown) hide();
+  };
+  plot.addEventListener("pointermove", look);
+  plot.addEventListener("pointerdown", look);
+  plot.addEventListener("pointerleave", () => {
+    if (document.activeElement !== shown) hide();
+  });
+}
+addEventListener("scroll", hide, { passive: true });
+
+// Each subject in a legend hides and shows its marks in all pictures.
+
+function toggle(subject) {
+  const buttons = [...document.querySelectorAll(`.legend [data-key="${subject}"] button`)];
+  const isOn = buttons[0].getAttribute("aria-pressed") === "true";
+  buttons.forEach((button) => button.setAttribute("aria-pressed", String(!isOn)));
+  for (const marks of document.querySelectorAll(`[data-subject="${subject}"]`)) {
+    marks.classList.toggle("off", isOn);
+  }
+  hide();
+}
+
+for (const entry of document.querySelectorAll(".legend [data-key]")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.title = "Hide or show";
+  button.setAttribute("aria-pressed", "true");
+  button.append(...entry.childNodes);
+  button.addEventListener("click", () => toggle(Number(entry.dataset.key)));
+  entry.append(button);
+}
+
+// The record, letter for letter: the page holds each sign that could end a
+// script as an escape, and JSON holds backslashes in pairs.
+
+const download = document.getElementById("download");
+download.hidden = false;
+download.addEventListener("click", () => {
+  const held = document.getElementById("record").textContent;
+  const text = held.replace(/\\(?:\\|u003c)/g, (found) => (found === "\\u003c" ? "<" : found));
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.download = download.dataset.file;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+});
+
+// On paper everything is open.
+
+const folded = () => document.querySelectorAll("details");
+addEventListener("beforeprint", () => {
+  for (const part of folded()) {
+    part.dataset.was = part.open ? "open" : "";
+    part.open = true;
+  }
+});
+addEventListener("afterprint", () => {
+  for (const part of folded()) part.open = part.dataset.was === "open";
+});

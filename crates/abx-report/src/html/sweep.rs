@@ -1,0 +1,224 @@
+//! Sweeps: the same metric from load to load, where subjects change places, and
+//! the rates that they hold.
+
+use abx_evidence::{Axis as Over, Capacity, Crossover, Metric, StudyRecord, Summary, Sweep};
+
+use super::cast::Cast;
+use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::markup::Markup;
+use super::plot::{Axis, Place, Plot, Stroke, Tick, Words};
+use super::scale::Scale;
+use super::slices::rate;
+use super::times::time_text;
+use super::{LINE, with_unit};
+use crate::metrics::{capitalized, metric_name};
+use crate::sweeps::text;
+use crate::terminal::requests;
+use crate::units::{figure, or_unknown, percent};
+use crate::verdict::name;
+
+/// A plot for each sweep with what it says, and a table for each objective.
+pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
+    let figures: Vec<Figure> = { record.sweeps.iter().enumerate() }
+        .filter_map(|(number, sweep)| figure_of(record, cast, number, sweep))
+        .collect();
+    let mut out = side_by_side(figures);
+    out.push(capacities(record));
+    out
+}
+
+/// What the loads of a sweep differ in.
+fn over(sweep: &Sweep) -> &'static str {
+    match sweep.axis {
+        Over::Connections => "connections",
+        Over::Rate => "offered requests/s",
+    }
+}
+
+/// What a sweep shows of one subject under one load.
+fn reading(metric: Metric, summary: &Summary) -> Option<f64> {
+    let times = &summary.response_time_us;
+    let us = match metric {
+        Metric::ResponseP50 => times.p50,
+        Metric::ResponseP90 => times.p90,
+        Metric::ResponseP99 => times.p99,
+        Metric::ResponseP999 => times.p99_9,
+        _ => return summary.throughput_per_s,
+    };
+    us.map(|us| us as f64)
+}
+
+fn show(metric: Metric, value: f64) -> String {
+    match metric.is_response_time() {
+        true => time_text(value),
+        false => with_unit(&figure(value), "requests/s"),
+    }
+}
+
+/// One subject's figures along a sweep; `None` where it has none.
+struct Line<'a> {
+    number: usize,
+    subject: &'a str,
+    values: Vec<Option<f64>>,
+}
+
+impl<'a> Line<'a> {
+    fn all(record: &StudyRecord, cast: &Cast<'a>, sweep: &Sweep) -> Vec<Line<'a>> {
+        let value = |load: &String, subject: &str| {
+            let mut found = { record.summaries.iter() }
+                .filter(|one| one.load == *load && one.subject == subject);
+            reading(sweep.metric, found.next()?)
+        };
+        let line = |(number, subject)| Line {
+            number,
+            subject,
+            values: { sweep.loads.iter() }
+                .map(|load| value(load, subject))
+                .collect(),
+        };
+        cast.iter().map(line).collect()
+    }
+
+    fn places(&self, sweep: &Sweep) -> Vec<Place> {
+        let along = sweep.at.iter().zip(&self.values);
+        let place = |(x, y): (&f64, &Option<f64>)| Some(Place { x: *x, y: (*y)? });
+        along.filter_map(place).collect()
+    }
+}
+
+fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) -> Option<Figure> {
+    let lines = Line::all(record, cast, sweep);
+    let values = lines
+        .iter()
+        .flat_map(|line| line.values.iter().flatten().copied());
+    let metric = sweep.metric;
+    let y = match metric.is_response_time() {
+        true => {
+            let label = format!("{}, log scale", metric_name(metric));
+            Axis::new(&label, Scale::log_around(values)?, 6, time_text)
+        }
+        false => Axis::new(
+            "requests/s",
+            Scale::from_zero(values.fold(0.0, f64::max)),
+            6,
+            rate,
+        ),
+    };
+    let over = over(sweep);
+    let x = Axis {
+        label: format!("{over}, log scale"),
+        scale: Scale::log_around(sweep.at.iter().copied())?,
+        ticks: { sweep.at.iter() }
+            .map(|at| Tick {
+                at: *at,
+                text: rate(*at),
+                is_minor: false,
+            })
+            .collect(),
+    };
+    let first = record
+        .loads
+        .iter()
+        .find(|load| Some(&load.name) == sweep.loads.first())?;
+    let asked = requests(&first.settings);
+    let title = format!("{}, {asked}", capitalized(metric_name(metric)));
+    let words = Words {
+        id: format!("sweep-{number}"),
+        title: format!("{title}: against {over}"),
+        description: format!(
+            "One point for each subject at {} values of {over}; where subjects certainly change \
+             places is shaded.",
+            sweep.at.len()
+        ),
+    };
+    let ends = [sweep.at.first(), sweep.at.last()].map(|at| at.copied().unwrap_or_default());
+    let mut plot = Plot::new(words, [x, y], 240.0);
+    for one in &sweep.crossovers {
+        mark(&mut plot, one, ends);
+    }
+    for line in &lines {
+        let places = line.places(sweep);
+        plot.curve(line.number, Stroke::Solid, &places);
+        for place in places {
+            let [subject, value] = [name(line.subject), show(metric, place.y)];
+            let tip = format!("{subject}, {} {over}: {value}", rate(place.x));
+            plot.point(line.number, place, &tip);
+        }
+    }
+    Some(Figure {
+        title: Some(title.clone()),
+        legend: cast.whole_legend(),
+        body: plot.svg(),
+        note: note(sweep),
+        table: Some(table(title, sweep, &lines)),
+    })
+}
+
+/// What the terminal says of a sweep, and how that is drawn.
+fn note(sweep: &Sweep) -> String {
+    let text = text(sweep, &LINE);
+    let mut lines: Vec<&str> = text.lines().collect();
+    if !sweep.crossovers.is_empty() {
+        lines.push("Shaded: where that may be; dashed: where they are even.");
+    }
+    lines.join(" ")
+}
+
+/// Where two subjects change places.
+fn mark(plot: &mut Plot, one: &Crossover, [first, last]: [f64; 2]) {
+    plot.shade_x(
+        "crossover",
+        [one.low.unwrap_or(first), one.high.unwrap_or(last)],
+    );
+    plot.rule_x("even", one.at);
+}
+
+fn table(caption: String, sweep: &Sweep, lines: &[Line]) -> Grid {
+    let row = |(step, at): (usize, &f64)| {
+        let mut cells = vec![rate(*at)];
+        cells.extend(
+            { lines.iter() }
+                .map(|line| or_unknown(line.values[step], |value| show(sweep.metric, value))),
+        );
+        cells
+    };
+    let mut headers = vec![over(sweep).to_owned()];
+    headers.extend(lines.iter().map(|line| name(line.subject)));
+    Grid {
+        caption,
+        headers,
+        rows: sweep.at.iter().enumerate().map(row).collect(),
+        names: 1,
+        cells: Cells::Figures,
+    }
+}
+
+/// The highest rate at which each subject keeps to an objective.
+fn capacities(record: &StudyRecord) -> Markup {
+    let Some(first) = record.capacities.first() else {
+        return Markup::new();
+    };
+    let row = |one: &Capacity| {
+        vec![
+            name(&one.load),
+            one.objective.to_string(),
+            name(&one.subject),
+            or_unknown(one.rate_per_s, figure),
+            or_unknown(one.low, figure),
+            or_unknown(one.high, figure),
+        ]
+    };
+    let headers = ["load", "objective", "subject", "requests/s", "from", "to"];
+    let grid = Grid {
+        caption: format!(
+            "The highest rate that keeps to the objective (interval at {} confidence; -: beyond \
+             the rates that were tried)",
+            percent(first.confidence)
+        ),
+        headers: headers.map(str::to_owned).into(),
+        rows: record.capacities.iter().map(row).collect(),
+        names: 3,
+        cells: Cells::Figures,
+    };
+    grid.markup().into()
+}

@@ -1,0 +1,326 @@
+//! Response times: the quantiles with their tail spread out, and the whole
+//! distribution.
+
+use abx_evidence::record::LoadRecord;
+use abx_evidence::{ResponseTimes, StudyRecord, response_times};
+
+use super::blocks::load_number;
+use super::cast::Cast;
+use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::markup::{Markup, element};
+use super::plot::{Axis, Place, Plot, Stroke, Tick, Words};
+use super::scale::{Scale, plain};
+use super::with_unit;
+use crate::units::count;
+use crate::verdict::{name, place};
+
+/// Two plots and a table for each load.
+pub(crate) fn times(record: &StudyRecord, cast: &Cast) -> Markup {
+    let pictures = record.loads.iter().filter_map(|load| {
+        let found = cast.iter().filter_map(|(number, subject)| {
+            let times = response_times(record, load, subject)?;
+            Some(Known {
+                number,
+                subject,
+                times,
+            })
+        });
+        let known: Vec<Known> = found.collect();
+        of_load(record, load, cast, &known)
+    });
+    let out: Markup = pictures.collect();
+    if out.is_empty() {
+        return out;
+    }
+    let mut text =
+        "Times run from the intended send to the last byte, all blocks together. ".to_owned();
+    if record
+        .loads
+        .iter()
+        .any(|load| load.settings.arrivals.is_saturating())
+    {
+        text.push_str(
+            "In a closed loop they follow from throughput: they describe, and are no second \
+             verdict. ",
+        );
+    }
+    text.push_str(
+        "Dotted: known as \"at least\" only, since requests without an answer are in it.",
+    );
+    let mut all = Markup::from(element("p").class("note").text(&text));
+    all.push(out);
+    all
+}
+
+/// The times of one subject.
+struct Known<'a> {
+    number: usize,
+    subject: &'a str,
+    times: ResponseTimes,
+}
+
+/// A share of the requests with the time that it does not exceed.
+#[derive(Clone, Copy)]
+struct Point {
+    share: f64,
+    us: f64,
+    at_least: bool,
+}
+
+impl Known<'_> {
+    fn point(&self, share: f64) -> Option<Point> {
+        let found = self.times.quantile(share)?;
+        Some(Point {
+            share,
+            us: found.us as f64,
+            at_least: found.at_least,
+        })
+    }
+
+    /// The last share that is more than one request from the end.
+    fn last_share(&self) -> f64 {
+        1.0 - 1.0 / (self.times.count() as f64).max(2.0)
+    }
+
+    /// Shares at equal distances on the axis of the tail, up to the longest time.
+    fn tail(&self) -> Vec<Point> {
+        let end = nines(self.last_share());
+        let shares = (0..=STEPS).map(|step| share_at(end * f64::from(step) / f64::from(STEPS)));
+        shares.filter_map(|share| self.point(share)).collect()
+    }
+
+    /// Shares at equal distances, and the tail.
+    fn whole(&self) -> Vec<Point> {
+        let shares = (0..STEPS).map(|step| f64::from(step) / f64::from(STEPS));
+        let mut shares: Vec<f64> = shares.collect();
+        shares.extend([0.995, 0.999, 1.0]);
+        shares
+            .into_iter()
+            .filter_map(|share| self.point(share))
+            .collect()
+    }
+}
+
+fn of_load(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    cast: &Cast,
+    known: &[Known],
+) -> Option<Markup> {
+    let all = known.iter().flat_map(Known::tail);
+    let scale = Scale::log_around(all.map(|point| point.us))?;
+    let under = place(record, &load.name);
+    let number = load_number(record, load);
+    let numbers = || known.iter().map(|one| one.number);
+    let tail = Figure {
+        title: Some(format!("Quantiles {under}")),
+        legend: cast.legend(numbers()),
+        body: tail_plot(&under, number, scale, known),
+        note: String::new(),
+        table: Some(table(&under, known)),
+    };
+    let whole = Figure {
+        title: Some(format!("Distribution {under}")),
+        legend: cast.legend(numbers()),
+        body: whole_plot(&under, number, scale, known),
+        note: String::new(),
+        table: None,
+    };
+    Some(side_by_side(vec![tail, whole]))
+}
+
+fn tail_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Markup {
+    let end = known
+        .iter()
+        .map(|one| nines(one.last_share()))
+        .fold(1.0, f64::max);
+    let shares = NAMED.iter().filter(|share| nines(**share) <= end + CLOSE);
+    let x = tail_axis(end);
+    let y = Axis::new("response time, log scale", scale, 7, time_text);
+    let words = Words {
+        id: format!("quantiles-{number}"),
+        title: format!("Response-time quantiles {under}"),
+        description: "For each subject the time that a share of its requests does not exceed; the \
+                      table below has the figures."
+            .to_owned(),
+    };
+    let mut plot = Plot::new(words, [x, y], 260.0);
+    for one in known {
+        let place = |point: &Point| Place {
+            x: nines(point.share),
+            y: point.us,
+        };
+        curves(&mut plot, one.number, &one.tail(), place);
+        let last = nines(one.last_share());
+        for share in shares.clone().filter(|share| nines(**share) <= last) {
+            if let Some(point) = one.point(*share) {
+                let limit = if point.at_least { "at least " } else { "" };
+                let [share, time] = [share_text(*share), time_text(point.us)];
+                let tip = format!("{}, {share}: {limit}{time}", name(one.subject));
+                plot.point(one.number, place(&point), &tip);
+            }
+        }
+    }
+    plot.svg()
+}
+
+/// An axis on which each nine has as much room as the one before.
+pub(crate) fn tail_axis(end: f64) -> Axis {
+    let shares = NAMED.iter().filter(|share| nines(**share) <= end + CLOSE);
+    let tick = |share: &f64| Tick {
+        at: nines(*share),
+        text: plain(100.0 * share),
+        is_minor: *share == 0.5 || (end > 4.5 && [0.9, 0.999, 0.999_99].contains(share)),
+    };
+    Axis {
+        label: "share of the requests in %, the tail spread out".to_owned(),
+        scale: Scale::linear(0.0, end),
+        ticks: shares.map(tick).collect(),
+    }
+}
+
+fn whole_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Markup {
+    let x = Axis::new("response time, log scale", scale, 7, time_text);
+    let percent = |share: f64| with_unit(&plain(100.0 * share), "%");
+    let y = Axis::new("share of the requests", Scale::linear(0.0, 1.0), 6, percent);
+    let words = Words {
+        id: format!("distribution-{number}"),
+        title: format!("Distribution of response times {under}"),
+        description: "For each time the share of the requests that took at most so long, for each \
+                      subject; the table of the quantiles has the figures."
+            .to_owned(),
+    };
+    let mut plot = Plot::new(words, [x, y], 260.0);
+    for one in known {
+        let place = |point: &Point| Place {
+            x: point.us,
+            y: point.share,
+        };
+        curves(&mut plot, one.number, &one.whole(), place);
+        for share in [0.1, 0.25, 0.5, 0.75, 0.9] {
+            if let Some(point) = one.point(share) {
+                let [share, time] = [share_text(share), time_text(point.us)];
+                let limit = if point.at_least {
+                    "at least "
+                } else {
+                    "at most "
+                };
+                let tip = format!("{}, {share} took {limit}{time}", name(one.subject));
+                plot.point(one.number, place(&point), &tip);
+            }
+        }
+    }
+    plot.svg()
+}
+
+/// What is known, and from its end on what is only known as "at least".
+fn curves(plot: &mut Plot, number: usize, points: &[Point], place: impl Fn(&Point) -> Place) {
+    let known = points.iter().take_while(|point| !point.at_least).count();
+    let places: Vec<Place> = points.iter().map(place).collect();
+    plot.curve(number, Stroke::Solid, &places[..known]);
+    plot.curve(number, Stroke::AtLeast, &places[known.saturating_sub(1)..]);
+}
+
+fn table(under: &str, known: &[Known]) -> Grid {
+    let row = |share: &f64| {
+        let mut cells = vec![share_text(*share)];
+        cells.extend(known.iter().map(|one| {
+            let point = (*share <= one.last_share())
+                .then(|| one.point(*share))
+                .flatten();
+            point.map_or_else(
+                || "-".to_owned(),
+                |point| {
+                    let limit = if point.at_least { "≥ " } else { "" };
+                    format!("{limit}{}", count(point.us as u64))
+                },
+            )
+        }));
+        cells
+    };
+    let mut headers = vec!["share".to_owned()];
+    headers.extend(known.iter().map(|one| format!("{}, µs", name(one.subject))));
+    let shares = NAMED.iter();
+    let in_reach = |share: &&f64| known.iter().any(|one| **share <= one.last_share());
+    Grid {
+        caption: format!("Response time that a share of the requests does not exceed, {under}"),
+        headers,
+        rows: shares.filter(in_reach).map(row).collect(),
+        names: 1,
+        cells: Cells::Figures,
+    }
+}
+
+/// How many nines a share has: 0.9 is 1, 0.99 is 2.
+pub(crate) fn nines(share: f64) -> f64 {
+    -(1.0 - share).max(f64::MIN_POSITIVE).log10()
+}
+
+fn share_at(nines: f64) -> f64 {
+    1.0 - 10_f64.powf(-nines)
+}
+
+/// A share as people write it.
+pub(crate) fn share_text(share: f64) -> String {
+    with_unit(&plain(100.0 * share), "%")
+}
+
+/// A time along an axis or in a tooltip, given in µs.
+pub(crate) fn time_text(us: f64) -> String {
+    let rounded = |value: f64| match value {
+        value if value >= 100.0 => plain(value.round()),
+        value => plain((value * 100.0).round() / 100.0),
+    };
+    match us {
+        us if us >= 1e6 => with_unit(&rounded(us / 1e6), "s"),
+        us if us >= 1e3 => with_unit(&rounded(us / 1e3), "ms"),
+        us => with_unit(&rounded(us), "µs"),
+    }
+}
+
+/// Shares that the axis of the tail may name.
+const NAMED: [f64; 8] = [
+    0.5,
+    0.9,
+    0.99,
+    0.999,
+    0.999_9,
+    0.999_99,
+    0.999_999,
+    0.999_999_9,
+];
+/// What rounding may do to a share.
+const CLOSE: f64 = 1e-9;
+/// Places of a curve.
+const STEPS: u32 = 240;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axis_of_the_tail_counts_nines() {
+        // Method: there and back, and the names of the shares.
+        for share in [0.0, 0.5, 0.9, 0.999] {
+            assert!((share_at(nines(share)) - share).abs() < 1e-12);
+        }
+        assert!((nines(0.99) - 2.0).abs() < 1e-9);
+        let names: Vec<String> = NAMED.iter().map(|share| share_text(*share)).collect();
+        let names: Vec<&str> = names
+            .iter()
+            .map(|text| text.trim_end_matches(['\u{a0}', '%']))
+            .collect();
+        assert_eq!(names[..4], ["50", "90", "99", "99.9"]);
+        assert_eq!(names[7], "99.99999");
+    }
+
+    #[test]
+    fn times_have_the_unit_of_their_size() {
+        // Method: one on each side of every border.
+        let texts = [80.0, 999.0, 1_000.0, 1_500.0, 2_000_000.0].map(time_text);
+        assert_eq!(
+            texts.map(|text| text.replace('\u{a0}', " ")),
+            ["80 µs", "999 µs", "1 ms", "1.5 ms", "2 s"]
+        );
+    }
+}

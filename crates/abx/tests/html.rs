@@ -1,0 +1,157 @@
+//! The page that `--html` writes: the same at any later time, and what a real
+//! browser makes of it. What is asked of the browser is in `browser/page.mjs`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use crate::support::{Home, Server};
+
+/// A small study and its page, measured once for all tests here.
+struct Measured {
+    page: PathBuf,
+    record: PathBuf,
+}
+
+static MEASURED: LazyLock<Measured> = LazyLock::new(|| {
+    let home = Home::new();
+    let words = "compare --blocks 2 --slice 20ms --html new/page.html --json record.json";
+    let words: Vec<&str> = words.split(' ').collect();
+    let ended = home.run_abx(&words);
+    ended.expect_measured(&home.record());
+    // What is shared by tests is dropped by none of them.
+    let kept = ["new/page.html", "record.json"].map(|name| {
+        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(Path::new(name).file_name().unwrap());
+        fs::copy(home.join(name), &to).unwrap();
+        to
+    });
+    let [page, record] = kept;
+    Measured { page, record }
+});
+
+/// Asks a browser whether a claim holds for a page.
+#[track_caller]
+fn browser(claim: &str, page: &Path) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/page.mjs");
+    let scratch = tempfile::tempdir().unwrap();
+    let ended = Command::new("node")
+        .arg(script)
+        .args([claim.as_ref(), page, &MEASURED.record])
+        .env("TMPDIR", scratch.path())
+        .output()
+        .expect("node is installed: scripts/install-test-servers");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{claim}: {said}");
+}
+
+#[test]
+fn a_page_fits_a_telephone_and_a_desk_in_light_and_dark() {
+    // Method: a browser at 360 and at 1280 pixels, each with both colours: no
+    // scrolling sideways, no label over another, enough contrast, no word on the
+    // console, and no request but for the file.
+    browser("fits", &MEASURED.page);
+}
+
+#[test]
+fn points_tell_what_they_are_to_a_pointer() {
+    // Method: a browser's pointer beside a slice, and away from it.
+    browser("tips", &MEASURED.page);
+}
+
+#[test]
+fn points_tell_what_they_are_to_a_keyboard() {
+    // Method: Tab to the first point, arrows from one to the next, Escape.
+    browser("keyboard", &MEASURED.page);
+}
+
+#[test]
+fn a_subject_can_be_hidden_in_all_pictures() {
+    // Method: one click in one legend, and another.
+    browser("toggles", &MEASURED.page);
+}
+
+#[test]
+fn a_page_gives_its_record_back() {
+    // Method: a click on its button; the file is what `--json` wrote.
+    browser("gives", &MEASURED.page);
+}
+
+#[test]
+fn a_page_can_ask_and_run_nothing() {
+    // Method: every way to ask a server of the test's own, from within the page;
+    // the browser must refuse each by the page's own policy.
+    browser("asks", &MEASURED.page);
+}
+
+#[test]
+fn a_page_is_whole_without_its_program() {
+    // Method: a browser that runs no programs: titles, descriptions, tables.
+    browser("stands", &MEASURED.page);
+}
+
+#[test]
+fn a_page_can_be_printed() {
+    // Method: a browser that prints, for a reader who prefers dark screens.
+    browser("prints", &MEASURED.page);
+}
+
+#[test]
+fn a_hostile_name_is_only_a_name() {
+    // Method: a record in which a subject is called like a program; in the
+    // browser it fits as any other, and no dialog opens.
+    let hostile = r#""</script><script>alert(1)</script><img src=x onerror=alert(2)>""#;
+    let text = fs::read_to_string(&MEASURED.record).unwrap();
+    let text = text.replace("\"thread\"", hostile);
+    let home = Home::new();
+    let record = home.write("record.json", &text);
+    let ended = home.run_abx(&["report", &record, "--html", "page.html"]);
+    assert!(
+        ended.status.code().is_some_and(|code| code != 2),
+        "{ended:#?}"
+    );
+    browser("fits", &home.join("page.html"));
+}
+
+#[test]
+fn a_page_is_the_same_at_any_later_time() {
+    // Method: the page that `compare` wrote, and that of `report` from the record;
+    // byte for byte.
+    let home = Home::new();
+    let record = MEASURED.record.to_str().unwrap();
+    let ended = home.run_abx(&["report", record, "--html", "again.html"]);
+    assert!(
+        ended.status.code().is_some_and(|code| code != 2),
+        "{ended:#?}"
+    );
+    assert!(fs::read(home.join("again.html")).unwrap() == fs::read(&MEASURED.page).unwrap());
+}
+
+#[test]
+fn a_run_has_a_page_too() {
+    // Method: a short run, and its record read again.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let words = ["run", &server.url, "-n", "100", "-c", "2"];
+    let files = ["--html", "run.html", "--json", "run.json"];
+    let ended = home.run_abx(&[&words[..], &files].concat());
+    ended.expect(0, &[]);
+    let page = fs::read(home.join("run.html")).unwrap();
+    assert!(page.starts_with(b"<!doctype html>"));
+    home.run_abx(&["report", "run.json", "--html", "again.html"])
+        .expect(0, &[]);
+    assert!(fs::read(home.join("again.html")).unwrap() == page);
+}
+
+#[test]
+fn a_page_that_cannot_be_written_loses_nothing() {
+    // Method: a folder in the place of the file; the report is printed all the
+    // same, and the message says what to do.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    fs::create_dir(home.join("taken")).unwrap();
+    let words = ["run", &server.url, "-n", "100", "-c", "2"];
+    let ended = home.run_abx(&[&words[..], &["--html", "taken"]].concat());
+    ended.expect(3, &["cannot write taken", "--html"]);
+    assert!(ended.stdout.contains("Throughput"), "{ended:#?}");
+}
