@@ -16,6 +16,7 @@ use abx_evidence::{
     Against, AgainstError, PastSubject, StudyRecord, Validity, against, judge, judge_against,
     may_stop, may_stop_against,
 };
+use abx_sys::Nanos;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -260,6 +261,7 @@ impl Conductor<'_> {
             .iter()
             .filter_map(|load| Some((load.name.as_str(), load.pilot.as_ref()?)))
             .collect();
+        let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
         let mut on_round = |round, rounds| {
             (self.watch)(Progress::Round {
                 block: index,
@@ -267,7 +269,7 @@ impl Conductor<'_> {
                 rounds,
             });
         };
-        let (mut block, ended) = measure(raised, &pilots, &mut random, &mut on_round);
+        let (mut block, ended) = measure(raised, &pilots, cold_ns, &mut random, &mut on_round);
         block.index = index;
         block.seed = seed;
         self.record.blocks.push(block);
@@ -301,6 +303,7 @@ fn conclude(record: &mut StudyRecord) {
 fn measure(
     raised: Raised,
     pilots: &[(&str, &PilotRecord)],
+    cold_ns: u64,
     random: &mut ChaCha8Rng,
     on_round: &mut dyn FnMut(u32, u32),
 ) -> (BlockRecord, Result<(), Halt>) {
@@ -316,7 +319,10 @@ fn measure(
     let speeds = bench.meter.speeds();
     for load in sequence {
         let (name, pilot) = pilots[load];
-        let mut run = LoadRun::new(name, &mut bench, &loads[load], pilot, random);
+        // Only the first load meets subjects that nobody has loaded yet.
+        let at_least_ns = if measured.is_empty() { cold_ns } else { 0 };
+        let run = LoadRun::new(name, &mut bench, &loads[load], pilot, random);
+        let mut run = run.cold(at_least_ns);
         ended = run.measure(|round| on_round(round, pilot.rounds));
         measured.push(run.result);
         if ended.is_err() {

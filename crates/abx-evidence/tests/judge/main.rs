@@ -15,6 +15,7 @@ mod readings;
 mod runs;
 mod series;
 mod several;
+mod steady;
 mod studies;
 mod support;
 mod sweeps;

@@ -53,6 +53,10 @@ pub struct Compare {
     /// The length of a slice [default: from the pilot, at least 100ms].
     #[arg(long, value_parser = units::duration)]
     pub slice: Option<Duration>,
+    /// For how long at least subjects that were just started are loaded before they count,
+    /// to compare how fast they are when cold [default: what warming up takes].
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    pub cold: Option<Duration>,
     /// Do not load a server that does nothing beside the subjects, which shows what
     /// the generator could get at most.
     #[arg(long)]
