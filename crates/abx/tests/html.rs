@@ -155,3 +155,13 @@ fn a_page_that_cannot_be_written_loses_nothing() {
     ended.expect(3, &["cannot write taken", "--html"]);
     assert!(ended.stdout.contains("Throughput"), "{ended:#?}");
 }
+
+#[test]
+fn what_has_no_page_is_refused_one() {
+    // Method: what `abx doctor` saw, as far as it is looked at before.
+    let home = Home::new();
+    let record = home.write("doctor.json", r#"{"schema":"abx.doctor/1"}"#);
+    home.run_abx(&["report", &record, "--html", "page.html"])
+        .expect(2, &["doctor.json", "leave out `--html`"]);
+    assert!(!home.join("page.html").exists());
+}
