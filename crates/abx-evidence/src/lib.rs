@@ -5,6 +5,7 @@
 //! no clock. Start at [`StudyRecord`] for what is kept, at [`stats`] for how it
 //! is judged; `docs/statistics.md` gives the reasons.
 
+mod against;
 mod arrivals;
 mod capacities;
 mod ceilings;
@@ -14,6 +15,7 @@ mod exchange;
 mod finding;
 mod findings;
 mod histogram;
+pub mod history;
 mod judge;
 mod metric;
 mod objective;
@@ -29,10 +31,15 @@ pub mod stats;
 mod summary;
 mod sweeps;
 mod tally;
+mod throughput;
 mod times;
 mod values;
 pub mod verdict;
 
+pub use against::{
+    Against, AgainstError, Difference, Fingerprint, PastLoad, PastSubject, Unpaired, against,
+    judge_against, may_stop_against,
+};
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
 pub use capacities::Capacity;
 pub use ceilings::Ceiling;
@@ -54,5 +61,6 @@ pub use series::{
 pub use summary::Summary;
 pub use sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use tally::{Sample, SliceTally, Tally};
+pub use throughput::block_throughputs;
 pub use times::{Figure, Times};
 pub use verdict::Verdict;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::against::Against;
 use crate::arrivals::Arrivals;
 use crate::capacities::Capacity;
 use crate::ceilings::Ceiling;
@@ -74,6 +75,9 @@ pub struct StudyRecord {
     pub summaries: Vec<Summary>,
     /// What limits the conclusions.
     pub validity: Validity,
+    /// The comparison with a subject of an older record, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
     /// Everything that was measured.
     pub blocks: Vec<BlockRecord>,
 }

@@ -145,6 +145,12 @@ impl Sums {
         )
     }
 
+    /// Whole answers over whole slices: what is read at a slice's edges holds
+    /// its discarded part too.
+    pub(crate) fn all_completed(&self) -> u64 {
+        self.outcomes.completed() + self.discarded.completed()
+    }
+
     /// Verified answers per second; see [`throughput_per_s`].
     pub(crate) fn throughput(&self, settings: &LoadSettings) -> Option<f64> {
         let connections = settings.connections.into();
@@ -193,8 +199,7 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
             let cpus = record.settings.subject_cpus.len().max(1) as u64;
             let cpu = sums.server_cpu_ns.filter(|_| sums.slices > 0);
             let completed = sums.outcomes.completed();
-            // A window holds the discarded part of its slice too.
-            let all_completed = completed + sums.discarded.completed();
+            let all_completed = sums.all_completed();
             let sides = record.block_loads(&load.name);
             let sides = sides.filter_map(|part| part.sides.get(subject));
             Summary {
@@ -210,7 +215,7 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                     pooled(|all| &all.service_at_least),
                 )),
                 server_cpu_us_per_request: cpu
-                    .and_then(|cpu| share(cpu, completed))
+                    .and_then(|cpu| share(cpu, all_completed))
                     .map(|ns| ns / 1e3),
                 server_switches_per_request: sums
                     .server_switches

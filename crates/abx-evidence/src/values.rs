@@ -130,7 +130,7 @@ impl Spot<'_> {
             Metric::Throughput => self.sums(rounds).throughput(&self.load.settings),
             Metric::ServerCpu => {
                 let sums = self.sums(rounds);
-                share(sums.server_cpu_ns?, sums.outcomes.completed())
+                share(sums.server_cpu_ns?, sums.all_completed())
             }
             Metric::WireBytes => {
                 let sums = self.sums(rounds);
@@ -139,9 +139,7 @@ impl Spot<'_> {
             Metric::Memory => self.memory(),
             Metric::ContextSwitches => {
                 let sums = self.sums(rounds);
-                // What was read of a slice holds its discarded part too.
-                let answers = sums.outcomes.completed() + sums.discarded.completed();
-                share(sums.server_switches?, answers)
+                share(sums.server_switches?, sums.all_completed())
             }
             Metric::ReadyTime => life?.ready_s,
             // Of several loads together; see `Grid::values`.

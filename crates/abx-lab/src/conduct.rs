@@ -12,7 +12,10 @@ use abx_evidence::record::{
     StudyEnd, SubjectRecord,
 };
 use abx_evidence::stats::stop::{Decision, Reason};
-use abx_evidence::{StudyRecord, Validity, judge, may_stop};
+use abx_evidence::{
+    Against, AgainstError, PastSubject, StudyRecord, Validity, against, judge, judge_against,
+    may_stop, may_stop_against,
+};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -25,7 +28,7 @@ use crate::pilot::pilot;
 use crate::scout::scout;
 use crate::stage::{Raised, RaisedLoad, Stage, StageError, descriptors_needed};
 use crate::store::{Store, StoreError};
-use crate::study::{Load, Study};
+use crate::study::{Load, Past, Study};
 use crate::subject::{Source, Subject};
 use crate::verify::Verified;
 
@@ -38,6 +41,9 @@ pub enum LabError {
     /// The record cannot be saved.
     #[error("{0}")]
     Store(#[from] StoreError),
+    /// It cannot be compared with the older record.
+    #[error("{0}")]
+    Against(#[from] AgainstError),
     /// A subject or abx itself cannot go on.
     #[error("{0}")]
     Halt(#[from] Halt),
@@ -88,12 +94,17 @@ pub struct Conducted {
 /// Conducts a study.
 ///
 /// # Errors
-/// [`LabError::Stage`] and [`LabError::Store`] when nothing was started. What
+/// [`LabError::Stage`], [`LabError::Against`] and [`LabError::Store`] when nothing was started. What
 /// goes wrong later is in [`Conducted::error`], beside everything that was
 /// measured until then.
 pub fn conduct(study: &Study, around: Surroundings) -> Result<Conducted, LabError> {
     let stage = Stage::set(study, around.program.clone(), around.keeper_arguments)?;
-    let record = new_record(study, around.version, &stage);
+    let mut record = new_record(study, around.version, &stage);
+    record.against = study
+        .against
+        .as_ref()
+        .map(|past| beside(&record, past))
+        .transpose()?;
     around.store.save(&record)?;
     (around.on_stopper)(stage.engine.stopper());
     let mut conductor = Conductor {
@@ -133,7 +144,7 @@ impl Conductor<'_> {
             self.record.elapsed_s = self.started.elapsed().as_secs_f64();
             self.store.save_somewhere(&self.record)?;
             block?;
-            judge(&mut self.record);
+            conclude(&mut self.record);
             (self.watch)(Progress::Block(&self.record));
             if let Some(end) = self.reason_to_stop(began.elapsed()) {
                 return Ok(end);
@@ -146,13 +157,22 @@ impl Conductor<'_> {
             let done = self.record.blocks.len() >= ordered as usize;
             return done.then_some(StudyEnd::Blocks);
         }
-        match may_stop(&self.record) {
+        match self.decision() {
             Decision::Stop(Reason::Precise) => return Some(StudyEnd::Precision),
             Decision::Stop(Reason::Certain) => return Some(StudyEnd::Certain),
             Decision::Continue => {}
         }
         let would_take = self.started.elapsed() + last_block;
         (would_take > self.study.budget()).then_some(StudyEnd::Budget)
+    }
+
+    /// What the blocks so far say, side by side and beside the older record.
+    fn decision(&self) -> Decision {
+        match may_stop_against(&self.record) {
+            None => may_stop(&self.record),
+            Some(decision) if self.study.subjects.len() < 2 => decision,
+            Some(decision) => decision.and(may_stop(&self.record)),
+        }
     }
 
     /// Judges what there is and saves it once more, now with its conclusions.
@@ -169,7 +189,7 @@ impl Conductor<'_> {
             },
         };
         self.record.elapsed_s = self.started.elapsed().as_secs_f64();
-        judge(&mut self.record);
+        conclude(&mut self.record);
         self.store.save_somewhere(&self.record)
     }
 
@@ -260,6 +280,21 @@ impl Conductor<'_> {
         random.set_stream(purpose);
         random
     }
+}
+
+/// What an older record holds for a comparison with this one.
+fn beside(record: &StudyRecord, past: &Past) -> Result<Against, AgainstError> {
+    let subject = PastSubject {
+        record: &past.path,
+        name: past.subject.as_deref(),
+    };
+    against(record, &past.record, subject)
+}
+
+/// Judges what was measured, side by side and beside an older record.
+fn conclude(record: &mut StudyRecord) {
+    judge(record);
+    judge_against(record);
 }
 
 /// Loads a block's subjects with every load, in random order, and stops them.
@@ -362,6 +397,7 @@ fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
         ceilings: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
+        against: None,
         blocks: Vec::new(),
     }
 }

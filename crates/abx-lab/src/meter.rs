@@ -329,4 +329,53 @@ mod tests {
         let other = meter.window(&before, &reading(9, &[Some(2), None]), 1);
         assert_eq!((other.server_cpu_ns, other.others_cpu_ns), (None, Some(1)));
     }
+    #[test]
+    fn a_canary_holds_both_looks_at_its_processor() {
+        // Method: two processors, of which one counts its heat both times.
+        let speed = |cpu, work_ns, heat_throttles| Speed {
+            cpu,
+            work_ns,
+            heat_throttles,
+        };
+        let before = [speed(3, Some(10), Some(4)), speed(5, None, None)];
+        let after = [speed(3, Some(12), Some(9)), speed(5, Some(1), Some(2))];
+        let canary = |cpu, before_ns, after_ns, heat_throttles| Canary {
+            cpu,
+            before_ns,
+            after_ns,
+            heat_throttles,
+        };
+        let expected = [
+            canary(3, Some(10), Some(12), Some(5)),
+            canary(5, None, Some(1), None),
+        ];
+        assert_eq!(canaries(&before, &after), expected);
+    }
+
+    #[test]
+    fn every_trouble_keeps_its_name() {
+        // Method: each counter with a number of its own.
+        let mut added = strain::Strain {
+            at: Nanos(5_000),
+            ..strain::Strain::default()
+        };
+        added.network.listen_overflows = Some(1);
+        added.network.listen_drops = Some(2);
+        added.network.syn_retransmits = Some(3);
+        added.network.retransmits = Some(4);
+        added.pressure.memory_full_us = Some(6);
+        added.throttling.time_us = Some(7);
+        let troubles = Troubles::of(added);
+        let expected = Strain {
+            over_us: 5,
+            listen_drops: Some(2),
+            syn_retransmits: Some(3),
+            retransmits: Some(4),
+            memory_pressure_us: Some(6),
+            throttled_us: Some(7),
+            ..Strain::default()
+        };
+        assert_eq!(troubles.listen_overflows, Some(1));
+        assert_eq!(troubles.strain, expected);
+    }
 }

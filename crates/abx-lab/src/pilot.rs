@@ -265,6 +265,7 @@ mod tests {
             pin: Pin::Split,
             seed: 1,
             command: Vec::new(),
+            against: None,
         }
     }
 

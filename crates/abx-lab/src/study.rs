@@ -8,7 +8,7 @@ use std::time::Duration;
 use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
 use abx_evidence::stats::Margin;
-use abx_evidence::{ArrivalKind, Arrivals, Exchange};
+use abx_evidence::{ArrivalKind, Arrivals, Exchange, StudyRecord};
 
 use crate::ceiling::Ceiling;
 use crate::offer::Offer;
@@ -50,6 +50,19 @@ pub struct Study {
     pub seed: u64,
     /// The command line, for the record.
     pub command: Vec<String>,
+    /// A subject of an older record that all are compared with.
+    pub against: Option<Past>,
+}
+
+/// A subject of an older record.
+#[derive(Debug, Clone)]
+pub struct Past {
+    /// The record, judged.
+    pub record: StudyRecord,
+    /// Where it was read from.
+    pub path: String,
+    /// The subject's name; `None` when the record has only one.
+    pub subject: Option<String>,
 }
 
 /// A file made from the seed, the same bytes for all subjects.
@@ -133,10 +146,12 @@ impl Study {
     }
 
     /// The wall time that the study may take: by default two minutes for each
-    /// load and each subject beside the baseline.
+    /// load and each subject beside the baseline, or for each load when there is
+    /// one subject alone.
     #[must_use]
     pub fn budget(&self) -> Duration {
-        let comparisons = self.loads.len() * self.subjects.len().saturating_sub(1);
+        let others = self.subjects.len().saturating_sub(1).max(1);
+        let comparisons = self.loads.len() * others;
         let usual = Duration::from_secs(120) * u32::try_from(comparisons).unwrap_or(u32::MAX);
         self.budget.unwrap_or(usual)
     }

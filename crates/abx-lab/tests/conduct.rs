@@ -23,7 +23,7 @@ use abx_lab::{
     Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, Pin, Progress, Request, Source,
     Store, Study, Subject, Surroundings, conduct,
 };
-use abx_server::{Content, Faults, Model, ServerConfig, serve};
+use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 use abx_sys::tree::descendants;
 use tempfile::TempDir;
 
@@ -82,6 +82,8 @@ fn serve_page(port: &str) -> ExitCode {
         address: SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap())),
         model: Model::Event,
         content: Content::Page { bytes: None },
+        websocket: WebSocket::Off,
+        nagle: Nagle::Off,
         faults: Faults::default(),
         seed: 1,
         backlog: abx_server::BACKLOG,
@@ -140,6 +142,7 @@ fn study(blocks: Option<u32>) -> Study {
         pin: Pin::Split,
         seed: 42,
         command: Vec::new(),
+        against: None,
     }
 }
 

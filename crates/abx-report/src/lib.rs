@@ -4,11 +4,13 @@
 //! record. Figures only get units that people read. Start at [`study_text`] or
 //! [`study_html`].
 
+mod against;
 mod arrivals;
 mod bar;
 mod beside;
 mod doctor;
 mod findings;
+mod history;
 mod html;
 mod metrics;
 mod ranking;
@@ -25,6 +27,7 @@ mod wrap;
 use abx_evidence::{RunRecord, StudyRecord};
 
 pub use doctor::doctor_text;
+pub use history::history_text;
 pub use html::{run_html, study_html};
 pub use run::run_text;
 pub use style::Style;

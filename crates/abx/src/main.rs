@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => cli::finish(cli::serve::serve(&serve)),
         Command::Doctor(doctor) => cli::finish(cli::doctor::doctor(&doctor)),
         Command::Report(report) => cli::finish(cli::report::report(&report)),
+        Command::History(history) => cli::finish(cli::history::history(&history)),
         Command::Keeper => abx_lab::keeper::keep(),
     }
 }

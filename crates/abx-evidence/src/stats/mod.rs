@@ -21,6 +21,7 @@ pub mod student;
 pub mod sweep;
 pub mod usl;
 pub mod warm_up;
+pub mod welch;
 
 pub use margin::Margin;
 

@@ -27,7 +27,14 @@ fn found(side: impl Fn(&mut Side), slice: impl FnMut(&mut SliceRecord)) -> Vec<F
 
 /// The same after a change of what the machine counted in each block.
 fn strained(change: impl Fn(&mut Strain)) -> Vec<Finding> {
-    found(|side| change(side.strain.as_mut().unwrap()), |_| {})
+    found(|side| change(strain(side)), |_| {})
+}
+
+/// What the machine counted.
+fn strain(side: &mut Side) -> &mut Strain {
+    side.strain
+        .as_mut()
+        .expect("a study without findings has it")
 }
 
 /// The only finding there is; none when there is none.
@@ -46,8 +53,8 @@ fn connections_turned_away_under_load_bound_from_one_in_a_thousand() {
     type Change = fn(&mut Side, u64);
     let kinds: [Change; 3] = [
         |side, count| side.listen_overflows = Some(count),
-        |side, count| side.strain.as_mut().unwrap().listen_drops = Some(count),
-        |side, count| side.strain.as_mut().unwrap().half_open_drops = Some(count),
+        |side, count| strain(side).listen_drops = Some(count),
+        |side, count| strain(side).half_open_drops = Some(count),
     ];
     for change in kinds {
         for (count, connects, level) in [
@@ -168,7 +175,7 @@ fn want_of_processors_memory_and_disks_is_noted_by_its_share() {
     let cpu = |time_us| {
         let mut record = pair();
         sides(&mut record, "new").for_each(|side| {
-            side.strain.as_mut().unwrap().cpu_pressure_us = Some(time_us);
+            strain(side).cpu_pressure_us = Some(time_us);
             side.busiest_thread_ns = Some(60 * MS * ROUNDS as u64);
         });
         each_slice(&mut record, "new", idle);
@@ -265,21 +272,11 @@ fn one_finding_lists_everything_that_could_not_be_read() {
     // Method: each reading taken away in one block alone, then all at once.
     type Change = fn(&mut Side);
     let kinds: [(&str, Change); 8] = [
-        ("listen queues", |side| {
-            side.strain.as_mut().unwrap().listen_drops = None
-        }),
-        ("lost packets", |side| {
-            side.strain.as_mut().unwrap().timeouts = None
-        }),
-        ("softnet_stat", |side| {
-            side.strain.as_mut().unwrap().packets_dropped = None
-        }),
-        ("/proc/pressure", |side| {
-            side.strain.as_mut().unwrap().io_pressure_us = None
-        }),
-        ("cpu.stat", |side| {
-            side.strain.as_mut().unwrap().throttled = None
-        }),
+        ("listen queues", |side| strain(side).listen_drops = None),
+        ("lost packets", |side| strain(side).timeouts = None),
+        ("softnet_stat", |side| strain(side).packets_dropped = None),
+        ("/proc/pressure", |side| strain(side).io_pressure_us = None),
+        ("cpu.stat", |side| strain(side).throttled = None),
         ("/proc/PID/fd", |side| side.descriptors = None),
         ("/proc/self/task", |side| side.generator_descriptors = None),
         ("sockstat", |side| side.time_wait = None),

@@ -55,6 +55,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
         ceilings: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
+        against: None,
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),
     }
 }

@@ -141,6 +141,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         blocks: None,
         slice: None,
         ceiling: None,
+        against: None,
         interleave: Interleave::Slices,
         files: Vec::new(),
         backend: Backend::Auto,

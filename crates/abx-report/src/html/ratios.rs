@@ -213,7 +213,7 @@ fn interval(row: &Row) -> String {
         || "no interval".to_owned(),
         |bounds| {
             let [ratio, low, high] = as_texts(bounds);
-            let sign = match limit(row.one) {
+            let sign = match limit(row.one.verdict, row.one.at_least, row.one.ratio) {
                 "" => "",
                 "at most " => "≤ ",
                 _ => "≥ ",

@@ -1,6 +1,8 @@
 //! Reports as a person sees them, from records with fixed figures.
 
+mod against;
 mod doctor;
+mod history;
 mod html;
 mod page;
 mod run;

@@ -49,6 +49,7 @@ pub fn study() -> StudyRecord {
             summary("lighttpd", "c100", 41_234.5),
         ],
         validity: Validity::default(),
+        against: None,
         blocks: Vec::new(),
     };
     set_blocks(&mut record, 6);

@@ -269,11 +269,8 @@ fn the_listener_on_a_port_is_found_and_counts_itself() {
 fn memory_descriptors_and_switches_of_a_real_tree_are_read() {
     // Method: a child that sleeps beside this process; what a sleeping shell has
     // is known to be more than nothing, and its count of switches to go on.
-    let mut child = Command::new("sh")
-        .args(["-c", "ulimit -n 100; while true; do sleep 0.01; done"])
-        .spawn()
-        .unwrap();
-    let mut tree = ProcTree::of(child.id(), true).unwrap();
+    let script = Script::start("ulimit -n 100; while true; do sleep 0.01; done");
+    let mut tree = ProcTree::of(script.0.id(), true).unwrap();
     within_a_minute("the limit is set", || {
         tree.descriptors().is_ok_and(|use_of| use_of.limit == 100)
     });
@@ -287,6 +284,4 @@ fn memory_descriptors_and_switches_of_a_real_tree_are_read() {
         next.since(&first).is_none_or(|more| more > 0)
     });
     assert_eq!(tree.switches(0).unwrap(), None);
-    child.kill().unwrap();
-    child.wait().unwrap();
 }

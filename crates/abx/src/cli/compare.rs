@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::load::{GeneratorFlags, LoadFlags};
 use super::output::{OutputFlags, PageFlags};
 use super::watch::Watch;
-use super::{End, Failure, output, signals, study, tell, units};
+use super::{End, Failure, history, output, signals, study, tell, units};
 
 /// Compare servers: which is faster, by how much, and is it real?
 ///
@@ -21,7 +21,8 @@ use super::{End, Failure, output, signals, study, tell, units};
     abx compare 'old=./server --port {port}' 'new=./server --port {port} --fast' --path /x\n  \
     abx compare http://127.0.0.1:8081/ http://127.0.0.1:8082/\n  \
     abx compare --aa 'nginx=nginx -c /etc/nginx-{port}.conf'\n  \
-    abx compare studies/nginx-vs-lighttpd\n\n\
+    abx compare studies/nginx-vs-lighttpd\n  \
+    abx compare --against 3fa9c1:old 'new=./server --port {port}' --path /x\n\n\
     A command is split into words without a shell. {port} is the port that abx chose, {dir} a \
     fresh folder. A study file says the same in TOML, and more; flags about the study win over \
     it, what is offered stands in the file alone.")]
@@ -33,6 +34,10 @@ pub struct Compare {
     /// Compare the one subject with itself: what can this machine tell apart?
     #[arg(long)]
     pub aa: bool,
+    /// Compare also with a subject of an older record, a file or an id of `abx history`, that
+    /// cannot be run any more; one subject alone is then enough.
+    #[arg(long, value_name = "RECORD[:SUBJECT]", conflicts_with = "aa")]
+    pub against: Option<String>,
     /// Install what the study's subjects need and is missing; no service is started.
     #[arg(long)]
     pub install: bool,
@@ -101,7 +106,7 @@ fn margin(text: &str) -> Result<Margin, String> {
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
     let flags = &compare.output;
     let study = study::study(compare)?;
-    let mut store = Store::in_state_folder(&record_name("compare", study.seed));
+    let mut store = Store::for_new_record("compare", study.seed);
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
     let conducted = conduct(
         &study,
@@ -123,13 +128,14 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
         return Err(failure(error));
     }
     let report = abx_report::study_text(&record, &output::style(flags));
-    let written = output::print(&report, &record, flags)
+    let printed = output::print(&report, &record, flags)
         .and_then(|()| output::write_html(|| abx_report::study_html(&record), &compare.page));
+    history::note(&store);
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
         tell_where(&store);
     }
-    written?;
+    printed?;
     match error {
         Some(LabError::Halt(Halt::Interrupted)) => Ok(End::Interrupted),
         // What was asked could be done: a block was begun.
@@ -140,7 +146,11 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
 
 /// How a study's record ends the command: 3 when there is no claim.
 pub fn end(record: &StudyRecord) -> End {
-    let is_invalid = record.primary().any(|one| one.verdict == Verdict::Invalid);
+    let beside = record.against.iter().flat_map(|one| &one.comparisons);
+    let is_invalid = { record.primary() }
+        .map(|one| one.verdict)
+        .chain(beside.map(|one| one.verdict))
+        .any(|verdict| verdict == Verdict::Invalid);
     match record.end {
         StudyEnd::Interrupted => End::Interrupted,
         _ if is_invalid => End::NoClaim,
@@ -148,7 +158,8 @@ pub fn end(record: &StudyRecord) -> End {
     }
 }
 
-fn tell_where(store: &Store) {
+/// Tells where a record is, and why it is not where it usually would be.
+pub fn tell_where(store: &Store) {
     if let Some(why) = store.moved() {
         tell(&format!("abx: {why}"));
     }
@@ -160,7 +171,10 @@ fn tell_where(store: &Store) {
 
 fn failure(error: LabError) -> Failure {
     let is_usage = match &error {
-        LabError::Stage(_) | LabError::Store(_) | LabError::Halt(Halt::Answers(_)) => true,
+        LabError::Stage(_)
+        | LabError::Store(_)
+        | LabError::Against(_)
+        | LabError::Halt(Halt::Answers(_)) => true,
         LabError::Halt(Halt::Subject { error, .. }) => matches!(
             **error,
             PlaceError::Start { .. } | PlaceError::Answer(_) | PlaceError::Port { .. }
@@ -184,11 +198,4 @@ pub fn own_program() -> Result<std::path::PathBuf, Failure> {
             "cannot find the program file of abx itself ({error}): is /proc mounted?"
         ))
     })
-}
-
-/// The file's name of a record that begins now.
-pub fn record_name(what: &str, seed: u64) -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let seconds = now.unwrap_or_default().as_secs();
-    format!("{what}-{seconds}-{seed}.json")
 }

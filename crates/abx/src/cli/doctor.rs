@@ -6,7 +6,7 @@ use abx_lab::Store;
 use abx_lab::doctor::{Examination, Step};
 use clap::Args;
 
-use super::compare::{own_program, record_name};
+use super::compare::own_program;
 use super::load::seed_from_clock;
 use super::output::OutputFlags;
 use super::{End, Failure, output, signals, tell, units};
@@ -60,7 +60,7 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
     let [usual, ceiling_for] = if doctor.quick { QUICK } else { USUAL };
     let noise_for = doctor.noise_for.unwrap_or(usual);
     let seed = doctor.seed.unwrap_or_else(seed_from_clock);
-    let mut store = Store::in_state_folder(&record_name("doctor-noise", seed));
+    let mut store = Store::for_new_record("doctor-noise", seed);
     let interruption = signals::Interruption::by_signals();
     let record = abx_lab::doctor::doctor(Examination {
         program: own_program()?,

@@ -1,7 +1,9 @@
 //! The words of the command line, and what becomes of them.
 
+mod against;
 pub mod compare;
 pub mod doctor;
+pub mod history;
 mod load;
 mod output;
 pub mod report;
@@ -49,6 +51,8 @@ pub enum Command {
     Doctor(doctor::Doctor),
     /// Judge a saved record again and print the same.
     Report(report::Report),
+    /// List the records that are kept.
+    History(history::History),
     /// Keeps one server under test; started by abx itself.
     #[command(hide = true)]
     Keeper,

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use abx_evidence::Level;
-use abx_lab::{RunEnd, RunError, StageError, Target};
+use abx_lab::{RunEnd, RunError, StageError, Store, Target};
 use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
 use super::output::{OutputFlags, PageFlags};
-use super::{End, Failure, output, signals, tell, units};
+use super::{End, Failure, compare, history, output, signals, tell, units};
 
 /// Load one server once: throughput, response times, outcomes, cost.
 #[derive(Debug, Args)]
@@ -75,8 +75,20 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     let record =
         abx_lab::run(&plan, env!("CARGO_PKG_VERSION"), &mut on_stopper).map_err(failure)?;
     let report = abx_report::run_text(&record, &output::style(&run.output));
-    output::print(&report, &record, &run.output)?;
-    output::write_html(|| abx_report::run_html(&record), &run.page)?;
+    let mut store = Store::for_new_record("run", plan.seed);
+    let saved = store.save_somewhere(&record);
+    let printed = output::print(&report, &record, &run.output)
+        .and_then(|()| output::write_html(|| abx_report::run_html(&record), &run.page));
+    let is_kept = saved.is_ok();
+    match saved {
+        // What was measured is in the report all the same.
+        Err(error) => tell(&format!("abx: {error}")),
+        Ok(()) => history::note(&store),
+    }
+    printed?;
+    if is_kept && (!run.output.quiet || store.moved().is_some()) {
+        compare::tell_where(&store);
+    }
     let is_void = record
         .findings
         .iter()

@@ -9,6 +9,7 @@ use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, StudyFile, SubjectSpec};
 use abx_lab::{Ceiling, Launch, Pin, Source, Study, Subject};
 
+use super::against::past;
 use super::compare::{Compare, InterleaveName, PinName, own_program};
 use super::load::seed_from_clock;
 use super::{Failure, tell};
@@ -26,6 +27,7 @@ pub fn study(compare: &Compare) -> Result<Study, Failure> {
             from_words(compare)?
         }
     };
+    study.against = compare.against.as_deref().map(past).transpose()?;
     for subject in &mut study.subjects {
         if let Source::Command(launch) = &mut subject.source {
             launch.ready.within = compare.ready_within.unwrap_or(launch.ready.within);
@@ -71,6 +73,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         pin: pin(compare).unwrap_or(Pin::Split),
         seed: compare.generator.seed(),
         command: std::env::args().collect(),
+        against: None,
     })
 }
 
@@ -88,11 +91,12 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
         ));
     }
     let (file, folder) = study_file::read(path).map_err(Failure::usage)?;
-    if let [only] = &file.subjects[..] {
+    if let ([only], None) = (&file.subjects[..], &compare.against) {
         return Err(at(
             path,
             only,
-            "one subject alone cannot be compared: add a second [[subject]]",
+            "one subject alone cannot be compared: add a second [[subject]], or compare it with \
+             an older record by --against",
         ));
     }
     let had = provide(path, &file, &folder, compare)?;
@@ -121,6 +125,7 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
             .or(file.seed)
             .unwrap_or_else(seed_from_clock),
         command: std::env::args().collect(),
+        against: None,
     })
 }
 
@@ -247,10 +252,10 @@ fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
                 "--aa compares one subject with itself, and {count} were given: name one"
             )));
         }
-        (false, 1) => {
+        (false, 1) if compare.against.is_none() => {
             return Err(Failure::usage(
                 "one subject alone cannot be compared: name a second one, load it alone with \
-                 `abx run`, or compare it with itself by --aa",
+                 `abx run`, compare it with itself by --aa, or with an older record by --against",
             ));
         }
         (false, _) => {}
