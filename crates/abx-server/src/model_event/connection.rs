@@ -387,7 +387,9 @@ mod tests {
         // are said, all but the last 200 of them are sent.
         let mut member = member();
         for _ in 0..10_000 {
+            let waiting = member.out.len() - member.sent;
             assert!(member.tell(&[7; 300]));
+            assert_eq!(member.out.len() - member.sent, waiting + 300);
             member.sent = member.out.len() - 200;
         }
         assert!(member.out.len() < 2_000, "{}", member.out.len());
