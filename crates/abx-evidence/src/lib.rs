@@ -8,6 +8,7 @@
 mod arrivals;
 mod comparison;
 mod exchange;
+pub mod expectation;
 mod finding;
 mod findings;
 mod histogram;
@@ -29,6 +30,7 @@ pub mod verdict;
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
 pub use comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use exchange::Exchange;
+pub use expectation::{Answer, Doubt, Expectation, Standing};
 pub use finding::{Finding, Level, Limits, Status, Validity};
 pub use histogram::Histogram;
 pub use judge::{judge, may_stop};

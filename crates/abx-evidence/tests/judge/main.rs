@@ -2,6 +2,7 @@
 //! verdicts and findings out. How intervals are computed is tested in
 //! `tests/statistics`.
 
+mod expectations;
 mod failures;
 mod generator;
 mod machine;
