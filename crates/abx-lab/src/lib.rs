@@ -33,7 +33,7 @@ pub use launch::{Filled, Launch, Ready, Template};
 pub use place::PlaceError;
 pub use run::{Run, RunEnd, RunError, run};
 pub use stage::StageError;
-pub use store::{Store, StoreError, write_whole};
+pub use store::{Store, StoreError, write_text, write_whole};
 pub use study::{ExpectBody, Load, MadeFile, Pin, Request, Study};
 pub use subject::{Source, Subject, SubjectError, Target};
 pub use verify::VerifyError;

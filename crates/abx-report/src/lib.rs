@@ -1,4 +1,4 @@
-//! Turns records into text and JSON.
+//! Turns records into text, JSON, and the formats of other programs.
 //!
 //! Nothing is judged here: verdicts, ratios and findings are those of the
 //! record. Figures only get units that people read. Start at [`study_text`].
@@ -6,10 +6,18 @@
 mod arrivals;
 mod bar;
 mod beside;
+mod csv;
+mod expectations;
 mod findings;
+mod hgrm;
+mod junit;
+mod markdown;
 mod metrics;
+mod otlp;
+mod prometheus;
 mod ranking;
 mod run;
+mod series;
 mod style;
 mod table;
 mod terminal;
@@ -20,6 +28,13 @@ mod wrap;
 
 use abx_evidence::{RunRecord, StudyRecord};
 
+pub use csv::{comparisons_csv, slices_csv};
+pub use expectations::expectations_text;
+pub use hgrm::{Percentiles, study_hgrm, study_hlog};
+pub use junit::study_junit;
+pub use markdown::{run_markdown, study_markdown};
+pub use otlp::{run_otlp, study_otlp};
+pub use prometheus::{run_openmetrics, study_openmetrics};
 pub use run::run_text;
 pub use style::Style;
 pub use terminal::study_text;

@@ -97,8 +97,22 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         .iter()
         .filter(|summary| summary.load == load.name)
         .collect();
+    let mut out = wrap(&offer(record, load), "", "  ", style.columns());
+    if summaries.iter().all(|summary| summary.sent == 0) {
+        return out + "  nothing was measured\n";
+    }
+    out.push_str(&table(&summaries, style).text(style.columns()));
+    for summary in summaries {
+        out.push_str(&neither(summary, style));
+        out.push_str(&unsent(summary, style));
+    }
+    out
+}
+
+/// What is offered, as the heading of its figures.
+pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     let settings = &load.settings;
-    let offer = format!(
+    format!(
         "{}{}{}, {}, keep-alive {}{}:",
         if record.loads.len() > 1 {
             format!("{}: ", name(&load.name))
@@ -112,17 +126,7 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         exchange(&settings.exchange)
             .map(|text| format!(", {text}"))
             .collect::<String>(),
-    );
-    let mut out = wrap(&offer, "", "  ", style.columns());
-    if summaries.iter().all(|summary| summary.sent == 0) {
-        return out + "  nothing was measured\n";
-    }
-    out.push_str(&table(&summaries, style).text(style.columns()));
-    for summary in summaries {
-        out.push_str(&neither(summary, style));
-        out.push_str(&unsent(summary, style));
-    }
-    out
+    )
 }
 
 /// What was asked, with weights where there are several.
@@ -137,7 +141,7 @@ fn requests(settings: &LoadSettings) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
+pub(crate) fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
     let headers = [
         "subject".to_owned(),
@@ -170,7 +174,7 @@ fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
 }
 
 /// Attempts that are in neither of the last two columns.
-fn neither(summary: &Summary, style: &Style) -> String {
+pub(crate) fn neither(summary: &Summary, style: &Style) -> String {
     let others: Vec<String> = summary
         .outcomes
         .iter()
@@ -189,7 +193,7 @@ fn neither(summary: &Summary, style: &Style) -> String {
 }
 
 /// What was due to one subject and not sent; empty when there is nothing to say.
-fn unsent(summary: &Summary, style: &Style) -> String {
+pub(crate) fn unsent(summary: &Summary, style: &Style) -> String {
     let Some(due) = summary.offered.filter(|offered| offered.unsent > 0) else {
         return String::new();
     };
@@ -235,7 +239,7 @@ fn loaded(record: &StudyRecord, style: &Style) -> String {
 }
 
 /// How the study was conducted and why it ended.
-fn conduct(record: &StudyRecord, style: &Style) -> String {
+pub(crate) fn conduct(record: &StudyRecord, style: &Style) -> String {
     let complete = record.complete_blocks().count();
     let broken = record.blocks.len() - complete;
     let incomplete = match broken {

@@ -7,7 +7,7 @@ use abx_lab::{RunEnd, RunError, StageError, Target};
 use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::OutputFlags;
+use super::output::{OutputFlags, Outputs};
 use super::{End, Failure, output, signals, tell, units};
 
 /// Load one server once: throughput, response times, outcomes, cost.
@@ -40,6 +40,7 @@ const DURATION: Duration = Duration::from_secs(10);
 
 /// Loads, and prints what came of it.
 pub fn run(run: &Run) -> Result<End, Failure> {
+    let outputs = Outputs::of_run(&run.output)?;
     let target = Target::parse(&run.url).map_err(Failure::usage)?;
     let end = match run.requests {
         Some(requests) => RunEnd::AfterRequests(requests),
@@ -73,7 +74,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     let record =
         abx_lab::run(&plan, env!("CARGO_PKG_VERSION"), &mut on_stopper).map_err(failure)?;
     let report = abx_report::run_text(&record, &output::style(&run.output));
-    output::print(&report, &record, &run.output)?;
+    outputs.print_run(&report, &record)?;
     let is_void = record
         .findings
         .iter()
