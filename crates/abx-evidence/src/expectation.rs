@@ -88,12 +88,12 @@ impl fmt::Display for RatioExpectation {
         if let Some(metric) = self.metric {
             write!(formatter, "{}: ", metric.id())?;
         }
-        let (sign, factor) = (self.sign.text(), self.factor);
-        write!(
-            formatter,
-            "{} {sign} {factor} * {}",
-            self.subject, self.other
-        )?;
+        write!(formatter, "{} {} ", self.subject, self.sign.text())?;
+        // Exactly 1 is what is meant where none is written.
+        if self.factor.to_bits() != 1.0_f64.to_bits() {
+            write!(formatter, "{} * ", self.factor)?;
+        }
+        formatter.write_str(&self.other)?;
         match &self.load {
             Some(load) => write!(formatter, " @ {load}"),
             None => Ok(()),

@@ -67,7 +67,7 @@ fn doubting(doubt: Doubt, answer: &Answer) -> String {
         Doubt::Bound => "the true ratio may lie further out, see the findings".to_owned(),
         Doubt::FewBlocks => format!("it takes {}", plural(BLOCKS_FOR_VERDICT as u64, "block")),
         Doubt::NoInterval => "there is no interval".to_owned(),
-        Doubt::NotCompared => "these were not compared by this, see the findings".to_owned(),
+        Doubt::NotCompared => "these two were not compared by this".to_owned(),
     }
 }
 

@@ -6,6 +6,7 @@ use abx_evidence::{
 };
 
 use crate::expectations::reason;
+use crate::findings::Loads;
 use crate::metrics::{capitalized, metric_name};
 use crate::style::Style;
 use crate::table::Table;
@@ -24,6 +25,10 @@ const STYLE: Style = Style {
 /// have the same again.
 #[must_use]
 pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
+    let loads = match record.loads.len() {
+        0 | 1 => Loads::One,
+        _ => Loads::Several,
+    };
     let sections = [
         "### abx: which server is faster?\n".to_owned(),
         verdicts(record),
@@ -31,7 +36,7 @@ pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
         comparisons(record, Role::Primary),
         figures(record),
         beside(record),
-        findings(&record.validity.findings),
+        findings(&record.validity.findings, loads),
         reproduce(record),
     ];
     joined(&sections)
@@ -51,7 +56,7 @@ pub fn run_markdown(record: &RunRecord) -> String {
     };
     let sections = [
         format!("### abx: {headline}\n"),
-        findings(&record.findings),
+        findings(&record.findings, Loads::One),
         fenced(&crate::run_text(&bare, &Style::plain())),
     ];
     joined(&sections)
@@ -199,7 +204,7 @@ fn beside(record: &StudyRecord) -> String {
     )
 }
 
-fn findings(all: &[Finding]) -> String {
+fn findings(all: &[Finding], loads: Loads) -> String {
     let mut lines: Vec<String> = Vec::new();
     for one in all {
         let level = match one.level {
@@ -207,7 +212,7 @@ fn findings(all: &[Finding]) -> String {
             Level::Bound => "BOUND",
             Level::Void => "VOID",
         };
-        let load = one.load.as_ref();
+        let load = one.load.as_ref().filter(|_| loads == Loads::Several);
         let load = load.map_or_else(String::new, |load| format!("under {load}: "));
         let text = escape(&format!("{load}{}", one.message));
         let remedy = escape(&capitalized(&one.remedy));
@@ -264,14 +269,18 @@ fn shell_word(word: &str) -> String {
 /// Text that Markdown shows as it stands, on one line, within a table too.
 fn escape(text: &str) -> String {
     let mut out = String::new();
-    for letter in clean(text).chars() {
+    let text = clean(text);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
         match letter {
             '\n' => out.push(' '),
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             // It would call somebody of that name.
-            '@' => out.push_str("@<!-- -->"),
+            '@' if letters.peek().is_some_and(|next| next.is_alphanumeric()) => {
+                out.push_str("@<!-- -->");
+            }
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '|' | '~' | '#' | '$' => {
                 out.push('\\');
                 out.push(letter);

@@ -4,9 +4,17 @@
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
 mod arrivals;
+mod expectations;
 mod faults;
 mod foreign;
+mod formats;
 mod layers;
+#[allow(
+    dead_code,
+    reason = "made for the tests of another room, where all of it is used"
+)]
+#[path = "../../abx-evidence/tests/judge/support.rs"]
+mod made;
 mod records;
 mod signals;
 mod studies;

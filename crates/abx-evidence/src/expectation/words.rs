@@ -244,7 +244,7 @@ mod tests {
         let table = [
             ("new >= 0.97 * old", "new >= 0.97 * old"),
             ("new>=0.97*old@large", "new >= 0.97 * old @ large"),
-            (" new  <  old ", "new < 1 * old"),
+            (" new  <  1.0*old ", "new < old"),
             (
                 "server_cpu: new <= 1.1 * old @ small-c10",
                 "server_cpu: new <= 1.1 * old @ small-c10",

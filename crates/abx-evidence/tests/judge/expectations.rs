@@ -1,5 +1,7 @@
 //! What a record says to what was expected of it.
 
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+
 use std::sync::LazyLock;
 
 use abx_evidence::expectation::{Known, answers};
