@@ -21,7 +21,7 @@ fn the_exit_code_says_whether_what_was_expected_holds() {
         (&["--expect", "new >= 1.2 * old"], 1, "fails"),
         (&["--expect", "new >= 1.1 * old"], 3, "unsettled"),
         (&["--expect", "old <= new @ small"], 0, "holds"),
-        (&["--expect", "ready_time: new < old"], 3, "unsettled"),
+        (&["--expect", "wire_bytes: new < old"], 3, "unsettled"),
         (
             &["--expect", "new > old", "--expect", "new < old"],
             1,
