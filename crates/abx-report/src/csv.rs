@@ -205,3 +205,15 @@ fn quoted(field: &str) -> String {
         false => field.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_with_signs_of_their_own_are_quoted() {
+        // Method: each letter that means something, and one that does not.
+        let fields = ["a,b", "a\"b", "a\nb", "a b"].map(str::to_owned);
+        assert_eq!(row(&fields), "\"a,b\",\"a\"\"b\",\"a\nb\",a b\n");
+    }
+}

@@ -81,3 +81,14 @@ fn escape(text: &str) -> String {
         .replace('\n', "\\n")
         .replace('"', "\\\"")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_labels_cannot_end_their_line() {
+        // Method: the three letters that the standard names.
+        assert_eq!(escape("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+    }
+}

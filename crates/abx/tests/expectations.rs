@@ -1,7 +1,9 @@
 //! `--expect` and `--fail-if-slower`: exit codes, and what is said.
 
+use std::fs;
+
 use crate::made::{judged, pair, study};
-use crate::support::{Home, subject};
+use crate::support::{ABX, Home, read_json, subject};
 
 /// Writes a made record into a folder and answers its path.
 fn record(home: &Home, record: abx_evidence::StudyRecord) -> String {
@@ -55,7 +57,7 @@ fn slowness_that_is_not_certain_fails_nothing_and_is_told() {
     check(
         &record(&home, slower(5)),
         0,
-        &["not settled in 1 of 1", "--budget"],
+        &["not settled in 1 of 1", "--blocks"],
     );
     check(&record(&home, slower(6)), 1, &[]);
     let wild = [3_000, 12_000, 8_000, 4_000, 10_000, 7_000];
@@ -142,4 +144,40 @@ fn a_comparison_ends_as_its_record_does() {
     let path = home.record_path();
     let again = home.run_abx(&[&["report", path.to_str().unwrap()], &expect[..]].concat());
     assert_eq!(again.expect(3, &[]).stdout, ended.stdout);
+}
+
+#[test]
+fn the_example_for_ci_compares_two_versions() {
+    // Method: the script that the workflow calls, with the built-in server as
+    // both versions: it ends as abx does, and the summary is on the job's page.
+    let home = Home::new();
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/ci/compare-versions"
+    );
+    let serve = format!("{ABX} serve --port {{port}}");
+    let mut command = home.abx_after("exec \"$EXAMPLE\" \"$SERVE\" \"$SERVE\" results", &[]);
+    command
+        .env("EXAMPLE", script)
+        .env("SERVE", serve)
+        .env("ABX", ABX)
+        .env("MORE", "--blocks 1 --slice 20ms")
+        .env("GITHUB_STEP_SUMMARY", home.join("page.md"));
+    let ended = home.run(&mut command);
+    let record = home.record();
+    ended.expect_measured(&record);
+    assert_eq!(read_json(&home.join("results/record.json")), record);
+    let page = fs::read_to_string(home.join("page.md")).unwrap();
+    assert!(page.contains("not slower by more than 3 %"), "{page}");
+    assert!(home.join("results/junit.xml").exists());
+}
+
+#[test]
+fn the_page_about_ci_names_every_metric() {
+    // Method: each name as it is written in an expectation.
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ci.md");
+    let page = fs::read_to_string(page).unwrap();
+    for metric in abx_evidence::Metric::ALL {
+        assert!(page.contains(&format!("`{}`", metric.id())), "{metric:?}");
+    }
 }

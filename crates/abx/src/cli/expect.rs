@@ -88,8 +88,8 @@ pub fn remark(answers: &[Answer]) -> Option<String> {
             Some("abx: --fail-if-slower: nothing was compared, so nothing is certain".to_owned())
         }
         all => Some(format!(
-            "abx: --fail-if-slower: not settled in {} of {} comparisons, which is no failure: give \
-             the study more time (`--budget`), or demand an answer by --expect",
+            "abx: --fail-if-slower: not settled in {} of {} comparisons, which is no failure: \
+             measure more blocks (`--blocks`), or demand an answer by --expect",
             all.len(),
             answers.iter().filter(|one| !one.is_demanded).count()
         )),
