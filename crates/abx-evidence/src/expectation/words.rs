@@ -296,6 +296,8 @@ mod tests {
         let error = read("nöw\n>= 0.97 * old").unwrap_err().to_string();
         let lines: Vec<&str> = error.lines().collect();
         assert_eq!(lines[1..], ["  nöw\u{fffd}>= 0.97 * old", "  ^^^"]);
+        let error = read("é = old").unwrap_err().to_string();
+        assert_eq!(error.lines().last(), Some("         ^"));
     }
 
     #[test]
