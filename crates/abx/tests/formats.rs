@@ -65,6 +65,7 @@ fn comma_separated_values_are_read_by_python() {
         .expect(0, &[]);
     let script = "import csv\n\
         rows = list(csv.DictReader(open('slices.csv', newline=''), strict=True))\n\
+        assert all(None not in row and None not in row.values() for row in rows)\n\
         print(len(rows), sum(int(row['ok']) for row in rows if row['subject'] == 'old'))\n\
         rows = list(csv.DictReader(open('comparisons.csv', newline=''), strict=True))\n\
         assert None not in rows[0] and None not in rows[0].values()\n\
