@@ -10,7 +10,7 @@ build:
 demo: build
 	./target/release/abx compare
 
-# Foreign servers and tools from the system's packages; starts nothing.
+# Foreign servers and tools from the system's packages, npm and pypi; starts nothing.
 setup:
 	./scripts/install-test-servers
 

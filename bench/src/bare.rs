@@ -11,28 +11,18 @@
 use std::error::Error;
 use std::io::Write;
 use std::mem::MaybeUninit;
-use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::net::{RecvFlags, SendFlags};
+use abx_bench::exchange::{Answer, Connection, Exchange};
+use rustix::event::epoll;
 
 const EVENTS_MAX: usize = 512;
 const BUFFER_BYTES: usize = 256 * 1024;
 /// How long a wait lasts when no answer comes: the end may be late by this much.
 const WAIT_MAX_NS: i64 = 50_000_000;
 
-struct Connection {
-    stream: TcpStream,
-    /// Bytes of the answer that have not come yet.
-    missing: usize,
-    has_answered: bool,
-}
-
 struct Bare {
-    address: SocketAddr,
-    request: Vec<u8>,
-    answer_bytes: usize,
+    exchange: Exchange,
     keep: bool,
     epoll: std::os::fd::OwnedFd,
     connections: Vec<Connection>,
@@ -60,12 +50,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let keep = mode == "keep";
     let close = if keep { "" } else { "Connection: close\r\n" };
     let mut bare = Bare {
-        address: address.parse()?,
-        // As many requests as one connection has in flight, sent and awaited together.
-        request: format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{close}\r\n")
-            .repeat(pipeline)
-            .into_bytes(),
-        answer_bytes: answer_bytes.parse::<usize>()? * pipeline,
+        exchange: Exchange {
+            address: address.parse()?,
+            // As many requests as one connection has in flight, sent and awaited together.
+            request: format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{close}\r\n")
+                .repeat(pipeline)
+                .into_bytes(),
+            answer_bytes: answer_bytes.parse::<usize>()? * pipeline,
+        },
         keep,
         epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
         connections: Vec::new(),
@@ -90,27 +82,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 impl Bare {
-    /// Connects and sends the first request. A connect to this machine does not wait.
+    /// Connects and sends the first request.
     fn connect(&self, index: usize) -> Result<Connection, Box<dyn Error>> {
-        let stream = TcpStream::connect(self.address)?;
-        let data = EventData::new_u64(index as u64);
-        let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
-        epoll::add(&self.epoll, &stream, data, flags)?;
-        let connection = Connection {
-            stream,
-            missing: self.answer_bytes,
-            has_answered: false,
-        };
-        self.send(&connection)?;
+        let mut connection = Connection::open(&self.exchange, &self.epoll, index)?;
+        connection.send(&self.exchange)?;
         Ok(connection)
-    }
-
-    fn send(&self, connection: &Connection) -> Result<(), Box<dyn Error>> {
-        let sent = rustix::net::send(&connection.stream, &self.request, SendFlags::NOSIGNAL)?;
-        if sent < self.request.len() {
-            return Err("a request does not fit into an empty send buffer".into());
-        }
-        Ok(())
     }
 
     fn load(&mut self, end: Instant) -> Result<(), Box<dyn Error>> {
@@ -132,42 +108,27 @@ impl Bare {
 
     /// Takes what is there; asks again when the answer is whole.
     fn receive(&mut self, index: usize, buffer: &mut [u8]) -> Result<(), Box<dyn Error>> {
-        loop {
-            let connection = &mut self.connections[index];
-            match rustix::net::recv(&connection.stream, &mut *buffer, RecvFlags::DONTWAIT) {
-                Ok((count, _)) if count > 0 && count <= connection.missing => {
-                    connection.missing -= count;
-                    if connection.missing == 0 {
-                        return self.answered(index);
-                    }
-                    if count < buffer.len() {
-                        return Ok(());
-                    }
-                }
-                Err(rustix::io::Errno::AGAIN) => return Ok(()),
-                // An end too early, a break, or more bytes than were asked for.
-                _ => {
-                    self.failures += 1;
-                    return self.replace(index, false);
-                }
+        match self.connections[index].receive(buffer) {
+            Answer::Part => Ok(()),
+            Answer::Whole if self.keep => {
+                self.requests += 1;
+                self.connections[index].send(&self.exchange)
+            }
+            Answer::Whole => {
+                self.requests += 1;
+                self.replace(index)
+            }
+            Answer::Broken => {
+                self.failures += 1;
+                self.replace(index)
             }
         }
     }
 
-    fn answered(&mut self, index: usize) -> Result<(), Box<dyn Error>> {
-        self.requests += 1;
-        if !self.keep {
-            return self.replace(index, true);
-        }
-        self.connections[index].missing = self.answer_bytes;
-        self.connections[index].has_answered = true;
-        self.send(&self.connections[index])
-    }
-
-    fn replace(&mut self, index: usize, has_answered: bool) -> Result<(), Box<dyn Error>> {
+    fn replace(&mut self, index: usize) -> Result<(), Box<dyn Error>> {
         let next = self.connect(index)?;
         let last = std::mem::replace(&mut self.connections[index], next);
-        self.connections[index].has_answered = last.has_answered || has_answered;
+        self.connections[index].has_answered = last.has_answered;
         Ok(())
     }
 }

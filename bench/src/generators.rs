@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use crate::peers::{self, Peer};
+use crate::reports::{self, Report};
 
 /// What every generator is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +68,10 @@ const fn load(
 pub enum Generator {
     /// The bare loop of this folder.
     Bare,
+    /// The bare loop at a constant rate, asleep until each request is due.
+    Paced,
+    /// The same, awake for the last [`AWAKE_US`] before each one.
+    PacedAwake,
     /// What is measured.
     Abx,
     /// The same with two threads, for the cost of a second one.
@@ -79,14 +84,19 @@ pub enum Generator {
     H2load,
     /// oha.
     Oha,
+    /// One that was found on the PATH.
+    Peer(Peer),
 }
+
+/// About what it takes a virtual machine's thread to wake up, in microseconds.
+const AWAKE_US: &str = "30";
 
 /// Where the programs are, and what they load.
 pub struct Setup {
     /// The abx binary.
     pub abx: PathBuf,
-    /// The bare loop's binary.
-    pub bare: PathBuf,
+    /// Where the binaries of the bare loops are.
+    pub own: PathBuf,
     /// The oha binary.
     pub oha: PathBuf,
     /// Where scripts for wrk may be written.
@@ -95,23 +105,12 @@ pub struct Setup {
     pub address: SocketAddr,
 }
 
-/// What a generator says that it did.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Report {
-    /// Right answers, as far as the generator looks at them.
-    pub completed: u64,
-    /// Everything else that it speaks of.
-    pub failed: u64,
-    /// Requests per second, as it counts them itself.
-    pub per_second: f64,
-    /// Connections that never got an answer; `None` when it does not tell.
-    pub silent: Option<u64>,
-}
-
 impl Generator {
-    /// All of them.
-    pub const ALL: [Generator; 7] = [
+    /// All but the peers.
+    const OWN_AND_RIVALS: [Generator; 9] = [
         Generator::Bare,
+        Generator::Paced,
+        Generator::PacedAwake,
         Generator::Abx,
         Generator::AbxTwo,
         Generator::Wrk,
@@ -120,16 +119,25 @@ impl Generator {
         Generator::Oha,
     ];
 
+    /// All that this machine has.
+    pub fn all() -> impl Iterator<Item = Generator> {
+        let peers = Peer::found().map(Generator::Peer);
+        Generator::OWN_AND_RIVALS.into_iter().chain(peers)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Generator::Bare => "bare loop",
+            Generator::Paced => "paced bare loop",
+            Generator::PacedAwake => "the same, awake",
             Generator::Abx => "abx",
             Generator::AbxTwo => "abx -t 2",
             Generator::Wrk => "wrk",
             Generator::Ab => "ab",
             Generator::H2load => "h2load",
             Generator::Oha => "oha",
+            Generator::Peer(peer) => peer.name(),
         }
     }
 
@@ -141,22 +149,33 @@ impl Generator {
         Generator::Oha,
     ];
 
-    /// Whether it has a row under this load: a second thread is of interest
-    /// only where the first one has time left.
+    /// The bare loop that is the limit for a load.
+    pub fn limit(load: &Load) -> Generator {
+        match load.rate {
+            None => Generator::Bare,
+            Some(_) => Generator::Paced,
+        }
+    }
+
+    /// Whether it has a row under this load: each bare loop has its loads, and a second
+    /// thread is of interest only where the first one has time left.
     pub fn takes_part(self, load: &Load) -> bool {
-        self != Generator::AbxTwo || load.rate.is_some()
+        match self {
+            Generator::Bare => load.rate.is_none(),
+            Generator::Paced | Generator::PacedAwake | Generator::AbxTwo => load.rate.is_some(),
+            _ => true,
+        }
     }
 
     /// Why it cannot make this load, when it cannot.
     pub fn refusal(self, load: &Load) -> Option<&'static str> {
         match self {
-            Generator::Bare | Generator::Wrk | Generator::Ab if load.rate.is_some() => {
-                Some("it has no rate")
-            }
+            Generator::Wrk | Generator::Ab if load.rate.is_some() => Some("it has no rate"),
             Generator::Ab | Generator::Oha if load.pipeline > 1 => Some("it has no pipelines"),
             Generator::H2load if !load.keep_alive => {
                 Some("it waits for ever once nginx has closed a connection")
             }
+            Generator::Peer(peer) => peer.refusal(load),
             _ => None,
         }
     }
@@ -164,7 +183,8 @@ impl Generator {
     /// The command line that says which version it is.
     pub fn version(self, setup: &Setup) -> Option<Command> {
         let (program, flag) = match self {
-            Generator::Bare => return None,
+            Generator::Bare | Generator::Paced | Generator::PacedAwake => return None,
+            Generator::Peer(peer) => (Path::new(peer.name()), peer.version_words()?),
             Generator::Abx | Generator::AbxTwo => (setup.abx.as_path(), "--version"),
             Generator::Wrk => (Path::new("wrk"), "-v"),
             Generator::Ab => (Path::new("ab"), "-V"),
@@ -184,7 +204,10 @@ impl Generator {
         let span = format!("{seconds}s");
         let (c, d) = (connections.as_str(), span.as_str());
         let (program, flags): (&Path, &[&str]) = match self {
-            Generator::Bare => (&setup.bare, &[]),
+            Generator::Bare | Generator::Paced | Generator::PacedAwake => {
+                return self.own(setup, load, answer_bytes);
+            }
+            Generator::Peer(peer) => return peer.command(load, &url, &setup.folder),
             Generator::Abx | Generator::AbxTwo => {
                 (&setup.abx, &["run", "-q", "--json", "-", "-c", c, "-d", d])
             }
@@ -219,14 +242,24 @@ impl Generator {
         };
         let mut command = Command::new(program);
         command.args(flags).args(self.shape(setup, load));
-        if self == Generator::Bare {
-            let mode = if load.keep_alive { "keep" } else { "close" };
-            let (path, address) = (format!("/{}", load.body_bytes), setup.address.to_string());
-            command.args([&address, &path, c, &seconds, &answer_bytes.to_string()]);
-            command.args([mode, &load.pipeline.to_string()]);
-        } else {
-            command.arg(url);
-        }
+        command.arg(url);
+        command
+    }
+
+    /// The command line of a bare loop.
+    fn own(self, setup: &Setup, load: &Load, answer_bytes: usize) -> Command {
+        let (program, [last, more]) = match (self, load.rate) {
+            (Generator::Paced, Some(rate)) => ("paced", [rate.to_string(), "0".to_owned()]),
+            (_, Some(rate)) => ("paced", [rate.to_string(), AWAKE_US.to_owned()]),
+            (_, None) => {
+                let mode = if load.keep_alive { "keep" } else { "close" };
+                ("bare", [mode.to_owned(), load.pipeline.to_string()])
+            }
+        };
+        let mut command = Command::new(setup.own.join(program));
+        command.args([setup.address.to_string(), format!("/{}", load.body_bytes)]);
+        command.args([load.connections.to_string(), load.seconds.to_string()]);
+        command.args([answer_bytes.to_string(), last, more]);
         command
     }
 
@@ -272,100 +305,29 @@ impl Generator {
     /// Reads what it printed; `None` when a figure is missing.
     pub fn report(self, text: &str) -> Option<Report> {
         match self {
-            Generator::Bare => bare(text),
-            Generator::Abx | Generator::AbxTwo => abx(text),
-            Generator::Wrk => wrk(text),
-            Generator::Ab => ab(text),
-            Generator::H2load => h2load(text),
-            Generator::Oha => oha(text),
+            Generator::Bare | Generator::Paced | Generator::PacedAwake => reports::bare(text),
+            Generator::Peer(peer) => peer.report(text),
+            Generator::Abx | Generator::AbxTwo => reports::abx(text),
+            Generator::Wrk => reports::wrk(text),
+            Generator::Ab => reports::ab(text),
+            Generator::H2load => reports::h2load(text),
+            Generator::Oha => reports::oha(text),
         }
     }
 }
 
-fn bare(text: &str) -> Option<Report> {
-    let completed = number_after(text, "requests ")? as u64;
-    Some(Report {
-        completed,
-        failed: number_after(text, "failures ")? as u64,
-        per_second: completed as f64 / number_after(text, "seconds ")?,
-        silent: Some(number_after(text, "silent ")? as u64),
-    })
-}
-
-fn abx(text: &str) -> Option<Report> {
-    let record: Value = serde_json::from_str(text).ok()?;
-    let requests = &record["requests"];
-    let completed = requests["ok"].as_u64()?;
-    Some(Report {
-        completed,
-        failed: requests["sent"].as_u64()? - completed,
-        per_second: record["throughput_per_s"].as_f64()?,
-        silent: record["silent"].as_u64(),
-    })
-}
-
-fn wrk(text: &str) -> Option<Report> {
-    let summary = text.lines().find(|line| line.contains(" requests in "))?;
-    let broken = text.lines().find(|line| line.contains("Socket errors:"));
-    let wrong = number_after(text, "Non-2xx or 3xx responses: ").unwrap_or(0.0);
-    let completed = summary.split_whitespace().next()?.parse::<u64>().ok()?;
-    Some(Report {
-        completed: completed.checked_sub(wrong as u64)?,
-        failed: wrong as u64 + broken.map_or(0, sum_of_numbers),
-        per_second: number_after(text, "Requests/sec:")?,
-        silent: None,
-    })
-}
-
-fn ab(text: &str) -> Option<Report> {
-    let wrong = number_after(text, "Non-2xx responses:").unwrap_or(0.0) as u64;
-    let failed = number_after(text, "Failed requests:")? as u64 + wrong;
-    Some(Report {
-        // It counts failed requests among the complete ones.
-        completed: (number_after(text, "Complete requests:")? as u64).checked_sub(failed)?,
-        failed,
-        per_second: number_after(text, "Requests per second:")?,
-        silent: None,
-    })
-}
-
-fn h2load(text: &str) -> Option<Report> {
-    let (_, requests) = text.split_once("\nrequests: ")?;
-    let count = |name| {
-        let part = requests
-            .lines()
-            .next()?
-            .split(", ")
-            .find(|part| part.ends_with(name))?;
-        part.split(' ').next()?.parse::<u64>().ok()
-    };
-    let (_, finished) = text.split_once("finished in ")?;
-    let rate = finished.split(", ").nth(1)?;
-    Some(Report {
-        completed: count(" succeeded")?,
-        // Failed ones include those in error and out of time.
-        failed: count(" failed")?,
-        per_second: rate.split(' ').next()?.parse().ok()?,
-        silent: None,
-    })
-}
-
-fn oha(text: &str) -> Option<Report> {
-    let report: Value = serde_json::from_str(text).ok()?;
-    let sum =
-        |value: &Value| -> Option<u64> { value.as_object()?.values().map(Value::as_u64).sum() };
-    let statuses = &report["statusCodeDistribution"];
-    let completed = statuses["200"].as_u64().unwrap_or(0);
-    Some(Report {
-        completed,
-        failed: sum(statuses)? - completed + sum(&report["errorDistribution"])?,
-        per_second: report["summary"]["requestsPerSec"].as_f64()?,
-        silent: None,
-    })
+/// Writes what some of the generators take from files: `pipeline.lua` and `k6.js`.
+///
+/// # Errors
+/// When the folder cannot be written to.
+pub fn write_scripts(setup: &Setup, load: &Load) -> std::io::Result<()> {
+    let url = format!("http://{}/{}", setup.address, load.body_bytes);
+    std::fs::write(setup.folder.join("pipeline.lua"), pipeline_script(load))?;
+    std::fs::write(setup.folder.join("k6.js"), peers::k6_script(load, &url))
 }
 
 /// What makes wrk send so many requests at once.
-pub fn pipeline_script(load: &Load) -> String {
+fn pipeline_script(load: &Load) -> String {
     format!(
         "local all\ninit = function()\n  local one = wrk.format(nil, '/{}')\n  \
          all = string.rep(one, {})\nend\nrequest = function() return all end\n",
@@ -373,22 +335,10 @@ pub fn pipeline_script(load: &Load) -> String {
     )
 }
 
-/// The number that follows `label`.
-fn number_after(text: &str, label: &str) -> Option<f64> {
-    let (_, rest) = text.split_once(label)?;
-    rest.split_whitespace().next()?.parse().ok()
-}
-
-/// The sum of all whole numbers in a line.
-fn sum_of_numbers(line: &str) -> u64 {
-    line.split(|letter: char| !letter.is_ascii_digit())
-        .filter_map(|digits| digits.parse::<u64>().ok())
-        .sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reports::Late;
 
     fn report(completed: u64, failed: u64, per_second: f64, silent: Option<u64>) -> Option<Report> {
         Some(Report {
@@ -396,6 +346,7 @@ mod tests {
             failed,
             per_second,
             silent,
+            late: None,
         })
     }
 
@@ -427,9 +378,24 @@ mod tests {
     }
 
     #[test]
+    fn the_lateness_of_sends_is_read_where_it_is_told() {
+        // Method: both that tell it, with other figures around it.
+        let late = Some(Late {
+            median_us: 1.5,
+            p99_us: 30.0,
+        });
+        let paced = "requests 10 failures 0 silent 0 seconds 2.5 late_p50_us 1.5 late_p99_us 30\n";
+        let report = Generator::Paced.report(paced).unwrap();
+        assert_eq!(report.late, late);
+        let abx = r#"{"requests":{"sent":9,"ok":9},"throughput_per_s":3.5,
+                      "generator":{"lateness_us":{"p50":1.5,"p90":7.0,"p99":30,"max":99}}}"#;
+        assert_eq!(Generator::Abx.report(abx).unwrap().late, late);
+    }
+
+    #[test]
     fn a_report_without_its_figures_is_none() {
         // Method: nothing, and other words.
-        for generator in Generator::ALL {
+        for generator in Generator::OWN_AND_RIVALS {
             assert_eq!(generator.report(""), None);
             assert_eq!(generator.report("Killed"), None);
         }

@@ -6,10 +6,13 @@
 //! each alternation every generator runs once, and the next alternation starts
 //! with the next one; ratios pair the runs of one alternation, so drift of the
 //! machine hits both sides. A generator that is absent or cannot make a load is
-//! named with the reason. This measures and is no test: it ends well whatever
+//! named with the reason; those of `peers.rs` are measured where they are found.
+//! `--quick` takes the first of the loads, three times. This measures and is no test: it ends well whatever
 //! the figures are.
 
 mod generators;
+mod peers;
+mod reports;
 mod server;
 mod summary;
 
@@ -58,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     child::pin(*last)?;
     let setup = Setup {
         abx: options.abx.clone(),
-        bare: std::env::current_exe()?.with_file_name("bare"),
+        own: std::env::current_exe()?.with_file_name(""),
         oha: options.oha.clone(),
         folder: folder.0.clone(),
         address: server.address(),
@@ -101,6 +104,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
         alternations: 7,
         loads: LOADS.to_vec(),
     };
+    let mut is_quick = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(flag) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{flag} needs a value"));
@@ -109,7 +113,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
             "--oha" => options.oha = value()?.into(),
             "--json" => options.json = Some(value()?.into()),
             "--alternations" => options.alternations = value()?.parse()?,
-            "--quick" => (options.loads, options.alternations) = (LOADS[..1].to_vec(), 3),
+            "--quick" => is_quick = true,
             "--load" => {
                 let part = value()?;
                 options.loads.retain(|load| load.name.contains(&part));
@@ -121,6 +125,10 @@ fn options() -> Result<Options, Box<dyn Error>> {
                 .into());
             }
         }
+    }
+    if is_quick {
+        options.loads.truncate(1);
+        options.alternations = 3;
     }
     if !options.abx.is_file() {
         return Err("--abx FILE names no binary: build it with `make build`".into());
@@ -138,12 +146,8 @@ fn measure(
     descriptors: u64,
 ) -> Result<Table, Box<dyn Error>> {
     let answer_bytes = server.answer_bytes(load.body_bytes, load.keep_alive)?;
-    std::fs::write(
-        folder.join("pipeline.lua"),
-        generators::pipeline_script(load),
-    )?;
-    let generators = Generator::ALL.into_iter();
-    let mut rows: Vec<Row> = generators
+    generators::write_scripts(setup, load)?;
+    let mut rows: Vec<Row> = Generator::all()
         .filter(|generator| generator.takes_part(load))
         .map(|generator| Row {
             generator,
@@ -201,9 +205,8 @@ fn run(
 fn versions(setup: &Setup, folder: &Path) -> Value {
     let mut nginx = Command::new("nginx");
     nginx.arg("-v");
-    let generators = Generator::ALL.into_iter();
-    let generators =
-        generators.filter_map(|generator| Some((generator.name(), generator.version(setup)?)));
+    let generators = Generator::all()
+        .filter_map(|generator| Some((generator.name(), generator.version(setup)?)));
     std::iter::once(("nginx", nginx))
         .chain(generators)
         .map(|(name, command)| {

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::generators::{Generator, Load, Report};
+use crate::generators::{Generator, Load};
+use crate::reports::Report;
 
 /// One run of one generator.
 #[derive(Debug, Clone)]
@@ -40,6 +41,8 @@ enum Metric {
     Cpu,
     Rate,
     Memory,
+    LateMedian,
+    LateP99,
 }
 
 /// Least, median and greatest of some values.
@@ -51,13 +54,21 @@ struct Spread {
 }
 
 impl Metric {
-    const ALL: [Metric; 3] = [Metric::Cpu, Metric::Rate, Metric::Memory];
+    const ALL: [Metric; 5] = [
+        Metric::Cpu,
+        Metric::Rate,
+        Metric::Memory,
+        Metric::LateMedian,
+        Metric::LateP99,
+    ];
 
     fn key(self) -> &'static str {
         match self {
             Metric::Cpu => "cpu_us_per_request",
             Metric::Rate => "requests_per_s",
             Metric::Memory => "memory_bytes_max",
+            Metric::LateMedian => "lateness_us_p50",
+            Metric::LateP99 => "lateness_us_p99",
         }
     }
 
@@ -66,14 +77,28 @@ impl Metric {
             Metric::Cpu => "CPU µs per request",
             Metric::Rate => "requests/s",
             Metric::Memory => "peak memory in MB",
+            Metric::LateMedian => "median lateness in µs",
+            Metric::LateP99 => "p99 of it in µs",
         }
     }
 
-    fn of(self, run: &Run) -> f64 {
+    /// The figure of a run; `None` when it has none.
+    fn of(self, run: &Run) -> Option<f64> {
+        let late = run.report.late;
         match self {
-            Metric::Cpu => run.cpu_us / run.report.completed as f64,
-            Metric::Rate => run.report.per_second,
-            Metric::Memory => run.memory_bytes as f64,
+            Metric::Cpu => Some(run.cpu_us / run.report.completed as f64),
+            Metric::Rate => Some(run.report.per_second),
+            Metric::Memory => Some(run.memory_bytes as f64),
+            Metric::LateMedian => late.map(|late| late.median_us),
+            Metric::LateP99 => late.map(|late| late.p99_us),
+        }
+    }
+
+    /// Whether a load has this figure: sends are late where they have a moment.
+    fn belongs_to(self, load: &Load) -> bool {
+        match self {
+            Metric::LateMedian | Metric::LateP99 => load.rate.is_some(),
+            _ => true,
         }
     }
 
@@ -81,6 +106,7 @@ impl Metric {
         match self {
             Metric::Cpu => format!("{value:.2}"),
             Metric::Rate => format!("{value:.0}"),
+            Metric::LateMedian | Metric::LateP99 => format!("{value:.1}"),
             Metric::Memory => format!("{:.1}", value / 1e6),
         }
     }
@@ -154,13 +180,14 @@ impl Table {
     /// Ratios of one row to another's runs of the same alternations.
     fn ratio(&self, row: &Row, to: Generator, metric: Metric) -> Option<Spread> {
         let other = self.row(to)?;
-        row.spread(|alternation, run| Some(metric.of(run) / metric.of(other.clean(alternation)?)))
+        row.spread(|alternation, run| Some(metric.of(run)? / metric.of(other.clean(alternation)?)?))
     }
 
     /// The table as people read it.
     pub fn text(&self) -> String {
         let mut text = format!("\n{}\n", self.load.name);
-        for metric in Metric::ALL {
+        let belongs = |metric: &Metric| metric.belongs_to(&self.load);
+        for metric in Metric::ALL.into_iter().filter(belongs) {
             let title = metric.title();
             let _ = writeln!(
                 text,
@@ -168,7 +195,7 @@ impl Table {
                 "min - median - max", "to wrk"
             );
             for row in &self.rows {
-                let values = row.spread(|_, run| Some(metric.of(run)));
+                let values = row.spread(|_, run| metric.of(run));
                 let shown = |spread: Option<Spread>, show: &dyn Fn(f64) -> String| {
                     spread.map_or_else(|| "-".to_owned(), |spread| spread.shown(show))
                 };
@@ -179,7 +206,7 @@ impl Table {
                     row.generator.name(),
                     shown(values, &|value| metric.shown(value)),
                     ratio(Generator::Wrk),
-                    ratio(Generator::Bare),
+                    ratio(Generator::limit(&self.load)),
                 );
             }
         }
@@ -208,9 +235,9 @@ impl Table {
         for metric in Metric::ALL {
             let spread = |spread: Option<Spread>| spread.map(Spread::json);
             object[metric.key()] = json!({
-                "value": spread(row.spread(|_, run| Some(metric.of(run)))),
+                "value": spread(row.spread(|_, run| metric.of(run))),
                 "to_wrk": spread(self.ratio(row, Generator::Wrk, metric)),
-                "to_bare": spread(self.ratio(row, Generator::Bare, metric)),
+                "to_bare": spread(self.ratio(row, Generator::limit(&self.load), metric)),
             });
         }
         let runs = row.runs.iter().map(|run| match run {
@@ -219,6 +246,8 @@ impl Table {
                 "completed": run.report.completed, "failed": run.report.failed,
                 "requests_per_s": run.report.per_second, "silent": run.report.silent,
                 "cpu_us": run.cpu_us, "memory_bytes_max": run.memory_bytes,
+                "lateness_us_p50": Metric::LateMedian.of(run),
+                "lateness_us_p99": Metric::LateP99.of(run),
             }),
         });
         object["runs"] = runs.collect();
@@ -226,8 +255,8 @@ impl Table {
     }
 
     /// Whether abx reaches what it is meant to: how much processor time per
-    /// request beside the bare loop and the best of the others, what a second
-    /// thread costs, and with many connections less memory than wrk and every
+    /// request beside the bare loop and the best of the others, how late sends are,
+    /// what a second thread costs, and with many connections less memory than wrk and every
     /// connection served.
     pub fn goals(&self) -> String {
         let abx = self.row(Generator::Abx);
@@ -256,6 +285,24 @@ impl Table {
                 "CPU per request at most 1.05 of the bare loop's",
                 at_most(1.05, median(Generator::Bare, Metric::Cpu)),
             );
+        }
+        if self.load.rate.is_some() {
+            text += &self.goal(
+                "CPU per request at most 1.2 of the paced bare loop's",
+                at_most(1.2, median(Generator::Paced, Metric::Cpu)),
+            );
+            let late = |metric: Metric| abx?.spread(|_, run| metric.of(run));
+            for (goal, metric, most) in [
+                (
+                    "half of the sends at most 20 µs late",
+                    Metric::LateMedian,
+                    20.0,
+                ),
+                ("99 of 100 at most 250 µs", Metric::LateP99, 250.0),
+            ] {
+                let median = late(metric).map(|late| late.median);
+                text += &self.goal(goal, at_most(most, median));
+            }
         }
         if let Some(two) = self.row(Generator::AbxTwo) {
             let ratio = self.ratio(two, Generator::Abx, Metric::Cpu);
@@ -308,6 +355,7 @@ mod tests {
                 failed,
                 per_second: 1.0,
                 silent: None,
+                late: None,
             },
             cpu_us,
             memory_bytes: 1,

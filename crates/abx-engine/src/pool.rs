@@ -27,6 +27,7 @@ use crate::check::{Hashers, Sampler};
 use crate::io::{Io, Ready, RequestId, Token};
 use crate::plan::{LoadPlan, Pacing};
 use crate::random::Chooser;
+use crate::schedule::Arrivals;
 use crate::slot::{Flight, Phase, Slot};
 
 pub(crate) use stretch::{Ran, Stretch};
@@ -59,6 +60,8 @@ pub(crate) struct Pool<I: Io> {
     slots: Vec<Slot>,
     /// Requests that a slot has in flight at most.
     window: usize,
+    /// A slot with fewer in flight gets more of them; see [`refill_below`].
+    refill_below: usize,
     /// Whether a slot that has room sends at once, whatever it did before.
     is_plain: bool,
     sampler: Sampler,
@@ -85,6 +88,18 @@ struct Encoded {
     kind: AnswerKind,
     /// Whether the rest of its answer's body is worth skipping.
     has_large_answer: bool,
+}
+
+/// Below how many requests in flight a slot gets more of them.
+///
+/// In an open loop a request goes out when it is due, so any room will do. A
+/// closed loop waits until half of the window is left, so that one call sends many,
+/// which halves what a send costs and leaves the subject enough to do meanwhile.
+fn refill_below(plan: &LoadPlan, window: usize) -> usize {
+    match plan.pacing.arrivals {
+        Arrivals::Closed => window / 2 + 1,
+        _ => window,
+    }
 }
 
 /// Whether any answer of a load is known to have a body that is worth skipping.
@@ -129,6 +144,7 @@ impl<I: Io> Pool<I> {
             ready: Vec::new(),
             slots: (0..connections).map(|_| Slot::new(window)).collect(),
             window,
+            refill_below: refill_below(&plan, window),
             is_plain: plan.pacing == Pacing::default(),
             sampler: Sampler::new(plan.verify_every, seed),
             hashers: Hashers::default(),

@@ -146,11 +146,12 @@ impl Slot {
         !matches!(self.phase, Phase::Closed | Phase::Resting(_))
     }
 
-    /// Whether one more request may be in flight. Without a connection there is
-    /// room for one, which is what a connection is made for.
-    pub(crate) fn has_room(&self, window: usize) -> bool {
+    /// Whether one more request may be in flight, when they may be as many as
+    /// `most`. Without a connection there is room for one, which is what a
+    /// connection is made for.
+    pub(crate) fn has_room(&self, most: usize) -> bool {
         match self.phase {
-            Phase::Standing => self.flights.len() < window,
+            Phase::Standing => self.flights.len() < most,
             Phase::Closed | Phase::Connecting => self.flights.is_empty(),
             Phase::Resting(_) => false,
         }

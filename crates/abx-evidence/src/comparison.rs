@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Offered;
+use crate::capacities::Grid;
 use crate::finding::{Finding, Level, Limits};
 use crate::findings::Limit;
 use crate::findings::pace::has_kept_up;
@@ -12,14 +13,11 @@ use crate::metric::Metric;
 use crate::record::{LoadRecord, StudyRecord};
 use crate::stats::paired::{PairedMean, RatioInterval};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
-use crate::stats::student::{Confidence, t_quantile};
-use crate::stats::{Margin, StatsError};
+use crate::stats::student::Confidence;
+use crate::stats::{Margin, StatsError, power};
 use crate::summary::Sums;
 use crate::values::{Rounds, Value, Values};
 use crate::verdict::{Assessment, Verdict, assess, assess_together};
-
-/// How often a difference of [`Comparison::detectable`] would be seen: 4 in 5 studies.
-const POWER: f64 = 0.8;
 
 /// What a comparison is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,11 +118,21 @@ pub struct Undisturbed {
     pub rounds_left_out: u64,
 }
 
+/// What comparisons are about.
+pub(crate) enum Ground<'a> {
+    /// One load.
+    Load(&'a LoadRecord),
+    /// Several rates, and an objective.
+    Grid(Grid<'a>),
+    /// How subjects start, which is of no load.
+    Starts,
+}
+
 /// Pairs of subjects that are judged together by one metric.
 pub(crate) struct Family<'a> {
     pub(crate) record: &'a StudyRecord,
-    /// `None` for a metric that is of no load.
-    pub(crate) load: Option<&'a LoadRecord>,
+    /// What it is about; see [`Ground`].
+    pub(crate) ground: &'a Ground<'a>,
     pub(crate) metric: Metric,
     pub(crate) values: Values<'a>,
     /// Who held throughput back under this load.
@@ -179,8 +187,19 @@ impl<'a> Family<'a> {
         Margin::new(self.record.settings.margin).unwrap_or(Margin::DEFAULT)
     }
 
+    fn load(&self) -> Option<&'a LoadRecord> {
+        match self.ground {
+            Ground::Load(load) => Some(load),
+            Ground::Grid(_) | Ground::Starts => None,
+        }
+    }
+
     fn load_name(&self) -> &'a str {
-        self.load.map_or("", |load| &load.name)
+        match self.ground {
+            Ground::Load(load) => &load.name,
+            Ground::Grid(grid) => &grid.name,
+            Ground::Starts => "",
+        }
     }
 
     fn draft(&self, pair: [&str; 2], role: Role) -> Draft {
@@ -237,7 +256,17 @@ impl<'a> Family<'a> {
             .collect();
         let mean = PairedMean::of(log_ratios).ok();
         let ratio = mean.map(|mean| mean.interval(Confidence::PRINTED).center.exp());
-        let Some(load) = self.load else {
+        if let (Ground::Grid(grid), Some(ratio)) = (self.ground, ratio) {
+            let [subject, baseline] = pair;
+            let by_size = if ratio >= 1.0 {
+                [baseline, subject]
+            } else {
+                pair
+            };
+            let beyond = grid.beyond(self.record, by_size);
+            findings.extend(beyond.map(|finding| finding.under(&grid.name)));
+        }
+        let Some(load) = self.load() else {
             return findings;
         };
         if self.metric == Metric::Throughput {
@@ -276,7 +305,7 @@ impl<'a> Family<'a> {
 
     /// The same without disturbed rounds. Only throughput is read by rounds.
     fn undisturbed(&self, pair: [&str; 2]) -> Option<Undisturbed> {
-        let load = self.load.filter(|_| self.metric == Metric::Throughput)?;
+        let load = self.load().filter(|_| self.metric == Metric::Throughput)?;
         let rounds_left_out = disturbed_rounds(self.record, load).0;
         if rounds_left_out == 0 {
             return None;
@@ -450,17 +479,8 @@ fn bounds(one: &Assessment) -> Option<Bounds> {
 }
 
 /// The difference that as many blocks of the same spread show in 4 of 5 studies.
-///
-/// Source: the usual sum of two t quantiles, one for the interval and one for
-/// the power; Cohen (1988), chapter 2.
 fn detectable(one: &Assessment) -> Option<f64> {
-    let degrees = one.blocks.checked_sub(1)?;
-    let for_interval = t_quantile(Confidence::COMPUTED, degrees);
-    // One-sided 80 % is two-sided 60 %.
-    let for_power = t_quantile(Confidence::new(2.0 * POWER - 1.0)?, degrees);
-    let half_width = (one.high / one.low).ln() / 2.0;
-    let share = (half_width * (1.0 + for_power / for_interval)).exp_m1();
-    share.is_finite().then_some(share)
+    power::detectable((one.high / one.low).ln() / 2.0, one.blocks)
 }
 
 /// How many of a load's rounds were disturbed, and how many there are.

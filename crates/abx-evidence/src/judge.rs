@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::comparison::{Comparison, Family, Role};
+use crate::capacities::capacities;
+use crate::ceilings::ceilings;
+use crate::comparison::{Comparison, Family, Ground, Role};
 use crate::finding::{Finding, Validity};
 use crate::findings::{Limit, findings};
 use crate::questions::{Question, Questions};
@@ -12,16 +14,20 @@ use crate::record::StudyRecord;
 use crate::stats::Margin;
 use crate::stats::stop::{Decision, decide_all};
 use crate::summary::summaries;
+use crate::sweeps::sweeps;
 
 /// Fills a record's comparisons, rankings, summaries and validity from its
 /// blocks, whatever they held before.
 pub fn judge(record: &mut StudyRecord) {
     record.summaries = summaries(record);
+    record.ceilings = ceilings(record);
     let mut found = findings(record);
     let questions = Questions::beside_baseline(record, &found);
     let comparisons = answers(record, questions.asked, &found);
     found.extend(questions.findings);
     let rankings = rankings(record, &found);
+    record.sweeps = sweeps(record, &comparisons);
+    record.capacities = capacities(record);
     for finding in comparisons.iter().flat_map(|one| &one.findings) {
         if !found.contains(finding) {
             found.push(finding.clone());
@@ -49,12 +55,13 @@ fn answers(record: &StudyRecord, asked: Vec<Question>, found: &[Finding]) -> Vec
     let none = Limit::default();
     let mut comparisons: Vec<Comparison> = { asked.into_iter() }
         .flat_map(|question| {
-            let limit = question
-                .load
-                .and_then(|load| limits.get(load.name.as_str()));
+            let limit = match &question.ground {
+                Ground::Load(load) => limits.get(load.name.as_str()),
+                Ground::Grid(_) | Ground::Starts => None,
+            };
             let family = Family {
                 record,
-                load: question.load,
+                ground: &question.ground,
                 metric: question.metric,
                 values: question.values,
                 limit: limit.unwrap_or(&none),

@@ -5,30 +5,45 @@
 //! no clock. Start at [`StudyRecord`] for what is kept, at [`stats`] for how it
 //! is judged; `docs/statistics.md` gives the reasons.
 
+mod against;
 mod arrivals;
+mod capacities;
+mod ceilings;
 mod comparison;
+pub mod doctor;
 mod exchange;
 pub mod expectation;
 mod finding;
 mod findings;
 mod histogram;
+pub mod history;
 mod judge;
 mod metric;
+mod objective;
 mod outcome;
 mod quantile;
 mod questions;
 mod ranking;
+mod reading;
 pub mod record;
 mod run;
 mod schema;
 pub mod stats;
 mod summary;
+mod sweeps;
 mod tally;
+mod throughput;
 mod times;
 mod values;
 pub mod verdict;
 
+pub use against::{
+    Against, AgainstError, Difference, Fingerprint, PastLoad, PastSubject, Unpaired, against,
+    judge_against, may_stop_against,
+};
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
+pub use capacities::Capacity;
+pub use ceilings::Ceiling;
 pub use comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use exchange::Exchange;
 pub use expectation::{Answer, Doubt, Expectation, Standing};
@@ -36,6 +51,7 @@ pub use finding::{Finding, Level, Limits, Status, Validity};
 pub use histogram::Histogram;
 pub use judge::{judge, may_stop};
 pub use metric::{Metric, Sense};
+pub use objective::{Burden, Goal, Kept, Objective, ObjectiveError};
 pub use outcome::{Outcome, Outcomes};
 pub use quantile::Quantile;
 pub use ranking::{Place, Ranking};
@@ -43,6 +59,8 @@ pub use record::StudyRecord;
 pub use run::{GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, judge_run};
 pub use schema::record_schema;
 pub use summary::Summary;
+pub use sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use tally::{Sample, SliceTally, Tally};
+pub use throughput::block_throughputs;
 pub use times::{Figure, Times};
 pub use verdict::Verdict;

@@ -22,10 +22,14 @@ pub enum Metric {
     ResponseP999,
     /// The subject's processor time for each whole answer.
     ServerCpu,
-    /// The most memory of its processes together.
+    /// Memory of its processes together after the load, shared pages counted once.
     Memory,
+    /// Context switches of its threads for each whole answer.
+    ContextSwitches,
     /// Bytes received for each whole answer.
     WireBytes,
+    /// The highest rate at which an objective is kept to.
+    Capacity,
     /// From its start to the first right answer.
     ReadyTime,
     /// Throughput in the warm-up after a fresh start, as a share of that in the
@@ -49,7 +53,7 @@ const BEYOND_MIN: f64 = 100.0;
 
 impl Metric {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Metric; 10] = [
+    pub const ALL: [Metric; 12] = [
         Metric::Throughput,
         Metric::ResponseP50,
         Metric::ResponseP90,
@@ -57,7 +61,9 @@ impl Metric {
         Metric::ResponseP999,
         Metric::ServerCpu,
         Metric::Memory,
+        Metric::ContextSwitches,
         Metric::WireBytes,
+        Metric::Capacity,
         Metric::ReadyTime,
         Metric::ColdStart,
     ];
@@ -74,13 +80,15 @@ impl Metric {
     #[must_use]
     pub fn sense(self) -> Sense {
         match self {
-            Metric::Throughput | Metric::ColdStart => Sense::Speed,
+            Metric::Throughput | Metric::Capacity | Metric::ColdStart => Sense::Speed,
             Metric::ResponseP50
             | Metric::ResponseP90
             | Metric::ResponseP99
             | Metric::ResponseP999
             | Metric::ReadyTime => Sense::Time,
-            Metric::ServerCpu | Metric::Memory | Metric::WireBytes => Sense::Cost,
+            Metric::ServerCpu | Metric::Memory | Metric::ContextSwitches | Metric::WireBytes => {
+                Sense::Cost
+            }
         }
     }
 
@@ -128,7 +136,9 @@ impl Metric {
             Metric::ResponseP999 => "response_p99_9",
             Metric::ServerCpu => "server_cpu",
             Metric::Memory => "memory",
+            Metric::ContextSwitches => "context_switches",
             Metric::WireBytes => "wire_bytes",
+            Metric::Capacity => "capacity",
             Metric::ReadyTime => "ready_time",
             Metric::ColdStart => "cold_start",
         }

@@ -3,7 +3,8 @@
 //! for one thing: the throughput of two that both kept up with an open loop is
 //! the load's, so it is not compared.
 
-use crate::comparison::{Role, both_kept_up};
+use crate::capacities::grids;
+use crate::comparison::{Ground, Role, both_kept_up};
 use crate::finding::{Finding, Level};
 use crate::metric::Metric;
 use crate::record::{LoadRecord, StudyRecord};
@@ -11,8 +12,7 @@ use crate::values::{Rounds, Values};
 
 /// Pairs that are judged together by one metric.
 pub(crate) struct Question<'a> {
-    /// `None` for a metric that is of no load.
-    pub(crate) load: Option<&'a LoadRecord>,
+    pub(crate) ground: Ground<'a>,
     pub(crate) metric: Metric,
     pub(crate) values: Values<'a>,
     /// Subject and baseline, with what their comparison is for.
@@ -39,10 +39,23 @@ impl<'a> Questions<'a> {
             asked: Vec::new(),
             findings: Vec::new(),
         };
-        for load in &record.loads {
+        // What is one rate of a grid is read together with the others.
+        let alone = { record.loads.iter() }.filter(|load| load.settings.objective.is_none());
+        for load in alone {
             questions.ask_under(record, load, &pairs, found);
         }
-        questions.explore(None, Metric::ReadyTime, Values::of_starts(record), &pairs);
+        for grid in grids(record) {
+            let values = grid.values(record);
+            let whole = whole(&values, pairs.iter()).into_iter();
+            let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
+            questions.ask(Ground::Grid(grid), Metric::Capacity, (values, pairs));
+        }
+        questions.explore(
+            Ground::Starts,
+            Metric::ReadyTime,
+            Values::of_starts(record),
+            &pairs,
+        );
         questions
     }
 
@@ -72,7 +85,7 @@ impl<'a> Questions<'a> {
         let speed = under(Metric::Throughput);
         // Whoever answers nothing in a block has no cost of an answer either.
         let answering = whole(&speed, pairs.iter());
-        self.ask(Some(load), Metric::Throughput, (speed, by_speed));
+        self.ask(Ground::Load(load), Metric::Throughput, (speed, by_speed));
         if load.settings.arrivals.is_open() {
             let primary = primary_time(load);
             for metric in Metric::RESPONSE {
@@ -86,18 +99,18 @@ impl<'a> Questions<'a> {
                     false => Role::Exploratory,
                 };
                 let pairs = whole.into_iter().map(|pair| (pair, role(pair))).collect();
-                self.ask(Some(load), metric, (values, pairs));
+                self.ask(Ground::Load(load), metric, (values, pairs));
             }
         }
         for metric in COSTS {
-            self.explore(Some(load), metric, under(metric), &answering);
+            self.explore(Ground::Load(load), metric, under(metric), &answering);
         }
     }
 
-    fn ask(&mut self, load: Option<&'a LoadRecord>, metric: Metric, (values, pairs): Asked<'a>) {
+    fn ask(&mut self, ground: Ground<'a>, metric: Metric, (values, pairs): Asked<'a>) {
         if !pairs.is_empty() {
             self.asked.push(Question {
-                load,
+                ground,
                 metric,
                 values,
                 pairs,
@@ -107,14 +120,14 @@ impl<'a> Questions<'a> {
 
     fn explore(
         &mut self,
-        load: Option<&'a LoadRecord>,
+        ground: Ground<'a>,
         metric: Metric,
         values: Values<'a>,
         pairs: &[[&'a str; 2]],
     ) {
         let whole = whole(&values, pairs.iter()).into_iter();
         let pairs = whole.map(|pair| (pair, Role::Exploratory)).collect();
-        self.ask(load, metric, (values, pairs));
+        self.ask(ground, metric, (values, pairs));
     }
 
     /// The log ratios of every primary comparison.
@@ -131,9 +144,10 @@ impl<'a> Questions<'a> {
 type Asked<'a> = (Values<'a>, Vec<([&'a str; 2], Role)>);
 
 /// What is compared beside speed and response times.
-const COSTS: [Metric; 4] = [
+const COSTS: [Metric; 5] = [
     Metric::ServerCpu,
     Metric::Memory,
+    Metric::ContextSwitches,
     Metric::WireBytes,
     Metric::ColdStart,
 ];

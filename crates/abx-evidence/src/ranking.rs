@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::{Comparison, Family, Role};
+use crate::comparison::{Comparison, Family, Ground, Role};
 use crate::finding::Finding;
 use crate::findings::Limit;
 use crate::metric::Metric;
@@ -60,7 +60,7 @@ pub(crate) fn rankings(record: &StudyRecord, found: &[Finding]) -> Vec<Ranking> 
     if record.subjects.len() < 3 {
         return Vec::new();
     }
-    let each = record.loads.iter();
+    let each = { record.loads.iter() }.filter(|load| load.settings.objective.is_none());
     each.map(|load| rank(record, load, found)).collect()
 }
 
@@ -81,7 +81,7 @@ fn rank(record: &StudyRecord, load: &LoadRecord, found: &[Finding]) -> Ranking {
     };
     let family = Family {
         record,
-        load: Some(load),
+        ground: &Ground::Load(load),
         metric,
         values: Values::under(record, load, metric, Rounds::All),
         limit: &Limit::of(record, load),

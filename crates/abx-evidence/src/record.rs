@@ -7,18 +7,29 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::against::Against;
 use crate::arrivals::Arrivals;
+use crate::capacities::Capacity;
+use crate::ceilings::Ceiling;
 use crate::comparison::{Comparison, Role};
 use crate::exchange::Exchange;
 use crate::finding::Validity;
 use crate::histogram::Histogram;
+use crate::objective::Objective;
 use crate::outcome::Outcomes;
 use crate::ranking::Ranking;
 use crate::summary::Summary;
+use crate::sweeps::Sweep;
 use crate::tally::{SliceTally, Tally};
+
+pub use crate::reading::{Canary, InUse, Side, Strain};
 
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "abx.study/1";
+
+/// The name under which the slices of a server that does nothing are kept, in
+/// one round of several. It is no subject.
+pub const CEILING: &str = "(ceiling)";
 
 /// A study: what was compared, how, where, and everything that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,10 +63,23 @@ pub struct StudyRecord {
     /// The order of the subjects under each load, where there are more than two.
     #[serde(default)]
     pub rankings: Vec<Ranking>,
+    /// Loads that differ in one number only, read together.
+    #[serde(default)]
+    pub sweeps: Vec<Sweep>,
+    /// The highest rate at which each subject keeps to each objective.
+    #[serde(default)]
+    pub capacities: Vec<Capacity>,
+    /// What the generator got from a server that does nothing, for each load
+    /// that was offered to one.
+    #[serde(default)]
+    pub ceilings: Vec<Ceiling>,
     /// One for each load and subject.
     pub summaries: Vec<Summary>,
     /// What limits the conclusions.
     pub validity: Validity,
+    /// The comparison with a subject of an older record, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
     /// Everything that was measured.
     pub blocks: Vec<BlockRecord>,
 }
@@ -216,6 +240,14 @@ pub struct LoadSettings {
     /// When requests were due.
     #[serde(default)]
     pub arrivals: Arrivals,
+    /// The rate as a share of what the slowest subject answered in a closed
+    /// loop, where it was set so.
+    #[serde(default)]
+    pub share_of_slowest: Option<f64>,
+    /// What subjects are asked to keep to, where the load is one of several
+    /// rates that find out up to which they do.
+    #[serde(default)]
+    pub objective: Option<Objective>,
     /// What was asked, by weight.
     pub requests: Vec<RequestSettings>,
     /// Whether a connection serves more than one request.
@@ -305,6 +337,9 @@ pub struct BlockRecord {
     pub subjects: BTreeMap<String, BlockSubject>,
     /// What each load gave.
     pub loads: Vec<BlockLoad>,
+    /// How fast the processors were before and after; empty when that was not looked at.
+    #[serde(default)]
+    pub canaries: Vec<Canary>,
 }
 
 /// One subject's life in one block.
@@ -400,6 +435,11 @@ pub struct SliceRecord {
     pub response_ns_sum: u64,
     /// Processor time of the subject; `None` when not readable.
     pub server_cpu_ns: Option<u64>,
+    /// Context switches of the subject's threads, those that came and went
+    /// meanwhile left out; `None` when not readable, when a thread ended, and
+    /// when there are too many to look at.
+    #[serde(default)]
+    pub server_switches: Option<u64>,
     /// Processor time of the other subjects together, which should idle.
     pub others_cpu_ns: Option<u64>,
     /// Processor time of the generator's threads.
@@ -443,6 +483,7 @@ impl SliceRecord {
             silent: tally.silent,
             response_ns_sum: tally.response_ns_sum,
             server_cpu_ns: None,
+            server_switches: None,
             others_cpu_ns: None,
             generator_cpu_ns: slice.generator_cpu_ns,
             busiest_worker_ns: slice.busiest_worker_ns,
@@ -500,20 +541,6 @@ impl Histograms {
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
     }
-}
-
-/// What was read for one subject over one load of a block.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Side {
-    /// The warm-up: recorded, not counted.
-    pub warm_up: Option<SliceRecord>,
-    /// Processor time of the subject's busiest thread over its own slices' load.
-    pub busiest_thread_ns: Option<u64>,
-    /// Connections that the kernel turned away because a listen queue was full,
-    /// on the whole machine while this subject was loaded.
-    pub listen_overflows: Option<u64>,
-    /// Connections that could not be opened before the load.
-    pub not_connected: u64,
 }
 
 /// Why a study ended.

@@ -26,12 +26,19 @@ pub struct Summary {
     pub service_time_us: Times,
     /// The subject's processor time for each whole answer; `None` when not readable.
     pub server_cpu_us_per_request: Option<f64>,
+    /// Context switches of the subject for each whole answer; `None` when not readable.
+    #[serde(default)]
+    pub server_switches_per_request: Option<f64>,
     /// The share of its processors that the subject used.
     pub server_busy: Option<f64>,
     /// The share of one processor that the generator's busiest thread used.
     pub generator_busy: Option<f64>,
     /// The most memory seen in a block, the median over blocks.
     pub rss_bytes: Option<u64>,
+    /// The memory after the load, shared pages counted once, the median over
+    /// blocks; `None` when not readable.
+    #[serde(default)]
+    pub pss_bytes: Option<u64>,
     /// From start to first right answer, the median over blocks, in seconds.
     pub ready_s: Option<f64>,
     /// For how long it was loaded in all, in seconds. A stall that comes less
@@ -54,6 +61,9 @@ pub struct Summary {
     pub outcomes: Outcomes,
     /// Bytes received.
     pub bytes: u64,
+    /// Bytes received for each whole answer; `None` without one.
+    #[serde(default)]
+    pub bytes_per_request: Option<f64>,
 }
 
 /// Sums of one subject's slices under one load.
@@ -73,7 +83,10 @@ pub(crate) struct Sums {
     pub(crate) slices: u64,
     pub(crate) silent: u64,
     pub(crate) response_ns_sum: u64,
+    /// Connections opened within slices and between them.
+    pub(crate) connects: u64,
     pub(crate) server_cpu_ns: Option<u64>,
+    pub(crate) server_switches: Option<u64>,
     pub(crate) others_cpu_ns: Option<u64>,
     pub(crate) generator_cpu_ns: u64,
     pub(crate) busiest_worker_ns: u64,
@@ -88,6 +101,7 @@ impl Sums {
         let zero = Some(0);
         let mut sums = Sums {
             server_cpu_ns: zero,
+            server_switches: zero,
             others_cpu_ns: zero,
             generator_wait_ns: zero,
             steal_ns: zero,
@@ -111,7 +125,9 @@ impl Sums {
             sums.generator_cpu_ns += slice.generator_cpu_ns;
             sums.busiest_worker_ns += slice.busiest_worker_ns;
             sums.stopped_answering += u64::from(slice.stopped_answering);
+            sums.connects += slice.connects + slice.reopened;
             add(&mut sums.server_cpu_ns, slice.server_cpu_ns);
+            add(&mut sums.server_switches, slice.server_switches);
             add(&mut sums.others_cpu_ns, slice.others_cpu_ns);
             add(&mut sums.generator_wait_ns, slice.generator_wait_ns);
             add(&mut sums.steal_ns, slice.steal_ns);
@@ -128,6 +144,12 @@ impl Sums {
                 .flat_map(|part| &part.rounds)
                 .flat_map(|round| &round.slices),
         )
+    }
+
+    /// Whole answers over whole slices: what is read at a slice's edges holds
+    /// its discarded part too.
+    pub(crate) fn all_completed(&self) -> u64 {
+        self.outcomes.completed() + self.discarded.completed()
     }
 
     /// Verified answers per second; see [`throughput_per_s`].
@@ -177,6 +199,10 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                 .collect();
             let cpus = record.settings.subject_cpus.len().max(1) as u64;
             let cpu = sums.server_cpu_ns.filter(|_| sums.slices > 0);
+            let completed = sums.outcomes.completed();
+            let all_completed = sums.all_completed();
+            let sides = record.block_loads(&load.name);
+            let sides = sides.filter_map(|part| part.sides.get(subject));
             Summary {
                 subject: subject.clone(),
                 load: load.name.clone(),
@@ -190,11 +216,15 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                     pooled(|all| &all.service_at_least),
                 )),
                 server_cpu_us_per_request: cpu
-                    .and_then(|cpu| share(cpu, sums.outcomes.completed()))
+                    .and_then(|cpu| share(cpu, all_completed))
                     .map(|ns| ns / 1e3),
+                server_switches_per_request: sums
+                    .server_switches
+                    .and_then(|switches| share(switches, all_completed)),
                 server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
                 generator_busy: share(sums.busiest_worker_ns, sums.wall_ns),
                 rss_bytes: median(lives.iter().filter_map(|life| life.rss_bytes_max)),
+                pss_bytes: median(sides.filter_map(|side| side.pss_bytes)),
                 ready_s: median(
                     lives
                         .iter()
@@ -210,6 +240,7 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                 ok: sums.outcomes.ok(),
                 outcomes: sums.outcomes,
                 bytes: sums.bytes,
+                bytes_per_request: share(sums.bytes, completed),
             }
         })
         .collect()

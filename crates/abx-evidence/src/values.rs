@@ -65,7 +65,11 @@ impl<'a> Values<'a> {
         })
     }
 
-    fn each(record: &'a StudyRecord, numbers: impl Fn(&str) -> Vec<Option<Value>>) -> Values<'a> {
+    /// Those that a function tells of each subject.
+    pub(crate) fn each(
+        record: &'a StudyRecord,
+        numbers: impl Fn(&str) -> Vec<Option<Value>>,
+    ) -> Values<'a> {
         let names = record.subjects.iter().map(|subject| subject.name.as_str());
         Values(names.map(|name| (name, numbers(name))).collect())
     }
@@ -126,14 +130,20 @@ impl Spot<'_> {
             Metric::Throughput => self.sums(rounds).throughput(&self.load.settings),
             Metric::ServerCpu => {
                 let sums = self.sums(rounds);
-                share(sums.server_cpu_ns?, sums.outcomes.completed())
+                share(sums.server_cpu_ns?, sums.all_completed())
             }
             Metric::WireBytes => {
                 let sums = self.sums(rounds);
                 share(sums.bytes, sums.outcomes.completed())
             }
-            Metric::Memory => Some(life?.rss_bytes_max? as f64),
+            Metric::Memory => self.memory(),
+            Metric::ContextSwitches => {
+                let sums = self.sums(rounds);
+                share(sums.server_switches?, sums.all_completed())
+            }
             Metric::ReadyTime => life?.ready_s,
+            // Of several loads together; see `Grid::values`.
+            Metric::Capacity => None,
             Metric::ColdStart => self.cold_start(),
             Metric::ResponseP50
             | Metric::ResponseP90
@@ -167,6 +177,15 @@ impl Spot<'_> {
             amount: found.us.max(1) as f64,
             at_least: found.at_least,
         })
+    }
+
+    /// Pages that processes share are counted once, where that can be read.
+    fn memory(self) -> Option<f64> {
+        let life = self.block.subjects.get(self.subject);
+        let side = self.part.sides.get(self.subject);
+        let shared_once = side.and_then(|side| side.pss_bytes);
+        let bytes = shared_once.or(life.and_then(|life| life.rss_bytes_max))?;
+        Some(bytes as f64)
     }
 
     fn cold_start(self) -> Option<f64> {

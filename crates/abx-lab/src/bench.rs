@@ -6,7 +6,7 @@ use std::time::Duration;
 use abx_engine::{Engine, EngineError, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::record::{BlockSubject, Histograms, SliceRecord};
 
-use crate::meter::Meter;
+use crate::meter::{Meter, Troubles};
 use crate::place::{Place, PlaceError};
 use crate::verify::VerifyError;
 
@@ -30,6 +30,15 @@ pub enum Halt {
     /// The subjects do not answer alike.
     #[error("{0}")]
     Answers(Box<VerifyError>),
+    /// No rate can be derived from what the subjects answer.
+    #[error(
+        "no rate can be found for the load `{load}`: a subject answered nothing that was right; \
+         try each alone with `abx run`"
+    )]
+    NoRate {
+        /// The load.
+        load: String,
+    },
     /// abx itself cannot go on.
     #[error("{0}")]
     Engine(#[from] EngineError),
@@ -57,8 +66,8 @@ pub struct Measured {
     pub record: SliceRecord,
     /// Times of its requests.
     pub times: Histograms,
-    /// Connections that the kernel turned away meanwhile.
-    pub listen_overflows: Option<u64>,
+    /// What the machine counted of its troubles meanwhile.
+    pub troubles: Troubles,
 }
 
 /// The first part of a slice of this length that is not counted, in ns.
@@ -113,9 +122,9 @@ impl<'a> Bench<'a> {
             end: SliceEnd::AfterNs(ns),
             discard_ns: discard_ns(ns),
         };
-        let before = self.meter.read();
+        let before = self.meter.before(subject);
         let slice = self.engine.slice(pool, &plan)?;
-        let after = self.meter.read();
+        let after = self.meter.after(subject);
         if self.stopper.is_stopped() {
             return Err(Halt::Interrupted);
         }
@@ -127,7 +136,7 @@ impl<'a> Bench<'a> {
         Ok(Measured {
             record,
             times: Histograms::of(slice.tally),
-            listen_overflows: window.listen_overflows,
+            troubles: window.troubles,
         })
     }
 

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use abx_engine::{LoadPlan, PoolId};
 use abx_evidence::record::{
-    BlockLoad, Disturbance, Histograms, Interleave, PilotRecord, Round, Side, SliceRecord,
+    BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, Side, SliceRecord,
 };
 use abx_sys::counters::ticks_per_second;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::bench::{Bench, Halt, Measured};
+use crate::ceiling::RaisedCeiling;
+use crate::meter::{Troubles, own_descriptors, time_wait};
+use crate::stage::RaisedLoad;
 
 /// A round is disturbed when the hypervisor took this many ticks of it, and
 /// this share: one tick may be rounding.
@@ -18,6 +21,12 @@ const STEAL_TICKS_MIN: u64 = 2;
 const STEAL_SHARE_MIN: f64 = 0.01;
 /// A round is disturbed when the generator waited for a processor for this share of it.
 const WAIT_SHARE_MIN: f64 = 0.05;
+
+/// The ceiling is a bound and needs no precision: it has a slice in one round of
+/// so many, and a short one among trials.
+const CEILING_EVERY: u32 = 5;
+const CEILING_TRIAL_NS: u64 = 1_000_000_000;
+const CEILING_WARM_UP_NS: u64 = 100_000_000;
 
 /// One load in one block.
 pub struct LoadRun<'a, 'b> {
@@ -27,6 +36,8 @@ pub struct LoadRun<'a, 'b> {
     pub plans: &'a [LoadPlan],
     /// What the pilot set.
     pub pilot: &'a PilotRecord,
+    /// A server that does nothing, loaded now and then in the same way.
+    pub ceiling: Option<&'a RaisedCeiling>,
     /// Draws the order within rounds.
     pub random: &'a mut ChaCha8Rng,
     /// What was measured so far.
@@ -40,7 +51,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     pub fn new(
         name: &str,
         bench: &'a mut Bench<'b>,
-        plans: &'a [LoadPlan],
+        raised: &'a RaisedLoad,
         pilot: &'a PilotRecord,
         random: &'a mut ChaCha8Rng,
     ) -> LoadRun<'a, 'b> {
@@ -52,7 +63,8 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         };
         LoadRun {
             bench,
-            plans,
+            plans: &raised.plans,
+            ceiling: raised.ceiling.as_ref(),
             pilot,
             random,
             result,
@@ -79,6 +91,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         for (subject, pool) in pools.iter().enumerate() {
             self.warm_up(subject, *pool)?;
         }
+        let ceiling = self.open_ceiling()?;
         let threads: Vec<_> = self.all(|run, subject| run.bench.meter.threads(subject));
         for round in 0..self.pilot.rounds {
             on_round(round);
@@ -88,6 +101,9 @@ impl<'a, 'b> LoadRun<'a, 'b> {
                     slices.push(self.slice(subject, pools[subject])?);
                 }
             }
+            if let Some((place, pool)) = ceiling.filter(|_| round % CEILING_EVERY == 0) {
+                slices.push(self.bench.slice(place, pool, self.pilot.slice_ns)?.record);
+            }
             self.note_round(slices);
         }
         for (subject, before) in threads.into_iter().enumerate() {
@@ -96,9 +112,12 @@ impl<'a, 'b> LoadRun<'a, 'b> {
                 .zip(after)
                 .map(|(before, after)| after.busiest_since(&before));
             self.side(subject).busiest_thread_ns = busiest.map(|span| span.0);
+            self.note_holdings(subject);
         }
+        let ceiling = ceiling.map(|(_, pool)| pool);
         pools
             .into_iter()
+            .chain(ceiling)
             .for_each(|pool| self.bench.engine.close(pool));
         Ok(())
     }
@@ -118,6 +137,12 @@ impl<'a, 'b> LoadRun<'a, 'b> {
                     .map(|(before, after)| after.busiest_since(&before).0);
                 let sum = &mut self.side(subject).busiest_thread_ns;
                 *sum = busiest.map(|busiest| sum.unwrap_or_default() + busiest);
+                self.note_holdings(subject);
+                self.bench.engine.close(pool);
+            }
+            if let Some((place, pool)) = self.open_ceiling()? {
+                let ns = self.pilot.slice_ns.min(CEILING_TRIAL_NS);
+                slices.push(self.bench.slice(place, pool, ns)?.record);
                 self.bench.engine.close(pool);
             }
             self.note_round(slices);
@@ -125,8 +150,21 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         Ok(())
     }
 
+    /// Opens and warms up the ceiling's pool, where there is one.
+    fn open_ceiling(&mut self) -> Result<Option<(usize, PoolId)>, Halt> {
+        let Some(RaisedCeiling { place, plan }) = self.ceiling else {
+            return Ok(None);
+        };
+        let (pool, _) = self.bench.open(plan)?;
+        self.bench.slice(*place, pool, CEILING_WARM_UP_NS)?;
+        Ok(Some((*place, pool)))
+    }
+
     fn open(&mut self, subject: usize) -> Result<PoolId, Halt> {
+        let before = self.bench.meter.strain();
         let (pool, missing) = self.bench.open(&self.plans[subject])?;
+        let troubles = Troubles::of(self.bench.meter.strain().since(before));
+        self.note_troubles(subject, &troubles);
         self.side(subject).not_connected += missing;
         Ok(pool)
     }
@@ -141,18 +179,51 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         let Measured {
             record,
             times,
-            listen_overflows,
+            troubles,
         } = self.bench.slice(subject, pool, self.pilot.slice_ns)?;
         let name = self.bench.names[subject].clone();
         let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
         histograms.merge(&times);
-        if let Some(more) = listen_overflows {
-            *self.side(subject).listen_overflows.get_or_insert(0) += more;
-        }
+        self.note_troubles(subject, &troubles);
+        self.note_time_wait(subject);
         if record.stopped_answering {
             self.quiet.push(subject);
         }
         Ok(record)
+    }
+
+    /// Adds what the machine counted while this subject was connected or loaded.
+    fn note_troubles(&mut self, subject: usize, troubles: &Troubles) {
+        let side = self.side(subject);
+        if let Some(more) = troubles.listen_overflows {
+            *side.listen_overflows.get_or_insert(0) += more;
+        }
+        let sum = side.strain.map(|sum| sum.plus(troubles.strain));
+        side.strain = sum.or(Some(troubles.strain));
+    }
+
+    fn note_time_wait(&mut self, subject: usize) {
+        let found = time_wait(self.plans[subject].sources.len());
+        let side = self.side(subject);
+        side.time_wait = side
+            .time_wait
+            .into_iter()
+            .chain(found)
+            .reduce(InUse::nearer);
+    }
+
+    /// What both sides hold at the end of a subject's load, while its connections
+    /// are still there.
+    fn note_holdings(&mut self, subject: usize) {
+        let memory = self.bench.meter.proportional_memory(subject);
+        let descriptors = self.bench.meter.descriptors(subject);
+        let own = own_descriptors();
+        let side = self.side(subject);
+        side.pss_bytes = memory.map(|memory| memory.all_bytes);
+        side.pss_anon_bytes = memory.map(|memory| memory.anonymous_bytes);
+        let nearer = |one: Option<InUse>, other| one.into_iter().chain(other).reduce(InUse::nearer);
+        side.descriptors = nearer(side.descriptors, descriptors);
+        side.generator_descriptors = nearer(side.generator_descriptors, own);
     }
 
     fn note_round(&mut self, slices: Vec<SliceRecord>) {

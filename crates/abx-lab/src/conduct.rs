@@ -8,11 +8,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::Stopper;
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, LoadRecord, PilotRecord, STUDY_SCHEMA, Settings,
+    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, PilotRecord, STUDY_SCHEMA, Settings,
     StudyEnd, SubjectRecord,
 };
 use abx_evidence::stats::stop::{Decision, Reason};
-use abx_evidence::{StudyRecord, Validity, judge, may_stop};
+use abx_evidence::{
+    Against, AgainstError, PastSubject, StudyRecord, Validity, against, judge, judge_against,
+    may_stop, may_stop_against,
+};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -20,10 +23,12 @@ use rand_chacha::ChaCha8Rng;
 use crate::bench::Halt;
 use crate::block::LoadRun;
 use crate::machine;
+use crate::meter::canaries;
 use crate::pilot::pilot;
+use crate::scout::scout;
 use crate::stage::{Raised, RaisedLoad, Stage, StageError, descriptors_needed};
 use crate::store::{Store, StoreError};
-use crate::study::{Load, Study};
+use crate::study::{Load, Past, Study};
 use crate::subject::{Source, Subject};
 use crate::verify::Verified;
 
@@ -36,6 +41,9 @@ pub enum LabError {
     /// The record cannot be saved.
     #[error("{0}")]
     Store(#[from] StoreError),
+    /// It cannot be compared with the older record.
+    #[error("{0}")]
+    Against(#[from] AgainstError),
     /// A subject or abx itself cannot go on.
     #[error("{0}")]
     Halt(#[from] Halt),
@@ -86,12 +94,17 @@ pub struct Conducted {
 /// Conducts a study.
 ///
 /// # Errors
-/// [`LabError::Stage`] and [`LabError::Store`] when nothing was started. What
+/// [`LabError::Stage`], [`LabError::Against`] and [`LabError::Store`] when nothing was started. What
 /// goes wrong later is in [`Conducted::error`], beside everything that was
 /// measured until then.
 pub fn conduct(study: &Study, around: Surroundings) -> Result<Conducted, LabError> {
     let stage = Stage::set(study, around.program.clone(), around.keeper_arguments)?;
-    let record = new_record(study, around.version, &stage);
+    let mut record = new_record(study, around.version, &stage);
+    record.against = study
+        .against
+        .as_ref()
+        .map(|past| beside(&record, past))
+        .transpose()?;
     around.store.save(&record)?;
     (around.on_stopper)(stage.engine.stopper());
     let mut conductor = Conductor {
@@ -123,6 +136,7 @@ impl Conductor<'_> {
     /// The pilot and then blocks, until there is a reason to stop.
     fn run(&mut self) -> Result<StudyEnd, LabError> {
         (self.watch)(Progress::Pilot);
+        self.find_offers()?;
         self.pilot()?;
         loop {
             let began = Instant::now();
@@ -130,7 +144,7 @@ impl Conductor<'_> {
             self.record.elapsed_s = self.started.elapsed().as_secs_f64();
             self.store.save_somewhere(&self.record)?;
             block?;
-            judge(&mut self.record);
+            conclude(&mut self.record);
             (self.watch)(Progress::Block(&self.record));
             if let Some(end) = self.reason_to_stop(began.elapsed()) {
                 return Ok(end);
@@ -143,13 +157,22 @@ impl Conductor<'_> {
             let done = self.record.blocks.len() >= ordered as usize;
             return done.then_some(StudyEnd::Blocks);
         }
-        match may_stop(&self.record) {
+        match self.decision() {
             Decision::Stop(Reason::Precise) => return Some(StudyEnd::Precision),
             Decision::Stop(Reason::Certain) => return Some(StudyEnd::Certain),
             Decision::Continue => {}
         }
         let would_take = self.started.elapsed() + last_block;
         (would_take > self.study.budget()).then_some(StudyEnd::Budget)
+    }
+
+    /// What the blocks so far say, side by side and beside the older record.
+    fn decision(&self) -> Decision {
+        match may_stop_against(&self.record) {
+            None => may_stop(&self.record),
+            Some(decision) if self.study.subjects.len() < 2 => decision,
+            Some(decision) => decision.and(may_stop(&self.record)),
+        }
     }
 
     /// Judges what there is and saves it once more, now with its conclusions.
@@ -166,8 +189,28 @@ impl Conductor<'_> {
             },
         };
         self.record.elapsed_s = self.started.elapsed().as_secs_f64();
-        judge(&mut self.record);
+        conclude(&mut self.record);
         self.store.save_somewhere(&self.record)
+    }
+
+    /// Replaces loads whose offer depends on the subjects by what is found.
+    fn find_offers(&mut self) -> Result<(), Halt> {
+        if !self.stage.loads.iter().any(|load| load.offer.is_open()) {
+            return Ok(());
+        }
+        let mut random = self.random(u64::MAX - 1);
+        let open = self.stage.loads.clone();
+        let Raised {
+            mut bench, loads, ..
+        } = self.stage.raise(&mut random)?;
+        let each = open.iter().zip(&loads);
+        let found: Result<Vec<Vec<Load>>, Halt> = each
+            .map(|(load, raised)| scout(&mut bench, load, &raised.plans))
+            .collect();
+        let _ = bench.stop_all(None);
+        self.stage.loads = found?.into_iter().flatten().collect();
+        self.record.loads = self.stage.loads.iter().map(load_record).collect();
+        Ok(())
     }
 
     fn pilot(&mut self) -> Result<(), Halt> {
@@ -188,18 +231,19 @@ impl Conductor<'_> {
 
     /// For each load why the pools of all subjects do not fit at once, if they do not.
     fn too_many_at_once(&self) -> Vec<Option<String>> {
-        let subjects = self.study.subjects.len() as u64;
+        let others = u64::from(self.study.ceiling.is_some());
+        let subjects = self.study.subjects.len() as u64 + others;
         let (limit, threads) = (self.stage.descriptors.soft, self.stage.engine.threads());
         let reason = |connections: u32| {
             let needed = descriptors_needed(u64::from(connections) * subjects, threads);
             (needed > limit).then(|| {
                 format!(
-                    "{connections} connections to each of {subjects} subjects do not fit into \
+                    "{connections} connections to each of {subjects} servers do not fit into \
                      {limit} file descriptors for each worker thread at once"
                 )
             })
         };
-        let loads = self.study.loads.iter();
+        let loads = self.stage.loads.iter();
         loads.map(|load| reason(load.connections)).collect()
     }
 
@@ -238,6 +282,21 @@ impl Conductor<'_> {
     }
 }
 
+/// What an older record holds for a comparison with this one.
+fn beside(record: &StudyRecord, past: &Past) -> Result<Against, AgainstError> {
+    let subject = PastSubject {
+        record: &past.path,
+        name: past.subject.as_deref(),
+    };
+    against(record, &past.record, subject)
+}
+
+/// Judges what was measured, side by side and beside an older record.
+fn conclude(record: &mut StudyRecord) {
+    judge(record);
+    judge_against(record);
+}
+
 /// Loads a block's subjects with every load, in random order, and stops them.
 fn measure(
     raised: Raised,
@@ -254,15 +313,17 @@ fn measure(
     sequence.shuffle(random);
     let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
     let mut ended = Ok(());
+    let speeds = bench.meter.speeds();
     for load in sequence {
         let (name, pilot) = pilots[load];
-        let mut run = LoadRun::new(name, &mut bench, &loads[load].plans, pilot, random);
+        let mut run = LoadRun::new(name, &mut bench, &loads[load], pilot, random);
         ended = run.measure(|round| on_round(round, pilot.rounds));
         measured.push(run.result);
         if ended.is_err() {
             break;
         }
     }
+    let canaries = canaries(&speeds, &bench.meter.speeds());
     let died = match &ended {
         Err(Halt::Subject { name, .. }) => Some(name.clone()),
         _ => None,
@@ -272,8 +333,13 @@ fn measure(
         seed: 0,
         complete: ended.is_ok(),
         order,
-        subjects: bench.stop_all(died.as_deref()).into_iter().collect(),
+        subjects: bench
+            .stop_all(died.as_deref())
+            .into_iter()
+            .filter(|(name, _)| name != CEILING)
+            .collect(),
         loads: measured,
+        canaries,
     };
     (block, ended)
 }
@@ -326,8 +392,12 @@ fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
         end: StudyEnd::Running,
         comparisons: Vec::new(),
         rankings: Vec::new(),
+        sweeps: Vec::new(),
+        capacities: Vec::new(),
+        ceilings: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
+        against: None,
         blocks: Vec::new(),
     }
 }

@@ -133,9 +133,9 @@ fn answering(bench: &Bench, subject: usize, slice: &SliceRecord) -> Result<(), H
 /// a tenth of a slice after its own slice on.
 fn work_after(bench: &mut Bench, subject: usize) -> Result<Option<f64>, Halt> {
     bench.rest(Duration::from_nanos(SLICE_NS / 10))?;
-    let before = bench.meter.read();
+    let before = bench.meter.before(subject);
     bench.rest(Duration::from_nanos(SLICE_NS - SLICE_NS / 10))?;
-    let after = bench.meter.read();
+    let after = bench.meter.after(subject);
     let window = bench.meter.window(&before, &after, subject);
     Ok(window
         .server_cpu_ns
@@ -256,6 +256,7 @@ mod tests {
             budget: None,
             blocks: None,
             slice,
+            ceiling: None,
             interleave: Interleave::Slices,
             files: Vec::new(),
             local_addresses: Vec::new(),
@@ -264,6 +265,7 @@ mod tests {
             pin: Pin::Split,
             seed: 1,
             command: Vec::new(),
+            against: None,
         }
     }
 

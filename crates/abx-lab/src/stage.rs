@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use abx_engine::{Asked, Engine, EngineError, EnginePlan, LoadPlan, RequestPlan};
+use abx_evidence::record::CEILING;
 use abx_sys::Nanos;
 use abx_sys::cpus::Split;
 use abx_sys::limits::DescriptorLimit;
@@ -12,6 +13,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::bench::{Bench, Halt};
+use crate::ceiling::{self, RaisedCeiling};
 use crate::meter::Meter;
 use crate::place::{Ground, Place};
 use crate::study::{Load, Pin, Request, Study};
@@ -69,6 +71,8 @@ pub struct Stage<'a> {
     study: &'a Study,
     program: PathBuf,
     keeper_arguments: &'a [&'a str],
+    /// What is offered, as far as it is known.
+    pub loads: Vec<Load>,
     /// Makes the load.
     pub engine: Engine,
     /// Who uses which processors.
@@ -97,6 +101,8 @@ pub struct RaisedLoad {
     pub verified: Vec<Vec<Verified>>,
     /// Whether the bodies of all requests are compared.
     pub bodies_compared: bool,
+    /// What a server that does nothing is offered; `None` without one.
+    pub ceiling: Option<RaisedCeiling>,
 }
 
 /// File descriptors that each worker needs when they share so many connections.
@@ -161,6 +167,7 @@ impl<'a> Stage<'a> {
         })?;
         Ok(Stage {
             study,
+            loads: study.loads.clone(),
             program,
             keeper_arguments,
             engine,
@@ -168,6 +175,19 @@ impl<'a> Stage<'a> {
             cpus: allowed.len(),
             descriptors,
         })
+    }
+
+    /// What every start needs beside the subject itself.
+    pub fn ground<'b>(&'b self, draw: &'b mut dyn FnMut(u32) -> u32) -> Ground<'b> {
+        Ground {
+            program: &self.program,
+            keeper_arguments: self.keeper_arguments,
+            cpus: &self.split.subjects,
+            descriptors: self.descriptors,
+            files: &self.study.files,
+            seed: self.study.seed,
+            draw,
+        }
     }
 
     /// Starts every subject, waits until each is ready, and verifies what they answer.
@@ -184,15 +204,7 @@ impl<'a> Stage<'a> {
             // not change what is drawn afterwards.
             let mut own = ChaCha8Rng::seed_from_u64(random.random());
             let mut draw = |below: u32| own.random_range(0..below.max(1));
-            let mut ground = Ground {
-                program: &self.program,
-                keeper_arguments: self.keeper_arguments,
-                cpus: &self.split.subjects,
-                descriptors: self.descriptors,
-                files: &study.files,
-                seed: study.seed,
-                draw: &mut draw,
-            };
+            let mut ground = self.ground(&mut draw);
             let one = &study.subjects[*subject];
             let place = Place::start(one, &mut ground).map_err(|error| halt(one, error))?;
             places[*subject] = Some(place);
@@ -200,7 +212,7 @@ impl<'a> Stage<'a> {
         let mut places: Vec<Place> = places.into_iter().flatten().collect();
         let stopper = self.engine.stopper();
         for (subject, place) in study.subjects.iter().zip(&mut places) {
-            let Some(load) = study.loads.first() else {
+            let Some(load) = self.loads.first() else {
                 break;
             };
             let Some(request) = load.requests.first() else {
@@ -214,15 +226,18 @@ impl<'a> Stage<'a> {
                 return Err(Halt::Interrupted);
             }
         }
-        let loads = study
-            .loads
-            .iter()
+        let mut loads = { self.loads.iter() }
             .map(|load| raise_load(study, load, &places, random.random()))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        let seed = random.random();
+        if let Some(ceiling) = &study.ceiling {
+            ceiling::raise(self, ceiling, &mut places, &mut loads, seed)?;
+        }
         let mut cpus = self.split.subjects.clone();
         cpus.extend(&self.split.generator);
         let meter = Meter::new(places.iter().map(Place::tree).collect(), cpus);
-        let names: Vec<String> = study.subjects.iter().map(|one| one.name.clone()).collect();
+        let mut names: Vec<String> = study.subjects.iter().map(|one| one.name.clone()).collect();
+        names.resize(places.len(), CEILING.to_owned());
         Ok(Raised {
             order: order
                 .iter()
@@ -315,6 +330,7 @@ fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result
         plans,
         verified,
         bodies_compared,
+        ceiling: None,
     })
 }
 
@@ -336,7 +352,8 @@ fn ask_all(
     Ok(answers)
 }
 
-fn halt(subject: &Subject, error: crate::place::PlaceError) -> Halt {
+/// An error together with the subject that it is about.
+pub fn halt(subject: &Subject, error: crate::place::PlaceError) -> Halt {
     Halt::Subject {
         name: subject.name.clone(),
         error: Box::new(error),

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fs, io};
 
-use abx_evidence::StudyRecord;
+use serde::Serialize;
 
 /// A record's file. It is replaced as a whole, by rename, so that it is never
 /// half written.
@@ -36,6 +37,16 @@ impl Store {
         }
     }
 
+    /// A file of its own for a record that begins now: `kind` says what it is.
+    #[must_use]
+    pub fn for_new_record(kind: &str, seed: u64) -> Store {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let seconds = now.unwrap_or_default().as_secs();
+        // Two of the same seed may begin within a second, and both must stay.
+        let process = std::process::id();
+        Store::in_state_folder(&format!("{kind}-{seconds}-{seed}-{process}.json"))
+    }
+
     /// Where the record is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -52,7 +63,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`], which says where and why; the last one is still there.
-    pub fn save(&self, record: &StudyRecord) -> Result<(), StoreError> {
+    pub fn save(&self, record: &impl Serialize) -> Result<(), StoreError> {
         write_whole(&self.path, record).map_err(|source| StoreError {
             path: self.path.clone(),
             source,
@@ -64,7 +75,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] of the first try when both failed.
-    pub fn save_somewhere(&mut self, record: &StudyRecord) -> Result<(), StoreError> {
+    pub fn save_somewhere(&mut self, record: &impl Serialize) -> Result<(), StoreError> {
         let Err(first) = self.save(record) else {
             return Ok(());
         };
@@ -79,7 +90,9 @@ impl Store {
     }
 }
 
-fn state_folder() -> PathBuf {
+/// Where records are kept: `$XDG_STATE_HOME/abx`, or `~/.local/state/abx`.
+#[must_use]
+pub fn state_folder() -> PathBuf {
     let absolute = |name: &str| {
         env::var_os(name)
             .map(PathBuf::from)

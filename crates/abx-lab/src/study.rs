@@ -8,8 +8,10 @@ use std::time::Duration;
 use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
 use abx_evidence::stats::Margin;
-use abx_evidence::{ArrivalKind, Arrivals, Exchange};
+use abx_evidence::{ArrivalKind, Arrivals, Exchange, StudyRecord};
 
+use crate::ceiling::Ceiling;
+use crate::offer::Offer;
 use crate::subject::Subject;
 
 /// A study.
@@ -29,6 +31,9 @@ pub struct Study {
     pub blocks: Option<u32>,
     /// A fixed length of slices instead of one from the pilot.
     pub slice: Option<Duration>,
+    /// How a server that does nothing is started, to learn what the generator
+    /// can get at most; `None` to leave that out.
+    pub ceiling: Option<Ceiling>,
     /// How subjects take turns.
     pub interleave: Interleave,
     /// Files that are made in the folder of each subject that abx starts.
@@ -45,6 +50,19 @@ pub struct Study {
     pub seed: u64,
     /// The command line, for the record.
     pub command: Vec<String>,
+    /// A subject of an older record that all are compared with.
+    pub against: Option<Past>,
+}
+
+/// A subject of an older record.
+#[derive(Debug, Clone)]
+pub struct Past {
+    /// The record, judged.
+    pub record: StudyRecord,
+    /// Where it was read from.
+    pub path: String,
+    /// The subject's name; `None` when the record has only one.
+    pub subject: Option<String>,
 }
 
 /// A file made from the seed, the same bytes for all subjects.
@@ -77,7 +95,7 @@ pub enum ExpectBody {
 }
 
 /// One load.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Load {
     /// Its name in the study.
     pub name: String,
@@ -93,6 +111,8 @@ pub struct Load {
     pub keep_alive: bool,
     /// When a connection that is free sends its next request.
     pub pacing: Pacing,
+    /// How much is offered; pacing is that of a closed loop until it is found.
+    pub offer: Offer,
     /// How long a request may take.
     pub timeout: Duration,
     /// Of how many answers one has its body hashed.
@@ -126,10 +146,12 @@ impl Study {
     }
 
     /// The wall time that the study may take: by default two minutes for each
-    /// load and each subject beside the baseline.
+    /// load and each subject beside the baseline, or for each load when there is
+    /// one subject alone.
     #[must_use]
     pub fn budget(&self) -> Duration {
-        let comparisons = self.loads.len() * self.subjects.len().saturating_sub(1);
+        let others = self.subjects.len().saturating_sub(1).max(1);
+        let comparisons = self.loads.len() * others;
         let usual = Duration::from_secs(120) * u32::try_from(comparisons).unwrap_or(u32::MAX);
         self.budget.unwrap_or(usual)
     }
@@ -219,6 +241,14 @@ impl Load {
             connections: self.connections,
             exchange: self.exchange(),
             arrivals: arrivals(&self.pacing),
+            share_of_slowest: match self.offer {
+                Offer::Found { share, .. } => share,
+                _ => None,
+            },
+            objective: match &self.offer {
+                Offer::Found { objective, .. } => objective.clone(),
+                _ => None,
+            },
             requests: self.requests.iter().map(Request::settings).collect(),
             keep_alive: self.keep_alive,
             timeout_s: self.timeout.as_secs_f64(),

@@ -20,10 +20,10 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Conducted, ExpectBody, Halt, LabError, Launch, Load, Pin, Progress, Request, Source, Store,
-    Study, Subject, Surroundings, conduct,
+    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, Pin, Progress, Request, Source,
+    Store, Study, Subject, Surroundings, conduct,
 };
-use abx_server::{Content, Faults, Model, ServerConfig, serve};
+use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 use abx_sys::tree::descendants;
 use tempfile::TempDir;
 
@@ -82,8 +82,11 @@ fn serve_page(port: &str) -> ExitCode {
         address: SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap())),
         model: Model::Event,
         content: Content::Page { bytes: None },
+        websocket: WebSocket::Off,
+        nagle: Nagle::Off,
         faults: Faults::default(),
         seed: 1,
+        backlog: abx_server::BACKLOG,
     };
     match serve(&config, |_| {}) {
         Ok(never) => match never {},
@@ -119,6 +122,7 @@ fn study(blocks: Option<u32>) -> Study {
             pipeline: 1,
             keep_alive: true,
             pacing: Pacing::default(),
+            offer: Offer::AsPaced,
             timeout: Duration::from_secs(60),
             verify_every: 1,
             status: 200,
@@ -129,6 +133,7 @@ fn study(blocks: Option<u32>) -> Study {
         budget: None,
         blocks,
         slice: Some(Duration::from_millis(10)),
+        ceiling: None,
         interleave: Interleave::Slices,
         files: Vec::new(),
         local_addresses: Vec::new(),
@@ -137,6 +142,7 @@ fn study(blocks: Option<u32>) -> Study {
         pin: Pin::Split,
         seed: 42,
         command: Vec::new(),
+        against: None,
     }
 }
 

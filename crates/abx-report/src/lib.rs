@@ -3,13 +3,16 @@
 //! Nothing is judged here: verdicts, ratios and findings are those of the
 //! record. Figures only get units that people read. Start at [`study_text`].
 
+mod against;
 mod arrivals;
 mod bar;
 mod beside;
 mod csv;
+mod doctor;
 mod expectations;
 mod findings;
 mod hgrm;
+mod history;
 mod junit;
 mod markdown;
 mod metrics;
@@ -19,6 +22,7 @@ mod ranking;
 mod run;
 mod series;
 mod style;
+mod sweeps;
 mod table;
 mod terminal;
 mod times;
@@ -29,8 +33,10 @@ mod wrap;
 use abx_evidence::{RunRecord, StudyRecord};
 
 pub use csv::{comparisons_csv, slices_csv};
+pub use doctor::doctor_text;
 pub use expectations::expectations_text;
 pub use hgrm::{Percentiles, study_hgrm, study_hlog};
+pub use history::history_text;
 pub use junit::study_junit;
 pub use markdown::{run_markdown, study_markdown};
 pub use otlp::{run_otlp, study_otlp};

@@ -5,10 +5,12 @@ use abx_evidence::{
     Answer, Comparison, Finding, Level, Role, RunRecord, StudyRecord, Summary, Verdict,
 };
 
+use crate::against::against;
 use crate::expectations::reason;
 use crate::findings::Loads;
 use crate::metrics::{capitalized, metric_name};
 use crate::style::Style;
+use crate::sweeps::{capacities, sweeps};
 use crate::table::Table;
 use crate::terminal::{conduct, neither, offer, table, unsent};
 use crate::units::{UNKNOWN, figure, percent, ratios};
@@ -32,6 +34,7 @@ pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
     let sections = [
         "### abx: which server is faster?\n".to_owned(),
         verdicts(record),
+        beyond_pairs(record),
         expectations(record, answers),
         comparisons(record, Role::Primary),
         figures(record),
@@ -84,9 +87,24 @@ fn verdicts(record: &StudyRecord) -> String {
             out.push_str(&format!("  - {}\n", escape(&remark)));
         }
     }
-    match out.is_empty() {
+    match out.is_empty() && record.against.is_none() {
         true => "**Nothing was compared.**\n".to_owned(),
         false => out,
+    }
+}
+
+/// What is said of older records, sweeps and capacities, as on the terminal.
+fn beyond_pairs(record: &StudyRecord) -> String {
+    let style = Style::plain();
+    let text = [
+        against(record, &style),
+        sweeps(record, &style),
+        capacities(record, &style),
+    ];
+    let text = text.concat();
+    match text.is_empty() {
+        true => text,
+        false => fenced(&text),
     }
 }
 

@@ -12,7 +12,9 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
         Metric::ResponseP999 => "p99.9 response time",
         Metric::ServerCpu => "CPU for each answer",
         Metric::Memory => "memory",
+        Metric::ContextSwitches => "context switches for each answer",
         Metric::WireBytes => "bytes for each answer",
+        Metric::Capacity => "capacity",
         Metric::ReadyTime => "time to be ready",
         Metric::ColdStart => "share of speed when cold",
     }

@@ -4,12 +4,14 @@
 use abx_evidence::record::{Interleave, LoadRecord, LoadSettings, StudyEnd};
 use abx_evidence::{Figure, Outcome, StudyRecord, Summary};
 
+use crate::against::against;
 use crate::arrivals::{arrivals, exchange, offered};
 use crate::bar::bars;
 use crate::beside::beside;
 use crate::findings::{Loads, findings};
 use crate::ranking::rankings;
 use crate::style::Style;
+use crate::sweeps::{capacities, sweeps};
 use crate::table::Table;
 use crate::times::{at_least_legend, time};
 use crate::units::{
@@ -28,8 +30,10 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
         Loads::One
     };
     let mut sections = vec![
-        verdicts(record, style),
+        verdicts(record, style) + &against(record, style),
         rankings(record, style),
+        sweeps(record, style),
+        capacities(record, style),
         tables(record, style),
         bars(record, style),
         beside(record, style),
@@ -42,7 +46,11 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
 }
 
 fn verdicts(record: &StudyRecord, style: &Style) -> String {
-    if record.primary().next().is_none() {
+    let is_alone = record.primary().next().is_none();
+    if is_alone && record.against.is_some() {
+        return String::new();
+    }
+    if is_alone {
         return "Nothing was compared.\n".to_owned();
     }
     let mut out = String::new();

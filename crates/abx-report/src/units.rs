@@ -1,5 +1,7 @@
 //! Figures with units that people read.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 /// A count with its thousands apart.
 pub(crate) fn count(number: u64) -> String {
     group(&number.to_string())
@@ -76,6 +78,16 @@ pub(crate) fn seconds(span: f64) -> String {
 /// A span given in nanoseconds.
 pub(crate) fn nanos(span_ns: u64) -> String {
     seconds(span_ns as f64 / 1e9)
+}
+
+/// A moment, given in milliseconds since 1970-01-01, to the minute in UTC.
+pub(crate) fn moment(unix_ms: u64) -> String {
+    // Beyond, a year has more than four digits.
+    const LAST_S: u64 = 253_402_300_799;
+    let since = Duration::from_secs((unix_ms / 1000).min(LAST_S));
+    let text = humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string();
+    let [day, time] = [text.get(..10), text.get(11..16)].map(Option::unwrap_or_default);
+    format!("{day}{GLUE}{time}")
 }
 
 /// A ratio with the ends of its interval, all with as many decimals as it
@@ -225,6 +237,16 @@ mod tests {
         );
         let spans = spaced([24.04, 7.94, 1.0, 0.3125, 0.1].map(seconds));
         assert_eq!(spans, ["24 s", "7.9 s", "1 s", "312.5 ms", "100 ms"]);
+    }
+
+    #[test]
+    fn moments_are_days_and_minutes() {
+        // Method: the first, one in a leap year, and one beyond all calendars.
+        let moments = [0, 1_709_210_096_789, u64::MAX].map(moment);
+        assert_eq!(
+            spaced(moments),
+            ["1970-01-01 00:00", "2024-02-29 12:34", "9999-12-31 23:59"]
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Verdicts as sentences that need no knowledge of statistics.
 
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
-use abx_evidence::{Bounds, Comparison, Level, Metric, StudyRecord, Verdict};
+use abx_evidence::{Bounds, Comparison, Finding, Level, Metric, StudyRecord, Verdict};
 
+use crate::against::progress;
 use crate::metrics::metric_name;
 use crate::style::{Style, Tint};
 use crate::units::{count, percent, plural, ratios};
@@ -12,13 +13,17 @@ use crate::wrap::{clean, clean_name, shorten};
 pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) -> String {
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
     let place = place(record, &one.load);
-    let verdict = style.paint(word(one.verdict), tint(one.verdict));
+    let verdict = painted(one.verdict, style);
     let serves = bounds(one).map(|[ratio, low, high]| {
-        let limit = limit(one);
+        let limit = limit(one.verdict, one.at_least, one.ratio);
         match one.metric {
             Metric::Throughput => format!(
                 "{subject} serves {limit}{ratio} times {baseline}'s requests ({low} to {high}) \
                  {place}"
+            ),
+            Metric::Capacity => format!(
+                "{subject} keeps to {} up to {limit}{ratio} times {baseline}'s rate ({low} to {high})",
+                objective(record, &one.load)
             ),
             metric => format!(
                 "{subject}'s {} is {limit}{ratio} times {baseline}'s ({low} to {high}) {place}",
@@ -86,7 +91,8 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
 #[must_use]
 pub fn progress_line(record: &StudyRecord) -> String {
     let Some(one) = record.primary().next() else {
-        return String::new();
+        let against = record.against.as_ref();
+        return against.and_then(progress).unwrap_or_default();
     };
     let [subject, baseline] =
         [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
@@ -100,6 +106,12 @@ pub fn progress_line(record: &StudyRecord) -> String {
         0 => line,
         others => format!("{line} · {others} more"),
     }
+}
+
+/// What the rates of a grid are held against.
+fn objective(record: &StudyRecord, load: &str) -> String {
+    let found = record.capacities.iter().find(|one| one.load == load);
+    found.map_or_else(String::new, |one| one.objective.to_string())
 }
 
 /// A name within a sentence.
@@ -118,6 +130,12 @@ pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
     }
 }
 
+/// A verdict's word as a report shows it.
+pub(crate) fn painted(verdict: Verdict, style: &Style) -> String {
+    style.paint(word(verdict), tint(verdict))
+}
+
+/// A verdict's word.
 pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Invalid => "invalid",
@@ -150,11 +168,11 @@ fn interval(bounds: &Bounds) -> String {
 
 /// On which side the truth may lie further out. Only a direction that is
 /// settled has such a side.
-fn limit(one: &Comparison) -> &'static str {
-    match one.ratio {
-        Some(ratio) if one.at_least && one.verdict.is_directed() && ratio > 1.0 => "at least ",
-        Some(_) if one.at_least && one.verdict.is_directed() => "at most ",
-        _ => "",
+pub(crate) fn limit(verdict: Verdict, at_least: bool, ratio: Option<f64>) -> &'static str {
+    match ratio.filter(|_| at_least && verdict.is_directed()) {
+        Some(ratio) if ratio > 1.0 => "at least ",
+        Some(_) => "at most ",
+        None => "",
     }
 }
 
@@ -181,7 +199,11 @@ fn settling(one: &Comparison) -> String {
 
 /// The first line of the first void finding; the list of findings has the rest.
 fn void_reason(one: &Comparison) -> String {
-    let void = one.findings.iter().find(|one| one.level == Level::Void);
+    void_line(one.findings.iter().find(|one| one.level == Level::Void))
+}
+
+/// The first line of a finding's message, to stand within a sentence.
+pub(crate) fn void_line(void: Option<&Finding>) -> String {
     let message = void.map(|finding| clean(&finding.message));
     let line = message.as_deref().and_then(|text| text.lines().next());
     line.map_or_else(

@@ -15,10 +15,17 @@ pub struct ServerConfig {
     pub model: Model,
     /// What is served.
     pub content: Content,
+    /// Whether `/echo` and `/chat/ROOM` speak WebSocket.
+    pub websocket: WebSocket,
+    /// Whether small segments wait for others.
+    pub nagle: Nagle,
     /// What is done wrong on purpose.
     pub faults: Faults,
     /// Seed of the faults that are drawn at random.
     pub seed: u64,
+    /// How many connections may wait to be accepted; the kernel's limit,
+    /// `net.core.somaxconn`, holds as well. Usually [`BACKLOG`].
+    pub backlog: u32,
 }
 
 /// How connections are spread over threads.
@@ -32,6 +39,34 @@ pub enum Model {
     /// and writes an answer made beforehand. No subject, but a ceiling: it
     /// ignores methods, bodies and `Connection`.
     Null,
+}
+
+/// Whether the server speaks WebSocket beside its content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WebSocket {
+    /// Handshakes are answered as any other request.
+    #[default]
+    Off,
+    /// `/echo` sends each message back, and `/chat/ROOM` sends it to all members of
+    /// the room, its speaker included; only the event model does so.
+    ///
+    /// Messages may have 16 MiB (else code 1009). A member for whom more than
+    /// 4 MiB wait to be sent when something more is said is told so with code
+    /// 1008 and leaves the room. A GET for `/chat/ROOM` gives its number of
+    /// members. Work, delay and stalls hold for each message; wrong answers for
+    /// handshakes only, which then get the content.
+    On,
+}
+
+/// Whether a small segment waits until the one before it is acknowledged (RFC 896).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Nagle {
+    /// All is sent at once (`TCP_NODELAY`).
+    #[default]
+    Off,
+    /// It waits: 40 ms on Linux, where a client that has just sent something
+    /// delays its acknowledgements, and an answer comes in two small segments.
+    On,
 }
 
 /// What is served.
@@ -55,6 +90,9 @@ pub enum ServeError {
     /// The null model has one answer and no faults.
     #[error("the null model cannot serve {0}: choose the event or the thread model")]
     NullModel(&'static str),
+    /// The model speaks HTTP only.
+    #[error("the {0} model speaks no WebSocket: choose the event model")]
+    WebSocketModel(&'static str),
     /// A share is no percentage.
     #[error("{name} is {value}: give a number from 0 to 100")]
     Percent {
@@ -117,9 +155,19 @@ pub enum ServeError {
 }
 
 impl ServerConfig {
+    /// The backlog as the kernel takes it.
+    pub(crate) fn backlog(&self) -> i32 {
+        i32::try_from(self.backlog).unwrap_or(i32::MAX)
+    }
+
     /// Refuses what contradicts itself; afterwards every part can be relied on.
     pub(crate) fn check(&self) -> Result<(), ServeError> {
         self.faults.check()?;
+        match (self.websocket, self.model) {
+            (WebSocket::On, Model::Thread) => return Err(ServeError::WebSocketModel("thread")),
+            (WebSocket::On, Model::Null) => return Err(ServeError::WebSocketModel("null")),
+            (WebSocket::On, Model::Event) | (WebSocket::Off, _) => {}
+        }
         match (&self.content, self.model) {
             (Content::Files { .. }, Model::Null) => return Err(ServeError::NullModel("files")),
             (Content::Page { .. }, Model::Null) if self.faults != Faults::default() => {
@@ -148,5 +196,5 @@ impl ServerConfig {
 /// The largest page: it is kept in memory, twice when bytes are changed.
 const PAGE_BYTES_MAX: u64 = 1 << 30;
 
-/// How many connections may wait to be accepted.
-pub(crate) const BACKLOG: i32 = 4096;
+/// How many connections may wait to be accepted, unless told otherwise.
+pub const BACKLOG: u32 = 4096;

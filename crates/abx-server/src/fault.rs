@@ -20,6 +20,8 @@ pub struct Faults {
     pub delay: Duration,
     /// Times at which the whole server does nothing.
     pub stall: Option<Stall>,
+    /// How the frames of a WebSocket's echo are handed to the kernel.
+    pub frames: Frames,
     /// Share of requests answered with status 503, in percent.
     pub fail_percent: f64,
     /// Share of answers cut off after half the body, in percent.
@@ -28,6 +30,18 @@ pub struct Faults {
     pub wrong_length_percent: f64,
     /// Share of answers with one byte changed, in percent.
     pub wrong_body_percent: f64,
+}
+
+/// How the frames of a WebSocket's echo are handed to the kernel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Frames {
+    /// Head and payload at once.
+    #[default]
+    Whole,
+    /// The head by itself, then the payload, as simple servers do. Where small
+    /// segments wait for others, the payload waits for the client's delayed
+    /// acknowledgement.
+    Apart,
 }
 
 /// A pause of the whole server that comes again and again.
@@ -143,6 +157,11 @@ impl Planted {
         while thread_cpu() < end {
             std::hint::spin_loop();
         }
+    }
+
+    /// How the frames of an echo are handed over.
+    pub(crate) fn frames(&self) -> Frames {
+        self.faults.frames
     }
 
     /// How long the answer has to wait; `None` for not at all.

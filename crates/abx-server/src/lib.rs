@@ -1,7 +1,7 @@
 //! The reference server: a known subject, in several process models.
 //!
-//! It answers with one page or with files, and can be given faults of known
-//! size, so that a measurement can be checked against the truth. It is no
+//! It answers with one page or with files, echoes and spreads WebSocket
+//! messages if told to, and can be given faults of known size, so that a measurement can be checked against the truth. It is no
 //! product: no TLS, no log, no idle timeout. Start at [`ServerConfig`] and [`serve`].
 
 mod config;
@@ -11,9 +11,11 @@ mod model_event;
 mod model_null;
 mod model_thread;
 mod reception;
+mod rooms;
+mod talk;
 
-pub use config::{Content, Model, ServeError, ServerConfig};
-pub use fault::{Faults, Stall};
+pub use config::{BACKLOG, Content, Model, Nagle, ServeError, ServerConfig, WebSocket};
+pub use fault::{Faults, Frames, Stall};
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -20,7 +20,7 @@ pub(crate) fn run(
     site: &Site,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
-    let (mut reception, address) = Reception::open(config.address)?;
+    let (mut reception, address) = Reception::open(config)?;
     let mut desk = Desk::new(&site.canned_answer());
     let mut events = Events::with_capacity(EVENTS_MAX);
     on_ready(address);

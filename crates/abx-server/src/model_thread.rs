@@ -9,7 +9,7 @@ use std::thread;
 use abx_wire::http1::{Server, ServerEvent};
 use rustix::net::{SendFlags, send};
 
-use crate::config::{BACKLOG, ServeError, ServerConfig};
+use crate::config::{Nagle, ServeError, ServerConfig};
 use crate::content::{Answer, CONTINUE, Plan, Site, Tail, answer_malformed};
 use crate::fault::Planted;
 use crate::reception::{RETRY_AFTER, is_of_one_connection};
@@ -20,7 +20,7 @@ pub(crate) fn run(
     site: Site,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
-    let (listener, address) = listen(config.address).map_err(|source| ServeError::Listen {
+    let (listener, address) = listen(config).map_err(|source| ServeError::Listen {
         address: config.address,
         source,
     })?;
@@ -31,7 +31,8 @@ pub(crate) fn run(
     loop {
         let accepted = listener.accept().and_then(|(stream, _)| {
             number += 1;
-            let talk = Talk::new(stream, Arc::clone(&site), planted.for_connection(number))?;
+            stream.set_nodelay(config.nagle == Nagle::Off)?;
+            let talk = Talk::new(stream, Arc::clone(&site), planted.for_connection(number));
             // A thread that cannot be started closes the connection.
             let builder = thread::Builder::new().stack_size(STACK_BYTES);
             builder.spawn(move || talk.run())?;
@@ -44,10 +45,10 @@ pub(crate) fn run(
     }
 }
 
-fn listen(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind(address)?;
-    // The standard library's backlog is short; listening once more changes it.
-    rustix::net::listen(&listener, BACKLOG)?;
+fn listen(config: &ServerConfig) -> io::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(config.address)?;
+    // The standard library has a backlog of its own; listening once more changes it.
+    rustix::net::listen(&listener, config.backlog())?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }
@@ -69,14 +70,13 @@ enum Next {
 }
 
 impl Talk {
-    fn new(stream: TcpStream, site: Arc<Site>, planted: Planted) -> io::Result<Talk> {
-        stream.set_nodelay(true)?;
-        Ok(Talk {
+    fn new(stream: TcpStream, site: Arc<Site>, planted: Planted) -> Talk {
+        Talk {
             stream,
             site,
             planted,
             out: Vec::new(),
-        })
+        }
     }
 
     /// Talks to the end. An error means that the client is gone, which nobody needs to hear.

@@ -4,13 +4,15 @@ use std::io;
 use std::net::SocketAddr;
 
 use abx_sys::{Epoll, Events, Interest, ListenOptions, Nanos, Socket};
+use rustix::net::sockopt::set_tcp_nodelay;
 
-use crate::config::{BACKLOG, ServeError};
+use crate::config::{Nagle, ServeError, ServerConfig};
 
 /// A listener, the connections with their numbers, and the wait for all of them.
 #[derive(Debug)]
 pub(crate) struct Reception<T> {
     listener: Socket,
+    nagle: Nagle,
     epoll: Epoll,
     connections: Vec<Option<T>>,
     /// Numbers that may be given out again.
@@ -20,10 +22,14 @@ pub(crate) struct Reception<T> {
 }
 
 impl<T> Reception<T> {
-    /// Listens on `address` and gives the address that it became.
-    pub(crate) fn open(address: SocketAddr) -> Result<(Reception<T>, SocketAddr), ServeError> {
+    /// Listens as told and gives the address that it became.
+    pub(crate) fn open(config: &ServerConfig) -> Result<(Reception<T>, SocketAddr), ServeError> {
+        let address = config.address;
+        let options = ListenOptions {
+            backlog: config.backlog(),
+        };
         let listen = || {
-            let listener = Socket::listen(address, ListenOptions { backlog: BACKLOG })?;
+            let listener = Socket::listen(address, options)?;
             let bound = listener.local_address()?;
             Ok((listener, bound))
         };
@@ -35,6 +41,7 @@ impl<T> Reception<T> {
             .map_err(ServeError::Wait)?;
         let reception = Reception {
             listener,
+            nagle: config.nagle,
             epoll,
             connections: Vec::new(),
             free: Vec::new(),
@@ -102,6 +109,10 @@ impl<T> Reception<T> {
             self.connections.push(None);
             self.connections.len() - 1
         });
+        // Trouble here means that the client is gone, which the first read tells.
+        if self.nagle == Nagle::On {
+            let _ = set_tcp_nodelay(&socket, false);
+        }
         match self.epoll.add(&socket, number as u64, Interest::all()) {
             Ok(()) => self.connections[number] = Some(make(socket)),
             // Without a watch the connection would hang: better that it is closed.
@@ -132,3 +143,37 @@ const LISTENER: u64 = u64::MAX;
 
 /// How long accepting rests after the kernel refused it.
 pub(crate) const RETRY_AFTER: Nanos = Nanos(50_000_000);
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use rustix::net::sockopt::tcp_nodelay;
+
+    use super::*;
+    use crate::{Content, Faults, Model, WebSocket};
+
+    #[test]
+    fn small_segments_wait_where_they_are_told_to() {
+        // Method: one connection with each setting; what the kernel says of it.
+        for nagle in [Nagle::Off, Nagle::On] {
+            let config = ServerConfig {
+                address: SocketAddr::from(([127, 0, 0, 1], 0)),
+                model: Model::Event,
+                content: Content::Page { bytes: None },
+                websocket: WebSocket::Off,
+                backlog: crate::BACKLOG,
+                nagle,
+                faults: Faults::default(),
+                seed: 1,
+            };
+            let (mut reception, address) = Reception::open(&config).unwrap();
+            let _client = TcpStream::connect(address).unwrap();
+            let mut events = Events::with_capacity(1);
+            reception.wait(&mut events, None).unwrap();
+            reception.accept(|socket| socket);
+            let socket = reception.connection(0).unwrap();
+            assert_eq!(tcp_nodelay(&*socket).unwrap(), nagle == Nagle::Off);
+        }
+    }
+}

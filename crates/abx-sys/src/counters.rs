@@ -1,5 +1,5 @@
-//! Counters that the kernel keeps: CPU time of the machine, forks, TCP's
-//! troubles, and how long a thread ran and waited to run.
+//! Counters that the kernel keeps: CPU time of the machine, forks, and how long a
+//! thread ran and waited to run.
 //!
 //! All of them only grow, so a number has a meaning beside an earlier one.
 
@@ -115,62 +115,6 @@ fn parse_ticks(text: &str) -> Option<CpuTicks> {
     })
 }
 
-/// Signs of trouble that TCP counts for the whole machine; `None` where this
-/// kernel does not count them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TcpCounters {
-    /// A connection was complete, but the server's accept queue was full.
-    pub listen_overflows: Option<u64>,
-    /// Connection attempts dropped by a listener, full queues included.
-    pub listen_drops: Option<u64>,
-    /// Connection attempts dropped because too many were half open.
-    pub half_open_drops: Option<u64>,
-    /// Retransmission timers that ran out.
-    pub timeouts: Option<u64>,
-    /// First packets of a connection that were sent again: each cost a second or more.
-    pub syn_retransmits: Option<u64>,
-}
-
-impl TcpCounters {
-    /// Reads /proc/net/netstat.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub fn read() -> io::Result<TcpCounters> {
-        Ok(TcpCounters::parse(&read_lossy("/proc/net/netstat")?))
-    }
-
-    /// Takes the text of /proc/net/netstat apart: a line of names, then one of numbers.
-    #[must_use]
-    pub fn parse(text: &str) -> TcpCounters {
-        let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
-        let names = lines.next().unwrap_or_default().split_ascii_whitespace();
-        let numbers = lines.next().unwrap_or_default().split_ascii_whitespace();
-        let counters: BTreeMap<&str, &str> = names.zip(numbers).collect();
-        let number = |name: &str| counters.get(name)?.parse().ok();
-        TcpCounters {
-            listen_overflows: number("ListenOverflows"),
-            listen_drops: number("ListenDrops"),
-            half_open_drops: number("TCPReqQFullDrop"),
-            timeouts: number("TCPTimeouts"),
-            syn_retransmits: number("TCPSynRetrans"),
-        }
-    }
-
-    /// What was added since `earlier`.
-    #[must_use]
-    pub fn since(self, earlier: TcpCounters) -> TcpCounters {
-        let added = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        TcpCounters {
-            listen_overflows: added(self.listen_overflows, earlier.listen_overflows),
-            listen_drops: added(self.listen_drops, earlier.listen_drops),
-            half_open_drops: added(self.half_open_drops, earlier.half_open_drops),
-            timeouts: added(self.timeouts, earlier.timeouts),
-            syn_retransmits: added(self.syn_retransmits, earlier.syn_retransmits),
-        }
-    }
-}
-
 /// How long a thread ran and how long it was ready but had no CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadSchedule {
@@ -221,8 +165,6 @@ mod tests {
         cpu0 1 2 3 4 5 6 7 8 0 0\n\
         cpu11 10 20 30 40 50 60 70 80 0 0\n\
         intr 148186 0 0\nctxt 275301\nbtime 17\nprocesses 5262\nprocs_running 1\n";
-    const NETSTAT: &str = "TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPTimeouts\n\
-        TcpExt: 1 2 3 4\nIpExt: ListenDrops\nIpExt: 99\n";
 
     #[test]
     fn every_cpu_is_read_and_the_sum_is_not_one_of_them() {
@@ -238,29 +180,13 @@ mod tests {
         assert_eq!(counters.cpus[&0].busy(), 1 + 2 + 3 + 6 + 7);
     }
 
-    #[test]
-    fn a_counter_that_the_kernel_lacks_is_none_and_not_zero() {
-        // Method: a text of an old kernel, and the same text three events later.
-        let counters = TcpCounters::parse(NETSTAT);
-        assert_eq!(counters.listen_overflows, Some(2));
-        assert_eq!(counters.listen_drops, Some(3));
-        assert_eq!(counters.syn_retransmits, None);
-        let later = TcpCounters::parse(&NETSTAT.replace("1 2 3 4", "1 2 6 4"));
-        let added = later.since(counters);
-        assert_eq!(added.listen_drops, Some(3));
-        assert_eq!(added.timeouts, Some(0));
-        assert_eq!(added.half_open_drops, None);
-    }
-
     proptest! {
         #[test]
-        fn no_text_panics(text in any::<String>(), cut in 0..NETSTAT.len()) {
+        fn no_text_panics(text in any::<String>(), cut in 0..STAT.len()) {
             // Method: any text, real texts cut anywhere, and odd text behind known names.
             let _ = MachineCounters::parse(&text);
             let _ = MachineCounters::parse(&STAT[..cut]);
             let _ = MachineCounters::parse(&format!("cpu0 {text}\nprocesses {text}"));
-            let _ = TcpCounters::parse(&NETSTAT[..cut]);
-            let _ = TcpCounters::parse(&format!("TcpExt: {text}\nTcpExt: {text}"));
             let _ = ThreadSchedule::parse(&text);
         }
     }
@@ -269,7 +195,6 @@ mod tests {
     fn this_machine_is_understood() {
         // Method: read the real files; values are the machine's, so only their presence is claimed.
         assert!(!MachineCounters::read().unwrap().cpus.is_empty());
-        assert!(TcpCounters::read().unwrap().listen_drops.is_some());
         assert!(ticks_per_second() > 0);
         thread_schedstat().unwrap();
     }

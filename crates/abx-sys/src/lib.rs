@@ -4,16 +4,24 @@
 //! workspace holds `unsafe`, and nothing here knows of HTTP, loads or studies.
 //! Start at [`Socket`] and [`Epoll`], or [`Ring`], for load, at [`ProcTree`] for accounting.
 
+pub mod canary;
 pub mod clock;
+pub mod conditions;
 pub mod counters;
 pub mod cpus;
+pub mod descriptors;
 mod epoll;
+mod kept_file;
 pub mod limits;
 pub mod machine;
+pub mod network;
 pub mod ports;
+pub mod pressure;
 pub mod process;
 mod ring;
 mod socket;
+pub mod strain;
+pub mod throttling;
 pub mod tree;
 
 pub use clock::{Nanos, thread_cpu};

@@ -58,7 +58,7 @@ impl Machine {
 }
 
 /// The first `name : value` of a text in which names may be followed by tabs.
-fn value_of<'text>(text: &'text str, name: &str) -> Option<&'text str> {
+pub(crate) fn value_of<'text>(text: &'text str, name: &str) -> Option<&'text str> {
     values_of(text, name).next()
 }
 
@@ -88,7 +88,7 @@ fn virtualised(text: &str) -> Option<bool> {
     )
 }
 
-fn word(path: &str) -> Option<String> {
+pub(crate) fn word(path: &str) -> Option<String> {
     let text = read_lossy(path).ok()?;
     let word = text.trim();
     (!word.is_empty()).then(|| word.to_owned())

@@ -1,18 +1,23 @@
-//! A process and everything that it started: CPU time, memory, busy threads, listeners.
+//! A process and everything that it started: CPU time, memory, threads, listeners, descriptors.
 //!
 //! Nothing here changes a process. Start at [`ProcTree`].
 
 mod family;
+mod memory;
 mod sockets;
+mod threads;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 
+use crate::Nanos;
 use crate::counters::MachineCounters;
-use crate::process::{Process, ProcessStat, if_there, process_cpu, read_lossy};
-use crate::{Nanos, counters};
+use crate::descriptors::DescriptorUse;
+use crate::process::{Process, ProcessStat, process_cpu};
 
 pub use family::{Relative, descendants};
+pub use memory::ProportionalMemory;
+pub use threads::{Switches, ThreadTimes};
 
 /// All descendants of one process.
 ///
@@ -194,33 +199,19 @@ impl ProcTree {
         Ok(bytes)
     }
 
-    /// CPU time of every thread; two such looks give the busiest thread between them.
+    /// Open descriptors of the member that is nearest to its limit.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
-    pub fn thread_times(&mut self) -> io::Result<ThreadTimes> {
+    /// `NotFound` without a member; what the kernel says when /proc cannot be read.
+    pub fn descriptors(&mut self) -> io::Result<DescriptorUse> {
         self.refresh()?;
-        let mut times = HashMap::new();
+        let mut nearest: Option<DescriptorUse> = None;
         for process in self.members() {
-            let Some(tasks) = if_there(std::fs::read_dir(format!("/proc/{}/task", process.pid)))?
-            else {
-                continue;
-            };
-            for task in tasks {
-                // The listing itself may end early when the process does.
-                let Some(task) = if_there(task)? else { break };
-                let name = task.file_name();
-                let Some(thread) = name.to_str().and_then(|name| name.parse().ok()) else {
-                    continue;
-                };
-                let text = if_there(read_lossy(task.path().join("schedstat")))?;
-                if let Some(schedule) = text.and_then(|text| counters::ThreadSchedule::parse(&text))
-                {
-                    times.insert(thread, schedule.run);
-                }
+            if let Some(one) = DescriptorUse::of_process(process.pid)? {
+                nearest = Some(nearest.map_or(one, |other| one.nearer(other)));
             }
         }
-        Ok(ThreadTimes(times))
+        nearest.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Whether a member holds a socket that listens on this TCP port, on any
@@ -321,24 +312,6 @@ impl ProcTree {
                 .map_or(&mut self.of_root, |heir| &mut heir.children);
             children.departed = children.departed.plus(member.used());
         }
-    }
-}
-
-/// CPU time of the threads of a tree at one moment. The kernel brings it up to
-/// date at its clock tick only, so each may lag by some milliseconds.
-#[derive(Debug, Clone, Default)]
-pub struct ThreadTimes(HashMap<u32, Nanos>);
-
-impl ThreadTimes {
-    /// CPU time of the thread that used most since `earlier`.
-    #[must_use]
-    pub fn busiest_since(&self, earlier: &ThreadTimes) -> Nanos {
-        let used = |(thread, now): (&u32, &Nanos)| match earlier.0.get(thread) {
-            Some(then) if then <= now => now.since(*then),
-            // New, or new under an old number.
-            _ => *now,
-        };
-        self.0.iter().map(used).max().unwrap_or_default()
     }
 }
 

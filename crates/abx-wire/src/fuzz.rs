@@ -26,6 +26,10 @@ pub fn client(data: &[u8]) {
     assert_eq!(whole, again, "a memo changes the answers");
     let split = client_steps(kind, &pieces(answers, *seed), &mut HeadMemo::default());
     assert_eq!(whole, split, "pieces change the answers");
+    let at_once = client_steps_at_once(kind, answers, &mut memo);
+    let is_at_once = |step: &ClientStep| !matches!(step, ClientStep::Head(..));
+    let expected: Vec<ClientStep> = whole.into_iter().filter(is_at_once).collect();
+    assert_eq!(expected, at_once, "taking whole answers changes them");
 }
 
 /// Pipelined answers: `data` begins with three bytes that choose how many are
@@ -87,6 +91,38 @@ fn client_steps(kind: AnswerKind, pieces: &[&[u8]], memo: &mut HeadMemo) -> Vec<
             }
         }
         assert!(input.is_empty(), "bytes are left");
+    }
+    if let Some(event) = client.eof() {
+        note(&mut steps, event);
+    }
+    steps
+}
+
+/// Answers are taken at once where that is possible, which tells nothing of their heads.
+fn client_steps_at_once(
+    kind: AnswerKind,
+    mut input: &[u8],
+    memo: &mut HeadMemo,
+) -> Vec<ClientStep> {
+    let mut client = Client::new();
+    client.expect(kind);
+    let mut steps = Vec::new();
+    loop {
+        if let Some((done, body)) = client.receive_whole(memo, &mut input) {
+            if !body.is_empty() {
+                note(&mut steps, Event::Body(body));
+            }
+            note(&mut steps, Event::Done(done));
+        } else {
+            match client.receive_with(memo, &mut input) {
+                None => break,
+                Some(Event::Head { .. }) => {}
+                Some(event) => note(&mut steps, event),
+            }
+        }
+        if client.is_idle() {
+            client.expect(kind);
+        }
     }
     if let Some(event) = client.eof() {
         note(&mut steps, event);
@@ -197,7 +233,7 @@ fn server_steps(pieces: &[&[u8]]) -> Vec<ServerStep> {
 }
 
 /// Cuts `bytes` in pieces of 1 to 64 bytes; the same seed gives the same cuts.
-fn pieces(mut bytes: &[u8], seed: u8) -> Vec<&[u8]> {
+pub(crate) fn pieces(mut bytes: &[u8], seed: u8) -> Vec<&[u8]> {
     let largest = 1_u32 << (seed % 7);
     let mut random = u32::from(seed);
     let mut pieces = Vec::new();

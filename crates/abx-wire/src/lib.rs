@@ -1,8 +1,10 @@
-//! Bytes to events and back, for HTTP/1.0 and HTTP/1.1.
+//! Bytes to events and back, for HTTP/1.0, HTTP/1.1 and WebSocket.
 //!
 //! Nothing here opens a socket, reads a clock or starts a thread: the caller
 //! owns the bytes and says when they came. Start at [`http1::Client`] for the
-//! side that makes load and at [`http1::Server`] for the side that answers.
+//! side that makes load and at [`http1::Server`] for the side that answers;
+//! [`websocket::Client`] and [`websocket::Server`] go on from there.
 
 pub mod fuzz;
 pub mod http1;
+pub mod websocket;

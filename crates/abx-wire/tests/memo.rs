@@ -26,6 +26,31 @@ fn events(memo: Option<&mut HeadMemo>, kinds: &[AnswerKind], bytes: &[u8]) -> Ve
     }
 }
 
+/// The answers, taken at once where that is possible: without their heads.
+fn at_once(memo: &mut HeadMemo, kinds: &[AnswerKind], bytes: &[u8]) -> (usize, Vec<String>) {
+    let mut client = Client::new();
+    kinds.iter().for_each(|kind| client.expect(*kind));
+    let (mut input, mut count, mut answers) = (bytes, 0, Vec::new());
+    loop {
+        let before = input;
+        if let Some((done, body)) = client.receive_whole(memo, &mut input) {
+            count += 1;
+            if !body.is_empty() {
+                answers.push(String::from_utf8_lossy(body).into_owned());
+            }
+            answers.push(format!("{:?}", Event::Done(done)));
+            continue;
+        }
+        assert_eq!(before, input, "bytes are taken without an answer");
+        match client.receive_with(memo, &mut input) {
+            Some(Event::Head { .. }) => {}
+            Some(Event::Body(body)) => answers.push(String::from_utf8_lossy(body).into_owned()),
+            Some(event) => answers.push(format!("{event:?}")),
+            None => return (count, answers),
+        }
+    }
+}
+
 #[test]
 fn what_is_recalled_is_what_is_parsed() {
     // Method: pairs of answers through one memo; the second differs from the first in
@@ -53,9 +78,39 @@ fn what_is_recalled_is_what_is_parsed() {
                 for _ in 0..2 {
                     let recalled = events(Some(&mut memo), &awaited, both.as_bytes());
                     assert_eq!(plain, recalled, "{first:?} {second:?} {kind:?}");
+                    let (_, at_once) = at_once(&mut memo, &awaited, both.as_bytes());
+                    let without_heads = plain.iter().filter(|event| !event.starts_with("Head"));
+                    assert!(
+                        without_heads.eq(&at_once),
+                        "{first:?} {second:?} {kind:?}: {at_once:?}"
+                    );
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_whole_answer_with_a_known_head_is_taken_at_once_and_no_other() {
+    // Method: three equal answers through a memo that knows their head; then cut
+    // anywhere, of another framing, of another kind, and behind an interim head.
+    let sized = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n";
+    let interim = "HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\n\r\n";
+    let body = AnswerKind::WithBody;
+    let mut memo = HeadMemo::default();
+    let count = |memo: &mut HeadMemo, kinds: &[AnswerKind], bytes: &str| {
+        at_once(memo, kinds, bytes.as_bytes()).0
+    };
+    // The first one is parsed.
+    assert_eq!(count(&mut memo, &[body; 3], &sized.repeat(3)), 2);
+    assert_eq!(count(&mut memo, &[body; 3], &sized.repeat(3)), 3);
+    for cut in 0..sized.len() {
+        assert_eq!(count(&mut memo, &[body], &sized[..cut]), 0, "{cut}");
+    }
+    assert_eq!(count(&mut memo, &[AnswerKind::HeadOnly], sized), 0);
+    for other in [chunked, chunked, interim, interim] {
+        assert_eq!(count(&mut memo, &[body], other), 0, "{other}");
     }
 }
 

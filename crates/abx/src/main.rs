@@ -13,7 +13,9 @@ fn main() -> ExitCode {
         Command::Compare(compare) => cli::finish(cli::compare::compare(&compare)),
         Command::Run(run) => cli::finish(cli::run::run(&run)),
         Command::Serve(serve) => cli::finish(cli::serve::serve(&serve)),
+        Command::Doctor(doctor) => cli::finish(cli::doctor::doctor(&doctor)),
         Command::Report(report) => cli::finish(cli::report::report(&report)),
+        Command::History(history) => cli::finish(cli::history::history(&history)),
         Command::Keeper => abx_lab::keeper::keep(),
     }
 }

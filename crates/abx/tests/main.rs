@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
 mod arrivals;
+mod disturbed;
+mod doctor;
 mod expectations;
 mod faults;
 mod foreign;
 mod formats;
+mod history;
 mod layers;
 #[allow(
     dead_code,
@@ -21,3 +24,4 @@ mod studies;
 mod subjects;
 mod support;
 mod usage;
+mod websocket;

@@ -206,6 +206,8 @@ fn languages_and_missing_variables_change_nothing() {
     for name in ["HOME", "XDG_STATE_HOME", "LC_ALL", "LANG", "TERM", "PATH"] {
         bare.env_remove(name);
     }
+    // Without a home, records are kept where temporary files are.
+    bare.env("TMPDIR", home.path());
     assert_eq!(
         home.run(&mut bare).expect(0, &[]).json()["requests"]["ok"],
         100

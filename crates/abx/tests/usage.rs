@@ -29,6 +29,12 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
         (&[&one], &["one subject alone", "abx run", "--aa"]),
         (&["--aa", &one, "b=x {port}"], &["--aa", "2", "name one"]),
         (&["--aa"], &["--aa", "name one"]),
+        (&["--against", "0000", &one], &["`0000`", "abx history"]),
+        (
+            &["--against", "gone.json", &one],
+            &["gone.json", "No such file"],
+        ),
+        (&["--against", "x", "--aa", &one], &["--against", "--aa"]),
         (&["--bocks", "1"], &["--bocks", "--blocks"]),
         (&["-c", "0"], &["--connections"]),
         (&["--blocks", "0"], &["--blocks"]),
@@ -94,6 +100,8 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
             &["200", "404", "--expect-status 200"],
         ),
         (&["report", "missing.json"], &["missing.json"]),
+        (&["report", "c0ffee"], &["`c0ffee`", "abx history"]),
+        (&["history", "--limit", "0"], &["--limit", "such as 20"]),
         (&["report", "/dev/null"], &["/dev/null", "no record"]),
         (&["repost"], &["repost", "report"]),
     ];

@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use abx_sys::{Epoll, Event, Events, Interest, Nanos, Socket};
 
+use super::wake::Wake;
 use super::{Io, NEAR, Ready, Received, RequestId, Token, number, token};
 
 /// Large bodies take few calls, and the buffer stays in the second-level cache.
@@ -16,10 +17,6 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// One wait gives so many events; more wait for the next one.
 const EVENTS_MAX: usize = 512;
 
-/// What it takes to wake up: the end of a wait is not slept through but looked
-/// for, so that what is due then is sent then.
-const WAKE: Nanos = Nanos(30_000);
-
 /// Moves bytes by epoll.
 pub(crate) struct EpollIo {
     epoll: Epoll,
@@ -27,6 +24,8 @@ pub(crate) struct EpollIo {
     requests: Vec<Vec<u8>>,
     connections: Vec<Option<Connection>>,
     buffer: Vec<u8>,
+    /// What it takes to wake up.
+    wake: Wake,
     /// The last reading of the clock.
     last: Nanos,
 }
@@ -59,25 +58,35 @@ impl EpollIo {
             requests: Vec::new(),
             connections: Vec::new(),
             buffer: vec![0; BUFFER_BYTES],
+            wake: Wake::new(),
             last: Nanos::now(),
         })
     }
 
-    /// Waits for events until a moment, and reads the clock.
+    /// Waits for events until a moment, and reads the clock. What it takes to wake
+    /// up is not slept through: the end of a wait is looked for, and so are events
+    /// meanwhile, so that what is due then is sent then.
     fn sleep(&mut self, until: Nanos) {
         let mut timeout = until.since(self.last);
-        if timeout > Nanos(0) && timeout < NEAR {
-            timeout = until.since(Nanos::now());
+        let is_near = timeout > Nanos(0) && timeout < NEAR;
+        if is_near {
+            self.last = Nanos::now();
+            timeout = until.since(self.last);
         }
         loop {
-            // A sleep ends late by about what is left out here.
-            let asleep = timeout.since(WAKE);
+            let ahead = self.wake.ahead();
+            let asleep = timeout.since(ahead);
+            let ends = self.last.plus(asleep);
             self.epoll
                 .wait(&mut self.events, Some(asleep))
                 .expect("waiting on an open epoll set does not fail");
             self.last = Nanos::now();
+            let is_quiet = self.events.is_empty();
+            if is_near && is_quiet && asleep > Nanos(0) && self.last >= ends {
+                self.wake.was_late(self.last.since(ends));
+            }
             timeout = until.since(self.last);
-            if !self.events.is_empty() || timeout == Nanos(0) || timeout > WAKE {
+            if !is_quiet || timeout == Nanos(0) || timeout > ahead {
                 return;
             }
         }

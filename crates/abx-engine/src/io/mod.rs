@@ -17,6 +17,7 @@ pub(crate) mod script;
 #[cfg(test)]
 pub(crate) mod sim;
 mod uring;
+mod wake;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -28,7 +29,7 @@ pub(crate) use uring::UringIo;
 
 /// Below this span the clock is read again before a wait, so that what was done
 /// since the last reading does not make it end late.
-const NEAR: Nanos = Nanos(2_000_000);
+const NEAR: Nanos = Nanos(20_000_000);
 
 /// Names one connection of a back end: a place, and which of the place's
 /// connections in turn.

@@ -90,6 +90,8 @@ pub(crate) struct Sim {
     handed: Vec<u8>,
     /// All bytes that were skipped.
     pub(crate) skipped: u64,
+    /// Calls that sent anything or tried to.
+    pub(crate) sends: u64,
 }
 
 /// Both ends of one connection.
@@ -157,6 +159,7 @@ impl Sim {
             busy: 0,
             handed: Vec::new(),
             skipped: 0,
+            sends: 0,
         }
     }
 
@@ -301,6 +304,7 @@ impl Io for Sim {
         if self.connection(token).is_broken {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
+        self.sends += 1;
         let mut bytes = self.requests[request.0 as usize][offset..].to_vec();
         if self.chance(self.network.faults.short_send) {
             let taken = self.random.below(bytes.len() as u64);

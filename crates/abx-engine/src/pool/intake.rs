@@ -6,7 +6,7 @@
 
 use abx_evidence::{Outcome, Tally};
 use abx_sys::Nanos;
-use abx_wire::http1::{Done, Event, HeadMemo};
+use abx_wire::http1::{Done, Event, Fault, HeadMemo};
 
 use super::Encoded;
 use super::exchange::fault_outcome;
@@ -49,48 +49,73 @@ impl Intake<'_> {
     #[inline(always)]
     pub(super) fn take(&mut self, mut input: &[u8]) -> Parsed {
         let mut uncounted = input.len();
-        while let Some(event) = self.next(&mut input) {
-            match event {
-                Event::Head { .. } => {}
-                Event::Body(bytes) => self.hash(bytes),
-                Event::Done(done) => {
-                    let is_last = self.slot.client.is_idle();
-                    if is_last && let Some(Event::Failed(fault)) = self.next(&mut input) {
-                        // What nobody asked for came behind it: no right answer.
-                        self.received(uncounted as u64);
-                        return Parsed::Broken(fault_outcome(fault));
-                    }
-                    let goes_on = self.goes_on(&done);
-                    // What stands behind the connection's last answer is not read.
-                    let behind = if goes_on { input.len() } else { 0 };
-                    self.received((uncounted - behind) as u64);
-                    uncounted = behind;
-                    self.whole(&done);
-                    if !goes_on {
-                        return Parsed::Over;
-                    }
-                    if is_last {
-                        return Parsed::More;
-                    }
-                }
-                Event::Failed(fault) => {
+        while let Some(end) = self.next_end(&mut input) {
+            let done = match end {
+                Ok(done) => done,
+                Err(fault) => {
                     self.received(uncounted as u64);
                     return Parsed::Broken(fault_outcome(fault));
                 }
+            };
+            let is_last = self.slot.client.is_idle();
+            if is_last
+                && !input.is_empty()
+                && let Some(Event::Failed(fault)) = self.next(&mut input)
+            {
+                // What nobody asked for came behind it: no right answer.
+                self.received(uncounted as u64);
+                return Parsed::Broken(fault_outcome(fault));
+            }
+            let goes_on = self.goes_on(&done);
+            // What stands behind the connection's last answer is not read.
+            let behind = if goes_on { input.len() } else { 0 };
+            self.received((uncounted - behind) as u64);
+            uncounted = behind;
+            self.whole(&done);
+            if !goes_on {
+                return Parsed::Over;
+            }
+            if is_last {
+                return Parsed::More;
             }
         }
         self.received(uncounted as u64);
         Parsed::More
     }
 
-    /// The next event; servers mostly answer a request with the head of last time.
+    /// How the next answer ends, its body hashed on the way; `None` when it goes on
+    /// behind these bytes.
+    #[inline(always)]
+    fn next_end(&mut self, input: &mut &[u8]) -> Option<Result<Done, Fault>> {
+        let memo = &self.memos[self.request()];
+        // Servers mostly answer a request with the head of last time.
+        if let Some((done, body)) = self.slot.client.receive_whole(memo, input) {
+            self.hash(body);
+            return Some(Ok(done));
+        }
+        while let Some(event) = self.next(input) {
+            match event {
+                Event::Head { .. } => {}
+                Event::Body(bytes) => self.hash(bytes),
+                Event::Done(done) => return Some(Ok(done)),
+                Event::Failed(fault) => return Some(Err(fault)),
+            }
+        }
+        None
+    }
+
+    /// The next event.
     #[inline(always)]
     fn next<'b>(&mut self, input: &mut &'b [u8]) -> Option<Event<'b>> {
+        let memo = &mut self.memos[self.request()];
+        self.slot.client.receive_with(memo, input)
+    }
+
+    /// Which request of the plan the next bytes answer.
+    #[inline(always)]
+    fn request(&self) -> usize {
         let first = self.slot.flights.front();
-        let request = first.map_or(0, |flight| flight.request);
-        self.slot
-            .client
-            .receive_with(&mut self.memos[request], input)
+        first.map_or(0, |flight| flight.request)
     }
 
     /// Counts bytes of a body that were thrown away unread.

@@ -105,9 +105,9 @@ impl Pace {
 }
 
 impl<I: Io> Pool<I> {
-    /// A slot may have room for a request: then it sends, waits, thinks, or is parked.
+    /// A slot may have room for requests: then it sends, waits, thinks, or is parked.
     pub(super) fn freed(&mut self, index: usize, now: Nanos) {
-        if !(self.progress.may_send(now) && self.slots[index].has_room(self.window)) {
+        if !(self.progress.may_send(now) && self.slots[index].has_room(self.refill_below)) {
             return;
         }
         let next = match self.is_plain {

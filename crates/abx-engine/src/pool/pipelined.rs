@@ -164,8 +164,8 @@ fn every_answer_counts_once_when_nothing_goes_wrong() {
 fn a_window_slides_with_the_answers() {
     // Method: one connection, one request served at a time for 100 us, and 50 us
     // there and back. At depth 1 the way is added to each request; from 2 on the
-    // server is never idle, so answers come every 100 us, and each takes as
-    // long as all of the window before it.
+    // server is never idle, so answers come every 100 us, and the longest takes
+    // as long as all of the window before it.
     for (depth, every, each) in [(1, 150, 150), (2, 100, 200), (16, 100, 1_600)] {
         let mut plan = deep(1, BODY, depth, 1);
         plan.verify_every = 0;
@@ -185,6 +185,48 @@ fn a_window_slides_with_the_answers() {
         let most = tally.response.max_us().unwrap();
         assert!(most.abs_diff(each.max(150)) <= each / 100 + 50, "{most}");
     }
+}
+
+#[test]
+fn a_closed_loop_refills_half_of_its_window_by_one_send() {
+    // Method: as above, 1,000 requests on one connection, in sends of the whole
+    // window first and of what is missing to it whenever half of it is left. What
+    // is sent then is intended then: behind eight others that take 100 us each, the
+    // eight of a send take 900 to 1,600 us.
+    for (depth, sends) in [(1, 1_000), (2, 999), (3, 500), (4, 499), (16, 124)] {
+        let mut plan = deep(1, BODY, depth, 1);
+        plan.verify_every = 0;
+        let mut pool = connected(pool(Network::faultless(1), plan, BODY));
+        run_requests(&mut pool, 1_000);
+        let tally = pool.tally();
+        assert_eq!((tally.outcomes.ok(), tally.queued), (1_000, 0));
+        assert_eq!(pool.io.sends, sends, "depth {depth}");
+        assert_eq!(tally.lateness.max_us(), Some(1), "depth {depth}");
+        if depth == 16 {
+            // The first window had nothing before it, but the way to it.
+            let first: u64 = (1..=16).map(|place| 50 + 100 * place).sum();
+            let send: u64 = (9..=16).map(|place| 100 * place).sum();
+            assert_eq!(tally.response_ns_sum, (first + 123 * send) * 1_000);
+        }
+    }
+}
+
+#[test]
+fn an_open_loop_uses_all_of_its_window_when_requests_are_due() {
+    // Method: 9,000 a second on one connection, 100 us for each by one worker and
+    // 1.4 ms there and back: 13 or 14 are in flight, and 16 may be. None waits.
+    let mut plan = deep(1, BODY, 16, 1);
+    plan.pacing.arrivals = Arrivals::Constant {
+        per_s: "9000".parse().unwrap(),
+    };
+    let mut network = Network::faultless(1);
+    network.delay = Nanos(700_000);
+    let mut pool = connected(pool(network, plan, BODY));
+    run(&mut pool, SECOND, 0);
+    let tally = pool.tally();
+    assert_eq!((tally.outcomes.ok(), tally.queued), (9_000, 0));
+    assert_eq!(tally.response_ns_sum, 9_000 * 1_500_000);
+    assert_eq!(pool.io.sends, 9_000);
 }
 
 #[test]
@@ -373,9 +415,8 @@ fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
     assert_eq!(count(tally, Outcome::Timeout), 2);
     assert_eq!(count(tally, Outcome::IdleClose), 2);
     assert_eq!((tally.outcomes.sent(), tally.connects), (8, 1));
-    // The fifth and the sixth were sent when the first two were answered, and have
-    // their answers after the timeout, a connect of 50 us, the way, and 1 and 2 ms.
-    let answered = [2_050, 4_050, 11_100 - 2_050, 12_100 - 4_050];
+    // The fifth and the sixth were sent when two were answered, and have their answers after the timeout, a connect of 50 us, the way, and 1 and 2 ms.
+    let answered = [2_050, 4_050, 11_100 - 4_050, 12_100 - 4_050];
     assert_eq!(tally.response_ns_sum, answered.iter().sum::<u64>() * 1_000);
     assert_eq!(ran.end.since(start), Nanos(12_100_000));
 }

@@ -20,25 +20,34 @@ fn read(connection: &mut Connection, count: usize) -> bool {
 }
 
 #[test]
-fn a_whole_window_is_in_flight_before_its_first_answer() {
-    // Method: a peer that answers only when it has read as many as the window
-    // holds, all in one piece or byte by byte; with fewer in flight nothing would
-    // ever be answered.
+fn a_whole_window_is_in_flight_at_first_and_more_than_half_of_it_from_then_on() {
+    // Method: a peer that answers only when it has read the whole window. Then, again
+    // and again, it answers half of it one by one, and the next ones only when it has
+    // read one more than half, byte by byte; with fewer in flight nothing would ever
+    // be answered.
     for depth in [2, 16] {
-        let size = depth as usize;
+        let (window, half) = (depth as usize, depth as usize / 2);
         let peer = Peer::start(move |mut connection| {
-            while read(&mut connection, size) {
-                connection.send(&HELLO.repeat(size));
-                if read(&mut connection, size) {
-                    for byte in HELLO.repeat(size - 1) {
+            if read(&mut connection, window) {
+                connection.send(&HELLO.repeat(window));
+            }
+            loop {
+                for _ in 0..half {
+                    if !read(&mut connection, 1) {
+                        return;
+                    }
+                    connection.send(HELLO);
+                }
+                if read(&mut connection, half + 1) {
+                    for byte in HELLO.repeat(half) {
                         connection.send(&[byte]);
                     }
                     connection.send(HELLO);
                 }
             }
         });
-        // One connection for each thread: then the last window is full, too.
-        let count = u64::from(depth) * 3 * 40;
+        // One connection for each thread, which ends with what the peer waits for.
+        let count = 3 * (window + 40 * (half + half + 1)) as u64;
         let slice = run(3, &deep(&peer, 3, depth), &requests(count));
 
         assert_eq!(outcomes(&slice), [(Outcome::Ok, count)], "depth {depth}");

@@ -111,6 +111,11 @@ impl Limit {
         }
     }
 
+    /// Whether the generator was this subject's limit.
+    pub(crate) fn is_generator_bound(&self, subject: &str) -> bool {
+        self.busy(subject).is_generator_bound()
+    }
+
     /// How busy both sides were while this subject was loaded.
     pub(super) fn busy(&self, subject: &str) -> Busy {
         self.0.get(subject).copied().unwrap_or_default()

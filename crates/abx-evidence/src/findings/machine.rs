@@ -1,4 +1,4 @@
-//! Findings about what else ran on the machine, and what could not be read of it.
+//! Findings about what else ran on the machine.
 
 use crate::comparison::disturbed_rounds;
 use crate::finding::{Finding, Level};
@@ -7,12 +7,39 @@ use crate::record::{LoadRecord, StudyRecord};
 use crate::summary::{Sums, share};
 
 /// Processor time that is neither ours nor the subjects', as a share of all.
-const FOREIGN_MAX: f64 = 0.03;
-const STEAL_MAX: f64 = 0.01;
+pub(crate) const FOREIGN_MAX: f64 = 0.03;
+/// Processor time that the hypervisor took, as a share of all.
+pub(crate) const STEAL_MAX: f64 = 0.01;
 /// Time for which the generator was ready and did not run.
-const WAIT_MAX: f64 = 0.05;
+pub(crate) const WAIT_MAX: f64 = 0.05;
+
+/// From which shares on something is noted, and from which on it bounds a ratio.
+#[derive(Debug, Clone, Copy)]
+struct Bar {
+    note: f64,
+    bound: f64,
+}
+
+impl Bar {
+    /// It never bounds.
+    const fn noted_above(note: f64) -> Bar {
+        Bar {
+            note,
+            bound: f64::INFINITY,
+        }
+    }
+}
+
+/// Processor time that is neither ours nor the subjects', as a share of all: with
+/// much of it a subject may have been kept from what it can do.
+const FOREIGN: Bar = Bar {
+    note: FOREIGN_MAX,
+    bound: 0.10,
+};
+const STEAL: Bar = Bar::noted_above(STEAL_MAX);
+const WAIT: Bar = Bar::noted_above(WAIT_MAX);
 /// Processor time of subjects that should idle, as a share of one processor.
-const BACKGROUND_MAX: f64 = 0.01;
+const BACKGROUND: Bar = Bar::noted_above(0.01);
 
 /// What else ran on the machine, under one load.
 pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
@@ -20,16 +47,20 @@ pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
     let capacity = all.window_ns * processors(record) as u64;
     let quiet = "close other programs, or run on a machine of your own";
     let mut found = Vec::new();
-    let mut look = |id: &str, part: Option<f64>, most: f64, what: &str, remedy: &str| {
-        if let Some(part) = part.filter(|part| *part > most) {
+    let mut look = |id: &str, part: Option<f64>, bar: Bar, what: &str, remedy: &str| {
+        if let Some(part) = part.filter(|part| *part > bar.note) {
             let message = format!("{what} {:.1} % of the time", 100.0 * part);
-            found.push(Finding::new(id, Level::Note, message, remedy).under(&load.name));
+            let level = match part > bar.bound {
+                true => Level::Bound,
+                false => Level::Note,
+            };
+            found.push(Finding::new(id, level, message, remedy).under(&load.name));
         }
     };
     look(
         "steal",
         all.steal_ns.and_then(|steal| share(steal, capacity)),
-        STEAL_MAX,
+        STEAL,
         "the hypervisor gave our processors to others",
         "run at a quieter time, or on a machine of your own",
     );
@@ -44,7 +75,7 @@ pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
     look(
         "foreign_cpu",
         foreign.and_then(|foreign| share(foreign, capacity)),
-        FOREIGN_MAX,
+        FOREIGN,
         "other programs had our processors",
         quiet,
     );
@@ -53,7 +84,7 @@ pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
         "generator_wait",
         all.generator_wait_ns
             .and_then(|wait| share(wait, all.wall_ns * threads)),
-        WAIT_MAX,
+        WAIT,
         "the generator was ready to run and had to wait",
         quiet,
     );
@@ -61,50 +92,11 @@ pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
         "background_work",
         all.others_cpu_ns
             .and_then(|others| share(others, all.window_ns)),
-        BACKGROUND_MAX,
+        BACKGROUND,
         "subjects that should have been idle worked, by one processor's measure,",
         "compare by `--interleave trials`, in which background work meets its own subject",
     );
     found
-}
-
-/// What could not be read is said, never taken for zero.
-pub(super) fn unread(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
-    let all = Sums::of_load(record, load);
-    let mut sides = record
-        .block_loads(&load.name)
-        .flat_map(|part| part.sides.values());
-    let mounted = "run where /proc is mounted";
-    let looks = [
-        (
-            all.busy_ns.is_none() || all.steal_ns.is_none(),
-            "steal and foreign processor time were not checked: /proc/stat cannot be read",
-            mounted,
-        ),
-        (
-            all.server_cpu_ns.is_none() || all.others_cpu_ns.is_none(),
-            "the processor time of at least one subject was not checked: who was its limit is \
-             known of the generator only, and foreign and background work are not known",
-            "let abx start the subjects, on this machine",
-        ),
-        (
-            all.generator_wait_ns.is_none(),
-            "whether the generator had to wait for its processor was not checked: \
-             /proc/thread-self/schedstat cannot be read",
-            "run on a kernel with scheduler statistics",
-        ),
-        (
-            sides.any(|side| side.listen_overflows.is_none()),
-            "full listen queues were not checked: /proc/net/netstat cannot be read",
-            mounted,
-        ),
-    ];
-    let unread = looks.into_iter().filter(|(is_unread, ..)| *is_unread);
-    unread
-        .map(|(_, message, remedy)| {
-            Finding::new("not_checked", Level::Note, message, remedy).under(&load.name)
-        })
-        .collect()
 }
 
 /// Rounds that something from outside disturbed; they are marked and stay in.

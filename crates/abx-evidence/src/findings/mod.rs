@@ -3,23 +3,35 @@
 //! each file holds those of one theme, and [`failures`] those that a run has too.
 
 mod answers;
+mod descriptors;
 pub(crate) mod failures;
+mod frequency;
 mod limit;
 mod machine;
+mod network;
 pub(crate) mod pace;
 mod slices;
+mod strain;
+mod unread;
 
+use crate::ceilings::near_ceiling;
 use crate::finding::{Finding, Level};
 use crate::record::{Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::summary::{Sums, share, sums_by_subject};
 
 use answers::{answers_differ, varying};
-use machine::{disturbed, machine, unread};
+use descriptors::descriptors;
+use frequency::frequency;
+use machine::{disturbed, machine};
+use network::Network;
 use pace::{Pace, PaceLimits};
-use slices::{disconnected, listen_overflows, little, silent};
+use slices::{little, silent};
+use strain::{Saturation, strain};
+use unread::unread;
 
 pub(crate) use limit::{GENERATOR_BUSY, Limit, SUBJECT_BUSY};
+pub(crate) use machine::{FOREIGN_MAX, STEAL_MAX, WAIT_MAX};
 
 /// All findings of a study but those that depend on a ratio. The record's
 /// summaries are those of its blocks.
@@ -37,10 +49,18 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
                 about.extend(little(load, subject, sums));
                 about.extend(silent(load, subject, sums));
             }
-            about.extend(listen_overflows(record, load, subject));
-            about.extend(disconnected(record, load, subject));
+            about.extend(Network::of(record, load, subject, sums).findings());
+            about.extend(descriptors(record, load, subject));
+            let saturation = match limit.busy(subject).is_subject_bound() {
+                true => Saturation::Saturated,
+                false => Saturation::HadTime,
+            };
+            about.extend(strain(record, load, subject, saturation));
             let limits = pace_limits(record, &limit, subject, sums);
             about.extend(pace(record, load, subject, limits));
+            if load.settings.objective.is_some() {
+                about.retain(|finding| !is_of_overload(finding));
+            }
             found.extend(about.into_iter().map(|finding| finding.under(&load.name)));
         }
         let disturbances = machine(record, load);
@@ -56,9 +76,25 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
         found.extend(unsettled(load));
         found.extend(turns(load));
     }
+    found.extend(frequency(record));
     found.extend(record.subjects.iter().flat_map(subject_findings));
+    found.extend(near_ceiling(record));
     found.extend(whole(record));
     found
+}
+
+/// What a rate above a subject's capacity is there to bring about. The
+/// objective judges it; that the generator was the reason limits it as ever.
+fn is_of_overload(finding: &Finding) -> bool {
+    let of_overload = [
+        "failed_requests",
+        "stopped_answering",
+        "offered_rate_not_reached",
+        "queued",
+        "times_at_least",
+    ];
+    of_overload.contains(&finding.id.as_str()) && finding.level != Level::Bound
+        || finding.id == "times_at_least"
 }
 
 /// How one subject's load kept its pace, by its summary.

@@ -1,7 +1,7 @@
-//! Findings about slices and connections of one subject under one load.
+//! Findings about the slices of one subject under one load.
 
 use crate::finding::{Finding, Level};
-use crate::record::{LoadRecord, StudyRecord};
+use crate::record::LoadRecord;
 use crate::summary::{Sums, share};
 
 /// Little's law may be off by this much before it is noted, and before it voids.
@@ -65,49 +65,6 @@ pub(super) fn silent(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Fi
                 100.0 * part
             ),
             "use longer slices (`--slice`)",
-        )
-        .about(subject)
-    })
-}
-
-pub(super) fn listen_overflows(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    subject: &str,
-) -> Option<Finding> {
-    let sides = record
-        .block_loads(&load.name)
-        .filter_map(|part| part.sides.get(subject));
-    let overflows: u64 = sides.filter_map(|side| side.listen_overflows).sum();
-    (overflows > 0).then(|| {
-        Finding::new(
-            "listen_overflows",
-            Level::Note,
-            format!(
-                "the kernel turned {overflows} connections away while {subject} was loaded, \
-                 because a listen queue of this machine was full"
-            ),
-            "raise the subject's backlog and `net.core.somaxconn`, or offer fewer connections",
-        )
-        .about(subject)
-    })
-}
-
-pub(super) fn disconnected(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    subject: &str,
-) -> Option<Finding> {
-    let sides = record
-        .block_loads(&load.name)
-        .filter_map(|part| part.sides.get(subject));
-    let missing: u64 = sides.map(|side| side.not_connected).sum();
-    (missing > 0).then(|| {
-        Finding::new(
-            "not_connected",
-            Level::Note,
-            format!("{missing} connections to {subject} could not be opened before the load"),
-            "raise the limit of connections of the subject, or offer fewer",
         )
         .about(subject)
     })

@@ -1,18 +1,27 @@
 //! Statistics over blocks: from per-block log ratios to an interval, a check
-//! of that interval, and the decision to stop. No verdicts: those are in
-//! [`crate::verdict`], and [`crate::verdict::assess`] is where to start.
+//! of that interval, and the decision to stop; over a sweep, who is ahead where
+//! and up to which rate. No verdicts: those are in [`crate::verdict`], and
+//! [`crate::verdict::assess`] is where to start.
 //!
 //! The method in plain words, with sources and the simulated coverage:
 //! `docs/statistics.md`.
 
+pub mod capacity;
+pub mod crossing;
 pub mod holm;
 mod margin;
 mod moments;
 pub mod paired;
+pub mod power;
+pub mod probe;
+pub mod segments;
 pub mod signed_rank;
 pub mod stop;
 pub mod student;
+pub mod sweep;
+pub mod usl;
 pub mod warm_up;
+pub mod welch;
 
 pub use margin::Margin;
 
@@ -54,6 +63,87 @@ pub enum StatsError {
     BadBin {
         /// Place of the bin in the series, from zero.
         bin: usize,
+        /// What was found instead.
+        value: f64,
+    },
+    /// Steadiness needs at least [`segments::BINS_MIN`] bins.
+    #[error("steadiness needs at least {need} bins and there are {got}: load for longer")]
+    TooShort {
+        /// Bins given.
+        got: usize,
+        /// Bins needed.
+        need: usize,
+    },
+    /// A bin must hold a rate that has a logarithm.
+    #[error("bin {bin} has the rate {value}: take bins so long that each holds an answer")]
+    NoLogRate {
+        /// Place of the bin in the series, from zero.
+        bin: usize,
+        /// What was found instead.
+        value: f64,
+    },
+    /// A sweep has too few different positions for what was asked.
+    #[error("at least {need} different positions are needed and there are {got}: add loads")]
+    TooFewPositions {
+        /// Different positions given.
+        got: usize,
+        /// Different positions needed.
+        need: usize,
+    },
+    /// A position must be finite, in range, and above the one before.
+    #[error(
+        "position {position} of the sweep is {value}: give connections from 1, or rates above 0, \
+         each above the one before"
+    )]
+    BadPosition {
+        /// Place in the sweep, from zero.
+        position: usize,
+        /// What was found instead.
+        value: f64,
+    },
+    /// Every position of a sweep must have the same blocks.
+    #[error(
+        "position {position} of the sweep has {got} blocks and the first has {need}: \
+         leave out blocks that lack a position"
+    )]
+    UnequalBlocks {
+        /// Place in the sweep, from zero.
+        position: usize,
+        /// Its blocks.
+        got: usize,
+        /// The blocks of the first position.
+        need: usize,
+    },
+    /// A throughput must be finite and above zero.
+    #[error(
+        "position {position} of the sweep has the throughput {value}: \
+         look at the outcomes of that load"
+    )]
+    NoThroughput {
+        /// Place in the sweep, from zero.
+        position: usize,
+        /// What was found instead.
+        value: f64,
+    },
+    /// The best fit has no finite throughput for one connection.
+    #[error(
+        "throughput falls faster than the scalability law can: \
+         leave out the loads beyond the collapse"
+    )]
+    NoLaw,
+    /// The limit of an objective must be finite and above zero.
+    #[error("the limit is {0}: give a finite one above 0")]
+    Limit(f64),
+    /// A value held against a limit must be above zero; it may be infinite.
+    #[error(
+        "block {block} has the value {value} at position {position} of the grid: give one above \
+         0, or infinity where nobody knows by how much the limit was missed"
+    )]
+    NoValue {
+        /// Place in the grid, from zero.
+        position: usize,
+        /// Place of the block in the list, from zero.
+        block: usize,
         /// What was found instead.
         value: f64,
     },

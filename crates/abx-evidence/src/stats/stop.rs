@@ -22,6 +22,19 @@ pub enum Decision {
     Stop(Reason),
 }
 
+impl Decision {
+    /// What to do when another part of the study says `other`: it stops when
+    /// both would, and is precise when both are.
+    #[must_use]
+    pub fn and(self, other: Decision) -> Decision {
+        match (self, other) {
+            (Decision::Stop(Reason::Precise), other) => other,
+            (Decision::Stop(Reason::Certain), Decision::Stop(_)) => self,
+            (Decision::Stop(Reason::Certain) | Decision::Continue, _) => Decision::Continue,
+        }
+    }
+}
+
 /// Why a study stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
@@ -95,7 +108,7 @@ pub fn blocks_needed(blocks: usize, half_width: f64, margin: Margin) -> u32 {
 }
 
 /// Half the margin, so that an interval around "no difference" fits inside.
-fn wanted_half_width(margin: Margin) -> f64 {
+pub(super) fn wanted_half_width(margin: Margin) -> f64 {
     margin.log() / 2.0
 }
 
@@ -156,6 +169,24 @@ mod tests {
         assert_eq!(all(&[&certain, &precise]), Decision::Stop(Reason::Certain));
         assert_eq!(all(&[&precise, &undecided]), Decision::Continue);
         assert_eq!(all(&[]), Decision::Continue);
+    }
+
+    #[test]
+    fn two_parts_of_a_study_must_both_stop() {
+        // Method: every pair of decisions, which way round does not matter.
+        let [precise, certain] = [Reason::Precise, Reason::Certain].map(Decision::Stop);
+        let table = [
+            (precise, precise, precise),
+            (precise, certain, certain),
+            (certain, certain, certain),
+            (precise, Decision::Continue, Decision::Continue),
+            (certain, Decision::Continue, Decision::Continue),
+            (Decision::Continue, Decision::Continue, Decision::Continue),
+        ];
+        for (one, other, both) in table {
+            assert_eq!(one.and(other), both, "{one:?} {other:?}");
+            assert_eq!(other.and(one), both, "{other:?} {one:?}");
+        }
     }
 
     #[test]

@@ -37,7 +37,14 @@ impl Confidence {
 /// Source: Student, Biometrika 6 (1908).
 #[must_use]
 pub fn t_quantile(confidence: Confidence, degrees: usize) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees as f64)
+    t_quantile_between(confidence, degrees as f64)
+}
+
+/// The same for degrees of freedom (at least 1) that are no whole number, as
+/// Welch's are.
+#[must_use]
+pub fn t_quantile_between(confidence: Confidence, degrees: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees)
         .expect("at least one degree of freedom")
         .inverse_cdf(0.5 + confidence.share() / 2.0)
 }

@@ -2,6 +2,8 @@
 //! verdicts and findings out. How intervals are computed is tested in
 //! `tests/statistics`.
 
+mod against;
+mod doctor;
 mod expectations;
 mod failures;
 mod generator;
@@ -10,8 +12,10 @@ mod metrics;
 mod open_loop;
 mod pace;
 mod properties;
+mod readings;
 mod runs;
 mod several;
 mod studies;
 mod support;
+mod sweeps;
 mod verdicts;

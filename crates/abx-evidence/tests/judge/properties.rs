@@ -54,6 +54,7 @@ fn side() -> impl Strategy<Value = Side> {
         busiest_thread_ns: thread,
         listen_overflows: overflows,
         not_connected: missing,
+        ..Side::default()
     })
 }
 

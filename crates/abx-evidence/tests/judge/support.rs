@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, BlockSubject, Interleave, LoadRecord, LoadSettings,
-    Machine, PilotRecord, PilotSubject, RequestSettings, Round, STUDY_SCHEMA, Settings, Side,
-    SliceRecord, StudyEnd, SubjectRecord,
+    AnswerRecord, BlockLoad, BlockRecord, BlockSubject, Canary, InUse, Interleave, LoadRecord,
+    LoadSettings, Machine, PilotRecord, PilotSubject, RequestSettings, Round, STUDY_SCHEMA,
+    Settings, Side, SliceRecord, Strain, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
     Arrivals, Comparison, Exchange, Finding, Level, Outcome, Outcomes, SliceTally, StudyRecord,
@@ -50,8 +50,12 @@ pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
         end: StudyEnd::Precision,
         comparisons: Vec::new(),
         rankings: Vec::new(),
+        sweeps: Vec::new(),
+        capacities: Vec::new(),
+        ceilings: Vec::new(),
         summaries: Vec::new(),
         validity: Validity::default(),
+        against: None,
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),
     }
 }
@@ -106,6 +110,8 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             connections: CONNECTIONS,
             exchange: Exchange::default(),
             arrivals: Arrivals::default(),
+            share_of_slowest: None,
+            objective: None,
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),
@@ -147,6 +153,21 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         busiest_thread_ns: Some(98 * MS * ROUNDS as u64),
         listen_overflows: Some(0),
         not_connected: 0,
+        strain: Some(Strain {
+            over_us: ROUNDS as u64 * SLICE_NS / 1_000,
+            ..Strain::none()
+        }),
+        pss_bytes: Some(3_000_000),
+        pss_anon_bytes: Some(1_000_000),
+        descriptors: Some(of_limit(20, 1_024)),
+        generator_descriptors: Some(of_limit(30, 20_000)),
+        time_wait: Some(of_limit(0, 28_232)),
+    };
+    let canary = |cpu| Canary {
+        cpu,
+        before_ns: Some(MS),
+        after_ns: Some(MS),
+        heat_throttles: Some(0),
     };
     let round = Round {
         disturbed: Vec::new(),
@@ -167,6 +188,15 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
             histograms: BTreeMap::new(),
             sides: names().map(|name| (name, side.clone())).collect(),
         }],
+        canaries: vec![canary(0), canary(1)],
+    }
+}
+
+/// So many of a limit.
+pub fn of_limit(count: u64, limit: u64) -> InUse {
+    InUse {
+        count,
+        limit: Some(limit),
     }
 }
 
@@ -181,6 +211,7 @@ fn slice(subject: &str, ok: u64) -> SliceRecord {
     slice.response_ns_sum = u64::from(CONNECTIONS) * COUNTED_NS;
     slice.hashed = 100;
     slice.server_cpu_ns = Some(98 * MS);
+    slice.server_switches = Some(2 * ok);
     slice.others_cpu_ns = Some(0);
     slice.generator_cpu_ns = 50 * MS;
     slice.busiest_worker_ns = 50 * MS;

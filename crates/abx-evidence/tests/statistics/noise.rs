@@ -1,117 +1,192 @@
-//! Worlds whose truth is known: each draws the log ratios of a study's blocks.
+//! Worlds whose truth is known: each draws, block by block, what a start and
+//! its surroundings did to the speed of every subject.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What disturbs the blocks. Spreads are of the log ratio of one block.
+/// What disturbs the blocks. Spreads are of the log ratio of two subjects in
+/// one block, unless said otherwise, and every subject's mean is 0.
 #[derive(Debug, Clone, Copy)]
 pub enum Noise {
     /// Normal, 2 %.
     Normal,
     /// Normal, 3 %: the stop rule looks most often before it is content.
     Wide,
-    /// Student's t with 3 degrees of freedom, scaled to 2 %.
+    /// Student's t with 3 degrees of freedom for each subject, scaled to 2 %.
     HeavyTails,
-    /// Normal, 2 %, while the machine's speed wanders by far more, and one
-    /// subject slowly gains on the other by about 1 % over the budget.
+    /// Normal, 1 %, and one start in ten is slower, by 5 % on average
+    /// (exponential).
+    Spikes,
+    /// Normal, 2 %, while the machine's speed is an AR(1) series over the
+    /// blocks (10 %, correlation 0.8) that one subject feels by about 5 % more
+    /// than the other: that part is carried from block to block.
+    Correlated,
+    /// Normal, 2 %, while the machine's speed wanders by far more, and each
+    /// subject slowly gains on the baseline by about 1 % over the budget.
     Drift,
     /// Every start draws one of two speeds, 3.5 % apart, plus normal 0.5 %.
     Bimodal,
     /// Blocks summed from alternating slices; see [`World::block_of_slices`].
     Slices,
+    /// Normal, 2 %, of which this correlation is carried to the next block:
+    /// what a restart is meant to prevent. No interval here allows for it.
+    CarriedOver(f64),
+    /// Normal, 1 %, and one block in forty in which the last subject loses a
+    /// fifth: a part of its true speed that most studies do not see.
+    RareStalls,
+}
+
+/// What a world is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// Subjects, the first one the baseline.
+    pub subjects: usize,
+    /// The most blocks.
+    pub blocks_max: usize,
 }
 
 /// One study's world.
 pub struct World {
     noise: Noise,
+    extent: Extent,
     random: ChaCha8Rng,
-    log_ratio: f64,
-    blocks_max: usize,
+    /// The other normal variable of a pair.
+    spare: Option<f64>,
     block: usize,
-    /// The log of the machine's speed, the same for both subjects.
+    /// The log of the machine's speed, the same for all subjects.
     machine: f64,
-    /// What the subject gains on the baseline per block.
-    gain: f64,
+    /// What each subject has of its own that lasts: by how much more it feels
+    /// the machine, what it gains for each block, or what is carried over.
+    lasting: Vec<f64>,
 }
 
 impl World {
-    /// A study of at most `blocks_max` blocks with this true log ratio.
-    pub fn new(noise: Noise, log_ratio: f64, blocks_max: usize, seed: u64) -> World {
+    pub fn new(noise: Noise, extent: Extent, seed: u64) -> World {
         let mut world = World {
             noise,
+            extent,
             random: ChaCha8Rng::seed_from_u64(seed),
-            log_ratio,
-            blocks_max,
+            spare: None,
             block: 0,
             machine: 0.0,
-            gain: 0.0,
+            lasting: vec![0.0; extent.subjects],
         };
-        if matches!(noise, Noise::Drift) {
-            world.gain = 0.01 / blocks_max as f64 * world.normal();
+        for subject in 0..extent.subjects {
+            world.lasting[subject] = match noise {
+                Noise::Correlated => world.own(0.05),
+                Noise::Drift if subject > 0 => 0.01 / extent.blocks_max as f64 * world.normal(),
+                Noise::CarriedOver(_) => world.own(0.02),
+                _ => 0.0,
+            };
+        }
+        if matches!(noise, Noise::Correlated) {
+            world.machine = 0.10 * world.normal();
         }
         world
     }
 
-    /// The log ratio of the next block.
-    pub fn block(&mut self) -> f64 {
+    /// The log of each subject's speed in the next block, over its true one.
+    pub fn block(&mut self) -> Vec<f64> {
         self.block += 1;
-        let noise = match self.noise {
-            Noise::Normal => 0.02 * self.normal(),
-            Noise::Wide => 0.03 * self.normal(),
-            Noise::HeavyTails => 0.02 / 3.0_f64.sqrt() * self.student_of_three(),
-            Noise::Drift => self.drift(),
-            Noise::Bimodal => self.restart() - self.restart(),
-            Noise::Slices => self.block_of_slices(),
-        };
-        self.log_ratio + noise
+        match self.noise {
+            Noise::Slices => return self.block_of_slices(),
+            Noise::Drift => self.machine += -0.01 + 0.05 * self.normal(),
+            Noise::Correlated => self.machine = self.next_of_series(self.machine, 0.8, 0.10),
+            _ => {}
+        }
+        (0..self.extent.subjects)
+            .map(|subject| self.start(subject))
+            .collect()
     }
 
-    fn drift(&mut self) -> f64 {
-        self.machine += -0.01 + 0.05 * self.normal();
-        let middle = (self.blocks_max + 1) as f64 / 2.0;
-        let gained = self.gain * (self.block as f64 - middle);
-        let own = 0.02 / 2.0_f64.sqrt();
-        let subject = self.machine + gained + own * self.normal();
-        let baseline = self.machine + own * self.normal();
-        subject - baseline
-    }
-
-    fn restart(&mut self) -> f64 {
-        let mode = if self.random.random_bool(0.5) {
-            0.035
-        } else {
-            0.0
-        };
-        mode + 0.005 / 2.0_f64.sqrt() * self.normal()
+    /// What one start of one subject draws.
+    fn start(&mut self, subject: usize) -> f64 {
+        match self.noise {
+            Noise::Normal => self.own(0.02),
+            Noise::Wide => self.own(0.03),
+            Noise::HeavyTails => 0.02 / 6.0_f64.sqrt() * self.student_of_three(),
+            Noise::Spikes => self.own(0.01) + 0.1 * 0.05 - self.spike(),
+            Noise::Correlated => self.machine * (1.0 + self.lasting[subject]) + self.own(0.02),
+            Noise::Drift => {
+                let middle = (self.extent.blocks_max + 1) as f64 / 2.0;
+                let gained = self.lasting[subject] * (self.block as f64 - middle);
+                self.machine + gained + self.own(0.02)
+            }
+            Noise::Bimodal => {
+                let mode = if self.random.random_bool(0.5) {
+                    0.5
+                } else {
+                    -0.5
+                };
+                mode * 0.035 + self.own(0.005)
+            }
+            Noise::CarriedOver(share) => {
+                let next = self.next_of_series(self.lasting[subject], share, 0.02 / SQRT_2);
+                std::mem::replace(&mut self.lasting[subject], next)
+            }
+            Noise::RareStalls => {
+                let is_last = subject + 1 == self.extent.subjects;
+                let is_stalled = is_last && self.random.random_bool(0.025);
+                let mean = if is_last { 0.025 * 0.8_f64.ln() } else { 0.0 };
+                self.own(0.01) - mean + if is_stalled { 0.8_f64.ln() } else { 0.0 }
+            }
+            Noise::Slices => unreachable!("slices are drawn for all subjects at once"),
+        }
     }
 
     /// 20 rounds of one slice for each subject in random order. Each start
     /// draws a speed (1 %), the machine's speed is an AR(1) series over the
     /// slices (10 %, correlation 0.9 from one to the next), and one slice in a
     /// hundred loses half of its time to a stall of the subject.
-    fn block_of_slices(&mut self) -> f64 {
-        let speed = [0.01 * self.normal(), 0.01 * self.normal()];
-        let mut completed = [0.0; 2];
-        for _ in 0..20 {
-            let first = usize::from(self.random.random_bool(0.5));
-            for subject in [first, 1 - first] {
-                self.machine = 0.9 * self.machine + 0.1 * 0.19_f64.sqrt() * self.normal();
-                let share = if self.random.random_bool(0.01) {
-                    0.5
-                } else {
-                    1.0
-                };
-                completed[subject] += (speed[subject] + self.machine).exp() * share;
+    fn block_of_slices(&mut self) -> Vec<f64> {
+        let subjects = self.extent.subjects;
+        let speeds: Vec<f64> = (0..subjects).map(|_| 0.01 * self.normal()).collect();
+        let mut completed = vec![0.0; subjects];
+        let mut order: Vec<usize> = (0..subjects).collect();
+        for _ in 0..SLICES {
+            for place in (1..subjects).rev() {
+                order.swap(place, self.random.random_range(0..=place));
+            }
+            for &subject in &order {
+                self.machine = self.next_of_series(self.machine, 0.9, 0.10);
+                let is_stalled = self.random.random_bool(0.01);
+                let share = if is_stalled { 0.5 } else { 1.0 };
+                completed[subject] += (speeds[subject] + self.machine).exp() * share;
             }
         }
-        (completed[0] / completed[1]).ln()
+        completed
+            .iter()
+            .map(|completed| (completed / SLICES as f64).ln())
+            .collect()
     }
 
-    /// Mean 0, spread 1, by the method of Box and Muller.
-    fn normal(&mut self) -> f64 {
-        // One minus, because the logarithm needs a number above zero.
-        let radius = (-2.0 * (1.0 - self.random.random::<f64>()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.random.random::<f64>()).cos()
+    /// The next number of an AR(1) series with this correlation and spread.
+    fn next_of_series(&mut self, before: f64, correlation: f64, spread: f64) -> f64 {
+        correlation * before + spread * (1.0 - correlation * correlation).sqrt() * self.normal()
+    }
+
+    /// One subject's part of a normal log ratio of this spread.
+    fn own(&mut self, spread: f64) -> f64 {
+        spread / SQRT_2 * self.normal()
+    }
+
+    fn spike(&mut self) -> f64 {
+        if self.random.random_bool(0.1) {
+            -0.05 * self.above_zero().ln()
+        } else {
+            0.0
+        }
+    }
+
+    /// Mean 0, spread 1, by the method of Box and Muller, which makes two.
+    pub fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        let radius = (-2.0 * self.above_zero().ln()).sqrt();
+        let (sine, cosine) = (std::f64::consts::TAU * self.above_zero()).sin_cos();
+        self.spare = Some(radius * sine);
+        radius * cosine
     }
 
     /// Student's t with 3 degrees of freedom: spread √3.
@@ -119,4 +194,29 @@ impl World {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt()
     }
+
+    /// A gamma variable of this shape, 1 or more, and scale 1. Source:
+    /// Marsaglia and Tsang, ACM Transactions on Mathematical Software 26 (2000).
+    pub fn gamma(&mut self, shape: f64) -> f64 {
+        let depth = shape - 1.0 / 3.0;
+        loop {
+            let normal = self.normal();
+            let cube = (1.0 + normal / (9.0 * depth).sqrt()).powi(3);
+            if cube > 0.0
+                && self.above_zero().ln() < normal.powi(2) / 2.0 + depth * (1.0 - cube + cube.ln())
+            {
+                return depth * cube;
+            }
+        }
+    }
+
+    /// Uniform up to 1, and never 0, which has no logarithm.
+    fn above_zero(&mut self) -> f64 {
+        1.0 - self.random.random::<f64>()
+    }
 }
+
+/// Rounds of a block that is made of slices.
+const SLICES: usize = 20;
+
+const SQRT_2: f64 = std::f64::consts::SQRT_2;

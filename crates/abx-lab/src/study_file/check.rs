@@ -14,12 +14,13 @@ use super::error::{Fault, Wrong, short};
 use super::model::{RunSpec, StudyFile, SubjectSpec};
 use super::nearest::meant;
 use super::raw::{
-    RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawProtocol, RawRequest,
-    RawSchema, RawShape, RawStudy, RawSubject,
+    RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawProtocol, RawRate,
+    RawRates, RawRequest, RawSchema, RawShape, RawStudy, RawSubject,
 };
 use super::spot::Spot;
 use super::{check_subject, unit};
 use crate::launch::Template;
+use crate::offer::{Offer, Rate, SHARES, Spacing, Sweep};
 use crate::study::{ExpectBody, Load, MadeFile, Pin, Request};
 use crate::units;
 
@@ -157,6 +158,9 @@ fn check_free(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Res
 /// The load of a table, or one for each entry of its `connections`.
 fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
     let pacing = pacing(&raw, here)?;
+    let (rates, spacing) = rates(&raw, here)?;
+    let objective =
+        { raw.slo.as_ref() }.map(|text| here.key("slo").read(|_| unit::objective(text)));
     // One so far; a second one will not compile before it means something.
     let RawShape::Request = raw.shape;
     let version = match raw.protocol {
@@ -194,39 +198,78 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
         pipeline: raw.pipeline.unwrap_or(1),
         keep_alive: raw.keep_alive.unwrap_or(true),
         pacing,
+        offer: Offer::AsPaced,
         timeout: timeout.unwrap_or(std::time::Duration::from_secs(10)),
         verify_every: raw.verify_every.unwrap_or(100),
         status: raw.expect.status.unwrap_or(200),
         body,
     };
-    if connections.len() == 1 {
-        return Ok(vec![load]);
-    }
-    let rows = connections.into_iter().map(|connections| Load {
-        name: format!("{}-c{connections}", load.name),
+    let is_sweep = connections.len() > 1;
+    let sweep = Sweep {
         connections,
-        ..load.clone()
-    });
-    Ok(rows.collect())
+        rates,
+        objective: objective.transpose()?,
+        spacing,
+    };
+    Ok(sweep.loads(&load, |connections| match is_sweep {
+        true => format!("{}-c{connections}", load.name),
+        false => load.name.clone(),
+    }))
 }
 
-/// When a connection that is free sends its next request.
-fn pacing(raw: &RawLoad, here: &Spot) -> Result<Pacing, Fault> {
-    let rate = here.key("rate");
-    let per_s = raw.rate.map(|number| {
+/// The rates of a load, and how their requests are laid out.
+fn rates(raw: &RawLoad, here: &Spot) -> Result<(Vec<Rate>, Spacing), Fault> {
+    let key = here.key("rate");
+    let number = |number: f64| {
         let exact = Amount::try_from(number).and_then(PerSecond::try_from);
-        exact.map_err(|error| rate.fault(Wrong::Rate(error.to_string())))
-    });
-    let arrivals = match (per_s.transpose()?, raw.arrivals) {
-        (None, None | Some(RawArrivals::Closed)) => Arrivals::Closed,
-        (Some(per_s), None | Some(RawArrivals::Constant)) => Arrivals::Constant { per_s },
-        (Some(per_s), Some(RawArrivals::Poisson)) => Arrivals::Poisson { per_s },
-        (None, Some(_)) => return Err(here.key("arrivals").fault(Wrong::NoRate)),
-        (Some(_), Some(RawArrivals::Closed)) => return Err(rate.fault(Wrong::ClosedRate)),
+        exact
+            .map(Rate::Fixed)
+            .map_err(|error| Wrong::Rate(error.to_string()))
     };
+    let share = |text: &str| {
+        // A number in quotes would read as a rate too: one way to write each.
+        let share = Rate::parse(text).filter(|_| text.ends_with('%'));
+        share.ok_or_else(|| Wrong::RateShare(text.to_owned()))
+    };
+    let rates: Vec<Rate> = match &raw.rate {
+        None => Vec::new(),
+        Some(RawRates::PerSecond(one)) => vec![key.read(|_| number(*one))?],
+        Some(RawRates::Words(text)) if text == "auto" => SHARES.map(Rate::Share).into(),
+        Some(RawRates::Words(text)) => vec![key.read(|_| share(text))?],
+        Some(RawRates::Sweep(list)) => { list.iter().enumerate() }
+            .map(|(index, one)| {
+                key.item(index).read(|_| match one {
+                    RawRate::PerSecond(one) => number(*one),
+                    RawRate::Share(text) => share(text),
+                })
+            })
+            .collect::<Result<_, _>>()?,
+    };
+    for (index, rate) in rates.iter().enumerate() {
+        if rates[..index].contains(rate) {
+            return Err(key.fault(Wrong::RateTwice(rate.name())));
+        }
+    }
+    let has_rate = !rates.is_empty() || raw.slo.is_some();
+    let spacing = match raw.arrivals {
+        Some(RawArrivals::Closed) if has_rate => return Err(key.fault(Wrong::ClosedRate)),
+        Some(RawArrivals::Constant | RawArrivals::Poisson) if !has_rate => {
+            return Err(here.key("arrivals").fault(Wrong::NoRate));
+        }
+        Some(RawArrivals::Poisson) => Spacing::Poisson,
+        _ => Spacing::Constant,
+    };
+    if !rates.is_empty() && raw.slo.is_some() {
+        return Err(here.key("slo").fault(Wrong::RateAndObjective));
+    }
+    Ok((rates, spacing))
+}
+
+/// When a connection that is free sends its next request, but for rates.
+fn pacing(raw: &RawLoad, here: &Spot) -> Result<Pacing, Fault> {
     let think = here.key("think").time(raw.think.as_ref())?;
     Ok(Pacing {
-        arrivals,
+        arrivals: Arrivals::Closed,
         connections_over_time: None,
         think_ns: think.map_or(0, |think| Nanos::from(think).0),
         session_calls: raw.calls,

@@ -105,7 +105,7 @@ impl Walk<'_> {
     fn value(&mut self, schema: &Value, value: &DeValue) {
         let choices = schema["anyOf"].as_array();
         let choices = choices.map_or(std::slice::from_ref(schema), Vec::as_slice);
-        let Some(chosen) = choices.iter().find(|one| one["type"] == json_type(value)) else {
+        let Some(chosen) = choices.iter().find(|one| is_of_type(value, one)) else {
             let wanted: Vec<&str> = choices.iter().map(wanted).collect();
             return self.wrong(Wrong::Type {
                 key: self.key(),
@@ -116,6 +116,8 @@ impl Walk<'_> {
         };
         match value {
             DeValue::String(text) => self.word(chosen, text),
+            // Where fractions are welcome too, their meaning tells the range.
+            DeValue::Integer(_) if chosen["type"] == "number" => {}
             DeValue::Integer(number) => {
                 self.number(chosen, number.as_str(), number.radix());
             }
@@ -260,6 +262,12 @@ fn is_listed(lists: &[(&str, &[&str])], name: &str, word: &str) -> bool {
         .any(|(list, words)| *list == name && words.contains(&word))
 }
 
+/// Whether a value has the type of a schema; whole numbers are numbers too.
+fn is_of_type(value: &DeValue, schema: &Value) -> bool {
+    let own = json_type(value);
+    schema["type"] == own || (own == "integer" && schema["type"] == "number")
+}
+
 fn json_type(value: &DeValue) -> &'static str {
     match value {
         DeValue::String(_) => "string",
@@ -277,6 +285,7 @@ fn wanted(schema: &Value) -> &'static str {
     match schema["type"].as_str() {
         Some("string") => "a text in quotes",
         Some("integer") => "a whole number",
+        Some("number") => "a number",
         Some("boolean") => "true or false",
         Some("array") if schema["items"]["type"] == "object" => "a list of tables",
         Some("array") => "a list",

@@ -169,6 +169,21 @@ pub enum Wrong {
     /// Not a rate.
     #[error("`rate`: {0}")]
     Rate(String),
+    /// Not a share.
+    #[error(
+        "`rate`: `{}` is no share of what the slowest subject can do: write a number and %, such as \"50%\", at most 200%; rates per second stand without quotes",
+        short(.0)
+    )]
+    RateShare(String),
+    /// A sweep that visits a rate twice.
+    #[error("`rate` lists {0} twice: each rate gives one row, so list it once")]
+    RateTwice(String),
+    /// Rates are found for an objective.
+    #[error("`slo` finds its own rates: leave `rate` out, or write a second [[load]]")]
+    RateAndObjective,
+    /// Not an objective.
+    #[error("`slo`: {0}")]
+    Objective(String),
     /// Open arrivals without their rate.
     #[error("these `arrivals` need a rate: add one, such as rate = 2000")]
     NoRate,

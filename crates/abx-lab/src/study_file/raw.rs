@@ -233,9 +233,11 @@ pub struct RawLoad {
     pub protocol: RawProtocol,
     /// Connections, each with one request in flight. A list is a sweep, one row each. Default: 50.
     pub connections: Option<RawConnections>,
-    /// Requests per second, due whatever becomes of those before them. Default: none, a closed loop.
-    #[schemars(range(min = 0.001, max = 10_000_000), extend("examples" = [2000]))]
-    pub rate: Option<f64>,
+    /// Requests per second, due whatever becomes of those before them; "25%" is a quarter of what the slowest subject can do, "auto" is 25, 50, 75 and 90 %. A list is a sweep. Default: none, a closed loop.
+    pub rate: Option<RawRates>,
+    /// What subjects are to keep to: the highest rate at which each does is found and compared.
+    #[schemars(extend("examples" = ["p99<50ms,errors<0.1%"]))]
+    pub slo: Option<String>,
     /// How requests arrive. Default: constant with a rate, else closed.
     pub arrivals: Option<RawArrivals>,
     /// How long a user thinks between an answer and the next request. Default: not at all.
@@ -299,6 +301,25 @@ pub enum RawArrivals {
 pub enum RawConnections {
     One(#[schemars(range(min = 1, max = 1_000_000))] u32),
     Sweep(#[schemars(length(min = 1), inner(range(min = 1, max = 1_000_000)))] Vec<u32>),
+}
+
+/// One rate, or a sweep.
+#[derive(Deserialize, JsonSchema, Clone)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [2000, "25%", ["25%", "50%"], "auto"]))]
+pub enum RawRates {
+    PerSecond(#[schemars(range(min = 0.001, max = 10_000_000))] f64),
+    Words(String),
+    Sweep(#[schemars(length(min = 1))] Vec<RawRate>),
+}
+
+/// One rate of a sweep.
+#[derive(Deserialize, JsonSchema, Clone)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [2000, "25%"]))]
+pub enum RawRate {
+    PerSecond(#[schemars(range(min = 0.001, max = 10_000_000))] f64),
+    Share(String),
 }
 
 /// One request.

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use abx_evidence::stats::Margin;
+use abx_evidence::{Objective, ObjectiveError};
 
 use super::error::Wrong;
 use crate::study::ExpectBody;
@@ -61,6 +62,12 @@ pub fn url_path(key: &str, text: &str) -> Result<String, Wrong> {
         });
     }
     Ok(text.to_owned())
+}
+
+/// Reads what subjects are to keep to.
+pub fn objective(text: &str) -> Result<Objective, Wrong> {
+    text.parse()
+        .map_err(|error: ObjectiveError| Wrong::Objective(error.to_string()))
 }
 
 /// Reads `same`, `any` or a SHA-256.

@@ -304,6 +304,37 @@ fn a_row_of_a_sweep_takes_its_name() {
 }
 
 #[test]
+fn a_sweep_visits_every_number_of_connections_at_every_rate() {
+    // Method: rates as whole numbers, fractions, shares and `auto`, the names of
+    // the rows, and what is left to be found.
+    let names = |rate: &str| {
+        let text = GOOD.replace("[10, 100]", &format!("[10, 100]\nrate = {rate}"));
+        let study = parsed(&text).unwrap();
+        let rows = study
+            .loads
+            .into_iter()
+            .filter(|load| load.name.starts_with("small"));
+        let row = |load: Load| format!("{} {}", load.name, load.offer.is_open());
+        rows.map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(names("2000"), ["small-c10 false", "small-c100 false"]);
+    assert_eq!(names("0.5"), ["small-c10 false", "small-c100 false"]);
+    assert_eq!(
+        names("[2000, 2.5, \"50%\"]"),
+        [
+            "small-c10-r2000 false",
+            "small-c10-r2.5 false",
+            "small-c10-r50pct true",
+            "small-c100-r2000 false",
+            "small-c100-r2.5 false",
+            "small-c100-r50pct true",
+        ]
+    );
+    assert_eq!(names("\"auto\"").len(), 8);
+    assert_eq!(names("\"90%\""), ["small-c10 true", "small-c100 true"]);
+}
+
+#[test]
 fn a_file_with_a_line_lost_or_doubled_is_read_or_refused_with_a_line() {
     // Method: every single line of the good file.
     let lines: Vec<&str> = GOOD.lines().collect();

@@ -88,6 +88,31 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
         "34: load \"small\": `connections` lists 10 twice: each number gives one row, so list it once",
     ),
     (
+        "connections = 1\n",
+        "rate = \"fast\"\n",
+        "47: load \"one\": `rate`: `fast` is no share of what the slowest subject can do: write a number and %, such as \"50%\", at most 200%; rates per second stand without quotes",
+    ),
+    (
+        "connections = 1\n",
+        "rate = [\"25%\", 2000, \"25%\"]\n",
+        "47: load \"one\": `rate` lists r25pct twice: each rate gives one row, so list it once",
+    ),
+    (
+        "connections = 1\n",
+        "rate = \"25%\"\narrivals = \"closed\"\n",
+        "47: load \"one\": `rate` is for open loops, and `arrivals` says closed: leave one of both out",
+    ),
+    (
+        "connections = 1\n",
+        "slo = \"p98<5ms\"\n",
+        "47: load \"one\": `slo`: `p98<5ms` is no goal: write a quantile and a time (`p50`, `p90`, `p95`, `p99` or `p99.9`, `<`, a number and us, ms or s) or `errors<` and a percentage",
+    ),
+    (
+        "connections = 1\n",
+        "slo = \"p99<5ms\"\nrate = \"auto\"\n",
+        "47: load \"one\": `slo` finds its own rates: leave `rate` out, or write a second [[load]]",
+    ),
+    (
         "requests = [{ path = \"/\" }]",
         "",
         "43: load \"one\": `requests` is missing: add it, for example requests = [{ path = \"/small.bin\" }]",

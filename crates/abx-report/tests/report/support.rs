@@ -41,11 +41,15 @@ pub fn study() -> StudyRecord {
             Verdict::Faster,
         )],
         rankings: Vec::new(),
+        sweeps: Vec::new(),
+        capacities: Vec::new(),
+        ceilings: Vec::new(),
         summaries: vec![
             summary("nginx", "c100", 36_817.2),
             summary("lighttpd", "c100", 41_234.5),
         ],
         validity: Validity::default(),
+        against: None,
         blocks: Vec::new(),
     };
     set_blocks(&mut record, 6);
@@ -72,6 +76,7 @@ pub fn set_blocks(record: &mut StudyRecord, count: u32) {
             order: Vec::new(),
             subjects: BTreeMap::new(),
             loads: loads.clone(),
+            canaries: Vec::new(),
         })
         .collect();
 }
@@ -99,6 +104,8 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
             connections,
             exchange: Exchange::default(),
             arrivals: Arrivals::default(),
+            share_of_slowest: None,
+            objective: None,
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),
@@ -177,9 +184,11 @@ pub fn summary(subject: &str, load: &str, rate: f64) -> Summary {
         response_time_us: times(2_431),
         service_time_us: times(2_431),
         server_cpu_us_per_request: Some(21.34),
+        server_switches_per_request: Some(0.14),
         server_busy: Some(0.981),
         generator_busy: Some(0.44),
         rss_bytes: Some(14_200_000),
+        pss_bytes: Some(9_100_000),
         ready_s: Some(0.12),
         loaded_s: 24.04,
         sent: 989_628,
@@ -189,6 +198,7 @@ pub fn summary(subject: &str, load: &str, rate: f64) -> Summary {
         ok: 989_628,
         outcomes: outcomes(r#"{"ok":989628}"#),
         bytes: 1_300_000_000,
+        bytes_per_request: Some(1_313.6),
     }
 }
 

@@ -1,8 +1,10 @@
 //! What every model has to do with the usual page.
 
+use std::net::TcpStream;
 use std::process::Command;
+use std::time::Duration;
 
-use abx_server::{Content, Faults, Model, ServeError, ServerConfig, serve};
+use abx_server::{BACKLOG, Content, Faults, Model, ServeError, ServerConfig, serve};
 
 use crate::support::{Client, To, page, start};
 
@@ -226,4 +228,29 @@ fn a_configuration_that_contradicts_itself_is_refused() {
         });
         assert!(matches!(error, ServeError::Listen { .. }), "{error}");
     }
+}
+
+#[test]
+fn a_short_backlog_turns_connections_away() {
+    // Method: a server that is busy with one request accepts nobody, so that only
+    // its backlog takes connections: connect until one is not taken.
+    let taken = |backlog| {
+        let work = Duration::from_secs(10);
+        let faults = Faults {
+            work,
+            ..Faults::default()
+        };
+        let address = start(ServerConfig {
+            backlog,
+            faults,
+            ..page(Model::Event)
+        });
+        let mut busy = Client::connect(address);
+        busy.send(GET);
+        let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok();
+        let streams: Vec<TcpStream> = (0..1_000).map_while(connect).collect();
+        streams.len()
+    };
+    assert_eq!(taken(BACKLOG), 1_000);
+    assert!(taken(1) < 1_000);
 }

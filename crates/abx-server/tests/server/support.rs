@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use abx_server::{Content, Faults, Model, ServerConfig, serve};
+use abx_server::{BACKLOG, Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 
 /// The usual page on a port of the kernel's choice.
 pub fn page(model: Model) -> ServerConfig {
@@ -14,8 +14,11 @@ pub fn page(model: Model) -> ServerConfig {
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
         model,
         content: Content::Page { bytes: None },
+        websocket: WebSocket::Off,
+        nagle: Nagle::Off,
         faults: Faults::default(),
         seed: 1,
+        backlog: BACKLOG,
     }
 }
 

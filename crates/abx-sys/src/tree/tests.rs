@@ -264,3 +264,24 @@ fn the_listener_on_a_port_is_found_and_counts_itself() {
     drop(listener);
     assert!(ProcTree::of_listener(port).unwrap().is_none());
 }
+
+#[test]
+fn memory_descriptors_and_switches_of_a_real_tree_are_read() {
+    // Method: a child that sleeps beside this process; what a sleeping shell has
+    // is known to be more than nothing, and its count of switches to go on.
+    let script = Script::start("ulimit -n 100; while true; do sleep 0.01; done");
+    let mut tree = ProcTree::of(script.0.id(), true).unwrap();
+    within_a_minute("the limit is set", || {
+        tree.descriptors().is_ok_and(|use_of| use_of.limit == 100)
+    });
+    let use_of = tree.descriptors().unwrap();
+    assert!((3..100).contains(&use_of.in_use), "{use_of:?}");
+    let memory = tree.proportional_memory().unwrap();
+    assert!(memory.all_bytes >= memory.anonymous_bytes && memory.anonymous_bytes > 0);
+    let first = tree.switches(100).unwrap().unwrap();
+    within_a_minute("it was switched to", || {
+        let next = tree.switches(100).unwrap().unwrap();
+        next.since(&first).is_none_or(|more| more > 0)
+    });
+    assert_eq!(tree.switches(0).unwrap(), None);
+}

@@ -98,6 +98,13 @@ pub(super) struct Head {
     reusable: bool,
 }
 
+impl Head {
+    /// Whether another head follows, of the same answer.
+    fn is_interim(&self) -> bool {
+        matches!(self.status, 100..=199) && self.status != 101
+    }
+}
+
 /// Where a body ends.
 #[derive(Debug, Clone, Copy)]
 enum Framing {
@@ -166,6 +173,40 @@ impl Client {
         input: &mut &'a [u8],
     ) -> Option<Event<'a>> {
         self.step(Some(memo), input)
+    }
+
+    /// Takes a whole answer at once, as most small ones come: a head that the memo
+    /// knows, with all of a body whose length it says behind it. Gives the body, and
+    /// what [`Client::receive_with`] gives in several events.
+    ///
+    /// `None`, with nothing taken, when it is not that simple.
+    #[inline]
+    pub fn receive_whole<'a>(
+        &mut self,
+        memo: &HeadMemo,
+        input: &mut &'a [u8],
+    ) -> Option<(Done, &'a [u8])> {
+        if !(matches!(self.state, State::Head) && self.stash.is_empty()) {
+            return None;
+        }
+        let (head, start) = memo.known(self.kind)?;
+        let Framing::Sized(length) = head.framing else {
+            return None;
+        };
+        let end = start.checked_add(usize::try_from(length).ok()?)?;
+        if end > input.len() || head.is_interim() || !memo.is_front_of(input) {
+            return None;
+        }
+        let body = &input[start..end];
+        *input = &input[end..];
+        self.has_started = true;
+        self.done = Done {
+            status: head.status,
+            body_bytes: length,
+            reusable: head.reusable,
+        };
+        self.finish();
+        Some((self.done, body))
     }
 
     fn step<'a>(&mut self, memo: Option<&mut HeadMemo>, input: &mut &'a [u8]) -> Option<Event<'a>> {
@@ -279,7 +320,7 @@ impl Client {
                 Ok(head) => head?,
                 Err(fault) => return Some(self.fail(fault)),
             };
-            if matches!(head.status, 100..=199) && head.status != 101 {
+            if head.is_interim() {
                 continue;
             }
             self.state = match head.framing {

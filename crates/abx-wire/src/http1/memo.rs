@@ -22,8 +22,20 @@ impl HeadMemo {
     /// The head at the front of `input`, with its length, when it is the one that
     /// is remembered.
     pub(super) fn recall(&self, input: &[u8], kind: AnswerKind) -> Option<(Head, usize)> {
+        self.known(kind).filter(|_| self.is_front_of(input))
+    }
+
+    /// What the remembered head says, with its length.
+    #[inline]
+    pub(super) fn known(&self, kind: AnswerKind) -> Option<(Head, usize)> {
         let (known, head) = self.known?;
-        (known == kind && input.starts_with(&self.bytes)).then_some((head, self.bytes.len()))
+        (known == kind).then_some((head, self.bytes.len()))
+    }
+
+    /// Whether the remembered head stands at the front of `input`.
+    #[inline]
+    pub(super) fn is_front_of(&self, input: &[u8]) -> bool {
+        input.starts_with(&self.bytes)
     }
 
     /// Remembers a whole head instead of the last one.

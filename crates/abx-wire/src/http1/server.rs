@@ -41,6 +41,8 @@ pub struct RequestHead<'a> {
     pub keep_alive: bool,
     /// The client holds its body back until it reads an interim answer 100.
     pub expects_continue: bool,
+    /// The head as it came, its empty line included, for those who ask for more of it.
+    pub bytes: &'a [u8],
 }
 
 /// The methods that make a difference here.
@@ -194,6 +196,7 @@ fn parse_head(view: &[u8]) -> Result<Option<(RequestHead<'_>, State, usize)>, Fa
         version,
         keep_alive: !fields.close && (version == Version::Http11 || fields.keep_alive),
         expects_continue: fields.expects_continue && version == Version::Http11,
+        bytes: &view[..length],
     };
     Ok(Some((head, body, length)))
 }

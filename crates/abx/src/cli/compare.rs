@@ -1,6 +1,5 @@
 //! `abx compare`: which server is faster, by how much, and is it real?
 
-use std::path::Path;
 use std::time::Duration;
 
 use abx_evidence::record::StudyEnd;
@@ -11,9 +10,9 @@ use clap::{Args, ValueEnum};
 
 use super::expect::ExpectFlags;
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::{OutputFlags, Outputs, StudyOutputFlags};
+use super::output::{FormatFlags, OutputFlags, Outputs, StudyFormatFlags};
 use super::watch::Watch;
-use super::{End, Failure, expect, output, signals, study, tell, units};
+use super::{End, Failure, expect, history, output, signals, study, tell, units};
 
 /// Compare servers: which is faster, by how much, and is it real?
 ///
@@ -24,7 +23,8 @@ use super::{End, Failure, expect, output, signals, study, tell, units};
     abx compare http://127.0.0.1:8081/ http://127.0.0.1:8082/\n  \
     abx compare --aa 'nginx=nginx -c /etc/nginx-{port}.conf'\n  \
     abx compare studies/nginx-vs-lighttpd\n  \
-    abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --fail-if-slower 3%\n\n\
+    abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --fail-if-slower 3%\n  \
+    abx compare --against 3fa9c1:old 'new=./server --port {port}' --path /x\n\n\
     A command is split into words without a shell. {port} is the port that abx chose, {dir} a \
     fresh folder. A study file says the same in TOML, and more; flags about the study win over \
     it, what is offered stands in the file alone.")]
@@ -36,6 +36,10 @@ pub struct Compare {
     /// Compare the one subject with itself: what can this machine tell apart?
     #[arg(long)]
     pub aa: bool,
+    /// Compare also with a subject of an older record, a file or an id of `abx history`, that
+    /// cannot be run any more; one subject alone is then enough.
+    #[arg(long, value_name = "RECORD[:SUBJECT]", conflicts_with = "aa")]
+    pub against: Option<String>,
     /// Install what the study's subjects need and is missing; no service is started.
     #[arg(long)]
     pub install: bool,
@@ -51,6 +55,10 @@ pub struct Compare {
     /// The length of a slice [default: from the pilot, at least 100ms].
     #[arg(long, value_parser = units::duration)]
     pub slice: Option<Duration>,
+    /// Do not load a server that does nothing beside the subjects, which shows what
+    /// the generator could get at most.
+    #[arg(long)]
+    pub no_ceiling: bool,
     /// How long a subject may take from its start until it answers rightly [default: 30s].
     #[arg(long, value_parser = units::duration)]
     pub ready_within: Option<Duration>,
@@ -72,7 +80,9 @@ pub struct Compare {
     #[command(flatten)]
     pub output: OutputFlags,
     #[command(flatten)]
-    pub study_output: StudyOutputFlags,
+    pub formats: FormatFlags,
+    #[command(flatten)]
+    pub study_formats: StudyFormatFlags,
 }
 
 /// How subjects take turns.
@@ -101,10 +111,10 @@ fn margin(text: &str) -> Result<Margin, String> {
 /// Conducts the study that the flags describe, and prints what came of it.
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
     let flags = &compare.output;
-    let outputs = Outputs::of_study(flags, &compare.study_output)?;
+    let outputs = Outputs::of_study(flags, &compare.formats, &compare.study_formats)?;
     let study = study::study(compare)?;
     let expectations = compare.expect.read(&expect::known_of_study(&study))?;
-    let mut store = Store::in_state_folder(&record_name(study.seed));
+    let mut store = Store::for_new_record("compare", study.seed);
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
     let conducted = conduct(
         &study,
@@ -127,6 +137,7 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
     }
     let answers = expect::ask(&record, &expectations);
     let printed = print(&record, &answers, &outputs, flags);
+    history::note(&store);
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
         tell_where(&store);
@@ -171,7 +182,11 @@ pub fn conclude(printed: Result<(), Failure>, end: End) -> Result<End, Failure> 
 
 /// How a study's record ends the command: 3 when there is no claim.
 pub fn end(record: &StudyRecord) -> End {
-    let is_invalid = record.primary().any(|one| one.verdict == Verdict::Invalid);
+    let beside = record.against.iter().flat_map(|one| &one.comparisons);
+    let is_invalid = { record.primary() }
+        .map(|one| one.verdict)
+        .chain(beside.map(|one| one.verdict))
+        .any(|verdict| verdict == Verdict::Invalid);
     match record.end {
         StudyEnd::Interrupted => End::Interrupted,
         _ if is_invalid => End::NoClaim,
@@ -179,7 +194,8 @@ pub fn end(record: &StudyRecord) -> End {
     }
 }
 
-fn tell_where(store: &Store) {
+/// Tells where a record is, and why it is not where it usually would be.
+pub fn tell_where(store: &Store) {
     if let Some(why) = store.moved() {
         tell(&format!("abx: {why}"));
     }
@@ -191,12 +207,15 @@ fn tell_where(store: &Store) {
 
 fn failure(error: LabError) -> Failure {
     let is_usage = match &error {
-        LabError::Stage(_) | LabError::Store(_) | LabError::Halt(Halt::Answers(_)) => true,
+        LabError::Stage(_)
+        | LabError::Store(_)
+        | LabError::Against(_)
+        | LabError::Halt(Halt::Answers(_)) => true,
         LabError::Halt(Halt::Subject { error, .. }) => matches!(
             **error,
             PlaceError::Start { .. } | PlaceError::Answer(_) | PlaceError::Port { .. }
         ),
-        LabError::Halt(Halt::Interrupted | Halt::Engine(_)) => false,
+        LabError::Halt(Halt::Interrupted | Halt::NoRate { .. } | Halt::Engine(_)) => false,
     };
     let end = match &error {
         LabError::Halt(Halt::Interrupted) => End::Interrupted,
@@ -215,12 +234,4 @@ pub fn own_program() -> Result<std::path::PathBuf, Failure> {
             "cannot find the program file of abx itself ({error}): is /proc mounted?"
         ))
     })
-}
-
-fn record_name(seed: u64) -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let seconds = now.unwrap_or_default().as_secs();
-    Path::new(&format!("compare-{seconds}-{seed}.json"))
-        .display()
-        .to_string()
 }

@@ -1,26 +1,34 @@
 //! Flags that say what is offered, and by what; `run` and `compare` share them.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use abx_engine::schedule::{Arrivals, PerSecond, StageList};
+use abx_engine::schedule::{Arrivals, StageList};
 use abx_engine::{Backend, HttpVersion, Pacing};
-use abx_lab::{ExpectBody, Load, Request};
+use abx_evidence::Objective;
+use abx_lab::{ExpectBody, Load, Offer, Request, Spacing, Sweep};
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
 
+use super::units::Rates;
 use super::{Failure, units};
 
 /// What is offered. A study file says all of this itself, so what a flag
 /// leaves open is `None` here and has its default in [`LoadFlags::load`].
 #[derive(Debug, Args)]
 pub struct LoadFlags {
-    /// Connections [default: 50].
-    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..))]
-    connections: Option<u32>,
-    /// Requests per second, due whatever becomes of those before them.
-    #[arg(short, long, value_parser = units::rate, conflicts_with_all = ["stages", "connection_stages"])]
-    rate: Option<PerSecond>,
+    /// Connections; several, as in 1,10,100, are as many loads [default: 50].
+    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..), value_delimiter = ',')]
+    connections: Vec<u32>,
+    /// Requests per second, due whatever becomes of those before them; 25% is a quarter of
+    /// what the slowest server can do, auto is 25%,50%,75%,90%.
+    #[arg(short, long, value_parser = units::rates, conflicts_with_all = ["stages", "connection_stages"], value_name = "RATE[,RATE...]")]
+    rate: Option<Rates>,
+    /// What the servers are to keep to, such as p99<50ms,errors<0.1%: finds and compares the
+    /// highest rate at which each does.
+    #[arg(long, conflicts_with_all = ["rate", "stages", "connection_stages", "think", "calls"], value_name = "OBJECTIVE")]
+    slo: Option<Objective>,
     /// How requests arrive [default: closed; with --rate constant].
     #[arg(long, value_enum, conflicts_with_all = ["stages", "connection_stages"])]
     arrivals: Option<ArrivalsName>,
@@ -116,12 +124,48 @@ pub struct GeneratorFlags {
 }
 
 impl LoadFlags {
-    /// The load, under the name that reports use.
+    /// The only load of a run.
+    ///
+    /// # Errors
+    /// A usage failure where several are asked for, or what only a comparison finds.
     pub fn load(&self) -> Result<Load, Failure> {
-        let connections = self.connections.unwrap_or(50);
+        let mut loads = self.loads()?;
+        match (loads.pop(), loads.is_empty()) {
+            (Some(load), true) if !load.offer.is_open() => Ok(load),
+            _ => Err(Failure::usage(
+                "a run has one load: name one number of connections and one rate in requests per \
+                 second; lists, shares such as 25% and --slo are for `abx compare`",
+            )),
+        }
+    }
+
+    /// The loads, under the names that reports use.
+    pub fn loads(&self) -> Result<Vec<Load>, Failure> {
+        let sweep = Sweep {
+            connections: match &self.connections[..] {
+                [] => vec![50],
+                some => some.to_vec(),
+            },
+            rates: self.rate.clone().map_or(Vec::new(), |rates| rates.0),
+            objective: self.slo.clone(),
+            spacing: self.spacing()?,
+        };
+        let loads = sweep.loads(&self.like()?, |connections| format!("c{connections}"));
+        let mut names = BTreeSet::new();
+        match loads.iter().find(|load| !names.insert(&load.name)) {
+            Some(load) => Err(Failure::usage(format!(
+                "the load `{}` is asked for twice: list each number once",
+                load.name
+            ))),
+            None => Ok(loads),
+        }
+    }
+
+    /// A load but for its name, connections and rate.
+    fn like(&self) -> Result<Load, Failure> {
         Ok(Load {
-            name: format!("c{connections}"),
-            connections,
+            name: String::new(),
+            connections: 1,
             requests: vec![self.request()],
             version: match self.http10 {
                 true => HttpVersion::Http10,
@@ -129,7 +173,8 @@ impl LoadFlags {
             },
             pipeline: self.pipeline.unwrap_or(1),
             keep_alive: !self.no_keepalive,
-            pacing: self.pacing()?,
+            pacing: self.pacing(),
+            offer: Offer::AsPaced,
             timeout: self.timeout.unwrap_or(Duration::from_secs(10)),
             verify_every: self.verify_every.unwrap_or(100),
             status: self.expect_status.unwrap_or(200),
@@ -137,30 +182,32 @@ impl LoadFlags {
         })
     }
 
-    /// When a connection that is free sends its next request.
-    fn pacing(&self) -> Result<Pacing, Failure> {
-        let arrivals = match (self.rate, self.arrivals) {
-            _ if self.stages.is_some() => Arrivals::Stages(self.stages.clone().expect("given")),
-            (None, None | Some(ArrivalsName::Closed)) => Arrivals::Closed,
-            (Some(per_s), None | Some(ArrivalsName::Constant)) => Arrivals::Constant { per_s },
-            (Some(per_s), Some(ArrivalsName::Poisson)) => Arrivals::Poisson { per_s },
-            (None, Some(_)) => {
-                return Err(Failure::usage(
-                    "these --arrivals need a rate: add one, such as --rate 2000",
-                ));
-            }
-            (Some(_), Some(ArrivalsName::Closed)) => {
-                return Err(Failure::usage(
-                    "--rate is for open loops, and --arrivals closed is none: leave one of both out",
-                ));
-            }
-        };
-        Ok(Pacing {
-            arrivals,
+    /// How the requests of a rate are laid out.
+    fn spacing(&self) -> Result<Spacing, Failure> {
+        let has_rate = self.rate.is_some() || self.slo.is_some();
+        match (has_rate, self.arrivals) {
+            (true, Some(ArrivalsName::Poisson)) => Ok(Spacing::Poisson),
+            (false, Some(ArrivalsName::Constant | ArrivalsName::Poisson)) => Err(Failure::usage(
+                "these --arrivals need a rate: add one, such as --rate 2000",
+            )),
+            (true, Some(ArrivalsName::Closed)) => Err(Failure::usage(
+                "a rate is for open loops, and --arrivals closed is none: leave one of both out",
+            )),
+            _ => Ok(Spacing::Constant),
+        }
+    }
+
+    /// When a connection that is free sends its next request, but for rates.
+    fn pacing(&self) -> Pacing {
+        Pacing {
+            arrivals: self
+                .stages
+                .clone()
+                .map_or(Arrivals::Closed, Arrivals::Stages),
             connections_over_time: self.connection_stages.clone(),
             think_ns: self.think.map_or(0, |think| Nanos::from(think).0),
             session_calls: self.calls,
-        })
+        }
     }
 
     /// How long the stages last, where there are some.
@@ -183,8 +230,9 @@ impl LoadFlags {
     /// The first flag that was given, with the key of a study file that says the same.
     pub fn given(&self) -> Option<(&'static str, &'static str)> {
         let given = [
-            (self.connections.is_some(), "--connections", "connections"),
+            (!self.connections.is_empty(), "--connections", "connections"),
             (self.rate.is_some(), "--rate", "rate"),
+            (self.slo.is_some(), "--slo", "slo"),
             (self.stages.is_some(), "--stages", "rate"),
             (
                 self.connection_stages.is_some(),

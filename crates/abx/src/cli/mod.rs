@@ -1,7 +1,10 @@
 //! The words of the command line, and what becomes of them.
 
+mod against;
 pub mod compare;
+pub mod doctor;
 mod expect;
+pub mod history;
 mod load;
 mod otlp;
 mod output;
@@ -27,7 +30,8 @@ use clap::Subcommand;
         abx compare\n  \
         abx compare 'old=./server --port {port}' 'new=./server --port {port} --fast' --path /x\n  \
         abx compare http://127.0.0.1:8081/ http://127.0.0.1:8082/\n  \
-        abx run http://127.0.0.1:8080/ -c 50 -d 10s\n\n\
+        abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
+        abx doctor\n\n\
         Exit codes: 0 done; 1 what was expected is not so; 2 what was asked cannot be done; \
         3 no claim is possible; 130 interrupted."
 )]
@@ -45,8 +49,12 @@ pub enum Command {
     Run(run::Run),
     /// Serve: a reference server in several process models, with faults on purpose.
     Serve(serve::Serve),
+    /// What can this machine measure: limits, noise, the generator's ceiling.
+    Doctor(doctor::Doctor),
     /// Judge a saved record again and print the same.
     Report(report::Report),
+    /// List the records that are kept.
+    History(history::History),
     /// Keeps one server under test; started by abx itself.
     #[command(hide = true)]
     Keeper,

@@ -7,6 +7,7 @@ use abx_evidence::{Answer, RunRecord, StudyRecord};
 use abx_lab::Target;
 use abx_report::Style;
 use clap::Args;
+use serde::Serialize;
 
 use super::{Failure, otlp, tell};
 
@@ -16,6 +17,17 @@ pub struct OutputFlags {
     /// Save the record also here; - writes it to standard output instead of the report.
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<String>,
+    /// Say nothing on standard error but errors.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// No colour, whatever the terminal can do.
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// Formats of studies and of runs.
+#[derive(Debug, Args)]
+pub struct FormatFlags {
     /// Write a summary for a pull request, in Markdown; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub markdown: Option<String>,
@@ -25,17 +37,11 @@ pub struct OutputFlags {
     /// Post metrics to an OpenTelemetry collector, such as http://127.0.0.1:4318.
     #[arg(long, value_name = "URL", value_parser = otlp::collector)]
     pub otlp: Option<Target>,
-    /// Say nothing on standard error but errors.
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// No colour, whatever the terminal can do.
-    #[arg(long)]
-    pub no_color: bool,
 }
 
 /// Formats that only a study has.
 #[derive(Debug, Args)]
-pub struct StudyOutputFlags {
+pub struct StudyFormatFlags {
     /// Write comma-separated values, a row for each slice; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub csv: Option<String>,
@@ -59,7 +65,8 @@ pub struct StudyOutputFlags {
 /// What the flags of one command say, and that it can be done.
 pub struct Outputs<'a> {
     flags: &'a OutputFlags,
-    study: Option<&'a StudyOutputFlags>,
+    formats: &'a FormatFlags,
+    study: Option<&'a StudyFormatFlags>,
 }
 
 /// A text and where it goes.
@@ -71,17 +78,30 @@ struct Document {
 
 impl<'a> Outputs<'a> {
     /// Those of a run.
-    pub fn of_run(flags: &'a OutputFlags) -> Result<Outputs<'a>, Failure> {
-        Outputs { flags, study: None }.checked()
+    pub fn of_run(
+        flags: &'a OutputFlags,
+        formats: &'a FormatFlags,
+    ) -> Result<Outputs<'a>, Failure> {
+        let all = Outputs {
+            flags,
+            formats,
+            study: None,
+        };
+        all.checked()
     }
 
     /// Those of a study.
     pub fn of_study(
         flags: &'a OutputFlags,
-        study: &'a StudyOutputFlags,
+        formats: &'a FormatFlags,
+        study: &'a StudyFormatFlags,
     ) -> Result<Outputs<'a>, Failure> {
-        let study = Some(study);
-        Outputs { flags, study }.checked()
+        let all = Outputs {
+            flags,
+            formats,
+            study: Some(study),
+        };
+        all.checked()
     }
 
     /// Two formats in one place would overwrite each other.
@@ -100,8 +120,9 @@ impl<'a> Outputs<'a> {
     }
 
     fn places(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
-        let of_study = self.study.map(StudyOutputFlags::given);
-        let all = self.flags.given().into_iter();
+        let record = self.flags.json.as_deref().map(|place| (JSON, place));
+        let of_study = self.study.map(StudyFormatFlags::given);
+        let all = record.into_iter().chain(self.formats.given());
         all.chain(of_study.into_iter().flatten())
     }
 
@@ -114,7 +135,7 @@ impl<'a> Outputs<'a> {
         answers: &[Answer],
     ) -> Result<(), Failure> {
         let text = |flag| match flag {
-            "--json" => abx_report::study_json(record),
+            JSON => abx_report::study_json(record),
             "--markdown" => abx_report::study_markdown(record, answers),
             "--prometheus" => abx_report::study_openmetrics(record, answers),
             "--csv" => abx_report::slices_csv(record),
@@ -134,7 +155,7 @@ impl<'a> Outputs<'a> {
     /// Prints a run and writes all that was asked for, as [`Outputs::print_study`] does.
     pub fn print_run(&self, report: &str, record: &RunRecord) -> Result<(), Failure> {
         let text = |flag| match flag {
-            "--json" => abx_report::run_json(record),
+            JSON => abx_report::run_json(record),
             "--markdown" => abx_report::run_markdown(record),
             "--prometheus" => abx_report::run_openmetrics(record),
             other => unreachable!("{other} is no flag of a run"),
@@ -159,18 +180,8 @@ impl<'a> Outputs<'a> {
         documents: Vec<Document>,
         metrics: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
-        let mut wrong = Vec::new();
-        if documents.iter().any(|one| one.place == "-") {
-            if !self.flags.quiet {
-                tell(report.trim_end());
-            }
-        } else {
-            wrong.extend(to_stdout(report).err());
-        }
-        for one in documents {
-            wrong.extend(one.write().err());
-        }
-        if let Some(collector) = &self.flags.otlp
+        let mut wrong = write(report, &documents, self.flags);
+        if let Some(collector) = &self.formats.otlp
             && let Err(why) = otlp::post(collector, &metrics())
         {
             wrong.push(format!(
@@ -179,10 +190,7 @@ impl<'a> Outputs<'a> {
                 collector.url
             ));
         }
-        match wrong.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::no_claim(wrong.join("\nabx: "))),
-        }
+        conclude(wrong)
     }
 }
 
@@ -200,20 +208,30 @@ impl Document {
     }
 }
 
-impl OutputFlags {
+impl FormatFlags {
+    /// The first flag of them that was given.
+    pub fn first(&self) -> Option<&'static str> {
+        let otlp = self.otlp.as_ref().map(|_| "--otlp");
+        self.given().first().map(|(flag, _)| *flag).or(otlp)
+    }
+
     /// The formats that were asked for, each with its place.
     fn given(&self) -> Vec<(&'static str, &str)> {
         named([
-            ("--json", &self.json),
             ("--markdown", &self.markdown),
             ("--prometheus", &self.prometheus),
         ])
     }
 }
 
-impl StudyOutputFlags {
+impl StudyFormatFlags {
+    /// The first flag of them that was given.
+    pub fn first(&self) -> Option<&'static str> {
+        self.given().first().map(|(flag, _)| *flag)
+    }
+
     /// The formats that were asked for, each with its place.
-    pub fn given(&self) -> Vec<(&'static str, &str)> {
+    fn given(&self) -> Vec<(&'static str, &str)> {
         named([
             ("--csv", &self.csv),
             ("--csv-comparisons", &self.csv_comparisons),
@@ -266,7 +284,46 @@ fn said(place: &str) -> &str {
     }
 }
 
+const JSON: &str = "--json";
 const HGRM: &str = "--hgrm";
+
+/// Prints a report that has no other formats, or the record itself where that
+/// was asked for by `-`.
+pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Result<(), Failure> {
+    let mut documents = Vec::new();
+    if let Some(place) = &flags.json {
+        let text = serde_json::to_string(record)
+            .map_err(|error| Failure::no_claim(format!("cannot write the record: {error}")))?;
+        documents.push(Document {
+            flag: JSON,
+            place: place.clone(),
+            text: text + "\n",
+        });
+    }
+    conclude(write(report, &documents, flags))
+}
+
+/// Writes the report and the documents, each whatever became of the others;
+/// answers what went wrong.
+fn write(report: &str, documents: &[Document], flags: &OutputFlags) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if documents.iter().any(|one| one.place == "-") {
+        if !flags.quiet {
+            tell(report.trim_end());
+        }
+    } else {
+        wrong.extend(to_stdout(report).err());
+    }
+    wrong.extend(documents.iter().filter_map(|one| one.write().err()));
+    wrong
+}
+
+fn conclude(wrong: Vec<String>) -> Result<(), Failure> {
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::no_claim(wrong.join("\nabx: "))),
+    }
+}
 
 /// How a report may look on standard output.
 pub fn style(flags: &OutputFlags) -> Style {

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use abx_evidence::Level;
-use abx_lab::{RunEnd, RunError, StageError, Target};
+use abx_lab::{RunEnd, RunError, StageError, Store, Target};
 use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::{OutputFlags, Outputs};
-use super::{End, Failure, output, signals, tell, units};
+use super::output::{FormatFlags, OutputFlags, Outputs};
+use super::{End, Failure, compare, history, output, signals, tell, units};
 
 /// Load one server once: throughput, response times, outcomes, cost.
 #[derive(Debug, Args)]
@@ -33,6 +33,8 @@ pub struct Run {
     generator: GeneratorFlags,
     #[command(flatten)]
     output: OutputFlags,
+    #[command(flatten)]
+    formats: FormatFlags,
 }
 
 /// What `-d` is when neither it nor `-n` is given.
@@ -40,7 +42,7 @@ const DURATION: Duration = Duration::from_secs(10);
 
 /// Loads, and prints what came of it.
 pub fn run(run: &Run) -> Result<End, Failure> {
-    let outputs = Outputs::of_run(&run.output)?;
+    let outputs = Outputs::of_run(&run.output, &run.formats)?;
     let target = Target::parse(&run.url).map_err(Failure::usage)?;
     let end = match run.requests {
         Some(requests) => RunEnd::AfterRequests(requests),
@@ -74,7 +76,19 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     let record =
         abx_lab::run(&plan, env!("CARGO_PKG_VERSION"), &mut on_stopper).map_err(failure)?;
     let report = abx_report::run_text(&record, &output::style(&run.output));
-    outputs.print_run(&report, &record)?;
+    let mut store = Store::for_new_record("run", plan.seed);
+    let saved = store.save_somewhere(&record);
+    let printed = outputs.print_run(&report, &record);
+    let is_kept = saved.is_ok();
+    match saved {
+        // What was measured is in the report all the same.
+        Err(error) => tell(&format!("abx: {error}")),
+        Ok(()) => history::note(&store),
+    }
+    if is_kept && (!run.output.quiet || store.moved().is_some()) {
+        compare::tell_where(&store);
+    }
+    printed?;
     let is_void = record
         .findings
         .iter()

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_server::{Content, Faults, Model, ServerConfig, Stall};
+use abx_server::{BACKLOG, Content, Faults, Frames, Model, Nagle, ServerConfig, Stall, WebSocket};
 use clap::{Args, ValueEnum};
 
 use super::{End, Failure, tell, units};
@@ -14,7 +14,8 @@ use super::{End, Failure, tell, units};
 #[command(after_help = "Examples:\n  \
     abx serve --port 8080\n  \
     abx serve --port 8081 --model thread --work 10us\n  \
-    abx serve --port 8082 --root ./public")]
+    abx serve --port 8082 --root ./public\n  \
+    abx serve --port 8083 --websocket")]
 pub struct Serve {
     /// The port; 0 lets the kernel choose.
     #[arg(short, long, default_value_t = 8080)]
@@ -31,12 +32,25 @@ pub struct Serve {
     /// Serve the files below this folder instead of a page.
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
-    /// Processor time spent on each request.
+    /// Speak WebSocket at /echo and /chat/ROOM; the event model only.
+    ///
+    /// A message may have 16 MiB. In a room it goes to all members, its speaker
+    /// included; a member for whom more than 4 MiB wait to be sent is closed with
+    /// code 1008. GET /chat/ROOM says how many members there are.
+    #[arg(long)]
+    websocket: bool,
+    /// Let small segments wait for acknowledgements, as without `TCP_NODELAY`.
+    #[arg(long)]
+    no_nodelay: bool,
+    /// Processor time spent on each request or WebSocket message.
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     work: Option<Duration>,
-    /// Time that passes before each answer.
+    /// Time that passes before each answer to a request or message.
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     delay: Option<Duration>,
+    /// Write the head and the payload of an echo's frames apart.
+    #[arg(long, requires = "websocket")]
+    split_frames: bool,
     /// Do nothing for this long, this often, such as 100ms/1s.
     #[arg(long, value_parser = units::stall, value_name = "TIME/TIME")]
     stall: Option<(Duration, Duration)>,
@@ -55,6 +69,9 @@ pub struct Serve {
     /// What the faults are drawn from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How many connections may wait to be accepted.
+    #[arg(long, default_value_t = BACKLOG, value_name = "N")]
+    backlog: u32,
 }
 
 /// How connections are spread over threads.
@@ -83,9 +100,21 @@ impl Serve {
                     bytes: self.page_bytes,
                 },
             },
+            websocket: match self.websocket {
+                true => WebSocket::On,
+                false => WebSocket::Off,
+            },
+            nagle: match self.no_nodelay {
+                true => Nagle::On,
+                false => Nagle::Off,
+            },
             faults: Faults {
                 work: self.work.unwrap_or_default(),
                 delay: self.delay.unwrap_or_default(),
+                frames: match self.split_frames {
+                    true => Frames::Apart,
+                    false => Frames::Whole,
+                },
                 stall: self.stall.map(|(length, period)| Stall { length, period }),
                 fail_percent: self.fail,
                 close_early_percent: self.close_early,
@@ -93,6 +122,7 @@ impl Serve {
                 wrong_body_percent: self.wrong_body,
             },
             seed: self.seed,
+            backlog: self.backlog,
         }
     }
 }

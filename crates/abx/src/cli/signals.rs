@@ -1,6 +1,7 @@
 //! Ctrl-C, SIGTERM and a closed terminal stop what runs; a second one ends abx at once.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use abx_engine::Stopper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -17,5 +18,31 @@ pub fn stop_on_signals(stopper: &Stopper) {
         // The order matters: the first handler looks whether this is the second signal.
         let _ = flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stopped));
         let _ = flag::register(signal, stopped);
+    }
+}
+
+/// What signals tell several engines, one after the other. An engine that has
+/// ended is stopped for good, so none of them can tell for all.
+pub struct Interruption(Arc<AtomicBool>);
+
+impl Interruption {
+    /// From now on a signal is taken note of, and a second one ends abx at once.
+    pub fn by_signals() -> Interruption {
+        let told = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let _ = flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&told));
+            let _ = flag::register(signal, Arc::clone(&told));
+        }
+        Interruption(told)
+    }
+
+    /// From now on signals stop this engine too, also one that has come before.
+    pub fn stops(&self, stopper: &Stopper) {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let _ = flag::register(signal, stopper.flag());
+        }
+        if self.0.load(Ordering::Relaxed) {
+            stopper.stop();
+        }
     }
 }

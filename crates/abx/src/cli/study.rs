@@ -7,8 +7,9 @@ use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, StudyFile, SubjectSpec};
-use abx_lab::{Launch, Pin, Source, Study, Subject};
+use abx_lab::{Ceiling, Launch, Pin, Source, Study, Subject};
 
+use super::against::past;
 use super::compare::{Compare, InterleaveName, PinName, own_program};
 use super::load::seed_from_clock;
 use super::{Failure, tell};
@@ -26,6 +27,7 @@ pub fn study(compare: &Compare) -> Result<Study, Failure> {
             from_words(compare)?
         }
     };
+    study.against = compare.against.as_deref().map(past).transpose()?;
     for subject in &mut study.subjects {
         if let Source::Command(launch) = &mut subject.source {
             launch.ready.within = compare.ready_within.unwrap_or(launch.ready.within);
@@ -56,12 +58,13 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
     }
     Ok(Study {
         subjects: subjects(compare)?,
-        loads: vec![compare.load.load()?],
+        loads: compare.load.loads()?,
         aa: compare.aa,
         margin: compare.margin.unwrap_or(Margin::DEFAULT),
         budget: compare.budget,
         blocks: compare.blocks,
         slice: compare.slice,
+        ceiling: ceiling(compare)?,
         interleave: interleave(compare).unwrap_or(Interleave::Slices),
         files: Vec::new(),
         local_addresses: compare.generator.local_address.clone(),
@@ -70,6 +73,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         pin: pin(compare).unwrap_or(Pin::Split),
         seed: compare.generator.seed(),
         command: std::env::args().collect(),
+        against: None,
     })
 }
 
@@ -87,11 +91,12 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
         ));
     }
     let (file, folder) = study_file::read(path).map_err(Failure::usage)?;
-    if let [only] = &file.subjects[..] {
+    if let ([only], None) = (&file.subjects[..], &compare.against) {
         return Err(at(
             path,
             only,
-            "one subject alone cannot be compared: add a second [[subject]]",
+            "one subject alone cannot be compared: add a second [[subject]], or compare it with \
+             an older record by --against",
         ));
     }
     let had = provide(path, &file, &folder, compare)?;
@@ -105,6 +110,7 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
         budget: compare.budget.or(file.budget),
         blocks: compare.blocks.or(file.blocks),
         slice: compare.slice.or(file.slice),
+        ceiling: ceiling(compare)?,
         interleave: interleave(compare)
             .or(file.interleave)
             .unwrap_or(Interleave::Slices),
@@ -119,6 +125,7 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
             .or(file.seed)
             .unwrap_or_else(seed_from_clock),
         command: std::env::args().collect(),
+        against: None,
     })
 }
 
@@ -194,6 +201,22 @@ fn at(path: &Path, spec: &SubjectSpec, message: &str) -> Failure {
     ))
 }
 
+/// The built-in server that does nothing.
+fn ceiling(compare: &Compare) -> Result<Option<Ceiling>, Failure> {
+    if compare.no_ceiling {
+        return Ok(None);
+    }
+    let program = own_program()?;
+    let program = program.to_string_lossy();
+    let words = "serve --port {port} --model null --page-bytes {bytes}".split(' ');
+    Ok(Some(Ceiling {
+        command: std::iter::once(&*program)
+            .chain(words)
+            .map(str::to_owned)
+            .collect(),
+    }))
+}
+
 fn interleave(compare: &Compare) -> Option<Interleave> {
     compare.interleave.map(|interleave| match interleave {
         InterleaveName::Slices => Interleave::Slices,
@@ -229,10 +252,10 @@ fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
                 "--aa compares one subject with itself, and {count} were given: name one"
             )));
         }
-        (false, 1) => {
+        (false, 1) if compare.against.is_none() => {
             return Err(Failure::usage(
                 "one subject alone cannot be compared: name a second one, load it alone with \
-                 `abx run`, or compare it with itself by --aa",
+                 `abx run`, compare it with itself by --aa, or with an older record by --against",
             ));
         }
         (false, _) => {}

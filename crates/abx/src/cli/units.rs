@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use abx_engine::schedule::{AmountError, PerSecond};
-use abx_lab::{ExpectBody, units};
+use abx_engine::schedule::PerSecond;
+use abx_lab::{ExpectBody, Rate, SHARES, units};
 
 /// Reads a time such as `10s`, `100ms`, `2m` or `50us`.
 pub fn duration(text: &str) -> Result<Duration, String> {
@@ -14,9 +14,26 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     })
 }
 
-/// Reads a rate such as `2000` or `0.5`, per second.
-pub fn rate(text: &str) -> Result<PerSecond, String> {
-    text.parse().map_err(|error: AmountError| error.to_string())
+/// One rate or several.
+#[derive(Debug, Clone)]
+pub struct Rates(pub Vec<Rate>);
+
+/// Reads rates per second such as `2000`, shares of what the slowest server can
+/// do such as `25%`, several of both, or `auto`.
+pub fn rates(text: &str) -> Result<Rates, String> {
+    if text == "auto" {
+        return Ok(Rates(SHARES.map(Rate::Share).into()));
+    }
+    let rate = |text: &str| {
+        Rate::parse(text.trim()).ok_or_else(|| match text.trim().parse::<PerSecond>() {
+            Err(error) if !text.contains('%') => error.to_string(),
+            _ => format!("`{text}` is no share: write a number above 0 and %, at most 200%"),
+        })
+    };
+    text.split(',')
+        .map(rate)
+        .collect::<Result<_, _>>()
+        .map(Rates)
 }
 
 /// Reads a share such as `3%` or `0.5%` as a fraction.

@@ -80,6 +80,8 @@ impl Watch {
     fn learn(&mut self, record: &StudyRecord) {
         let done = u32::try_from(record.complete_blocks().count()).unwrap_or(u32::MAX);
         let more = record.primary().map(|one| one.blocks_more.unwrap_or(0));
+        let beside = record.against.iter().flat_map(|one| &one.comparisons);
+        let more = more.chain(beside.map(|one| one.blocks_more.unwrap_or(0)));
         let needed = done.saturating_add(more.max().unwrap_or(0));
         self.expected = self
             .ordered

@@ -1,0 +1,169 @@
+//! The paced bare loop: the least that a client on epoll can do that sends each
+//! request at its own moment, as the limit for loads at a constant rate.
+//!
+//!     paced ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES RATE AWAKE_US
+//!
+//! It sleeps until the next request is due or an answer comes, but for the last
+//! `AWAKE_US` microseconds before a request is due, in which it looks for answers
+//! without sleeping. Requests take the connection that was free for longest. Of
+//! answers it counts the bytes, as `bare` does; of its sends it keeps how late each
+//! one was. Prints `requests N failures N silent N seconds S late_p50_us T late_p99_us T`.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::io::Write;
+use std::mem::MaybeUninit;
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
+
+use abx_bench::exchange::{Answer, Connection, Exchange};
+use rustix::event::epoll;
+
+const EVENTS_MAX: usize = 512;
+const BUFFER_BYTES: usize = 256 * 1024;
+/// How long a wait lasts when nothing is due and no answer comes.
+const WAIT_MAX: Duration = Duration::from_millis(50);
+/// How long answers may take behind the last send.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+struct Paced {
+    exchange: Exchange,
+    epoll: std::os::fd::OwnedFd,
+    connections: Vec<Connection>,
+    /// Connections without an exchange in progress and since when, the longest-free one first.
+    free: VecDeque<(usize, Instant)>,
+    /// Requests in all, each due at a multiple of `gap` from the start on.
+    requests_max: u64,
+    gap: Duration,
+    awake: Duration,
+    requests: u64,
+    failures: u64,
+    /// How late each send was, in nanoseconds: from when it was due and a connection was free.
+    lateness: Vec<u128>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [
+        address,
+        path,
+        connections,
+        seconds,
+        answer_bytes,
+        rate,
+        awake_us,
+    ] = arguments.as_slice()
+    else {
+        return Err(
+            "usage: paced ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES RATE AWAKE_US".into(),
+        );
+    };
+    let rate: u32 = rate.parse()?;
+    let requests_max = u64::from(rate) * seconds.parse::<u64>()?;
+    let mut paced = Paced {
+        exchange: Exchange {
+            address: address.parse()?,
+            request: format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes(),
+            answer_bytes: answer_bytes.parse()?,
+        },
+        epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+        connections: Vec::new(),
+        free: VecDeque::new(),
+        requests_max,
+        gap: Duration::from_secs(1) / rate,
+        awake: Duration::from_micros(awake_us.parse()?),
+        requests: 0,
+        failures: 0,
+        lateness: Vec::with_capacity(usize::try_from(requests_max)?),
+    };
+    // A thread's timers are otherwise late by up to 50 us on purpose.
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+    for index in 0..connections.parse()? {
+        let connection = Connection::open(&paced.exchange, &paced.epoll, index)?;
+        paced.connections.push(connection);
+        paced.free.push_back((index, Instant::now()));
+    }
+    let start = Instant::now();
+    paced.load(start)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let is_silent = |connection: &&Connection| !connection.has_answered;
+    let silent = paced.connections.iter().filter(is_silent).count();
+    let (requests, failures) = (paced.requests, paced.failures);
+    paced.lateness.sort_unstable();
+    let late_us = |percent: usize| {
+        let place = paced.lateness.len() * percent / 100;
+        let late = paced.lateness.get(place).copied().unwrap_or(0);
+        late as f64 / 1e3
+    };
+    writeln!(
+        std::io::stdout(),
+        "requests {requests} failures {failures} silent {silent} seconds {seconds} \
+         late_p50_us {} late_p99_us {}",
+        late_us(50),
+        late_us(99)
+    )?;
+    Ok(())
+}
+
+impl Paced {
+    fn load(&mut self, start: Instant) -> Result<(), Box<dyn Error>> {
+        let mut buffer = vec![0_u8; BUFFER_BYTES];
+        let mut room = [const { MaybeUninit::uninit() }; EVENTS_MAX];
+        let mut due = start;
+        let end = start + self.gap * u32::try_from(self.requests_max)? + PATIENCE;
+        loop {
+            let mut now = Instant::now();
+            while due <= now && self.has_more() {
+                let Some((index, since)) = self.free.pop_front() else {
+                    break;
+                };
+                self.lateness.push((now - due.max(since)).as_nanos());
+                self.connections[index].send(&self.exchange)?;
+                due += self.gap;
+                now = Instant::now();
+            }
+            let is_done = !self.has_more() && self.free.len() == self.connections.len();
+            if is_done || now > end {
+                return Ok(());
+            }
+            let wait = match self.has_more() && !self.free.is_empty() {
+                true => due.saturating_duration_since(now + self.awake),
+                false => WAIT_MAX,
+            };
+            let wait = rustix::event::Timespec {
+                tv_sec: 0,
+                tv_nsec: i64::from(wait.min(WAIT_MAX).subsec_nanos()),
+            };
+            let (events, _) = epoll::wait(&self.epoll, &mut room, Some(&wait))?;
+            let came = Instant::now();
+            for event in events {
+                let index = usize::try_from(event.data.u64())?;
+                self.receive(index, came, &mut buffer)?;
+            }
+        }
+    }
+
+    /// Whether requests are left to be sent.
+    fn has_more(&self) -> bool {
+        (self.lateness.len() as u64) < self.requests_max
+    }
+
+    /// Takes what is there; a whole answer makes its connection free.
+    fn receive(
+        &mut self,
+        index: usize,
+        came: Instant,
+        buffer: &mut [u8],
+    ) -> Result<(), Box<dyn Error>> {
+        match self.connections[index].receive(buffer) {
+            Answer::Part => return Ok(()),
+            Answer::Whole => self.requests += 1,
+            Answer::Broken => {
+                self.failures += 1;
+                self.connections[index] = Connection::open(&self.exchange, &self.epoll, index)?;
+            }
+        }
+        self.free.push_back((index, came));
+        Ok(())
+    }
+}

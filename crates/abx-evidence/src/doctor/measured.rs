@@ -1,0 +1,233 @@
+//! What noise, ceilings and their surroundings mean.
+
+use super::{BLOCKS_USUAL, Ceiling, Check, CheckStatus, DoctorRecord, Elsewhere, Noise};
+use crate::findings::{FOREIGN_MAX, GENERATOR_BUSY, STEAL_MAX, SUBJECT_BUSY, WAIT_MAX};
+use crate::stats::Margin;
+use crate::stats::stop::BLOCKS_FOR_VERDICT;
+
+/// A machine that shows no smaller difference shows none that people ask about.
+const DETECTABLE_MAX: f64 = 0.25;
+/// A server that gives more than this share of the ceiling is near the generator's limit.
+const CEILING_SHARE: f64 = 0.7;
+
+/// The checks of what was measured.
+pub(super) fn checks(record: &DoctorRecord) -> Vec<Check> {
+    let mut checks: Vec<Check> = record.refusal.as_deref().map(refused).into_iter().collect();
+    match &record.noise {
+        Some(noise) => checks.extend([spread(noise), wait(noise)]),
+        None => checks.push(not_measured("noise", "what this machine tells apart")),
+    }
+    match &record.ceilings[..] {
+        [] => checks.push(not_measured("ceiling", "what one generator thread reaches")),
+        all => checks.extend(all.iter().map(ceiling)),
+    }
+    checks.extend([foreign(record.elsewhere), steal(record.elsewhere)]);
+    checks
+}
+
+fn refused(why: &str) -> Check {
+    let message = format!("a comparison could not be made: {why}");
+    Check::new("refused", CheckStatus::Stops, message)
+}
+
+fn not_measured(id: &str, what: &str) -> Check {
+    Check::new(
+        id,
+        CheckStatus::NotChecked,
+        format!("{what} was not measured"),
+    )
+}
+
+/// What the machine tells apart.
+fn spread(noise: &Noise) -> Check {
+    let id = "noise";
+    let (Some(spread), Some(detectable)) = (noise.spread, noise.detectable) else {
+        let message = format!(
+            "what this machine tells apart is not known: {} of a server against itself, and two \
+             are the least that have a spread",
+            blocks(noise.blocks)
+        );
+        return Check::new(id, CheckStatus::NotChecked, message)
+            .remedy(LONGER[0])
+            .command(LONGER[1]);
+    };
+    let margin = Margin::DEFAULT.share();
+    let is_rough = noise.blocks < BLOCKS_FOR_VERDICT;
+    let status = match detectable {
+        // A few blocks lie close together by chance as well.
+        share if share <= margin && is_rough => CheckStatus::NotChecked,
+        share if share <= margin => CheckStatus::Ok,
+        share if share <= DETECTABLE_MAX => CheckStatus::Limits,
+        _ => CheckStatus::Stops,
+    };
+    let mut message = format!(
+        "{BLOCKS_USUAL} blocks show a difference of {} or more in 4 of 5 studies; the same server \
+         twice had a spread of {} from block to block ({}",
+        percent(detectable),
+        percent(spread),
+        blocks(noise.blocks),
+    );
+    if let Some(span) = noise.block_load_s {
+        message.push_str(&format!(", {span:.1} s of load each"));
+    }
+    message.push(')');
+    if is_rough {
+        message.push_str("; so few blocks give a rough figure");
+    }
+    if let (Some(low), Some(high)) = (noise.low, noise.high)
+        && (low > 1.0 || high < 1.0)
+    {
+        message.push_str(&format!(
+            "; and they seemed to differ ({low:.3} to {high:.3}), which chance does once in 30 \
+             times: look again"
+        ));
+    }
+    let check = Check::new(id, status, message);
+    match (status, noise.blocks_for_margin) {
+        (CheckStatus::Ok, _) => check,
+        (CheckStatus::NotChecked, _) => check.remedy(LONGER[0]).command(LONGER[1]),
+        (_, Some(needed)) => check
+            .remedy(format!(
+                "close other programs (the busiest come first below); else {} % takes about \
+                 {needed} blocks (`--blocks {needed}`)",
+                100.0 * margin
+            ))
+            .command(BUSIEST),
+        (_, None) => check
+            .remedy("close other programs (the busiest come first below), or use another machine")
+            .command(BUSIEST),
+    }
+}
+
+/// For how long the generator was kept from its processor.
+fn wait(noise: &Noise) -> Check {
+    let id = "generator_wait";
+    let Some(wait) = noise.generator_wait else {
+        let message = "whether the generator had to wait for its processor cannot be read";
+        return Check::new(id, CheckStatus::NotChecked, message)
+            .remedy("run on a kernel with scheduler statistics");
+    };
+    let message = format!(
+        "the generator waited for its processor {} of the time",
+        percent(wait)
+    );
+    at_most(id, wait <= WAIT_MAX, message)
+}
+
+/// Processors that other programs had.
+fn foreign(elsewhere: Option<Elsewhere>) -> Check {
+    let id = "foreign_cpu";
+    let Some(foreign) = elsewhere.and_then(|one| one.foreign) else {
+        let message = "what other programs used meanwhile cannot be read";
+        return Check::new(id, CheckStatus::NotChecked, message)
+            .remedy("run where /proc is mounted");
+    };
+    let message = format!(
+        "other programs had {} of our processors' time",
+        percent(foreign)
+    );
+    at_most(id, foreign <= FOREIGN_MAX, message)
+}
+
+fn at_most(id: &str, is_little: bool, message: String) -> Check {
+    match is_little {
+        true => Check::new(id, CheckStatus::Ok, message),
+        false => Check::new(id, CheckStatus::Limits, message)
+            .remedy("close other programs; the busiest come first:")
+            .command(BUSIEST),
+    }
+}
+
+/// Processors that other machines had.
+fn steal(elsewhere: Option<Elsewhere>) -> Check {
+    let id = "steal";
+    let Some(steal) = elsewhere.and_then(|one| one.steal) else {
+        let message = "what the host of this machine took cannot be read";
+        return Check::new(id, CheckStatus::NotChecked, message)
+            .remedy("run where /proc/stat can be read");
+    };
+    let message = format!(
+        "the host took {} of our processors' time (steal)",
+        percent(steal)
+    );
+    if steal <= STEAL_MAX {
+        return Check::new(id, CheckStatus::Ok, message);
+    }
+    Check::new(id, CheckStatus::Limits, message).remedy(
+        "run at a quieter time, or on a machine whose processors are its own: a dedicated \
+         instance, or no virtual machine",
+    )
+}
+
+/// What one generator thread reaches, and who held it back.
+fn ceiling(one: &Ceiling) -> Check {
+    let id = match one.keep_alive {
+        true => "ceiling",
+        false => "ceiling_without_keep_alive",
+    };
+    let how = match one.keep_alive {
+        true => "kept alive",
+        false => "for one request each",
+    };
+    let Some(rate) = one.throughput_per_s else {
+        let message = format!("no request over connections {how} was answered");
+        return Check::new(id, CheckStatus::Stops, message)
+            .remedy("see what becomes of them: start `abx serve --model null`, and `abx run` it");
+    };
+    let used = |share: Option<f64>| share.map_or("not checked".to_owned(), percent);
+    let reaches = |share: Option<f64>, most: f64| share.is_some_and(|share| share >= most);
+    let limit = match () {
+        () if reaches(one.server_busy, SUBJECT_BUSY) => ": the server was the limit",
+        () if reaches(one.generator_busy, GENERATOR_BUSY) => ": the thread was the limit",
+        () => ": neither was at its limit, so it may reach more",
+    };
+    let message = format!(
+        "one generator thread reaches {rate:.0} requests/s over {} connections {how}; it used {} \
+         of its processor, the server {}{limit}",
+        one.connections,
+        used(one.generator_busy),
+        used(one.server_busy),
+    );
+    if one.failed > 0 {
+        let message = format!("{message}; {} requests failed", one.failed);
+        return Check::new(id, CheckStatus::Limits, message)
+            .remedy("see what becomes of them: start `abx serve --model null`, and `abx run` it");
+    }
+    let is_reached =
+        reaches(one.server_busy, SUBJECT_BUSY) || reaches(one.generator_busy, GENERATOR_BUSY);
+    if !is_reached {
+        return Check::new(id, CheckStatus::NotChecked, message)
+            .remedy("look again when nothing else runs; the busiest programs come first:")
+            .command(BUSIEST);
+    }
+    Check::new(id, CheckStatus::Ok, message).remedy(format!(
+        "above {:.0}/s for each thread (`-t`), {:.0} % of that, a server comes near what abx can \
+         ask for, and its throughput may only stand as an \"at least\"",
+        CEILING_SHARE * rate,
+        100.0 * CEILING_SHARE
+    ))
+}
+
+fn blocks(count: usize) -> String {
+    match count {
+        1 => "1 block".to_owned(),
+        count => format!("{count} blocks"),
+    }
+}
+
+/// A share to two digits, and never 0 for what is not.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent.abs() {
+        0.0 => "0 %".to_owned(),
+        size if size < 0.05 => "under 0.1 %".to_owned(),
+        size if size < 9.95 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
+/// What gives more blocks, and the command for it.
+const LONGER: [&str; 2] = ["measure for longer", "abx doctor --noise-for 60s"];
+
+/// Lists the programs that use most processor time.
+const BUSIEST: &str = "ps -eo pid,pcpu,comm --sort=-pcpu | head";

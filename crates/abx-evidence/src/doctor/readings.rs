@@ -1,0 +1,369 @@
+//! What a machine's own words mean for a comparison.
+
+use super::{Check, CheckStatus, IoUring, Pressure, Quota, Readings};
+
+/// Descriptors of a thread or server that allow the loads people usually offer.
+const DESCRIPTORS_USUAL: u64 = 16_384;
+/// Below this not even small loads with their servers' files fit.
+const DESCRIPTORS_MIN: u64 = 256;
+/// Descriptors that abx needs beside those of connections.
+const DESCRIPTORS_OWN: u64 = 64;
+/// Ports of one address: the kernel's own range has 28,232.
+const PORTS_USUAL: u64 = 16_384;
+/// Connections that come at once when a load begins.
+const QUEUE_USUAL: u32 = 1_024;
+/// A clock that is read by a system call takes longer.
+const CLOCK_READING_MAX_NS: f64 = 150.0;
+/// Memory that servers and connections need at the least.
+const MEMORY_USUAL: u64 = 1_000_000_000;
+const MEMORY_MIN: u64 = 100_000_000;
+/// Programs that wait for longer than this share disturb what is measured.
+const PRESSURE_MAX: f64 = 0.1;
+
+/// The checks of what was read, in the order in which they usually matter.
+pub(super) fn checks(readings: &Readings) -> Vec<Check> {
+    vec![
+        processors(readings),
+        quota(readings),
+        pressure(readings.pressure),
+        descriptors(readings),
+        ports(readings),
+        queues(readings),
+        memory(readings),
+        governor(readings),
+        clock(readings),
+        machine(readings.is_virtual),
+        io_uring(&readings.io_uring),
+    ]
+}
+
+fn ok(id: &str, message: impl Into<String>) -> Check {
+    Check::new(id, CheckStatus::Ok, message)
+}
+
+fn limits(id: &str, message: impl Into<String>) -> Check {
+    Check::new(id, CheckStatus::Limits, message)
+}
+
+fn stops(id: &str, message: impl Into<String>) -> Check {
+    Check::new(id, CheckStatus::Stops, message)
+}
+
+fn not_checked(id: &str, message: &str) -> Check {
+    Check::new(id, CheckStatus::NotChecked, message)
+}
+
+/// Who would get which processors.
+fn processors(readings: &Readings) -> Check {
+    let id = "processors";
+    let (cpus, cores) = (&readings.cpus, &readings.cores);
+    let siblings = cores.iter().any(|core| core.len() > 1);
+    let message = format!(
+        "servers get {}, the generator {}{}",
+        list(&readings.subject_cpus),
+        list(&readings.generator_cpus),
+        match siblings {
+            true => "; some are threads of one core, and stay together",
+            false => "",
+        }
+    );
+    let online = readings.cpus_online.unwrap_or_default() as usize;
+    match (cpus.len(), cores.len()) {
+        (0 | 1, _) => {
+            let check = limits(
+                id,
+                "there is one processor for servers and generator: each takes from the other",
+            );
+            more(check, online, cpus.len())
+        }
+        (_, 1) => {
+            let message = format!("{message}: both share the one core that there is");
+            more(limits(id, message), online, cpus.len())
+        }
+        (count, _) if online > count => ok(
+            id,
+            format!("{message}; {count} of {online} processors may be used"),
+        ),
+        _ => ok(id, message),
+    }
+}
+
+/// Where more processors are to be had.
+fn more(check: Check, online: usize, allowed: usize) -> Check {
+    match online > allowed {
+        true => check
+            .remedy(format!(
+                "abx may use {allowed} of {online} processors: allow it more"
+            ))
+            .command(format!("taskset -c 0-{} abx compare ...", online - 1)),
+        false => check.remedy("run on a machine with two cores or more"),
+    }
+}
+
+/// Processors as people write them: `processors 0-3,8`.
+fn list(cpus: &[usize]) -> String {
+    let mut sorted = cpus.to_vec();
+    sorted.sort_unstable();
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for cpu in sorted {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => runs.push((cpu, cpu)),
+        }
+    }
+    let runs: Vec<String> = runs
+        .into_iter()
+        .map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        })
+        .collect();
+    let noun = match cpus.len() {
+        1 => "processor",
+        _ => "processors",
+    };
+    format!("{noun} {}", runs.join(","))
+}
+
+fn quota(readings: &Readings) -> Check {
+    let id = "quota";
+    match readings.quota {
+        None => not_checked(
+            id,
+            "whether a control group limits processor time cannot be read (control groups of \
+             version 2 tell)",
+        ),
+        Some(Quota::Unlimited) => ok(id, "no control group limits processor time"),
+        Some(Quota::Cpus(cpus)) if cpus >= readings.cpus.len() as f64 => ok(
+            id,
+            format!("the control group may use the time of {cpus:.1} processors, which is all"),
+        ),
+        Some(Quota::Cpus(cpus)) => limits(
+            id,
+            format!(
+                "the control group may use the time of {cpus:.1} processors, and is halted when \
+                 that is used up: servers and generator stall alike"
+            ),
+        )
+        .remedy("give the container whole processors instead of a share")
+        .command("docker run --cpuset-cpus 0-3 ... # and no --cpus"),
+    }
+}
+
+fn pressure(pressure: Option<Pressure>) -> Check {
+    let id = "pressure";
+    let Some(Pressure { cpu, memory, io }) = pressure else {
+        return not_checked(
+            id,
+            "who waits for processors, memory and disks cannot be read: /proc/pressure is not there",
+        )
+        .remedy("start the kernel with `psi=1`");
+    };
+    let shares = [cpu, memory, io];
+    let [cpu, memory, io] = shares.map(|share| format!("{:.0} %", 100.0 * share));
+    let message = format!(
+        "in the 10 s before it began, some program waited for a processor {cpu} of the time, for memory \
+         {memory}, for a disk {io}"
+    );
+    match shares.iter().all(|share| *share <= PRESSURE_MAX) {
+        true => ok(id, message),
+        false => limits(id, message)
+            .remedy("wait until others are done, or close them; the busiest come first:")
+            .command("ps -eo pid,pcpu,stat,comm --sort=-pcpu | head"),
+    }
+}
+
+fn descriptors(readings: &Readings) -> Check {
+    let id = "descriptors";
+    let (soft, hard) = (readings.descriptors_soft, readings.descriptors_hard);
+    let connections = match hard {
+        u64::MAX => "as many connections as ports allow".to_owned(),
+        hard => format!("{} connections", hard.saturating_sub(DESCRIPTORS_OWN)),
+    };
+    let limit = |value: u64| match value {
+        u64::MAX => "no limit".to_owned(),
+        value => value.to_string(),
+    };
+    let message = format!(
+        "file descriptors: {} (soft), {} (hard); abx raises its own and its servers' to the hard \
+         limit: {connections} for each generator thread, and about as many for a server that is \
+         one process",
+        limit(soft),
+        limit(hard)
+    );
+    let raise = |check: Check| {
+        check
+            .remedy("raise it in this shell, which only root may, and start abx from there")
+            .command("ulimit -n 65536")
+    };
+    match hard {
+        hard if hard < DESCRIPTORS_MIN => raise(stops(id, message)),
+        hard if hard < DESCRIPTORS_USUAL => raise(limits(id, message)),
+        _ if soft < DESCRIPTORS_USUAL.min(hard) => ok(id, message)
+            .remedy("servers that you start yourself have the soft limit; raise it before")
+            .command(format!("ulimit -n {}", limit(hard.min(65_536)))),
+        _ => ok(id, message),
+    }
+}
+
+fn ports(readings: &Readings) -> Check {
+    let id = "ports";
+    let Some((first, last)) = readings.local_ports else {
+        return not_checked(
+            id,
+            "the range of local ports cannot be read: is /proc mounted?",
+        );
+    };
+    let count = u64::from(last.saturating_sub(first)) + 1;
+    let message = format!(
+        "local ports {first} to {last}: {count} connections from one address of ours to one \
+         server; on this machine abx spreads them over 127.0.0.x"
+    );
+    // Servers under test get ports below the range, so it must not begin too low.
+    let widen = |check: Check| {
+        check
+            .remedy("set a wide range that leaves the ports from 10000 on to servers (as root)")
+            .command("sysctl -w net.ipv4.ip_local_port_range=\"16384 65535\"")
+    };
+    match &readings.subject_ports_refused {
+        Some(_) => widen(stops(
+            id,
+            format!("{message}; the range begins so low that too few are left for servers"),
+        )),
+        None if count < PORTS_USUAL => widen(limits(id, message)),
+        None => ok(id, message),
+    }
+}
+
+fn queues(readings: &Readings) -> Check {
+    let id = "queues";
+    let (Some(accept), Some(half_open)) = (readings.somaxconn, readings.tcp_max_syn_backlog) else {
+        return not_checked(
+            id,
+            "the lengths of listen queues cannot be read: is /proc mounted?",
+        );
+    };
+    let message = format!(
+        "listen queues: {accept} connections to be accepted (somaxconn), {half_open} half open \
+         (tcp_max_syn_backlog)"
+    );
+    if accept >= QUEUE_USUAL && half_open >= QUEUE_USUAL {
+        return ok(id, message);
+    }
+    let message =
+        format!("{message}; when more connections come at once, some wait for a second or more");
+    let key = match accept < QUEUE_USUAL {
+        true => "net.core.somaxconn",
+        false => "net.ipv4.tcp_max_syn_backlog",
+    };
+    limits(id, message)
+        .remedy("lengthen them (as root); a server must ask for a long one too")
+        .command(format!("sysctl -w {key}=4096"))
+}
+
+fn memory(readings: &Readings) -> Check {
+    let id = "memory";
+    let (Some(all), Some(available)) = (readings.memory_bytes, readings.memory_available_bytes)
+    else {
+        return not_checked(id, "memory cannot be read: is /proc mounted?");
+    };
+    let giga = |bytes: u64| bytes as f64 / 1e9;
+    let message = format!(
+        "{:.1} GB of memory, of which {:.1} GB are free to be used",
+        giga(all),
+        giga(available)
+    );
+    let remedy = "close what takes most of it; the largest come first:";
+    let largest = "ps -eo pid,rss,comm --sort=-rss | head";
+    match available {
+        available if available < MEMORY_MIN => stops(id, message).remedy(remedy).command(largest),
+        available if available < MEMORY_USUAL => {
+            limits(id, message).remedy(remedy).command(largest)
+        }
+        _ => ok(id, message),
+    }
+}
+
+fn governor(readings: &Readings) -> Check {
+    let id = "governor";
+    let Some(governors) = &readings.governors else {
+        return not_checked(
+            id,
+            "how processors choose their frequency cannot be read, as is usual in virtual \
+             machines, where the host chooses",
+        );
+    };
+    let message = format!(
+        "processors choose their frequency by: {}",
+        governors.join(", ")
+    );
+    match governors.iter().all(|one| one == "performance") {
+        true => ok(id, message),
+        false => limits(
+            id,
+            format!("{message}; frequencies then follow the load, and differ from slice to slice"),
+        )
+        .remedy("keep them at their highest (as root)")
+        .command("cpupower frequency-set -g performance"),
+    }
+}
+
+fn clock(readings: &Readings) -> Check {
+    let id = "clock";
+    let source = readings.clocksource.as_deref();
+    let cost = readings.clock_reading_ns;
+    let message = match source {
+        Some(source) => format!("time comes from {source}; one reading takes {cost:.0} ns"),
+        None => format!("one reading of the clock takes {cost:.0} ns; its source cannot be read"),
+    };
+    if cost <= CLOCK_READING_MAX_NS {
+        return ok(id, message);
+    }
+    let check = limits(
+        id,
+        format!("{message}: several for each request slow the generator down"),
+    );
+    let others = readings.clocksources.as_deref().unwrap_or_default();
+    let better = others
+        .iter()
+        .find(|one| one.as_str() == "tsc" && source != Some("tsc"));
+    match better {
+        Some(_) => check
+            .remedy("use the processor's own clock (as root)")
+            .command("echo tsc | tee /sys/bus/clocksource/devices/*/current_clocksource"),
+        None => check.remedy(
+            "the kernel offers no faster source here: use another machine, or load with fewer \
+             requests per second",
+        ),
+    }
+}
+
+fn machine(is_virtual: Option<bool>) -> Check {
+    let id = "virtual";
+    match is_virtual {
+        Some(true) => ok(
+            id,
+            "a virtual machine: its host decides when processors run (see steal)",
+        ),
+        Some(false) => ok(id, "no virtual machine"),
+        None => not_checked(id, "whether this is a virtual machine cannot be read"),
+    }
+}
+
+fn io_uring(state: &IoUring) -> Check {
+    let id = "io_uring";
+    let dearer = |why: &str| {
+        let message = format!("{why}; abx then uses epoll, and connections for one request each");
+        limits(id, format!("{message} cost the generator more"))
+    };
+    match state {
+        IoUring::Available => ok(id, "io_uring can be used"),
+        IoUring::Forbidden { why } => dearer(why)
+            .remedy("allow it (as root; in a container, by a seccomp profile that does)")
+            .command("sysctl -w kernel.io_uring_disabled=0"),
+        IoUring::TooOld { why } => dearer(why).remedy("start Linux 6.1 or later"),
+        IoUring::Failed { why } => dearer(why)
+            .remedy("raise the limit of locked memory in this shell (as root)")
+            .command("ulimit -l 65536"),
+    }
+}

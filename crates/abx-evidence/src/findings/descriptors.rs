@@ -1,0 +1,58 @@
+//! Findings about descriptors on both sides: who was near its limit, and who at it.
+
+use crate::finding::{Finding, Level};
+use crate::record::{InUse, LoadRecord, Side, StudyRecord};
+
+/// Descriptors in use, as a share of the limit.
+const DESCRIPTORS_MAX: f64 = 0.90;
+/// Descriptors that a server needs beside those of connections, at most, for its
+/// own files.
+const DESCRIPTORS_OWN: u64 = 64;
+
+/// Descriptors of one subject, and of the generator while it was loaded.
+pub(super) fn descriptors(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Vec<Finding> {
+    let nearest = |pick: fn(&Side) -> Option<InUse>| {
+        let parts = record.block_loads(&load.name);
+        let sides = parts.filter_map(|part| part.sides.get(subject));
+        sides.filter_map(pick).reduce(InUse::nearer)
+    };
+    let connections = u64::from(load.settings.connections);
+    let of_subject = nearest(|side| side.descriptors).and_then(|in_use| {
+        let needed = connections.max(in_use.count) + DESCRIPTORS_OWN;
+        let remedy = format!(
+            "raise the subject's limit of open files (`ulimit -n`, or `LimitNOFILE=` of its \
+             service) to at least {needed}"
+        );
+        low("descriptors_low", subject, in_use, remedy)
+    });
+    let of_generator = nearest(|side| side.generator_descriptors).and_then(|in_use| {
+        let remedy = format!(
+            "raise `ulimit -n` to at least {}, add threads (`-t`), or use fewer connections",
+            in_use.count + in_use.count / 4
+        );
+        low(
+            "generator_descriptors_low",
+            "a thread of the generator",
+            in_use,
+            remedy,
+        )
+    });
+    let found = of_subject.into_iter().chain(of_generator);
+    found.map(|finding| finding.about(subject)).collect()
+}
+
+fn low(id: &str, who: &str, in_use: InUse, remedy: String) -> Option<Finding> {
+    let limit = in_use.limit?;
+    let part = in_use.share().filter(|part| *part > DESCRIPTORS_MAX)?;
+    // Who is at the limit may have refused what it was asked for.
+    let (level, more) = match in_use.count >= limit {
+        true => (Level::Bound, ": it could not have opened more"),
+        false => (Level::Note, ""),
+    };
+    let message = format!(
+        "{who} had {} of {limit} file descriptors open ({:.0} %){more}",
+        in_use.count,
+        100.0 * part
+    );
+    Some(Finding::new(id, level, message, remedy))
+}

@@ -1,0 +1,67 @@
+//! Findings about processors that do not always run at one speed.
+
+use std::collections::BTreeMap;
+
+use crate::finding::{Finding, Level};
+use crate::record::StudyRecord;
+
+/// By how much the time of work that is always the same may differ within a study.
+const SPREAD_MAX: f64 = 0.03;
+
+/// Processors whose speed changed, and that became too hot.
+pub(super) fn frequency(record: &StudyRecord) -> impl Iterator<Item = Finding> {
+    [speed_changed(record), heat(record)].into_iter().flatten()
+}
+
+/// Whether every block has a look at every processor's speed.
+pub(super) fn is_checked(record: &StudyRecord) -> bool {
+    record.complete_blocks().all(|block| {
+        let mut looks = block.canaries.iter();
+        !block.canaries.is_empty()
+            && looks.all(|one| one.before_ns.is_some() && one.after_ns.is_some())
+    })
+}
+
+/// The processor whose speed differed most from look to look.
+fn speed_changed(record: &StudyRecord) -> Option<Finding> {
+    let mut ranges: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for canary in record.complete_blocks().flat_map(|block| &block.canaries) {
+        for time_ns in [canary.before_ns, canary.after_ns].into_iter().flatten() {
+            let range = ranges.entry(canary.cpu).or_insert((time_ns, time_ns));
+            *range = (range.0.min(time_ns), range.1.max(time_ns));
+        }
+    }
+    let spread = |(least, most): (u64, u64)| (most - least) as f64 / least.max(1) as f64;
+    let worst = ranges
+        .into_iter()
+        .map(|(cpu, range)| (spread(range), cpu, range));
+    let (spread, cpu, (least, most)) = worst.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (spread > SPREAD_MAX).then(|| {
+        Finding::new(
+            "speed_changed",
+            Level::Note,
+            format!(
+                "the same work took processor {cpu} from {:.2} to {:.2} ms of its time ({:.0} % \
+                 more), by looks before and after each block: its speed changed within the study",
+                least as f64 / 1e6,
+                most as f64 / 1e6,
+                100.0 * spread
+            ),
+            "fix the frequency (`cpupower frequency-set -g performance`), or run on a machine \
+             whose cores nobody else uses",
+        )
+    })
+}
+
+fn heat(record: &StudyRecord) -> Option<Finding> {
+    let canaries = record.complete_blocks().flat_map(|block| &block.canaries);
+    let times: u64 = canaries.filter_map(|canary| canary.heat_throttles).sum();
+    (times > 0).then(|| {
+        Finding::new(
+            "heat_throttled",
+            Level::Note,
+            format!("processors were slowed down for their heat {times} times within blocks"),
+            "cool the machine, or fix a lower frequency",
+        )
+    })
+}

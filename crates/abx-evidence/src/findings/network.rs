@@ -1,0 +1,195 @@
+//! Findings about connections and packets on their way: accept queues, loss,
+//! ports. The kernel counts most of it for the whole machine.
+
+use crate::finding::{Finding, Level};
+use crate::record::{InUse, LoadRecord, Side, StudyRecord};
+use crate::summary::{Sums, share};
+
+/// From this share of new connections on, those that were turned away bound a ratio.
+const TURNED_AWAY_BOUND: f64 = 0.001;
+/// Ports that closed connections still hold, as a share of those that there are.
+const PORTS_MAX: f64 = 0.70;
+/// From so many new connections for each request on, ports may run out.
+const CHURN_MIN: f64 = 0.10;
+
+/// What was read of one subject's connections under one load, in every block.
+pub(super) struct Network<'a> {
+    machine: &'a crate::record::Machine,
+    load: &'a LoadRecord,
+    subject: &'a str,
+    sums: &'a Sums,
+    sides: Vec<&'a Side>,
+}
+
+impl<'a> Network<'a> {
+    pub(super) fn of(
+        record: &'a StudyRecord,
+        load: &'a LoadRecord,
+        subject: &'a str,
+        sums: &'a Sums,
+    ) -> Network<'a> {
+        let parts = record.block_loads(&load.name);
+        Network {
+            machine: &record.machine,
+            load,
+            subject,
+            sums,
+            sides: parts.filter_map(|part| part.sides.get(subject)).collect(),
+        }
+    }
+
+    /// All findings, in the order of a connection's life.
+    pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
+        let found = [
+            self.disconnected(),
+            self.listen_overflows(),
+            self.loss(),
+            self.packets_dropped(),
+            self.ports(),
+        ];
+        let about = |finding: Finding| finding.about(self.subject);
+        found.into_iter().flatten().map(about)
+    }
+
+    /// One counter, added up over blocks; what was not read adds nothing here.
+    fn sum(&self, counter: impl Fn(&Side) -> Option<u64>) -> u64 {
+        self.sides.iter().filter_map(|side| counter(side)).sum()
+    }
+
+    fn disconnected(&self) -> Option<Finding> {
+        let missing = self.sum(|side| Some(side.not_connected));
+        (missing > 0).then(|| {
+            Finding::new(
+                "not_connected",
+                Level::Note,
+                format!(
+                    "{missing} connections to {} could not be opened before the load",
+                    self.subject
+                ),
+                "raise the limit of connections of the subject, or offer fewer",
+            )
+        })
+    }
+
+    /// Connections that a listener did not take.
+    fn listen_overflows(&self) -> Option<Finding> {
+        let overflows = self.sum(|side| side.listen_overflows);
+        let drops = self.sum(|side| side.strain?.listen_drops);
+        let half_open = self.sum(|side| side.strain?.half_open_drops);
+        // Drops hold the overflows, and those of queues of half open ones.
+        let turned_away = overflows.max(drops).max(half_open);
+        // A connection that is turned away tries again after a second. Before the
+        // load that only takes time, under it the connection is missing.
+        let level = match share(turned_away, self.sums.connects) {
+            Some(part) if part > TURNED_AWAY_BOUND => Level::Bound,
+            _ => Level::Note,
+        };
+        let longest = match self.machine.somaxconn {
+            Some(somaxconn) => format!(", now {somaxconn},"),
+            None => String::new(),
+        };
+        (turned_away > 0).then(|| {
+            Finding::new(
+                "listen_overflows",
+                level,
+                format!(
+                    "the kernel turned {turned_away} connections away while {} was loaded, \
+                     because a listen queue of this machine was full ({overflows} when complete, \
+                     {half_open} when half open)",
+                    self.subject
+                ),
+                format!(
+                    "raise the subject's backlog and `net.core.somaxconn`{longest} to at least \
+                     {}, or offer fewer connections",
+                    self.load.settings.connections
+                ),
+            )
+        })
+    }
+
+    /// Packets that went missing where none should: on the way through this machine.
+    fn loss(&self) -> Option<Finding> {
+        let kinds = [
+            (
+                "packets sent again",
+                self.sum(|side| side.strain?.retransmits),
+            ),
+            (
+                "of them to open a connection",
+                self.sum(|side| side.strain?.syn_retransmits),
+            ),
+            (
+                "timers that ran out",
+                self.sum(|side| side.strain?.timeouts),
+            ),
+            (
+                "packets dropped at full receive buffers",
+                self.sum(|side| side.strain?.receive_queue_drops),
+            ),
+            (
+                "packets dropped at busy sockets",
+                self.sum(|side| side.strain?.backlog_drops),
+            ),
+        ];
+        let seen: Vec<String> = kinds
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(what, count)| format!("{what}: {count}"))
+            .collect();
+        (!seen.is_empty()).then(|| {
+            Finding::new(
+                "lost_packets",
+                Level::Note,
+                format!(
+                    "TCP lost packets on this machine while {} was loaded ({}), this load's or \
+                     another program's; one may cost 0.2 s or more",
+                    self.subject,
+                    seen.join(", ")
+                ),
+                "end other programs that use the network; else raise the subject's backlog, and \
+                 look at `nstat -az` for what drops them",
+            )
+        })
+    }
+
+    /// Packets that a processor did not get to.
+    fn packets_dropped(&self) -> Option<Finding> {
+        let dropped = self.sum(|side| side.strain?.packets_dropped);
+        (dropped > 0).then(|| {
+            Finding::new(
+                "packets_dropped",
+                Level::Note,
+                format!(
+                    "{dropped} packets were dropped while {} was loaded, because a processor's \
+                     queue of received packets was full",
+                    self.subject
+                ),
+                "raise `net.core.netdev_max_backlog`, or offer fewer connections",
+            )
+        })
+    }
+
+    /// Local ports that are running out.
+    fn ports(&self) -> Option<Finding> {
+        let each = self.sides.iter().filter_map(|side| side.time_wait);
+        let worst = each.reduce(InUse::nearer)?;
+        let part = worst.share().filter(|part| *part > PORTS_MAX)?;
+        // Without new connections nothing needs a port, whoever holds them.
+        let churn = share(self.sums.connects, self.sums.outcomes.sent());
+        (churn >= Some(CHURN_MIN)).then(|| {
+            Finding::new(
+                "ports_low",
+                Level::Note,
+                format!(
+                    "closed connections still held {} ports after a slice of {}, which is {:.0} % \
+                     of those that the load's addresses have for one destination",
+                    worst.count,
+                    self.subject,
+                    100.0 * part
+                ),
+                "keep connections alive, spread them over more addresses (`--local-address`), or \
+                 widen `net.ipv4.ip_local_port_range`",
+            )
+        })
+    }
+}

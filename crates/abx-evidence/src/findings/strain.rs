@@ -1,0 +1,99 @@
+//! Findings about want of processors, memory and disks while one subject was
+//! loaded, by the kernel's own account of who had to wait.
+
+use crate::finding::{Finding, Level};
+use crate::record::{LoadRecord, Strain, StudyRecord};
+use crate::summary::share;
+
+/// Time in which some thread had to wait for a processor, as a share.
+const CPU_PRESSURE_MAX: f64 = 0.10;
+/// Time in which nothing ran for want of memory or of a disk, as a share.
+const FULL_PRESSURE_MAX: f64 = 0.001;
+/// Time for which a limit kept us from running, as a share: above it bounds.
+const THROTTLED_BOUND: f64 = 0.01;
+
+/// Whether a subject used all of the processors that it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Saturation {
+    Saturated,
+    HadTime,
+}
+
+/// What the machine wanted for while one subject was loaded.
+pub(super) fn strain(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+    saturation: Saturation,
+) -> Vec<Finding> {
+    let sides = record
+        .block_loads(&load.name)
+        .filter_map(|part| part.sides.get(subject)?.strain);
+    let Some(all) = sides.reduce(Strain::plus) else {
+        return Vec::new();
+    };
+    let part = |time_us: Option<u64>| share(time_us?, all.over_us);
+    let mut found = Vec::new();
+    found.extend(throttled(subject, &all, part(all.throttled_us)));
+    // A subject that uses all it may has threads that wait, by its own doing.
+    if saturation == Saturation::HadTime {
+        let pressure = part(all.cpu_pressure_us).filter(|part| *part > CPU_PRESSURE_MAX);
+        found.extend(pressure.map(|part| {
+            Finding::new(
+                "cpu_pressure",
+                Level::Note,
+                format!(
+                    "threads were ready to run and had no processor {:.0} % of the time while \
+                     {subject} was loaded, though it did not use all of its own",
+                    100.0 * part
+                ),
+                "close other programs, or run on a machine of your own",
+            )
+        }));
+    }
+    let kinds = [
+        (
+            "memory_pressure",
+            all.memory_pressure_us,
+            "memory",
+            "free memory, or give the subjects less to hold",
+        ),
+        (
+            "io_pressure",
+            all.io_pressure_us,
+            "a disk",
+            "end other programs that use disks, and let the subjects log less",
+        ),
+    ];
+    for (id, time_us, what, remedy) in kinds {
+        let stood = part(time_us).filter(|part| *part > FULL_PRESSURE_MAX);
+        found.extend(stood.map(|part| {
+            let message = format!(
+                "everything that would run waited for {what} {:.1} % of the time while {subject} \
+                 was loaded",
+                100.0 * part
+            );
+            Finding::new(id, Level::Note, message, remedy)
+        }));
+    }
+    let about = |finding: Finding| finding.about(subject);
+    found.into_iter().map(about).collect()
+}
+
+/// A limit of a control group kept abx and its subjects from their processors.
+fn throttled(subject: &str, all: &Strain, part: Option<f64>) -> Option<Finding> {
+    let periods = all.throttled.filter(|periods| *periods > 0)?;
+    let (level, time) = match part {
+        Some(part) if part > THROTTLED_BOUND => (Level::Bound, 100.0 * part),
+        other => (Level::Note, 100.0 * other.unwrap_or_default()),
+    };
+    Some(Finding::new(
+        "throttled",
+        level,
+        format!(
+            "a limit of processor time around abx and its subjects was reached {periods} times \
+             while {subject} was loaded, and kept them from running {time:.1} % of the time"
+        ),
+        "raise the limit (`docker run --cpus`, `CPUQuota=`), or run outside of it",
+    ))
+}

@@ -1,0 +1,140 @@
+//! What could not be read is said, never taken for zero: one finding for each
+//! load lists it all.
+
+use crate::finding::{Finding, Level};
+use crate::findings::frequency;
+use crate::record::{LoadRecord, Side, Strain, StudyRecord};
+use crate::summary::Sums;
+
+const MOUNTED: &str = "run where /proc is mounted";
+const KEPT: &str = "let abx start the subjects, on this machine";
+
+/// A check that was not made, for want of what it rests on.
+struct Unread {
+    /// What was not checked, and what could not be read.
+    what: &'static str,
+    remedy: &'static str,
+}
+
+/// Everything that was not checked under one load.
+pub(super) fn unread(record: &StudyRecord, load: &LoadRecord) -> Option<Finding> {
+    let unread: Vec<Unread> = [of_slices(record, load), of_sides(record, load)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let texts: Vec<&str> = unread.iter().map(|one| one.what).collect();
+    let mut remedies: Vec<&str> = Vec::new();
+    for one in &unread {
+        if !remedies.contains(&one.remedy) {
+            remedies.push(one.remedy);
+        }
+    }
+    let message = format!(
+        "not checked, since it could not be read: {}",
+        texts.join("; ")
+    );
+    (!unread.is_empty()).then(|| {
+        Finding::new("not_checked", Level::Note, message, remedies.join("; ")).under(&load.name)
+    })
+}
+
+/// What slices and blocks lack.
+fn of_slices(record: &StudyRecord, load: &LoadRecord) -> Vec<Unread> {
+    let all = Sums::of_load(record, load);
+    let looks = [
+        (
+            all.busy_ns.is_none() || all.steal_ns.is_none(),
+            "steal and foreign processor time (/proc/stat)",
+            MOUNTED,
+        ),
+        (
+            all.server_cpu_ns.is_none() || all.others_cpu_ns.is_none(),
+            "the processor time of at least one subject, and with it who was the limit, foreign \
+             and background work",
+            KEPT,
+        ),
+        (
+            all.generator_wait_ns.is_none(),
+            "whether the generator had to wait for its processor (/proc/thread-self/schedstat)",
+            "run on a kernel with scheduler statistics",
+        ),
+        (
+            !frequency::is_checked(record),
+            "whether processors changed their speed (the same work before and after each block)",
+            "run where abx may bind threads to its processors",
+        ),
+    ];
+    missing(looks)
+}
+
+/// What was not read beside the slices.
+fn of_sides(record: &StudyRecord, load: &LoadRecord) -> Vec<Unread> {
+    let lacks = |is_absent: fn(&Side) -> bool| {
+        let parts = record.block_loads(&load.name);
+        let mut sides = parts.flat_map(|part| part.sides.values());
+        sides.any(is_absent)
+    };
+    let looks = [
+        (
+            lacks(|side| side.listen_overflows.is_none() || lacks_of(side, LISTENERS)),
+            "full listen queues (/proc/net/netstat)",
+            MOUNTED,
+        ),
+        (
+            lacks(|side| lacks_of(side, LOSS)),
+            "lost packets (/proc/net/netstat, snmp)",
+            MOUNTED,
+        ),
+        (
+            lacks(|side| lacks_of(side, |strain| strain.packets_dropped.is_none())),
+            "dropped packets (/proc/net/softnet_stat)",
+            MOUNTED,
+        ),
+        (
+            lacks(|side| lacks_of(side, PRESSURE)),
+            "want of processors, memory and disks (/proc/pressure)",
+            "run on a kernel with pressure stall information (`psi=1`)",
+        ),
+        (
+            lacks(|side| lacks_of(side, |strain| strain.throttled.is_none())),
+            "limits of processor time (cpu.stat of the control groups)",
+            "run where /sys/fs/cgroup is mounted",
+        ),
+        (
+            lacks(|side| side.descriptors.is_none()),
+            "descriptors of at least one subject (/proc/PID/fd)",
+            KEPT,
+        ),
+        (
+            lacks(|side| side.generator_descriptors.is_none()),
+            "descriptors of the generator (/proc/self/task)",
+            MOUNTED,
+        ),
+        (
+            lacks(|side| side.time_wait.is_none()),
+            "local ports that are held (/proc/net/sockstat)",
+            MOUNTED,
+        ),
+    ];
+    missing(looks)
+}
+
+const LISTENERS: fn(&Strain) -> bool = |strain| strain.listen_drops.is_none();
+const LOSS: fn(&Strain) -> bool =
+    |strain| strain.retransmits.is_none() || strain.timeouts.is_none();
+const PRESSURE: fn(&Strain) -> bool = |strain| {
+    strain.cpu_pressure_us.is_none()
+        || strain.memory_pressure_us.is_none()
+        || strain.io_pressure_us.is_none()
+};
+
+fn lacks_of(side: &Side, is_absent: impl Fn(&Strain) -> bool) -> bool {
+    side.strain.as_ref().is_none_or(is_absent)
+}
+
+fn missing<const N: usize>(looks: [(bool, &'static str, &'static str); N]) -> Vec<Unread> {
+    let unread = looks.into_iter().filter(|(is_unread, ..)| *is_unread);
+    unread
+        .map(|(_, what, remedy)| Unread { what, remedy })
+        .collect()
+}

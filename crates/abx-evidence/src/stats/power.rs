@@ -1,0 +1,88 @@
+//! The smallest difference that a number of blocks shows.
+
+use super::paired::PairedMean;
+use super::student::{Confidence, t_quantile};
+
+/// How often the smallest difference that is shown would be seen: 4 in 5 studies.
+const POWER: f64 = 0.8;
+
+/// The difference, as a share, that so many blocks show in 4 of 5 studies, when
+/// their interval reaches `half_width` to each side on the log scale; `None`
+/// below 2 blocks, and for a difference beyond all numbers.
+///
+/// Method: the half-width `t · s / √n` at [`Confidence::COMPUTED`], and in the
+/// same measure what the power takes. Source: the usual sum of two t quantiles,
+/// one for the interval and one for the power; Cohen (1988), chapter 2.
+#[must_use]
+pub fn detectable(half_width: f64, blocks: usize) -> Option<f64> {
+    let degrees = blocks.checked_sub(1).filter(|degrees| *degrees > 0)?;
+    let for_interval = t_quantile(Confidence::COMPUTED, degrees);
+    // One-sided 80 % is two-sided 60 %.
+    let for_power = t_quantile(Confidence::new(2.0 * POWER - 1.0)?, degrees);
+    let share = (half_width * (1.0 + for_power / for_interval)).exp_m1();
+    share.is_finite().then_some(share)
+}
+
+impl PairedMean {
+    /// The difference, as a share, that another study of so many blocks shows in
+    /// 4 of 5 cases, when its spread is the one found here; see [`detectable`].
+    #[must_use]
+    pub fn detectable(&self, blocks: usize) -> Option<f64> {
+        let degrees = blocks.checked_sub(1).filter(|degrees| *degrees > 0)?;
+        let for_interval = t_quantile(Confidence::COMPUTED, degrees);
+        let half_width = for_interval * self.spread() / (blocks as f64).sqrt();
+        detectable(half_width, blocks)
+    }
+
+    /// The fewest blocks, up to `most`, in which [`PairedMean::detectable`] is
+    /// `share` or less; `None` when even `most` show less than that.
+    #[must_use]
+    pub fn blocks_to_detect(&self, share: f64, most: usize) -> Option<usize> {
+        (2..=most).find(|blocks| self.detectable(*blocks).is_some_and(|found| found <= share))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ten_blocks_show_is_the_formula_by_hand() {
+        // Method: a spread of 1 %, and for 9 degrees of freedom 2.5738 for the
+        // interval at 97 % and 0.8834 for the power, from the common tables.
+        let paired = PairedMean::of(&[0.01, 0.02, 0.03]).unwrap();
+        let by_hand = ((2.5738 + 0.8834) * 0.01 / 10.0_f64.sqrt()).exp_m1();
+        let found = paired.detectable(10).unwrap();
+        assert!((found / by_hand - 1.0).abs() < 1e-3, "{found} {by_hand}");
+    }
+
+    #[test]
+    fn the_blocks_at_hand_give_the_same_both_ways() {
+        // Method: the half-width of the interval itself, and the spread.
+        let paired = PairedMean::of(&[0.04, -0.02, 0.01, 0.03]).unwrap();
+        let half_width = paired.interval(Confidence::COMPUTED).half_width();
+        let [one, other] = [detectable(half_width, 4), paired.detectable(4)].map(Option::unwrap);
+        assert!((one - other).abs() < 1e-12, "{one} {other}");
+    }
+
+    #[test]
+    fn one_block_shows_nothing_and_no_spread_shows_everything() {
+        // Method: the edges: none and one block, equal blocks, a hopeless spread.
+        let equal = PairedMean::of(&[0.1; 3]).unwrap();
+        assert_eq!((equal.detectable(0), equal.detectable(1)), (None, None));
+        assert_eq!(equal.detectable(10), Some(0.0));
+        assert_eq!(equal.blocks_to_detect(0.03, 9), Some(2));
+        let wild = PairedMean::of(&[-2e4, 2e4]).unwrap();
+        assert_eq!(wild.detectable(2), None);
+        assert_eq!(wild.blocks_to_detect(0.03, 99), None);
+    }
+
+    #[test]
+    fn the_fewest_blocks_show_it_and_one_less_does_not() {
+        // Method: a spread of 3.3 % and a difference of 3 %.
+        let paired = PairedMean::of(&[0.03, -0.03, 0.03, -0.03, 0.03, -0.03]).unwrap();
+        let fewest = paired.blocks_to_detect(0.03, 1_000).unwrap();
+        assert!(paired.detectable(fewest).unwrap() <= 0.03);
+        assert!(paired.detectable(fewest - 1).unwrap() > 0.03);
+    }
+}

@@ -1,0 +1,284 @@
+//! Whether a subject's rate was steady: the stretches of one level that a
+//! series of rates falls into, found by PELT.
+
+use std::ops::Range;
+
+use super::StatsError;
+
+/// The shortest series that is searched: below, four fifths of it are no less
+/// than the whole.
+pub const BINS_MIN: usize = 5;
+
+/// The largest drift of a steady stretch, as a share: 1 %.
+pub const DRIFT_MAX: f64 = 0.01;
+
+/// A stretch of one level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segment {
+    /// Its bins, counted from zero.
+    pub bins: Range<usize>,
+    /// The mean of the log rates.
+    pub level: f64,
+    /// How far the straight line through the log rates rises from the first
+    /// bin to the last: 0.01 is about 1 %.
+    pub drift: f64,
+}
+
+/// A series, cut where its level changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segments {
+    /// In time order, without gaps: at least one.
+    pub segments: Vec<Segment>,
+    bins: usize,
+}
+
+impl Segments {
+    /// Cuts a series of equal bins (rates, in time order) so that the sum over
+    /// segments of squared deviations of the log rates from the segment's mean,
+    /// plus a penalty for each segment, is least. Of equally good cuts the one
+    /// with the longer last segment is taken.
+    ///
+    /// The penalty is `3 · σ² · ln n` for n bins. σ is the spread of one bin,
+    /// from the median absolute difference of neighbours, which changes of
+    /// level hardly move; from the mean one when more than half of the
+    /// neighbours are equal. A single bin that is off by more than about
+    /// `σ · √(6 · ln n)` is a segment of its own.
+    ///
+    /// Source: Killick, Fearnhead and Eckley, Journal of the American
+    /// Statistical Association 107 (2012); docs/statistics.md, "Steadiness".
+    ///
+    /// # Errors
+    /// - [`StatsError::TooShort`] below [`BINS_MIN`] bins.
+    /// - [`StatsError::NoLogRate`] for a rate that is not finite or not above 0.
+    pub fn of(rates: &[f64]) -> Result<Segments, StatsError> {
+        if rates.len() < BINS_MIN {
+            return Err(StatsError::TooShort {
+                got: rates.len(),
+                need: BINS_MIN,
+            });
+        }
+        if let Some(bin) = rates.iter().position(|rate| !rate.ln().is_finite()) {
+            return Err(StatsError::NoLogRate {
+                bin,
+                value: rates[bin],
+            });
+        }
+        let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
+        let penalty = 3.0 * spread(&logs).powi(2) * (logs.len() as f64).ln();
+        Ok(Segments {
+            segments: cut(&logs, penalty)
+                .into_iter()
+                .map(|bins| segment(&logs, bins))
+                .collect(),
+            bins: logs.len(),
+        })
+    }
+
+    /// The segment with most bins, the first of equals.
+    #[must_use]
+    pub fn longest(&self) -> &Segment {
+        self.segments
+            .iter()
+            .rev()
+            .max_by_key(|segment| segment.bins.len())
+            .expect("a series has at least one segment")
+    }
+
+    /// Whether one segment covers at least four fifths of the series and
+    /// drifts by at most [`DRIFT_MAX`].
+    ///
+    /// Noise alone has a drift of about `σ · √(12 / n)`: with fewer than
+    /// `12 · (σ / 1 %)²` bins it is rather that which is seen.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        let longest = self.longest();
+        longest.bins.len() * 5 >= self.bins * 4 && longest.drift.abs() <= DRIFT_MAX.ln_1p()
+    }
+}
+
+/// The spread of one bin. Two neighbours of one level differ by a normal
+/// variable with √2 times that spread.
+fn spread(logs: &[f64]) -> f64 {
+    let mut steps: Vec<f64> = logs
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).abs())
+        .collect();
+    steps.sort_unstable_by(f64::total_cmp);
+    let last = steps.len() - 1;
+    let median = f64::midpoint(steps[last / 2], steps[last.div_ceil(2)]);
+    if median > 0.0 {
+        median / (std::f64::consts::SQRT_2 * NORMAL_MEDIAN)
+    } else {
+        // The mean of a normal variable's size is √(2 / π) of its spread.
+        let mean = steps.iter().sum::<f64>() / steps.len() as f64;
+        mean * std::f64::consts::PI.sqrt() / 2.0
+    }
+}
+
+/// PELT: the best cut of the first bins for every number of them, looking only
+/// at last cuts that can still become best.
+fn cut(logs: &[f64], penalty: f64) -> Vec<Range<usize>> {
+    let costs = Costs::of(logs);
+    let mut best = vec![-penalty];
+    let mut last_cut = vec![0];
+    let mut candidates: Vec<usize> = Vec::new();
+    for end in 1..=logs.len() {
+        candidates.push(end - 1);
+        let cost = |start: usize| best[start] + costs.of_bins(start..end);
+        let (least, start) = candidates
+            .iter()
+            .map(|&start| (cost(start), start))
+            .min_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)))
+            .expect("the newest candidate");
+        candidates.retain(|&start| cost(start) <= least + penalty);
+        best.push(least + penalty);
+        last_cut.push(start);
+    }
+    let mut found = Vec::new();
+    let mut end = logs.len();
+    while end > 0 {
+        found.push(last_cut[end]..end);
+        end = last_cut[end];
+    }
+    found.reverse();
+    found
+}
+
+/// The squared deviations of any stretch from its mean, from running sums.
+struct Costs {
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Costs {
+    fn of(logs: &[f64]) -> Costs {
+        // Taken from the mean, since the difference of large squares loses digits.
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let (mut sums, mut squares) = (vec![0.0], vec![0.0]);
+        let (mut sum, mut square) = (0.0, 0.0);
+        for value in logs {
+            sum += value - mean;
+            square += (value - mean).powi(2);
+            sums.push(sum);
+            squares.push(square);
+        }
+        Costs { sums, squares }
+    }
+
+    fn of_bins(&self, bins: Range<usize>) -> f64 {
+        let sum = self.sums[bins.end] - self.sums[bins.start];
+        let squares = self.squares[bins.end] - self.squares[bins.start];
+        (squares - sum.powi(2) / bins.len() as f64).max(0.0)
+    }
+}
+
+fn segment(logs: &[f64], bins: Range<usize>) -> Segment {
+    let count = bins.len() as f64;
+    let level = logs[bins.clone()].iter().sum::<f64>() / count;
+    let middle = (count - 1.0) / 2.0;
+    let (mut joint, mut times) = (0.0, 0.0);
+    for (time, value) in logs[bins.clone()].iter().enumerate() {
+        let time = time as f64 - middle;
+        joint += time * (value - level);
+        times += time.powi(2);
+    }
+    let slope = if times > 0.0 { joint / times } else { 0.0 };
+    Segment {
+        bins,
+        level,
+        drift: slope * (count - 1.0),
+    }
+}
+
+/// The median size of a normal variable of spread 1: its quantile at 3/4.
+const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rate of 1,000 with a ripple of about 1 %, times a factor for each bin.
+    fn rates(bins: usize, factor: impl Fn(usize) -> f64) -> Vec<f64> {
+        (0..bins)
+            .map(|bin| (1000.0 + (bin * 7 % 11) as f64 * 3.0) * factor(bin))
+            .collect()
+    }
+
+    fn lengths(found: &Segments) -> Vec<usize> {
+        found.segments.iter().map(|it| it.bins.len()).collect()
+    }
+
+    #[test]
+    fn a_change_of_level_is_found_where_it_is() {
+        // Method: 10 % less from bin 30 on, and back from bin 70 on.
+        let drop = |bin| if (30..70).contains(&bin) { 0.9 } else { 1.0 };
+        let found = Segments::of(&rates(100, drop)).unwrap();
+        assert_eq!(lengths(&found), [30, 40, 30]);
+        assert_eq!(found.longest().bins, 30..70);
+        let fall = found.segments[1].level - found.segments[0].level;
+        assert!((fall - 0.9_f64.ln()).abs() < 0.01, "{fall}");
+        assert!(!found.is_steady());
+    }
+
+    #[test]
+    fn steady_is_one_level_for_four_fifths_of_the_time() {
+        // Method: a slow start of one fifth, then of one bin more.
+        let slow = |until: usize| rates(100, move |bin| if bin < until { 0.8 } else { 1.0 });
+        assert!(Segments::of(&slow(0)).unwrap().is_steady());
+        assert!(Segments::of(&slow(20)).unwrap().is_steady());
+        assert!(!Segments::of(&slow(21)).unwrap().is_steady());
+    }
+
+    #[test]
+    fn a_slow_drift_is_not_steady() {
+        // Method: a rise of 1.5 % and of 0.5 % over the whole, each too little
+        // to be cut in this ripple.
+        let rising = |share: f64| rates(100, move |bin| 1.0 + share * bin as f64 / 99.0);
+        let fast = Segments::of(&rising(0.015)).unwrap();
+        assert_eq!(lengths(&fast), [100]);
+        assert!(!fast.is_steady());
+        let slow = Segments::of(&rising(0.005)).unwrap();
+        assert_eq!(lengths(&slow), [100]);
+        assert!(slow.is_steady());
+        let drift = slow.longest().drift;
+        assert!((drift - 0.005).abs() < 0.001, "{drift}");
+    }
+
+    #[test]
+    fn equal_bins_are_one_segment_and_one_jump_makes_two() {
+        // Method: no ripple at all, where the median difference is 0.
+        let level = Segments::of(&[0.1; 40]).unwrap();
+        assert_eq!(lengths(&level), [40]);
+        assert_eq!(level.longest().drift, 0.0);
+        assert!(level.is_steady());
+        let jump: Vec<f64> = (0..40)
+            .map(|bin| if bin < 10 { 5.0 } else { 6.0 })
+            .collect();
+        assert_eq!(lengths(&Segments::of(&jump).unwrap()), [10, 30]);
+    }
+
+    #[test]
+    fn bins_that_come_in_steps_are_not_each_a_level() {
+        // Method: one answer more in every third bin, so that a third of the
+        // neighbours are equal, then in every fifth, so that most are.
+        for every in [3, 5] {
+            let counts: Vec<f64> = (0..60)
+                .map(|bin| if bin % every == 0 { 101.0 } else { 100.0 })
+                .collect();
+            assert_eq!(lengths(&Segments::of(&counts).unwrap()), [60], "{every}");
+        }
+    }
+
+    #[test]
+    fn a_series_too_short_or_without_a_rate_is_refused() {
+        // Method: one bin less than needed, then a bin without an answer.
+        assert_eq!(
+            Segments::of(&[1.0; BINS_MIN - 1]),
+            Err(StatsError::TooShort { got: 4, need: 5 })
+        );
+        for value in [0.0, -1.0, f64::INFINITY] {
+            let found = Segments::of(&[1.0, 1.0, value, 1.0, 1.0]);
+            assert_eq!(found, Err(StatsError::NoLogRate { bin: 2, value }));
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! One quantity over a sweep: at each of several positions, a number for each
+//! of the same blocks. What is read from it: [`super::crossing`],
+//! [`super::capacity`].
+
+use super::StatsError;
+
+/// The fewest positions between which something can change.
+pub const POSITIONS_MIN: usize = 2;
+
+/// A position of a sweep with what the blocks gave there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Position<'a> {
+    /// Connections, or an offered rate in requests/s: above zero.
+    pub at: f64,
+    /// One number for each block, in the order of the blocks: the first number
+    /// at every position comes from the same block.
+    pub blocks: &'a [f64],
+}
+
+/// Finds the first position that is no place, or lacks a block.
+pub(super) fn check_sweep(sweep: &[Position<'_>]) -> Result<(), StatsError> {
+    if sweep.len() < POSITIONS_MIN {
+        return Err(StatsError::TooFewPositions {
+            got: sweep.len(),
+            need: POSITIONS_MIN,
+        });
+    }
+    let need = sweep[0].blocks.len();
+    let mut before = 0.0;
+    for (position, Position { at, blocks }) in sweep.iter().enumerate() {
+        if !at.is_finite() || *at <= before {
+            return Err(StatsError::BadPosition {
+                position,
+                value: *at,
+            });
+        }
+        if blocks.len() != need {
+            return Err(StatsError::UnequalBlocks {
+                position,
+                got: blocks.len(),
+                need,
+            });
+        }
+        before = *at;
+    }
+    Ok(())
+}
+
+/// The way from one position to another, on which everything is a straight
+/// line in the logarithm of the position.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way {
+    pub(super) from: f64,
+    pub(super) to: f64,
+}
+
+impl Way {
+    /// The place after this share of the way, 0 to 1.
+    pub(super) fn place(self, share: f64) -> f64 {
+        // The ends as given, since a logarithm and back would lose a last bit.
+        if share <= 0.0 {
+            self.from
+        } else if share >= 1.0 {
+            self.to
+        } else {
+            (self.from.ln() + share * (self.to / self.from).ln()).exp()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_ascend_from_above_zero_and_have_the_same_blocks() {
+        // Method: a good sweep, then one with each fault.
+        let sweep = |places: &[f64]| {
+            let blocks: &[f64] = &[1.0, 2.0];
+            let positions: Vec<_> = places.iter().map(|&at| Position { at, blocks }).collect();
+            check_sweep(&positions)
+        };
+        assert_eq!(sweep(&[1.0, 2.0, 300.0]), Ok(()));
+        assert_eq!(
+            sweep(&[1.0]),
+            Err(StatsError::TooFewPositions { got: 1, need: 2 })
+        );
+        for (places, position) in [
+            ([0.0, 1.0], 0),
+            ([2.0, 2.0], 1),
+            ([2.0, 1.0], 1),
+            ([1.0, f64::INFINITY], 1),
+            ([1.0, f64::NAN], 1),
+        ] {
+            let found = sweep(&places);
+            assert!(
+                matches!(found, Err(StatsError::BadPosition { position: at, .. }) if at == position),
+                "{places:?}: {found:?}"
+            );
+        }
+        let positions = [(1.0, &[1.0, 2.0][..]), (2.0, &[1.0][..])];
+        assert_eq!(
+            check_sweep(&positions.map(|(at, blocks)| Position { at, blocks })),
+            Err(StatsError::UnequalBlocks {
+                position: 1,
+                got: 1,
+                need: 2
+            })
+        );
+    }
+
+    #[test]
+    fn half_of_the_way_is_the_geometric_middle() {
+        // Method: from 10 to 1,000 by way of 100, and both ends exactly.
+        let way = Way {
+            from: 10.0,
+            to: 1_000.0,
+        };
+        assert!((way.place(0.5) - 100.0).abs() < 1e-9);
+        assert_eq!((way.place(0.0), way.place(1.0)), (10.0, 1_000.0));
+    }
+}

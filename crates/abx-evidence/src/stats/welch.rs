@@ -1,0 +1,243 @@
+//! Two sides that were measured at different times: Welch's interval on the
+//! difference of their means. Nothing pairs their blocks, so whatever changes
+//! from block to block is in it, and it is wider than a paired one.
+//!
+//! Source: B. L. Welch, Biometrika 34 (1947); docs/statistics.md, section 9.
+
+use super::paired::{LogInterval, PairedMean};
+use super::stop::{BLOCKS_FOR_VERDICT, Decision, EARLY_LOOKS, Reason, wanted_half_width};
+use super::student::{Confidence, t_quantile_between};
+use super::{Margin, StatsError};
+
+/// No study has so many blocks: where an estimate looks no further.
+const BLOCKS_MOST: u32 = 10_000;
+
+/// The values of both sides, one for each block: the logarithm of its throughput.
+#[derive(Debug, Clone, Copy)]
+pub struct Sides<'a> {
+    /// What is measured now.
+    pub now: &'a [f64],
+    /// What was measured before.
+    pub then: &'a [f64],
+}
+
+/// The difference of the means of two sides, now minus then, with its error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Welch {
+    difference: f64,
+    error: f64,
+    degrees: f64,
+}
+
+impl Welch {
+    /// Summarises both sides. The order of blocks has no influence, and neither
+    /// has the number of blocks of the other side.
+    ///
+    /// # Errors
+    /// - [`StatsError::NoLogRatio`] for a number that is not finite.
+    /// - [`StatsError::TooFewBlocks`] below 2 blocks on a side.
+    pub fn of(sides: Sides) -> Result<Welch, StatsError> {
+        let [now, then] = [PairedMean::of(sides.now)?, PairedMean::of(sides.then)?];
+        Ok(Welch::from_sides(&now, &then, now.blocks()))
+    }
+
+    /// As many blocks now as is said, of the spread that was seen.
+    fn from_sides(now: &PairedMean, then: &PairedMean, blocks_now: usize) -> Welch {
+        let mean = |side: &PairedMean| side.interval(Confidence::PRINTED).center;
+        // The variance of each mean.
+        let parts = [(now, blocks_now), (then, then.blocks())]
+            .map(|(side, blocks)| (side.spread().powi(2) / blocks as f64, (blocks - 1) as f64));
+        let sum: f64 = parts.iter().map(|(part, _)| part).sum();
+        let weighed: f64 = parts.iter().map(|(part, free)| part * part / free).sum();
+        let [most, least] =
+            [f64::max, f64::min].map(|choose: fn(f64, f64) -> f64| choose(parts[0].1, parts[1].1));
+        let degrees = sum * sum / weighed;
+        Welch {
+            difference: mean(now) - mean(then),
+            error: sum.sqrt(),
+            // Without any spread there is nothing to weigh: the careful end.
+            degrees: if degrees.is_finite() {
+                // Rounding must not leave the range that the formula has.
+                degrees.clamp(least, most + least)
+            } else {
+                least
+            },
+        }
+    }
+
+    /// Degrees of freedom by Welch and Satterthwaite, mostly no whole number.
+    #[must_use]
+    pub fn degrees(&self) -> f64 {
+        self.degrees
+    }
+
+    /// How far the interval reaches to each side of the difference.
+    #[must_use]
+    pub fn half_width(&self, confidence: Confidence) -> f64 {
+        t_quantile_between(confidence, self.degrees) * self.error
+    }
+
+    /// The difference with its interval.
+    #[must_use]
+    pub fn interval(&self, confidence: Confidence) -> LogInterval {
+        let half_width = self.half_width(confidence);
+        LogInterval {
+            center: self.difference,
+            low: self.difference - half_width,
+            high: self.difference + half_width,
+        }
+    }
+}
+
+/// Decides for one such comparison as [`decide`](super::stop::decide) does for a
+/// paired one: the same counts of blocks now, the same widths.
+///
+/// # Errors
+/// As [`Welch::of`] when there are blocks enough to look at.
+pub fn decide(sides: Sides, margin: Margin) -> Result<Decision, StatsError> {
+    let blocks = sides.now.len();
+    if blocks < BLOCKS_FOR_VERDICT {
+        return Ok(Decision::Continue);
+    }
+    let welch = Welch::of(sides)?;
+    if welch.half_width(Confidence::COMPUTED) <= wanted_half_width(margin) {
+        return Ok(Decision::Stop(Reason::Precise));
+    }
+    let is_certain =
+        EARLY_LOOKS.contains(&blocks) && welch.interval(Confidence::CERTAIN).excludes_zero();
+    Ok(if is_certain {
+        Decision::Stop(Reason::Certain)
+    } else {
+        Decision::Continue
+    })
+}
+
+/// How many blocks more, measured now, would narrow the interval to what the
+/// margin asks for; `None` when none would, since the other side does not grow.
+///
+/// An estimate: it takes the spreads seen so far for the true ones. Below 6
+/// blocks now it is how many are missing to that number.
+///
+/// # Errors
+/// As [`Welch::of`].
+pub fn blocks_more(sides: Sides, margin: Margin) -> Result<Option<u32>, StatsError> {
+    let blocks = sides.now.len();
+    if blocks < BLOCKS_FOR_VERDICT {
+        return Ok(Some((BLOCKS_FOR_VERDICT - blocks) as u32));
+    }
+    let [now, then] = [PairedMean::of(sides.now)?, PairedMean::of(sides.then)?];
+    let is_enough = |more: u32| {
+        let welch = Welch::from_sides(&now, &then, blocks + more as usize);
+        welch.half_width(Confidence::COMPUTED) <= wanted_half_width(margin)
+    };
+    if !is_enough(BLOCKS_MOST) {
+        return Ok(None);
+    }
+    // The first that is enough; one that is too few lies below it.
+    let (mut few, mut enough) = (0, BLOCKS_MOST);
+    while enough - few > 1 {
+        let middle = few.midpoint(enough);
+        if is_enough(middle) {
+            enough = middle;
+        } else {
+            few = middle;
+        }
+    }
+    Ok(Some(enough))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_published_example_comes_out_as_printed() {
+        // Method: Student's sleep data (1908), ten patients under each of two
+        // drugs, read as two groups: the common textbooks print t = -1.8608 on
+        // 17.776 degrees of freedom, and -3.3655 to 0.2055 for 95 %.
+        let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
+        let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
+        let welch = Welch::of(Sides {
+            now: &first,
+            then: &second,
+        })
+        .unwrap();
+        let interval = welch.interval(Confidence::PRINTED);
+        assert!((welch.degrees() - 17.776).abs() < 5e-4, "{welch:?}");
+        assert!((interval.center / welch.error + 1.8608).abs() < 5e-5);
+        assert!((interval.low + 3.365_483_2).abs() < 1e-6, "{interval:?}");
+        assert!((interval.high - 0.205_483_2).abs() < 1e-6, "{interval:?}");
+    }
+
+    #[test]
+    fn equal_blocks_have_no_spread() {
+        // Method: both sides without spread, then one of them.
+        let point = Welch::of(Sides {
+            now: &[0.2; 6],
+            then: &[0.1; 8],
+        });
+        assert_eq!(point.unwrap().half_width(Confidence::COMPUTED), 0.0);
+        let one = Welch::of(Sides {
+            now: &[0.2; 6],
+            then: &[0.1, 0.2, 0.3],
+        });
+        // All of the error is of the side of three blocks.
+        assert!((one.unwrap().degrees() - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn it_stops_when_a_paired_study_would() {
+        // Method: five blocks, six precise ones, wide ones far from each other
+        // at six and at seven, and wide ones close to each other.
+        let around = |count: usize, center: f64, apart: f64| -> Vec<f64> {
+            let sign = |block| if block % 2 == 0 { apart } else { -apart };
+            (0..count).map(|block| center + sign(block)).collect()
+        };
+        let decided = |now: Vec<f64>, apart| {
+            let then = around(12, 0.0, apart);
+            let sides = Sides {
+                now: &now,
+                then: &then,
+            };
+            decide(sides, Margin::DEFAULT).unwrap()
+        };
+        let precise = Decision::Stop(Reason::Precise);
+        assert_eq!(decided(around(5, 0.0, 0.0), 0.001), Decision::Continue);
+        assert_eq!(decided(around(6, 0.0, 0.001), 0.001), precise);
+        let certain = Decision::Stop(Reason::Certain);
+        assert_eq!(decided(around(6, 0.9, 0.1), 0.1), certain);
+        assert_eq!(decided(around(7, 0.9, 0.1), 0.1), Decision::Continue);
+        assert_eq!(decided(around(6, 0.0, 0.1), 0.1), Decision::Continue);
+    }
+
+    #[test]
+    fn more_blocks_settle_it_only_when_the_other_side_is_precise() {
+        // Method: a precise side of twenty blocks and a wild one of six, each
+        // beside the same six blocks; then as many more as were said.
+        let wide = [0.02, -0.02, 0.02, -0.02, 0.02, -0.02];
+        let precise = [0.001, -0.001].repeat(10);
+        let sides = Sides {
+            now: &wide,
+            then: &precise,
+        };
+        let more = blocks_more(sides, Margin::DEFAULT).unwrap().unwrap();
+        let now = PairedMean::of(&wide).unwrap();
+        let then = PairedMean::of(&precise).unwrap();
+        let half_width = |more: u32| {
+            let welch = Welch::from_sides(&now, &then, 6 + more as usize);
+            welch.half_width(Confidence::COMPUTED)
+        };
+        assert!(half_width(more) <= wanted_half_width(Margin::DEFAULT));
+        assert!(half_width(more - 1) > wanted_half_width(Margin::DEFAULT));
+        let never = Sides {
+            now: &precise,
+            then: &wide,
+        };
+        assert_eq!(blocks_more(never, Margin::DEFAULT), Ok(None));
+        let few = Sides {
+            now: &wide[..2],
+            then: &precise,
+        };
+        assert_eq!(blocks_more(few, Margin::DEFAULT), Ok(Some(4)));
+    }
+}

@@ -1,0 +1,150 @@
+//! The ceiling: a server that does nothing but answer, loaded in the same
+//! blocks and in the same way as the subjects. What the generator gets from it
+//! is the most that it could get from anybody.
+
+use abx_engine::{Asked, LoadPlan};
+use abx_evidence::record::CEILING;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::bench::Halt;
+use crate::launch::Launch;
+use crate::place::{Ground, Place, PlaceError};
+use crate::stage::{RaisedLoad, Stage, halt};
+use crate::study::Load;
+use crate::subject::{Source, Subject, sources};
+use crate::verify::verify;
+
+/// How the server that does nothing is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ceiling {
+    /// Its argument list, with `{port}`, and `{bytes}` for the length of its page.
+    pub command: Vec<String>,
+}
+
+/// The ceiling of one load.
+#[derive(Debug, Clone)]
+pub struct RaisedCeiling {
+    /// Its place behind those of the subjects.
+    pub place: usize,
+    /// What it is offered.
+    pub plan: LoadPlan,
+}
+
+impl Ceiling {
+    fn subject(&self, page_bytes: u64) -> Subject {
+        let word = |word: &String| word.replace("{bytes}", &page_bytes.to_string());
+        Subject {
+            name: CEILING.to_owned(),
+            source: Source::Command(Launch::new(self.command.iter().map(word).collect())),
+            stand_in_for: None,
+        }
+    }
+}
+
+/// Whether a load has a ceiling: one that always asks, by a method that has an
+/// answer with a body.
+fn is_asked(load: &Load) -> bool {
+    load.settings(false).arrivals.is_saturating()
+        && load.requests.iter().all(|one| one.method != "HEAD")
+}
+
+/// The mean length of what is answered, by the weights of the requests.
+fn page_bytes(load: &Load, raised: &RaisedLoad) -> Option<u64> {
+    let answers = raised.verified.first()?;
+    let weighted = load.requests.iter().zip(answers).map(|(request, answer)| {
+        let weight = u64::from(request.weight);
+        (weight * answer.record().body_bytes, weight)
+    });
+    let (bytes, weights) = weighted.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    bytes.checked_div(weights)
+}
+
+/// Starts a server for each length of answers, behind the subjects' places, and
+/// gives each load its own.
+///
+/// # Errors
+/// [`Halt`]; the places that were started stop when they are dropped.
+pub fn raise(
+    stage: &Stage,
+    ceiling: &Ceiling,
+    places: &mut Vec<Place>,
+    loads: &mut [RaisedLoad],
+    seed: u64,
+) -> Result<(), Halt> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut known: Vec<(u64, usize)> = Vec::new();
+    for (load, raised) in stage.loads.iter().zip(loads) {
+        let Some(bytes) = page_bytes(load, raised).filter(|_| is_asked(load)) else {
+            continue;
+        };
+        let found = known.iter().find(|(length, _)| *length == bytes);
+        let place = match found {
+            Some((_, place)) => *place,
+            None => {
+                places.push(start(stage, &ceiling.subject(bytes), load, &mut random)?);
+                known.push((bytes, places.len() - 1));
+                places.len() - 1
+            }
+        };
+        raised.ceiling =
+            plan(&places[place], load, &raised.plans)?.map(|plan| RaisedCeiling { place, plan });
+    }
+    Ok(())
+}
+
+fn start(
+    stage: &Stage,
+    subject: &Subject,
+    load: &Load,
+    random: &mut ChaCha8Rng,
+) -> Result<Place, Halt> {
+    let failed = |error: PlaceError| halt(subject, error);
+    let mut draw = |below: u32| random.random_range(0..below.max(1));
+    let mut ground = Ground {
+        files: &[],
+        ..stage.ground(&mut draw)
+    };
+    let mut place = Place::start(subject, &mut ground).map_err(failed)?;
+    let Some(request) = load.requests.first() else {
+        return Ok(place);
+    };
+    let first = request.plan(load.version, &place.address.to_string(), None);
+    let stopper = stage.engine.stopper();
+    place
+        .wait_ready(subject, &first, ANSWER, &stopper)
+        .map_err(failed)?;
+    Ok(place)
+}
+
+/// The status of everything that it answers.
+const ANSWER: u16 = 200;
+
+/// The first subject's plan, led to the ceiling.
+fn plan(place: &Place, load: &Load, plans: &[LoadPlan]) -> Result<Option<LoadPlan>, Halt> {
+    let (Some(like), Some(request)) = (plans.first(), load.requests.first()) else {
+        return Ok(None);
+    };
+    let asked = request.plan(load.version, &place.address.to_string(), None);
+    let answer = verify(CEILING, place.address, &asked, ANSWER, load.timeout);
+    let answer = answer.map_err(|error| Halt::Subject {
+        name: CEILING.to_owned(),
+        error: Box::new(error.into()),
+    })?;
+    let few = sources(place.address, load.connections, load.keep_alive, &[]);
+    Ok(Some(LoadPlan {
+        address: place.address,
+        // Addresses that were asked for lead to it too, since it is on loopback.
+        sources: if like.sources.is_empty() {
+            few
+        } else {
+            like.sources.clone()
+        },
+        requests: vec![Asked {
+            request: asked,
+            expect: answer.expectation(true),
+            weight: 1,
+        }],
+        ..like.clone()
+    }))
+}

@@ -1,0 +1,194 @@
+//! What this machine can measure: its limits are read, and the built-in server
+//! that does next to nothing (`null`) is compared with itself and loaded by one
+//! generator thread. Start at [`doctor`]; what it means is said by
+//! [`abx_evidence::doctor::examine`].
+
+mod ceiling;
+mod elsewhere;
+mod noise;
+mod readings;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use abx_engine::{Backend, HttpVersion, Pacing, Stopper};
+use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
+use abx_evidence::record::Interleave;
+use abx_evidence::stats::Margin;
+
+use self::elsewhere::Counters;
+use crate::bench::Halt;
+use crate::conduct::LabError;
+use crate::launch::Launch;
+use crate::offer::Offer;
+use crate::store::Store;
+use crate::study::{ExpectBody, Load, Pin, Request, Study};
+use crate::subject::{Source, Subject};
+
+/// The connections of a usual load.
+const CONNECTIONS: u32 = 50;
+/// No answer of `null` takes as long.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a doctor is asked to do.
+pub struct Examination<'a> {
+    /// The program of abx itself: it becomes keepers and the server `null`.
+    pub program: PathBuf,
+    /// What makes a keeper of it.
+    pub keeper_arguments: &'a [&'a str],
+    /// What makes the server of it; `{port}` is the port.
+    pub null_arguments: &'a [&'a str],
+    /// For how long blocks are measured; the pilot comes before.
+    pub noise_for: Duration,
+    /// For how long each ceiling is measured.
+    pub ceiling_for: Duration,
+    /// What randomness is drawn from.
+    pub seed: u64,
+    /// The version of abx, for the record.
+    pub version: &'a str,
+    /// The command line, for the record of the noise.
+    pub command: Vec<String>,
+    /// Where the study of noise is kept.
+    pub store: &'a mut Store,
+    /// Told what begins.
+    pub watch: &'a mut dyn FnMut(Step),
+    /// Given a handle for each part, before it starts anything, that stops that
+    /// part: one that is stopped by then starts nothing.
+    pub on_stopper: &'a mut dyn FnMut(Stopper),
+}
+
+/// A part of the examination that takes time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A server is compared with itself.
+    Noise,
+    /// One generator thread asks for as much as it can.
+    Ceiling,
+}
+
+/// How a part ended before its end.
+enum Ended {
+    Interrupted,
+    Refused(String),
+}
+
+impl From<LabError> for Ended {
+    fn from(error: LabError) -> Ended {
+        match error {
+            LabError::Halt(Halt::Interrupted) => Ended::Interrupted,
+            error => Ended::Refused(error.to_string()),
+        }
+    }
+}
+
+/// Looks at this machine. Nothing of it is an error: what it refuses is told by
+/// the record, and so is a stop by the person.
+#[must_use]
+pub fn doctor(mut examination: Examination) -> DoctorRecord {
+    let began = Instant::now();
+    let started = SystemTime::now().duration_since(UNIX_EPOCH);
+    let readings = readings::read();
+    let cpus = readings.cpus.clone();
+    let mut record = DoctorRecord {
+        schema: DOCTOR_SCHEMA.to_owned(),
+        abx_version: examination.version.to_owned(),
+        started_unix_ms: u64::try_from(started.unwrap_or_default().as_millis()).unwrap_or(u64::MAX),
+        elapsed_s: 0.0,
+        interrupted: false,
+        readings,
+        elsewhere: None,
+        noise: None,
+        ceilings: Vec::new(),
+        refusal: None,
+        checks: Vec::new(),
+    };
+    let before = Counters::read(&cpus);
+    let measured = measure(&mut examination, &mut record);
+    record.elsewhere = Some(Counters::read(&cpus).since(&before));
+    match measured {
+        Ok(()) => {}
+        Err(Ended::Interrupted) => record.interrupted = true,
+        Err(Ended::Refused(why)) => record.refusal = Some(why),
+    }
+    // The parts bind this thread to the generator's processors.
+    let _ = abx_sys::cpus::pin_thread(&cpus);
+    record.elapsed_s = began.elapsed().as_secs_f64();
+    examine(&mut record);
+    record
+}
+
+/// Noise first: what it finds is not disturbed by what ceilings leave behind.
+fn measure(examination: &mut Examination, record: &mut DoctorRecord) -> Result<(), Ended> {
+    (examination.watch)(Step::Noise);
+    let (noise, ended) = noise::measure(examination)?;
+    record.noise = Some(noise);
+    ended.map_or(Ok(()), Err)?;
+    // Else the second part would find one processor, that of the generator.
+    abx_sys::cpus::pin_thread(&record.readings.cpus)
+        .map_err(|error| Ended::Refused(format!("cannot use its own processors: {error}")))?;
+    (examination.watch)(Step::Ceiling);
+    ceiling::measure(examination, &mut record.ceilings)
+}
+
+/// A study of `null`, to be filled with subjects and loads.
+fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) -> Study {
+    Study {
+        subjects,
+        loads,
+        aa: true,
+        margin: Margin::DEFAULT,
+        budget: None,
+        blocks: None,
+        slice: None,
+        ceiling: None,
+        against: None,
+        interleave: Interleave::Slices,
+        files: Vec::new(),
+        backend: Backend::Auto,
+        local_addresses: Vec::new(),
+        threads: Some(1),
+        pin: Pin::Split,
+        seed: examination.seed,
+        command: examination.command.clone(),
+    }
+}
+
+/// The server that does next to nothing, under this name.
+fn null(program: &Path, arguments: &[&str], name: &str) -> Subject {
+    let program = program.to_string_lossy().into_owned();
+    let arguments = arguments.iter().map(|word| (*word).to_owned());
+    Subject {
+        name: name.to_owned(),
+        source: Source::Command(Launch::new(
+            std::iter::once(program).chain(arguments).collect(),
+        )),
+        stand_in_for: None,
+    }
+}
+
+/// The usual load, with or without keep-alive.
+fn load(keep_alive: bool) -> Load {
+    Load {
+        name: match keep_alive {
+            true => "kept alive".to_owned(),
+            false => "one request each".to_owned(),
+        },
+        connections: CONNECTIONS,
+        requests: vec![Request {
+            method: "GET".to_owned(),
+            path: None,
+            headers: Vec::new(),
+            body: Vec::new(),
+            weight: 1,
+        }],
+        version: HttpVersion::Http11,
+        pipeline: 1,
+        keep_alive,
+        pacing: Pacing::default(),
+        offer: Offer::AsPaced,
+        timeout: TIMEOUT,
+        verify_every: 100,
+        status: 200,
+        body: ExpectBody::Same,
+    }
+}

@@ -1,0 +1,47 @@
+//! A study of one server against itself.
+
+use std::time::Duration;
+
+use abx_evidence::doctor::Noise;
+use abx_evidence::stats::Margin;
+
+use super::{Ended, Examination, load, null, study};
+use crate::conduct::{Conducted, Surroundings, conduct};
+use crate::study::Study;
+
+/// A slice: a fifth of the usual one, so that enough blocks fit, and for a quick
+/// look a tenth.
+const SLICE: Duration = Duration::from_millis(20);
+const SLICE_QUICK: Duration = Duration::from_millis(10);
+/// A look that is shorter than this is a quick one.
+const QUICK: Duration = Duration::from_secs(10);
+/// What the pilot takes, which the time for blocks does not hold.
+const PILOT: Duration = Duration::from_secs(4);
+/// So small that no block is precise enough to end the study before its time.
+const MARGIN: f64 = 1e-6;
+
+/// Measures, and answers what came of it beside what ended it too early.
+pub(super) fn measure(examination: &mut Examination) -> Result<(Noise, Option<Ended>), Ended> {
+    let subjects = ["null", "null-again"]
+        .map(|name| null(&examination.program, examination.null_arguments, name));
+    let slice = match examination.noise_for < QUICK {
+        true => SLICE_QUICK,
+        false => SLICE,
+    };
+    let study = Study {
+        slice: Some(slice),
+        budget: Some(examination.noise_for + PILOT),
+        margin: Margin::new(MARGIN).expect("it is above 0"),
+        ..study(examination, subjects.into(), vec![load(true)])
+    };
+    let around = Surroundings {
+        program: examination.program.clone(),
+        keeper_arguments: examination.keeper_arguments,
+        store: examination.store,
+        watch: &mut |_| {},
+        on_stopper: examination.on_stopper,
+        version: examination.version,
+    };
+    let Conducted { record, error } = conduct(&study, around)?;
+    Ok((Noise::of(&record), error.map(Ended::from)))
+}

@@ -1,0 +1,86 @@
+//! What the machine says of itself, as far as it bears on a comparison.
+
+use abx_evidence::doctor::{IoUring, Pressure, Quota, Readings};
+use abx_sys::conditions::{self, Conditions};
+use abx_sys::cpus::Split;
+use abx_sys::machine::Machine;
+use abx_sys::{Nanos, Receiving, Ring, RingError, RingOptions};
+
+/// Readings of the clock in one batch, and batches: the quickest one counts, as
+/// others were interrupted.
+const READINGS: u64 = 1_000;
+const BATCHES: usize = 20;
+
+/// Reads everything once.
+pub(super) fn read() -> Readings {
+    let machine = Machine::read();
+    let cpus = abx_sys::cpus::allowed().unwrap_or_default();
+    let conditions = Conditions::read(&cpus);
+    let cores = abx_sys::cpus::cores(&cpus);
+    let split = Split::of(&cores);
+    let descriptors = abx_sys::limits::descriptor_limit();
+    let ports = abx_sys::ports::candidates();
+    Readings {
+        cpu_model: machine.cpu_model,
+        kernel: machine.kernel,
+        cpus_online: machine.cpus,
+        cpus,
+        cores,
+        subject_cpus: split.subjects,
+        generator_cpus: split.generator,
+        quota: conditions.quota.map(|quota| match quota {
+            conditions::Quota::Unlimited => Quota::Unlimited,
+            conditions::Quota::Cpus(cpus) => Quota::Cpus(cpus),
+        }),
+        memory_bytes: machine.memory_bytes,
+        memory_available_bytes: conditions.memory_available_bytes,
+        is_virtual: machine.virtualised,
+        clocksource: machine.clocksource,
+        clocksources: conditions.clocksources,
+        clock_reading_ns: clock_reading_ns(),
+        governors: conditions.governors,
+        descriptors_soft: descriptors.soft,
+        descriptors_hard: descriptors.hard,
+        local_ports: machine.ip_local_port_range,
+        subject_ports_refused: ports.err().map(|error| error.to_string()),
+        somaxconn: machine.somaxconn,
+        tcp_max_syn_backlog: machine.tcp_max_syn_backlog,
+        io_uring: io_uring(),
+        pressure: conditions.pressure.map(|pressure| Pressure {
+            cpu: pressure.cpu,
+            memory: pressure.memory,
+            io: pressure.io,
+        }),
+    }
+}
+
+/// What one reading of the clock costs, in ns.
+fn clock_reading_ns() -> f64 {
+    let batches = (0..BATCHES).map(|_| {
+        let began = Nanos::now();
+        for _ in 1..READINGS {
+            std::hint::black_box(Nanos::now());
+        }
+        Nanos::now().since(began).0
+    });
+    batches.min().unwrap_or_default() as f64 / READINGS as f64
+}
+
+/// Tries to make a ring, as small as one can be.
+fn io_uring() -> IoUring {
+    let ring = Ring::new(RingOptions {
+        entries: 8,
+        buffer_count: 8,
+        buffer_bytes: 4096,
+        receiving: Receiving::Multishot,
+    });
+    let Err(refusal) = ring else {
+        return IoUring::Available;
+    };
+    let why = refusal.to_string();
+    match refusal {
+        RingError::Forbidden => IoUring::Forbidden { why },
+        RingError::Absent | RingError::Lacks(_) => IoUring::TooOld { why },
+        RingError::Failed(_) => IoUring::Failed { why },
+    }
+}

@@ -1,0 +1,103 @@
+//! The files of a folder of records: names, ids, and what tells that one has changed.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::{fs, io};
+
+use abx_evidence::history::Outline;
+use sha2::{Digest, Sha256};
+
+use super::HistoryError;
+
+/// Letters of an id that are shown.
+pub(super) const ID_LETTERS: usize = 6;
+/// The fewest letters that name a record.
+pub(super) const ID_LETTERS_LEAST: usize = 4;
+
+/// A record's file, as the index knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KnownFile {
+    pub(super) name: String,
+    /// Changes whenever the file does.
+    pub(super) stamp: String,
+}
+
+/// The id of the record in a file of this name: it needs no index, and stays
+/// the same when that is made anew.
+pub(super) fn id_of(name: &str) -> String {
+    let hash = Sha256::digest(name.as_bytes());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether a word may be the beginning of an id.
+pub(super) fn is_id(word: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_digit() || ('a'..='f').contains(&letter);
+    (ID_LETTERS_LEAST..=64).contains(&word.len()) && word.chars().all(is_letter)
+}
+
+/// The names of the files in a folder that may hold records.
+pub(super) fn file_names(folder: &Path) -> Result<Vec<String>, HistoryError> {
+    Ok(files(folder)?.into_iter().map(|file| file.name).collect())
+}
+
+/// The files in a folder that may hold records.
+pub(super) fn files(folder: &Path) -> Result<Vec<KnownFile>, HistoryError> {
+    let failed = |source| HistoryError::Folder {
+        folder: folder.to_owned(),
+        source,
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        // What has vanished since the folder was read is no longer there.
+        let Ok(about) = fs::metadata(&path) else {
+            continue;
+        };
+        // Names that abx gives are text; one that is not cannot be listed.
+        if let (true, Some("json"), Some(name)) = (
+            about.is_file(),
+            path.extension().and_then(|last| last.to_str()),
+            entry.file_name().to_str(),
+        ) {
+            found.push(KnownFile {
+                name: name.to_owned(),
+                stamp: stamp(&about),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// A file that is replaced by rename has another inode, also within a tick of
+/// the file system's clock.
+fn stamp(about: &fs::Metadata) -> String {
+    let (inode, bytes) = (about.ino(), about.size());
+    let (seconds, ns) = (about.mtime(), about.mtime_nsec());
+    format!("{inode}:{bytes}:{seconds}.{ns:09}")
+}
+
+/// What a file holds.
+pub(super) enum Held {
+    /// A record.
+    Record(Box<Outline>),
+    /// Something else, and why it is that.
+    Other(String),
+    /// It could not be looked at this time.
+    Unknown(String),
+    /// It is no longer there.
+    Nothing,
+}
+
+/// Reads one file.
+pub(super) fn read(folder: &Path, name: &str) -> Held {
+    match fs::read_to_string(folder.join(name)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Held::Nothing,
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Held::Other(error.to_string()),
+        Err(error) => Held::Unknown(error.to_string()),
+        Ok(text) => match Outline::read(&text) {
+            Ok(outline) => Held::Record(Box::new(outline)),
+            Err(error) => Held::Other(error.to_string()),
+        },
+    }
+}

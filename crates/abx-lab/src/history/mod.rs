@@ -1,0 +1,202 @@
+//! The records that are kept, found again: listed, searched, and named by id.
+//!
+//! The files are the truth. [`Archive`] reads them by way of an index beside
+//! them, which is only a cache: when it is missing, damaged, of another version
+//! or cannot be written, the answers are the same and take longer.
+
+mod files;
+mod index;
+
+use std::path::{Path, PathBuf};
+
+use abx_evidence::history::{HISTORY_SCHEMA, History};
+use rusqlite::ErrorCode;
+
+use files::{ID_LETTERS_LEAST, file_names, id_of, is_id};
+use index::{Found, Index, Look};
+
+/// Why records cannot be found.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The folder cannot be read.
+    #[error(
+        "cannot read the records in {}: {source}. Make the folder readable, or name another by \
+         XDG_STATE_HOME", folder.display()
+    )]
+    Folder {
+        /// Which folder.
+        folder: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The index cannot be kept.
+    #[error(
+        "cannot keep the index {}: {source}. The records themselves are whole; {}",
+        path.display(), remedy(source)
+    )]
+    Index {
+        /// Its file.
+        path: PathBuf,
+        /// Why not.
+        source: rusqlite::Error,
+    },
+    /// A damaged index cannot be removed.
+    #[error(
+        "cannot remove the index {}, to make it anew: {source}. The records themselves are whole; \
+         make the folder writable, or name another by XDG_STATE_HOME", path.display()
+    )]
+    Replace {
+        /// Its file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// No record has this id.
+    #[error("there is no file `{word}`, and no record has this id: `abx history` lists them")]
+    NoRecord {
+        /// What was asked for.
+        word: String,
+    },
+    /// Several records have ids that begin so.
+    #[error("several records have ids that begin with `{word}`: {}. Give more of its letters", files.join(", "))]
+    Several {
+        /// What was asked for.
+        word: String,
+        /// Ids and files that it may mean.
+        files: Vec<String>,
+    },
+}
+
+/// Which records to list.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// Text that occurs in a record's subjects, their versions, commands and
+    /// addresses, its loads, file or id, in any case; `None` for all.
+    pub text: Option<String>,
+    /// The most that are listed; `None` for all.
+    pub limit: Option<usize>,
+}
+
+/// The records of a folder, with an index that is up to date.
+pub struct Archive {
+    folder: PathBuf,
+    index: Index,
+    problem: Option<HistoryError>,
+}
+
+impl Archive {
+    /// Takes note of every file that is new, changed or gone since the last time.
+    ///
+    /// Several processes may do so at once: each waits for the other.
+    ///
+    /// # Errors
+    /// [`HistoryError::Folder`]. What is wrong with the index alone is no error,
+    /// but in [`Archive::problem`].
+    pub fn open(folder: &Path) -> Result<Archive, HistoryError> {
+        Archive::read(folder, Look::AtChanges)
+    }
+
+    /// The same, with every file read anew.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn rebuild(folder: &Path) -> Result<Archive, HistoryError> {
+        Archive::read(folder, Look::AtAll)
+    }
+
+    fn read(folder: &Path, look: Look) -> Result<Archive, HistoryError> {
+        let kept = if folder.is_dir() {
+            Index::kept_in(folder).and_then(|index| index.refreshed(folder, look))
+        } else {
+            // Nothing was ever measured, and looking must not leave a folder.
+            Index::in_memory()
+        };
+        let (index, problem) = match kept {
+            Ok(index) => (index, None),
+            Err(problem @ (HistoryError::Index { .. } | HistoryError::Replace { .. })) => {
+                let index = Index::in_memory()?.refreshed(folder, Look::AtAll)?;
+                (index, Some(problem))
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Archive {
+            folder: folder.to_owned(),
+            index,
+            problem,
+        })
+    }
+
+    /// Why the index could not be kept; what is listed is complete all the same.
+    #[must_use]
+    pub fn problem(&self) -> Option<&HistoryError> {
+        self.problem.as_ref()
+    }
+
+    /// The records that a query asks for, newest first.
+    ///
+    /// # Errors
+    /// [`HistoryError::Index`].
+    pub fn list(&self, query: &Query) -> Result<History, HistoryError> {
+        let Found {
+            entries,
+            left_out,
+            unread,
+        } = self.index.find(query)?;
+        Ok(History {
+            schema: HISTORY_SCHEMA.to_owned(),
+            folder: self.folder.display().to_string(),
+            entries,
+            left_out,
+            unread,
+        })
+    }
+}
+
+/// The record that a word names: a file, or else the id of a record in the
+/// folder, of which the first four letters are enough when no other begins so.
+///
+/// # Errors
+/// [`HistoryError::NoRecord`] and [`HistoryError::Several`] for a word that looks
+/// like an id; any other word is a path, whether there is a file or not.
+pub fn resolve(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
+    let path = PathBuf::from(word);
+    let id = word.to_ascii_lowercase();
+    if !is_id(&id) || path.exists() {
+        return Ok(path);
+    }
+    let word = word.to_owned();
+    let mut meant: Vec<String> = if folder.is_dir() {
+        file_names(folder)?
+    } else {
+        Vec::new()
+    };
+    meant.retain(|name| id_of(name).starts_with(&id));
+    match &meant[..] {
+        [] => Err(HistoryError::NoRecord { word }),
+        [only] => Ok(folder.join(only)),
+        several => Err(HistoryError::Several {
+            word,
+            files: several
+                .iter()
+                .map(|name| format!("{} ({name})", &id_of(name)[..2 * ID_LETTERS_LEAST + 4]))
+                .collect(),
+        }),
+    }
+}
+
+/// What a person can do about an index that cannot be kept.
+fn remedy(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => "make room there",
+        Some(
+            ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::SystemIoFailure,
+        ) => "make the folder writable, or name another by XDG_STATE_HOME",
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another abx holds it: try again when that has ended"
+        }
+        _ => "make it anew with `abx history --rebuild`",
+    }
+}

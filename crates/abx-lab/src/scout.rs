@@ -1,0 +1,204 @@
+//! Before the pilot: what to offer where that depends on what the subjects can
+//! do. Everything found here is a plan; the blocks measure it again.
+
+use std::time::Duration;
+
+use abx_engine::LoadPlan;
+use abx_engine::schedule::Arrivals;
+use abx_evidence::record::SliceRecord;
+use abx_evidence::{Kept, Objective};
+
+use crate::bench::{Bench, Halt, Measured};
+use crate::offer::{Offer, Spacing};
+use crate::study::Load;
+
+/// How long a subject is loaded before it is read, and then twice for this long.
+const WARM_UP_NS: u64 = 500_000_000;
+const SLICE_NS: u64 = 500_000_000;
+/// How long one rate is tried.
+const PROBE_NS: u64 = 1_000_000_000;
+/// Rates that are tried for each subject: the last step is below 1 % of what it
+/// serves at most.
+const PROBES: u32 = 7;
+/// An open loop cannot be answered faster than a closed one, but for noise.
+const ABOVE_CLOSED: f64 = 1.1;
+/// The grid reaches beyond the capacities that were found, since a probe is short.
+const BELOW: f64 = 0.80;
+const ABOVE: f64 = 1.15;
+/// Two rates of the grid are this far apart, if so many are enough.
+const STEP: f64 = 1.08;
+const RATES_MIN: usize = 4;
+const RATES_MAX: usize = 10;
+
+/// The loads that a load with an open offer stands for.
+///
+/// # Errors
+/// [`Halt`].
+pub fn scout(bench: &mut Bench, load: &Load, plans: &[LoadPlan]) -> Result<Vec<Load>, Halt> {
+    match &load.offer {
+        Offer::AsPaced | Offer::Found { .. } => Ok(vec![load.clone()]),
+        Offer::Share { share, spacing } => {
+            let mut slowest = f64::INFINITY;
+            for (subject, plan) in plans.iter().enumerate() {
+                slowest = slowest.min(saturated(bench, subject, plan)?);
+            }
+            let found = Offer::Found {
+                share: Some(*share),
+                objective: None,
+            };
+            let at = paced(load, *spacing, share * slowest, found);
+            at.map(|load| vec![load]).ok_or_else(|| no_rate(load))
+        }
+        Offer::Objective { objective, spacing } => {
+            let mut capacities = Vec::with_capacity(plans.len());
+            for (subject, plan) in plans.iter().enumerate() {
+                let ceiling = ABOVE_CLOSED * saturated(bench, subject, plan)?;
+                let search = Search {
+                    objective,
+                    spacing: *spacing,
+                    subject,
+                    plan,
+                };
+                capacities.push(search.run(bench, ceiling)?);
+            }
+            let found = Offer::Found {
+                share: None,
+                objective: Some(objective.clone()),
+            };
+            let loads: Vec<Load> = { grid(&capacities).into_iter() }
+                .filter_map(|rate| paced(load, *spacing, rate, found.clone()))
+                .collect();
+            match loads.len() {
+                0 => Err(no_rate(load)),
+                _ => Ok(loads),
+            }
+        }
+    }
+}
+
+fn no_rate(load: &Load) -> Halt {
+    Halt::NoRate {
+        load: load.name.clone(),
+    }
+}
+
+/// The same load at a rate of its own; a load of several gets it into its name.
+fn paced(load: &Load, spacing: Spacing, rate: f64, offer: Offer) -> Option<Load> {
+    let arrivals = spacing.at(rate)?;
+    let (Arrivals::Constant { per_s } | Arrivals::Poisson { per_s }) = &arrivals else {
+        return None;
+    };
+    let name = match &offer {
+        Offer::Found { objective, .. } if objective.is_some() => {
+            format!("{}-r{}", load.name, per_s.amount())
+        }
+        _ => load.name.clone(),
+    };
+    let mut paced = Load {
+        name,
+        offer,
+        ..load.clone()
+    };
+    paced.pacing.arrivals = arrivals;
+    Some(paced)
+}
+
+/// What a subject answers in a closed loop, per second.
+fn saturated(bench: &mut Bench, subject: usize, plan: &LoadPlan) -> Result<f64, Halt> {
+    let (pool, _) = bench.open(plan)?;
+    let mut measure = || -> Result<_, Halt> {
+        bench.slice(subject, pool, WARM_UP_NS)?;
+        let first = bench.slice(subject, pool, SLICE_NS)?.record;
+        let second = bench.slice(subject, pool, SLICE_NS)?.record;
+        Ok([first, second])
+    };
+    let slices = measure();
+    bench.engine.close(pool);
+    Ok(per_second(&slices?, plan.connections))
+}
+
+fn per_second(slices: &[SliceRecord], connections: u32) -> f64 {
+    let ok: u64 = slices.iter().map(|slice| slice.ok).sum();
+    let ns: u64 = slices.iter().map(|slice| slice.connection_ns).sum();
+    f64::from(connections) * ok as f64 / (ns.max(1) as f64 / 1e9)
+}
+
+/// The search for the highest rate at which one subject meets an objective.
+struct Search<'a> {
+    objective: &'a Objective,
+    spacing: Spacing,
+    subject: usize,
+    plan: &'a LoadPlan,
+}
+
+impl Search<'_> {
+    /// Halves what is between a rate that was met and one that was not.
+    fn run(&self, bench: &mut Bench, ceiling: f64) -> Result<f64, Halt> {
+        let (mut met, mut missed) = (0.0, ceiling);
+        for _ in 0..PROBES {
+            let rate = f64::midpoint(met, missed);
+            if self.is_met(bench, rate)? {
+                met = rate;
+            } else {
+                missed = rate;
+            }
+            // What a rate that was too high left behind must not be in the next.
+            bench.rest(Duration::from_millis(50))?;
+        }
+        Ok(f64::midpoint(met, missed))
+    }
+
+    fn is_met(&self, bench: &mut Bench, rate: f64) -> Result<bool, Halt> {
+        let Some(arrivals) = self.spacing.at(rate) else {
+            return Ok(false);
+        };
+        let mut plan = self.plan.clone();
+        plan.pacing.arrivals = arrivals;
+        let (pool, _) = bench.open(&plan)?;
+        let measured = bench.slice(self.subject, pool, PROBE_NS);
+        bench.engine.close(pool);
+        let Measured { record, times, .. } = measured?;
+        let kept = Kept {
+            planned: record.outcomes.sent() + record.unsent,
+            ok: record.ok,
+            times: &times,
+        };
+        let burden = self.objective.burden(&kept);
+        Ok(burden.is_some_and(|burden| burden.amount < 1.0))
+    }
+}
+
+/// Rates from below the least capacity to above the greatest, at equal ratios.
+fn grid(capacities: &[f64]) -> Vec<f64> {
+    let least = capacities.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = capacities.iter().copied().fold(0.0, f64::max);
+    let (low, high) = (BELOW * least, ABOVE * most);
+    if !(low > 0.0 && low <= high && high.is_finite()) {
+        return Vec::new();
+    }
+    let steps = (high / low).ln() / STEP.ln();
+    let count = (steps.ceil() as usize + 1).clamp(RATES_MIN, RATES_MAX);
+    let ratio = (high / low).powf(1.0 / (count - 1) as f64);
+    (0..count)
+        .map(|place| low * ratio.powi(i32::try_from(place).expect("at most RATES_MAX")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grid_reaches_around_all_capacities() {
+        // Method: one capacity, and two that are a factor of three apart.
+        let one = grid(&[1_000.0]);
+        assert!((one[0] - 800.0).abs() < 1e-6 && (one.last().unwrap() - 1_150.0).abs() < 1e-6);
+        assert_eq!(one.len(), 6);
+        let two = grid(&[3_000.0, 1_000.0]);
+        assert_eq!(two.len(), RATES_MAX);
+        assert!((two.last().unwrap() - 3_450.0).abs() < 1e-6);
+        assert!(two.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(grid(&[0.0, 5.0]).is_empty());
+        assert!(grid(&[]).is_empty());
+    }
+}

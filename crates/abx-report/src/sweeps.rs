@@ -1,0 +1,119 @@
+//! Sweeps: where subjects change places, how they scale, and the highest rate
+//! at which each keeps to an objective.
+
+use abx_evidence::{Axis, Capacity, Crossover, StudyRecord, Sweep};
+
+use crate::metrics::metric_name;
+use crate::style::Style;
+use crate::table::Table;
+use crate::units::{UNKNOWN, count, figure, or_unknown, percent};
+use crate::verdict::name;
+use crate::wrap::{clean_name, wrap};
+
+/// What sweeps say; empty when there are none.
+pub(crate) fn sweeps(record: &StudyRecord, style: &Style) -> String {
+    let each = record.sweeps.iter().map(|sweep| text(sweep, style));
+    each.collect::<Vec<_>>().join("")
+}
+
+/// Capacities, a table for each objective; empty when there are none.
+pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
+    let mut out = String::new();
+    let mut left = &record.capacities[..];
+    while let Some(first) = left.first() {
+        let is_alike = |one: &&Capacity| one.load == first.load && one.objective == first.objective;
+        let (alike, rest) = left.split_at(left.iter().take_while(is_alike).count());
+        left = rest;
+        let heading = format!(
+            "The highest rate in requests/s that keeps to {} under {} (interval at {} \
+             confidence):",
+            first.objective,
+            name(&first.load),
+            percent(first.confidence)
+        );
+        out.push_str(&wrap(&heading, "", "  ", style.columns()));
+        let headers = ["subject", "requests/s", "from", "to"].map(str::to_owned);
+        let rows = alike.iter().map(row).collect();
+        out.push_str(&Table { headers, rows }.text(style.columns()));
+        if alike.iter().any(|one| one.rate_per_s.is_none()) {
+            let legend = format!("{UNKNOWN}: beyond the rates that were tried");
+            out.push_str(&wrap(&legend, "  ", "  ", style.columns()));
+        }
+    }
+    out
+}
+
+fn row(one: &Capacity) -> [String; 4] {
+    [
+        clean_name(&one.subject),
+        or_unknown(one.rate_per_s, figure),
+        or_unknown(one.low, figure),
+        or_unknown(one.high, figure),
+    ]
+}
+
+fn text(sweep: &Sweep, style: &Style) -> String {
+    let each = sweep.crossovers.iter().map(|one| crossover(sweep, one));
+    let mut lines: Vec<String> = each.collect();
+    if lines.is_empty() {
+        lines.push(format!(
+            "From {} to {}, no subject certainly changes places with the baseline.",
+            count_of(sweep.at.first()),
+            number(sweep, sweep.at.last())
+        ));
+    }
+    for one in &sweep.scalability {
+        let peak = match one.peak_connections {
+            Some(peak) => format!("most at about {} connections", figure(peak)),
+            None => "no peak in sight".to_owned(),
+        };
+        let fit = one.r2.map_or(String::new(), |r2| {
+            format!(
+                ", which explains {} of what was measured",
+                percent(r2.max(0.0))
+            )
+        });
+        lines.push(format!(
+            "{} by the Universal Scalability Law: {} requests/s with one connection, contention \
+             {}, coherency {:.2e}: {peak}{fit}.",
+            name(&one.subject),
+            figure(one.lambda),
+            percent(one.sigma),
+            one.kappa
+        ));
+    }
+    lines
+        .iter()
+        .map(|line| wrap(line, "", "  ", style.columns()))
+        .collect()
+}
+
+fn crossover(sweep: &Sweep, one: &Crossover) -> String {
+    let range = match (one.low, one.high) {
+        (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
+        (None, Some(high)) => format!("at most {}", figure(high)),
+        (Some(low), None) => format!("at least {}", figure(low)),
+        (None, None) => "no end to either side".to_owned(),
+    };
+    format!(
+        "{} is ahead by {} up to {}, {} from {} on; they are even at about {} ({range}).",
+        name(&one.before),
+        metric_name(sweep.metric),
+        number(sweep, Some(&one.ahead_until)),
+        name(&one.after),
+        number(sweep, Some(&one.ahead_from)),
+        figure(one.at)
+    )
+}
+
+fn count_of(number: Option<&f64>) -> String {
+    count(number.copied().unwrap_or_default() as u64)
+}
+
+fn number(sweep: &Sweep, at: Option<&f64>) -> String {
+    let unit = match sweep.axis {
+        Axis::Connections => " connections",
+        Axis::Rate => " requests/s",
+    };
+    count_of(at) + unit
+}

@@ -1,0 +1,161 @@
+//! The report of a study beside an older record.
+
+use abx_evidence::{Against, Finding, Level, Metric, StudyRecord, Unpaired, Validity, Verdict};
+use abx_report::{Style, progress_line, study_text};
+use insta::assert_snapshot;
+
+use crate::support::{finding, set_blocks, study, subject, summary};
+
+fn one(ratio: Option<[f64; 3]>, verdict: Verdict) -> Unpaired {
+    Unpaired {
+        metric: Metric::Throughput,
+        load: "c100".to_owned(),
+        subject: "nginx".to_owned(),
+        baseline: "nginx".to_owned(),
+        ratio: ratio.map(|[ratio, _, _]| ratio),
+        low: ratio.map(|[_, low, _]| low),
+        high: ratio.map(|[_, _, high]| high),
+        confidence: 0.95,
+        blocks: 8,
+        blocks_then: 12,
+        degrees: Some(13.7),
+        verdict,
+        at_least: false,
+        blocks_more: None,
+        findings: Vec::new(),
+    }
+}
+
+fn unpaired() -> Finding {
+    Finding::new(
+        "unpaired",
+        Level::Bound,
+        "nginx was measured 3 days after nginx, not side by side: whatever changed on the machine \
+         in between is in the ratio and not in its interval, so this is weaker evidence",
+        "compare both in one study where the older one can still be run",
+    )
+}
+
+/// One subject beside an older one, with this result.
+fn beside(comparison: Unpaired) -> StudyRecord {
+    let mut record = study();
+    record.subjects.truncate(1);
+    record.comparisons.clear();
+    record.summaries = vec![summary("nginx", "c100", 41_234.5)];
+    record.validity = Validity::of(vec![unpaired()]);
+    set_blocks(&mut record, 8);
+    record.against = Some(Against {
+        record: "/home/me/.local/state/abx/compare-1749740800-42.json".to_owned(),
+        started_unix_ms: 1_749_740_800_000,
+        abx_version: "0.1.0".to_owned(),
+        subject: subject("nginx"),
+        loads: Vec::new(),
+        comparisons: vec![comparison],
+    });
+    record
+}
+
+fn text(record: &StudyRecord) -> String {
+    study_text(record, &Style::plain())
+}
+
+#[test]
+fn faster_than_then() {
+    // Method: one subject alone, with the finding that every such study has.
+    assert_snapshot!(text(&beside(one(
+        Some([1.12, 1.08, 1.16]),
+        Verdict::Faster
+    ))));
+}
+
+#[test]
+fn beside_each_other_and_then() {
+    // Method: two subjects now, their own verdict first; in ASCII.
+    let mut record = beside(one(Some([1.002, 0.99, 1.01]), Verdict::Equivalent));
+    let other = study();
+    record.subjects = other.subjects;
+    record.comparisons = other.comparisons;
+    record.summaries = other.summaries;
+    let style = Style {
+        unicode: false,
+        ..Style::plain()
+    };
+    let text = study_text(&record, &style);
+    assert!(text.is_ascii(), "{text}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn what_each_verdict_against_an_older_record_says() {
+    // Method: the first lines of every other verdict.
+    let first = |one: Unpaired| {
+        let text = text(&beside(one));
+        text.split("  Then:").next().unwrap().to_owned()
+    };
+    let wide = Some([1.02, 0.9, 1.15]);
+    let void = Finding::new("disturbed_alone", Level::Void, "then, it was stolen", "r");
+    let all = [
+        first(Unpaired {
+            blocks_more: Some(14),
+            ..one(wide, Verdict::Inconclusive)
+        }),
+        first(one(wide, Verdict::Inconclusive)),
+        first(Unpaired {
+            blocks: 3,
+            blocks_more: Some(3),
+            ..one(wide, Verdict::Inconclusive)
+        }),
+        first(Unpaired {
+            blocks: 1,
+            ..one(None, Verdict::Inconclusive)
+        }),
+        first(Unpaired {
+            at_least: true,
+            ..one(Some([0.8, 0.7, 0.9]), Verdict::Slower)
+        }),
+        first(Unpaired {
+            findings: vec![void],
+            ..one(None, Verdict::Invalid)
+        }),
+    ];
+    assert_snapshot!(all.concat());
+}
+
+#[test]
+fn progress_tells_of_then() {
+    // Method: an interval, none yet, and invalid.
+    let line = |one| progress_line(&beside(one));
+    let ratio = Some([1.12, 1.08, 1.16]);
+    assert_eq!(
+        line(one(ratio, Verdict::Inconclusive)),
+        "nginx/nginx of then 1.12 (1.08 to 1.16)"
+    );
+    assert_eq!(
+        line(one(None, Verdict::Inconclusive)),
+        "nginx/nginx of then no interval yet"
+    );
+    assert_eq!(
+        line(one(None, Verdict::Invalid)),
+        "nginx/nginx of then invalid"
+    );
+}
+
+#[test]
+fn a_record_of_then_cannot_steer_the_terminal() {
+    // Method: colours and newlines in all that the older record says.
+    let mut record = beside(one(Some([1.12, 1.08, 1.16]), Verdict::Faster));
+    let against = record.against.as_mut().unwrap();
+    let evil = "\x1b[2Jevil\nname".to_owned();
+    against.record = evil.clone();
+    against.abx_version = evil.clone();
+    against.subject.name = evil.clone();
+    against.subject.version = Some(evil.clone());
+    against.comparisons[0].baseline = evil;
+    record.validity = Validity::of(vec![finding(Level::Note)]);
+    let report = text(&record);
+    assert!(!report.contains(|letter: char| letter != '\n' && letter.is_control()));
+    assert!(
+        report.lines().all(|line| line.chars().count() <= 80),
+        "{report}"
+    );
+}

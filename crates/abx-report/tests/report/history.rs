@@ -1,0 +1,150 @@
+//! The list of records.
+
+use abx_evidence::Verdict;
+use abx_evidence::history::{
+    Entry, HISTORY_SCHEMA, History, Kind, Outline, OutlineComparison, OutlineSubject, Unread,
+};
+use abx_report::{Style, history_text};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+fn entry(id: &str, subjects: &[&str], comparisons: Vec<OutlineComparison>) -> Entry {
+    let named = |name: &&str| OutlineSubject {
+        name: (*name).to_owned(),
+        ..OutlineSubject::default()
+    };
+    Entry {
+        id: id.to_owned(),
+        file: format!("compare-1750000000-{id}.json"),
+        outline: Outline {
+            kind: Kind::Study,
+            started_unix_ms: 1_750_000_000_000,
+            elapsed_s: 38.2,
+            subjects: subjects.iter().map(named).collect(),
+            loads: vec!["c50".to_owned()],
+            comparisons,
+            blocks: 12,
+            throughput_per_s: None,
+            machine: abx_evidence::Fingerprint::default(),
+            seed: Some(42),
+            abx_version: "0.1.0".to_owned(),
+        },
+    }
+}
+
+fn comparison(ratio: Option<f64>, verdict: Verdict) -> OutlineComparison {
+    OutlineComparison {
+        load: "c50".to_owned(),
+        subject: "lighttpd".to_owned(),
+        baseline: "nginx".to_owned(),
+        against: None,
+        ratio,
+        low: ratio.map(|ratio| ratio * 0.98),
+        high: ratio.map(|ratio| ratio * 1.02),
+        verdict,
+        blocks: 12,
+    }
+}
+
+fn history(entries: Vec<Entry>) -> History {
+    History {
+        schema: HISTORY_SCHEMA.to_owned(),
+        folder: "/home/me/.local/state/abx".to_owned(),
+        entries,
+        left_out: 0,
+        unread: Vec::new(),
+    }
+}
+
+/// A record of each kind.
+fn mixed() -> History {
+    let faster = comparison(Some(1.12), Verdict::Faster);
+    let mut several = entry(
+        "0a1b2c",
+        &["nginx", "lighttpd", "apache-event", "caddy-2.7"],
+        vec![
+            faster.clone(),
+            comparison(Some(0.9), Verdict::Slower),
+            faster.clone(),
+            comparison(Some(1.0), Verdict::Equivalent),
+        ],
+    );
+    several.outline.loads = ["small-c10", "large-c100"].map(str::to_owned).into();
+    let mut run = entry("77aa00", &["http://127.0.0.1:8080/small.bin"], Vec::new());
+    run.outline.kind = Kind::Run;
+    run.outline.blocks = 0;
+    run.outline.throughput_per_s = Some(41_234.5);
+    run.file = "run-1750000000-77.json".to_owned();
+    let wide = comparison(Some(1.02), Verdict::Inconclusive);
+    let mut history = history(vec![
+        entry("3fa9c1", &["nginx", "lighttpd"], vec![faster]),
+        entry("9c0d1e", &["nginx", "lighttpd"], vec![wide]),
+        several,
+        run,
+        entry("e4f5a6", &["nginx", "lighttpd"], Vec::new()),
+    ]);
+    history.left_out = 1_234;
+    history.unread = vec![Unread {
+        file: "mine.json".to_owned(),
+        why: "expected value at line 1 column 1".to_owned(),
+    }];
+    history
+}
+
+#[test]
+fn a_list_of_records() {
+    // Method: every kind of verdict cell, more than are shown, a foreign file.
+    assert_snapshot!(history_text(&mixed(), &Style::plain()));
+}
+
+#[test]
+fn a_list_of_records_in_ascii() {
+    // Method: the same without letters beyond ASCII.
+    let style = Style {
+        unicode: false,
+        ..Style::plain()
+    };
+    let text = history_text(&mixed(), &style);
+    assert!(text.is_ascii(), "{text}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn no_record_is_said_in_words() {
+    // Method: an empty list.
+    let text = history_text(&history(Vec::new()), &Style::plain());
+    assert_eq!(text, "No such record in /home/me/.local/state/abx\n");
+}
+
+proptest! {
+    #[test]
+    fn a_list_fits(
+        unicode in any::<bool>(),
+        width in 60_usize..200,
+        words in prop::collection::vec(any::<String>(), 5),
+        numbers in any::<[u64; 3]>(),
+        ratio in prop::option::of(prop::num::f64::ANY),
+    ) {
+        // Method: any names, files, times and figures, in both letter sets.
+        let mut all = mixed();
+        all.folder = words[0].clone();
+        all.unread[0].file = words[1].clone();
+        all.unread[0].why = words[2].clone();
+        for entry in &mut all.entries {
+            entry.file = words[3].clone();
+            entry.outline.started_unix_ms = numbers[0];
+            entry.outline.blocks = numbers[1] as u32 as usize;
+            entry.outline.loads[0] = words[4].clone();
+            entry.outline.subjects[0].name = words[2].clone();
+            entry.outline.throughput_per_s = ratio;
+            for one in &mut entry.outline.comparisons {
+                one.ratio = ratio;
+            }
+        }
+        let style = Style { color: false, unicode, width };
+        for line in history_text(&all, &style).lines() {
+            prop_assert!(line.chars().count() <= width, "{width}: {line}");
+            prop_assert!(!line.contains(char::is_control), "{line:?}");
+        }
+    }
+}

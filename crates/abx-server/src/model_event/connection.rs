@@ -1,0 +1,357 @@
+//! One connection of the event model: what it reads, owes and sends.
+
+use std::io;
+
+use abx_sys::{Event, Nanos, Socket};
+use abx_wire::http1::{Server, ServerEvent};
+use rustix::net::{SendFlags, Shutdown, send, shutdown};
+
+use super::Desk;
+use crate::config::WebSocket;
+use crate::content::{CONTINUE, Plan, Site, Tail, answer_malformed};
+use crate::fault::{Frames, Twist};
+use crate::talk::{Heard, LISTENER_BYTES_MAX, Talk, Wish, answer_count};
+
+/// A client's socket, and where the talk with it stands.
+pub(super) struct Connection {
+    socket: Socket,
+    requests: Server,
+    /// The request in progress, once its head is read.
+    plan: Option<Plan>,
+    /// What it wishes for beside the content.
+    wish: Option<Wish>,
+    /// The WebSocket that the connection has become.
+    talk: Option<Box<Talk>>,
+    /// Bytes that were read and belong to requests not yet looked at.
+    unread: Vec<u8>,
+    /// Bytes to send, of which the first `sent` are sent; then the tail.
+    out: Vec<u8>,
+    sent: usize,
+    /// Where in `out` one send ends and the next begins, if not at the end.
+    pause_at: Option<usize>,
+    tail: Tail,
+    /// When the answer to a request or message is due, while it waits.
+    pub(super) due: Option<Nanos>,
+    phase: Phase,
+    /// The socket may have bytes.
+    is_readable: bool,
+    /// The socket may have its end, which no later event tells.
+    has_ended: bool,
+    /// The socket takes no more until an event says so.
+    is_full: bool,
+    pub(super) is_in_again: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Requests are taken.
+    Open,
+    /// All but what is to be sent is over.
+    Closing,
+    /// All is sent and the end told; bytes still coming are thrown away. A plain
+    /// close would answer them with a reset, which may destroy the answer.
+    Lingering,
+}
+
+/// What a connection does next.
+pub(super) enum Step {
+    GoOn,
+    Wait,
+    Close,
+}
+
+impl Connection {
+    pub(super) fn new(socket: Socket) -> Connection {
+        Connection {
+            socket,
+            requests: Server::new(),
+            plan: None,
+            wish: None,
+            talk: None,
+            unread: Vec::new(),
+            out: Vec::new(),
+            sent: 0,
+            pause_at: None,
+            tail: Tail::None,
+            due: None,
+            phase: Phase::Open,
+            is_readable: false,
+            has_ended: false,
+            is_full: false,
+            is_in_again: false,
+        }
+    }
+
+    pub(super) fn note(&mut self, event: Event) {
+        self.is_readable |= event.readable();
+        self.has_ended |= event.ended();
+        self.is_full &= !event.writable();
+    }
+
+    pub(super) fn step(&mut self, number: usize, desk: &mut Desk) -> Step {
+        if !self.out.is_empty() || !matches!(self.tail, Tail::None) {
+            if self.is_full {
+                return Step::Wait;
+            }
+            return match self.send(&desk.site) {
+                Ok(()) => Step::GoOn,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.is_full = true;
+                    Step::Wait
+                }
+                Err(_) => Step::Close,
+            };
+        }
+        if self.due.is_some() {
+            return Step::Wait;
+        }
+        if self.phase == Phase::Closing {
+            return self.end();
+        }
+        if !self.unread.is_empty() {
+            let mut bytes = std::mem::take(&mut self.unread);
+            let used = self.take(&mut bytes, number, desk);
+            bytes.drain(..used);
+            bytes.shrink_to(UNREAD_KEPT_BYTES);
+            self.unread = bytes;
+            return Step::GoOn;
+        }
+        match self.is_readable {
+            true => self.read(number, desk),
+            false => Step::Wait,
+        }
+    }
+
+    /// Sends one piece of what is owed.
+    fn send(&mut self, site: &Site) -> io::Result<()> {
+        if self.out.is_empty() {
+            return site.send_piece(&self.socket, &mut self.tail);
+        }
+        // A head without its file would go out as a segment of its own.
+        let flags = match self.tail {
+            Tail::None => SendFlags::NOSIGNAL,
+            _ => SendFlags::NOSIGNAL | SendFlags::MORE,
+        };
+        let end = self.pause_at.unwrap_or(self.out.len());
+        self.sent += send(&self.socket, &self.out[self.sent..end], flags)?;
+        if self.sent == end {
+            self.pause_at = None;
+        }
+        if self.sent == self.out.len() {
+            self.out.clear();
+            self.out.shrink_to(OUT_KEPT_BYTES);
+            self.sent = 0;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, number: usize, desk: &mut Desk) -> Step {
+        let mut buffer = std::mem::take(&mut desk.buffer);
+        let step = match self.socket.receive(&mut buffer) {
+            Ok(0) => Step::Close,
+            Ok(received) => {
+                // After a short read the next bytes come with an event, but not the end.
+                self.is_readable = received == buffer.len() || self.has_ended;
+                if self.phase == Phase::Open {
+                    let used = self.take(&mut buffer[..received], number, desk);
+                    self.unread.extend_from_slice(&buffer[used..received]);
+                }
+                Step::GoOn
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.is_readable = false;
+                Step::Wait
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Step::GoOn,
+            Err(_) => Step::Close,
+        };
+        desk.buffer = buffer;
+        step
+    }
+
+    /// Answers what is in `bytes` as far as may be, and says how many bytes that took.
+    fn take(&mut self, bytes: &mut [u8], number: usize, desk: &mut Desk) -> usize {
+        match self.talk {
+            Some(_) => self.take_messages(bytes, number, desk),
+            None => self.take_requests(bytes, number, desk),
+        }
+    }
+
+    /// Answers the requests in `bytes` as far as may be, and says how many bytes that took.
+    fn take_requests(&mut self, bytes: &[u8], number: usize, desk: &mut Desk) -> usize {
+        let mut input = bytes;
+        while let Some(event) = self.requests.receive(&mut input) {
+            match event {
+                ServerEvent::Head(head) => {
+                    self.plan = Some(desk.site.plan(&head));
+                    self.wish = match desk.websocket {
+                        WebSocket::On => Wish::of(&head),
+                        WebSocket::Off => None,
+                    };
+                    if head.expects_continue {
+                        self.out.extend_from_slice(CONTINUE);
+                    }
+                }
+                ServerEvent::Done => {
+                    self.take_whole(number, desk);
+                    let has_enough = self.due.is_some()
+                        || self.talk.is_some()
+                        || self.phase != Phase::Open
+                        || self.out.len() >= OUT_BYTES_ENOUGH
+                        || !matches!(self.tail, Tail::None);
+                    if has_enough {
+                        break;
+                    }
+                }
+                ServerEvent::Failed(_) => {
+                    answer_malformed(&mut self.out);
+                    self.phase = Phase::Closing;
+                    // Who knows what still comes: end softly in any case.
+                    self.is_readable = true;
+                    break;
+                }
+            }
+        }
+        bytes.len() - input.len()
+    }
+
+    /// Answers the messages in `bytes` as far as may be, and says how many bytes that took.
+    fn take_messages(&mut self, bytes: &mut [u8], number: usize, desk: &mut Desk) -> usize {
+        let all = bytes.len();
+        let mut input = bytes;
+        while let Some(talk) = &mut self.talk {
+            match talk.hear(&mut input, &mut self.out) {
+                Heard::Part => break,
+                Heard::Message => {
+                    self.take_whole(number, desk);
+                    let has_enough = self.due.is_some()
+                        || self.pause_at.is_some()
+                        || self.out.len() >= OUT_BYTES_ENOUGH
+                        || desk.rooms.said_bytes() >= OUT_BYTES_ENOUGH;
+                    if has_enough {
+                        break;
+                    }
+                }
+                Heard::End => self.leave(number, desk),
+            }
+        }
+        all - input.len()
+    }
+
+    /// Answers a whole request or message, or has its answer wait.
+    fn take_whole(&mut self, number: usize, desk: &mut Desk) {
+        desk.planted.stall();
+        desk.planted.work();
+        match desk.planted.delay() {
+            None => self.answer(number, desk),
+            Some(delay) => {
+                let at = Nanos::now().plus(delay.into());
+                self.due = Some(at);
+                desk.due.push_back((at, number));
+            }
+        }
+    }
+
+    pub(super) fn answer(&mut self, number: usize, desk: &mut Desk) {
+        if let Some(talk) = &mut self.talk {
+            let payload_at = talk.answer(&mut desk.rooms, &mut self.out);
+            self.pause_at = payload_at.filter(|_| desk.planted.frames() == Frames::Apart);
+            return;
+        }
+        let plan = self.plan.take().expect("a request has a head");
+        let twist = desk.planted.draw();
+        // A handshake that is to go wrong gets the wrong answer of the content.
+        if let Some(wish) = self.wish.take()
+            && twist == Twist::Honest
+        {
+            return self.grant(wish, number, desk);
+        }
+        let answer = desk.site.answer(plan, twist, &mut self.out);
+        self.tail = answer.tail;
+        if answer.close {
+            self.phase = Phase::Closing;
+        }
+    }
+
+    fn grant(&mut self, wish: Wish, number: usize, desk: &mut Desk) {
+        match wish {
+            Wish::Talk(talk, answer) => {
+                self.out.extend_from_slice(&answer);
+                if let Some(room) = talk.room() {
+                    desk.rooms.join(room, number);
+                }
+                self.talk = Some(talk);
+            }
+            Wish::Refused(fault) => {
+                fault.answer(&mut self.out);
+                self.phase = Phase::Closing;
+                self.is_readable = true;
+            }
+            Wish::Count(room, head) => {
+                answer_count(desk.rooms.count(&room), head, &mut self.out);
+                if !head.keep_alive {
+                    self.phase = Phase::Closing;
+                }
+            }
+        }
+    }
+
+    /// The WebSocket, if there is one, is over: nothing more is heard or told.
+    pub(super) fn leave(&mut self, number: usize, desk: &mut Desk) {
+        let Some(talk) = self.talk.take() else {
+            return;
+        };
+        if let Some(room) = talk.room() {
+            desk.rooms.leave(room, number);
+        }
+        self.hang_up();
+    }
+
+    /// Takes what was said in the room, and says whether the connection stays in it.
+    pub(super) fn tell(&mut self, frames: &[u8]) -> bool {
+        let talk = self.talk.as_mut();
+        let talk = talk.expect("members of a room have a WebSocket");
+        if self.out.len() - self.sent > LISTENER_BYTES_MAX {
+            talk.give_up(&mut self.out);
+            self.talk = None;
+            self.hang_up();
+            return false;
+        }
+        // What is sent must not pile up while the rest never ends.
+        if self.sent > self.out.len() / 2 {
+            self.out.drain(..self.sent);
+            self.sent = 0;
+        }
+        self.out.extend_from_slice(frames);
+        true
+    }
+
+    /// Ends the connection when all is sent, softly: the client may still be sending.
+    fn hang_up(&mut self) {
+        self.phase = Phase::Closing;
+        self.due = None;
+        self.is_readable = true;
+    }
+
+    /// All is sent: ends the connection, softly where the client may still be sending.
+    fn end(&mut self) -> Step {
+        if self.unread.is_empty() && !self.is_readable {
+            return Step::Close;
+        }
+        self.phase = Phase::Lingering;
+        self.unread = Vec::new();
+        match shutdown(&self.socket, Shutdown::Write) {
+            Ok(()) => Step::GoOn,
+            Err(_) => Step::Close,
+        }
+    }
+}
+
+/// So many bytes to send that further requests wait.
+const OUT_BYTES_ENOUGH: usize = 64 * 1024;
+
+/// The largest buffer for bytes to send that an idle connection keeps.
+const OUT_KEPT_BYTES: usize = 256 * 1024;
+
+/// The largest buffer for unread bytes that an idle connection keeps.
+const UNREAD_KEPT_BYTES: usize = 4096;

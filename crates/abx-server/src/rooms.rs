@@ -1,0 +1,149 @@
+//! Chat rooms: who is in which, and what was just said.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// All rooms that have a member.
+#[derive(Debug, Default)]
+pub(crate) struct Rooms {
+    /// Each room's members, by their numbers, in no order.
+    members: HashMap<Rc<str>, Vec<usize>>,
+    said: Option<Said>,
+    /// Room for the next frames, kept from the last ones.
+    spare: Vec<u8>,
+}
+
+/// What is to be delivered.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) room: Rc<str>,
+    /// Whole frames, the same for every member.
+    pub(crate) frames: Vec<u8>,
+}
+
+impl Rooms {
+    /// A member comes, and hears what is said from now on.
+    pub(crate) fn join(&mut self, room: &Rc<str>, number: usize) {
+        self.members
+            .entry(Rc::clone(room))
+            .or_default()
+            .push(number);
+    }
+
+    /// A member goes; the last one takes the room along.
+    pub(crate) fn leave(&mut self, room: &Rc<str>, number: usize) {
+        if let Some(members) = self.members.get_mut(room) {
+            members.retain(|member| *member != number);
+            if members.is_empty() {
+                self.members.remove(room);
+            }
+        }
+    }
+
+    /// How many are in a room.
+    pub(crate) fn count(&self, room: &str) -> usize {
+        self.members.get(room).map_or(0, Vec::len)
+    }
+
+    /// Where to write a frame that is to be delivered in this room.
+    ///
+    /// What was said before must be delivered first when it was in another one.
+    pub(crate) fn say(&mut self, room: &Rc<str>) -> &mut Vec<u8> {
+        let said = self.said.get_or_insert_with(|| Said {
+            room: Rc::clone(room),
+            frames: std::mem::take(&mut self.spare),
+        });
+        debug_assert_eq!(&said.room, room);
+        &mut said.frames
+    }
+
+    /// How many bytes wait to be delivered.
+    pub(crate) fn said_bytes(&self) -> usize {
+        self.said.as_ref().map_or(0, |said| said.frames.len())
+    }
+
+    /// What was said and not yet delivered, with those who are to hear it.
+    ///
+    /// Both come back by [`Rooms::put_back`].
+    pub(crate) fn take_said(&mut self) -> Option<(Said, Vec<usize>)> {
+        let said = self.said.take()?;
+        let members = self.members.get_mut(&said.room);
+        let members = members.map(std::mem::take).unwrap_or_default();
+        Some((said, members))
+    }
+
+    /// All was delivered, to these who stay.
+    pub(crate) fn put_back(&mut self, said: Said, members: Vec<usize>) {
+        match members.is_empty() {
+            true => {
+                self.members.remove(&said.room);
+            }
+            false => {
+                self.members.insert(said.room, members);
+            }
+        }
+        self.spare = said.frames;
+        self.spare.clear();
+        self.spare.shrink_to(SPARE_KEPT_BYTES);
+    }
+}
+
+/// The room for frames that is kept between two deliveries, in bytes.
+const SPARE_KEPT_BYTES: usize = 256 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_lives_as_long_as_it_has_members() {
+        // Method: two rooms, joined and left; what is left must be nothing.
+        let mut rooms = Rooms::default();
+        let (red, blue): (Rc<str>, Rc<str>) = ("red".into(), "blue".into());
+        rooms.join(&red, 1);
+        rooms.join(&red, 2);
+        rooms.join(&blue, 3);
+        rooms.leave(&blue, 1);
+        assert_eq!(
+            [
+                rooms.count("red"),
+                rooms.count("blue"),
+                rooms.count("green")
+            ],
+            [2, 1, 0]
+        );
+        rooms.leave(&red, 1);
+        rooms.leave(&red, 2);
+        rooms.leave(&blue, 3);
+        rooms.leave(&blue, 3);
+        assert!(rooms.members.is_empty());
+    }
+
+    #[test]
+    fn what_is_said_comes_to_all_members_once() {
+        // Method: two frames in one room of two; one member does not stay.
+        let mut rooms = Rooms::default();
+        let red: Rc<str> = "red".into();
+        rooms.join(&red, 1);
+        rooms.join(&red, 2);
+        rooms.say(&red).extend_from_slice(b"a");
+        rooms.say(&red).extend_from_slice(b"b");
+        assert_eq!(rooms.said_bytes(), 2);
+        let (said, mut members) = rooms.take_said().unwrap();
+        assert_eq!(
+            (said.frames.as_slice(), members.as_slice()),
+            (&b"ab"[..], &[1, 2][..])
+        );
+        members.retain(|member| *member == 2);
+        rooms.put_back(said, members);
+        assert!(rooms.take_said().is_none() && rooms.count("red") == 1);
+        rooms.say(&red).extend_from_slice(b"c");
+        let (said, members) = rooms.take_said().unwrap();
+        assert_eq!(
+            (said.frames.as_slice(), members.as_slice()),
+            (&b"c"[..], &[2][..])
+        );
+        rooms.put_back(said, Vec::new());
+        assert!(rooms.members.is_empty());
+    }
+}

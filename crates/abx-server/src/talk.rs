@@ -1,0 +1,158 @@
+//! WebSocket: echo and chat.
+//!
+//! `/echo` sends each message back as one frame. `/chat/ROOM` sends each message
+//! to all who are in the room, its speaker included, so that a speaker who waits
+//! for its own message is never faster than the server. A plain GET for
+//! `/chat/ROOM` is answered with the number of members.
+
+use std::rc::Rc;
+
+use abx_wire::http1::{AnswerHead, Method, RequestHead, answer_head};
+use abx_wire::websocket::{
+    Close, CloseCode, Event, Limits, MessageKind, Offer, OfferFault, Server, message_frame,
+};
+
+use crate::rooms::Rooms;
+
+/// What a request asks for beside the content.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    /// A WebSocket, and the answer that opens it.
+    Talk(Box<Talk>, Vec<u8>),
+    /// A WebSocket that cannot be had.
+    Refused(OfferFault),
+    /// The number of members, and whether the connection stays.
+    Count(Rc<str>, AnswerHead<'static>),
+}
+
+/// One connection that speaks WebSocket.
+#[derive(Debug)]
+pub(crate) struct Talk {
+    server: Server,
+    /// The room that the connection is in; `None` for an echo.
+    room: Option<Rc<str>>,
+    /// The message that comes, or that waits to be answered.
+    message: Vec<u8>,
+    kind: MessageKind,
+}
+
+/// What the bytes of a client were.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Nothing that is whole yet.
+    Part,
+    /// A whole message: answer it before more is taken.
+    Message,
+    /// The last of it: what is to be told is written.
+    End,
+}
+
+impl Wish {
+    /// What a request wishes for; `None` for the content.
+    pub(crate) fn of(head: &RequestHead<'_>) -> Option<Wish> {
+        let path = head.target.split('?').next().unwrap_or_default();
+        let room = match path.strip_prefix("/chat/") {
+            Some("") => return None,
+            Some(room) => Some(room.into()),
+            None if path == "/echo" => None,
+            None => return None,
+        };
+        match (Offer::read(head), room) {
+            (Err(fault), _) => Some(Wish::Refused(fault)),
+            (Ok(Some(offer)), room) => {
+                let mut answer = Vec::new();
+                let server = Server::accept(&offer, LIMITS, &mut answer);
+                let talk = Box::new(Talk {
+                    server,
+                    room,
+                    message: Vec::new(),
+                    kind: MessageKind::Binary,
+                });
+                Some(Wish::Talk(talk, answer))
+            }
+            (Ok(None), Some(room)) if head.method == Method::Get => {
+                let answer = AnswerHead {
+                    status: 200,
+                    content_length: 0,
+                    content_type: "text/plain",
+                    version: head.version,
+                    keep_alive: head.keep_alive,
+                };
+                Some(Wish::Count(room, answer))
+            }
+            (Ok(None), _) => None,
+        }
+    }
+}
+
+/// Writes how many members a room has.
+pub(crate) fn answer_count(members: usize, mut head: AnswerHead<'_>, out: &mut Vec<u8>) {
+    let body = format!("{members}\n");
+    head.content_length = body.len() as u64;
+    answer_head(&head, out);
+    out.extend_from_slice(body.as_bytes());
+}
+
+impl Talk {
+    /// The room that the connection is in.
+    pub(crate) fn room(&self) -> Option<&Rc<str>> {
+        self.room.as_ref()
+    }
+
+    /// Takes bytes up to the end of a message; pongs and closes are written to `out`.
+    pub(crate) fn hear(&mut self, input: &mut &mut [u8], out: &mut Vec<u8>) -> Heard {
+        while let Some(event) = self.server.receive(input, out) {
+            match event {
+                Event::Data { bytes, .. } => self.message.extend_from_slice(bytes),
+                Event::Message(message) => {
+                    self.kind = message.kind;
+                    return Heard::Message;
+                }
+                Event::Open | Event::Ping(_) | Event::Pong(_) => {}
+                Event::Close(_) | Event::Failed(_) => return Heard::End,
+            }
+        }
+        Heard::Part
+    }
+
+    /// Sends the message to whom it may concern, and gives the place in `out` where
+    /// the payload of an echo begins.
+    pub(crate) fn answer(&mut self, rooms: &mut Rooms, out: &mut Vec<u8>) -> Option<usize> {
+        let payload_at = match &self.room {
+            Some(room) => {
+                message_frame(self.kind, &self.message, rooms.say(room));
+                None
+            }
+            None => {
+                message_frame(self.kind, &self.message, out);
+                Some(out.len() - self.message.len())
+            }
+        };
+        self.message.clear();
+        self.message.shrink_to(MESSAGE_KEPT_BYTES);
+        payload_at
+    }
+
+    /// Ends the talk with one that does not read what it is told.
+    pub(crate) fn give_up(&mut self, out: &mut Vec<u8>) {
+        let close = Close {
+            code: Some(CloseCode::POLICY),
+            reason: "messages are read too slowly",
+        };
+        // Not open: the client has been told to go already.
+        let _ = self.server.close(close, out);
+    }
+}
+
+/// What is taken from a client; a longer message ends the talk with code 1009.
+const LIMITS: Limits = Limits {
+    frame_bytes: 16 << 20,
+    message_bytes: 16 << 20,
+};
+
+/// How much may wait to be sent to a member of a room, in bytes, when something
+/// more is said. Who has more is told so with code 1008 and leaves the room.
+pub(crate) const LISTENER_BYTES_MAX: usize = 4 << 20;
+
+/// The largest buffer for a message that an idle connection keeps.
+const MESSAGE_KEPT_BYTES: usize = 64 * 1024;

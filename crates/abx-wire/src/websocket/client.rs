@@ -1,0 +1,218 @@
+//! The side that opens a connection.
+
+use std::sync::Arc;
+
+use super::bytes::Bytes;
+use super::close::Close;
+use super::endpoint::Endpoint;
+use super::event::{Event, MessageKind};
+use super::fault::Fault;
+use super::handshake::{Awaited, EncodedOpening, NONCE_BYTES};
+use super::inbound::Limits;
+use super::mask::Masking;
+use super::outbound::{NotOpen, Place};
+
+/// How a client behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientOptions {
+    /// The most that is taken from the server.
+    pub limits: Limits,
+    /// Where masks come from.
+    pub masking: Masking,
+}
+
+/// One connection, from the handshake to the close.
+///
+/// Calls write to the end of `out` what is to be sent; `out` is the caller's, and
+/// may hold bytes already. Once a connection is open, nothing is allocated but
+/// room in `out`.
+#[derive(Debug)]
+pub struct Client {
+    stage: Stage,
+    endpoint: Endpoint,
+    protocols: Arc<[String]>,
+    protocol: Option<usize>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Opening(Awaited),
+    Open,
+    /// The handshake failed.
+    Refused,
+}
+
+impl Client {
+    /// Writes the handshake to `out` and awaits its answer.
+    ///
+    /// `nonce` makes the key: any bytes, best others for each connection.
+    #[must_use]
+    pub fn open(
+        options: ClientOptions,
+        opening: &EncodedOpening,
+        nonce: [u8; NONCE_BYTES],
+        out: &mut Vec<u8>,
+    ) -> Client {
+        let accept = opening.write(nonce, out);
+        let protocols = Arc::clone(&opening.protocols);
+        Client {
+            stage: Stage::Opening(Awaited {
+                accept,
+                protocols: Arc::clone(&protocols),
+                stash: Vec::new(),
+            }),
+            endpoint: Endpoint::client(options.limits, options.masking),
+            protocols,
+            protocol: None,
+        }
+    }
+
+    /// Takes bytes from the front of `input` and gives the next event.
+    ///
+    /// Call it until it gives `None`; then `input` is empty. It may give an
+    /// event for an empty `input`, so do not stop there.
+    pub fn receive<'s, 'i: 's>(
+        &'s mut self,
+        input: &mut &'i [u8],
+        out: &mut Vec<u8>,
+    ) -> Option<Event<'s>> {
+        match &mut self.stage {
+            Stage::Opening(awaited) => match awaited.receive(input) {
+                Ok(None) => None,
+                Ok(Some(agreed)) => {
+                    self.protocol = agreed.protocol;
+                    self.stage = Stage::Open;
+                    Some(Event::Open)
+                }
+                Err(fault) => {
+                    self.stage = Stage::Refused;
+                    Some(Event::Failed(fault))
+                }
+            },
+            Stage::Open => {
+                let mut bytes = Bytes::Shared(input);
+                let event = self.endpoint.receive(&mut bytes, out);
+                *input = bytes.into_shared();
+                event
+            }
+            Stage::Refused => {
+                *input = &[];
+                None
+            }
+        }
+    }
+
+    /// The server ended the connection: fails, unless both sides have closed before.
+    ///
+    /// Bytes that came before the end must have gone through [`Client::receive`].
+    pub fn eof(&mut self) -> Option<Event<'static>> {
+        match self.stage {
+            Stage::Opening(_) => {
+                self.stage = Stage::Refused;
+                Some(Event::Failed(Fault::ClosedEarly))
+            }
+            Stage::Open => self.endpoint.eof(),
+            Stage::Refused => None,
+        }
+    }
+
+    /// The subprotocol that the server chose.
+    #[must_use]
+    pub fn protocol(&self) -> Option<&str> {
+        self.protocol.map(|place| self.protocols[place].as_str())
+    }
+
+    /// Messages may be sent: the handshake is done and neither side has closed.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self.stage, Stage::Open) && self.endpoint.is_open()
+    }
+
+    /// Both sides have closed, as the standard has it. The server ends the connection.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.endpoint.is_closed()
+    }
+
+    /// How many bytes of a payload are still to come that may be thrown away unread.
+    ///
+    /// Zero at any other place, inside texts, which must be checked, and before
+    /// [`super::BEGINNING_BYTES`] of the message have been received.
+    #[must_use]
+    pub fn payload_ahead(&self) -> u64 {
+        self.endpoint.payload_ahead()
+    }
+
+    /// So many bytes of the payload came and were thrown away unread.
+    ///
+    /// They count as [`super::Message::bytes`] and give no event of their own.
+    ///
+    /// # Panics
+    /// When it is more than [`Client::payload_ahead`].
+    pub fn skip(&mut self, bytes: u64) {
+        self.endpoint.skip(bytes);
+    }
+
+    /// Writes a whole message in one frame. A text must be UTF-8, which is not checked.
+    ///
+    /// # Errors
+    /// [`NotOpen`]; nothing is written then.
+    pub fn send(
+        &mut self,
+        kind: MessageKind,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotOpen> {
+        self.send_fragment(kind, payload, Place::Last, out)
+    }
+
+    /// Writes one fragment of a message; pings may stand between fragments.
+    ///
+    /// `kind` counts at the first fragment of a message. A character of a text may
+    /// go over the end of a fragment.
+    ///
+    /// # Errors
+    /// [`NotOpen`]; nothing is written then.
+    pub fn send_fragment(
+        &mut self,
+        kind: MessageKind,
+        payload: &[u8],
+        place: Place,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotOpen> {
+        self.check_stage()?;
+        self.endpoint.send_fragment(kind, payload, place, out)
+    }
+
+    /// Writes a ping; its pong comes as [`Event::Pong`] with the same payload.
+    ///
+    /// # Errors
+    /// [`NotOpen`]; nothing is written then.
+    ///
+    /// # Panics
+    /// When the payload is longer than [`super::CONTROL_BYTES_MAX`].
+    pub fn ping(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), NotOpen> {
+        self.check_stage()?;
+        self.endpoint.ping(payload, out)
+    }
+
+    /// Writes a close; the server's answer comes as [`Event::Close`]. A close
+    /// without a code has no reason either.
+    ///
+    /// # Errors
+    /// [`NotOpen`]; nothing is written then.
+    ///
+    /// # Panics
+    /// When the reason is longer than [`super::CONTROL_BYTES_MAX`] less two.
+    pub fn close(&mut self, close: Close<'_>, out: &mut Vec<u8>) -> Result<(), NotOpen> {
+        self.check_stage()?;
+        self.endpoint.close(close, out)
+    }
+
+    fn check_stage(&self) -> Result<(), NotOpen> {
+        match self.stage {
+            Stage::Open => Ok(()),
+            Stage::Opening(_) | Stage::Refused => Err(NotOpen),
+        }
+    }
+}

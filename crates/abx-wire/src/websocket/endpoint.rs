@@ -1,0 +1,177 @@
+//! What both sides have in common once the handshake is done.
+
+use super::bytes::Bytes;
+use super::close::Close;
+use super::event::{Event, MessageKind};
+use super::fault::Fault;
+use super::frame::{Opcode, Sender};
+use super::inbound::{Inbound, Limits, Step};
+use super::mask::Masking;
+use super::outbound::{NotOpen, Outbound, Place};
+
+/// One side of a connection.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    inbound: Inbound,
+    outbound: Outbound,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    /// We have sent a close; the peer's is still to come.
+    Closing,
+    /// Both sides have sent a close.
+    Closed,
+    /// After a fault.
+    Broken,
+}
+
+impl Endpoint {
+    pub(super) fn client(limits: Limits, masking: Masking) -> Endpoint {
+        Endpoint {
+            inbound: Inbound::new(Sender::Server, limits),
+            outbound: Outbound::Client {
+                masking,
+                is_inside_message: false,
+            },
+            state: State::Open,
+        }
+    }
+
+    pub(super) fn server(limits: Limits) -> Endpoint {
+        Endpoint {
+            inbound: Inbound::new(Sender::Client, limits),
+            outbound: Outbound::Server {
+                is_inside_message: false,
+            },
+            state: State::Open,
+        }
+    }
+
+    pub(super) fn receive<'s, 'i: 's>(
+        &'s mut self,
+        bytes: &mut Bytes<'i>,
+        out: &mut Vec<u8>,
+    ) -> Option<Event<'s>> {
+        if matches!(self.state, State::Closed | State::Broken) {
+            bytes.clear();
+            return None;
+        }
+        match self.inbound.next(bytes) {
+            Ok(Step::More) => None,
+            Ok(Step::Data { kind, bytes }) => Some(Event::Data { kind, bytes }),
+            Ok(Step::Message(message)) => Some(Event::Message(message)),
+            Ok(Step::Control(opcode)) => Some(self.control(opcode, out)),
+            Err(fault) => Some(fail(&mut self.state, &mut self.outbound, fault, out)),
+        }
+    }
+
+    fn control(&mut self, opcode: Opcode, out: &mut Vec<u8>) -> Event<'_> {
+        let payload = self.inbound.control();
+        match opcode {
+            Opcode::Ping => {
+                // Behind our close nothing may follow.
+                if self.state == State::Open {
+                    self.outbound.control(Opcode::Pong, payload, out);
+                }
+                Event::Ping(payload)
+            }
+            Opcode::Pong => Event::Pong(payload),
+            Opcode::Close => match Close::read(payload) {
+                Ok(close) => {
+                    if self.state == State::Open {
+                        let answer = Close {
+                            reason: "",
+                            ..close
+                        };
+                        self.outbound.close(answer, out);
+                    }
+                    self.state = State::Closed;
+                    Event::Close(close)
+                }
+                Err(fault) => fail(&mut self.state, &mut self.outbound, fault, out),
+            },
+            Opcode::Continuation | Opcode::Data(_) => {
+                unreachable!("only control frames come here")
+            }
+        }
+    }
+
+    pub(super) fn eof(&mut self) -> Option<Event<'static>> {
+        match self.state {
+            State::Closed | State::Broken => None,
+            State::Open | State::Closing => {
+                self.state = State::Broken;
+                Some(Event::Failed(Fault::ClosedEarly))
+            }
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    pub(super) fn payload_ahead(&self) -> u64 {
+        match self.state {
+            State::Open | State::Closing => self.inbound.payload_ahead(),
+            State::Closed | State::Broken => 0,
+        }
+    }
+
+    pub(super) fn skip(&mut self, bytes: u64) {
+        self.inbound.skip(bytes);
+    }
+
+    pub(super) fn send_fragment(
+        &mut self,
+        kind: MessageKind,
+        payload: &[u8],
+        place: Place,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotOpen> {
+        self.check_open()?;
+        self.outbound.fragment(kind, payload, place, out);
+        Ok(())
+    }
+
+    pub(super) fn ping(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), NotOpen> {
+        self.check_open()?;
+        self.outbound.control(Opcode::Ping, payload, out);
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, close: Close<'_>, out: &mut Vec<u8>) -> Result<(), NotOpen> {
+        self.check_open()?;
+        self.outbound.close(close, out);
+        self.state = State::Closing;
+        Ok(())
+    }
+
+    fn check_open(&self) -> Result<(), NotOpen> {
+        match self.state {
+            State::Open => Ok(()),
+            State::Closing | State::Closed | State::Broken => Err(NotOpen),
+        }
+    }
+}
+
+/// Ends the connection, and tells the peer why where it may still be told.
+fn fail(
+    state: &mut State,
+    outbound: &mut Outbound,
+    fault: Fault,
+    out: &mut Vec<u8>,
+) -> Event<'static> {
+    if *state == State::Open && fault.close_code().is_some() {
+        let code = fault.close_code();
+        outbound.close(Close { code, reason: "" }, out);
+    }
+    *state = State::Broken;
+    Event::Failed(fault)
+}

@@ -1,0 +1,86 @@
+//! What the bytes of a connection mean, one step at a time.
+
+use super::close::Close;
+use super::fault::Fault;
+
+/// One step of a connection.
+///
+/// However the bytes are cut, the events are the same, but for where
+/// [`Event::Data`] is cut, and for how much is given of a text before
+/// [`Fault::InvalidUtf8`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The opening handshake is done: messages may be sent. Only clients have it.
+    Open,
+    /// A part of a message, unmasked, never empty.
+    Data {
+        /// What the message is.
+        kind: MessageKind,
+        /// Its next bytes, where they were received.
+        bytes: &'a [u8],
+    },
+    /// A whole message has come.
+    Message(Message),
+    /// A ping with its payload; the pong is written already.
+    Ping(&'a [u8]),
+    /// A pong with its payload, asked for or not.
+    Pong(&'a [u8]),
+    /// The peer closes, or answers our close. The answer is written already;
+    /// nothing more comes, and the server's side ends the connection.
+    Close(Close<'a>),
+    /// The connection is of no further use. What the peer is told of it is written already.
+    Failed(Fault),
+}
+
+/// What the payload of a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MessageKind {
+    /// UTF-8, checked as it comes.
+    Text,
+    /// Any bytes.
+    Binary,
+}
+
+/// A whole message that was received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// What its payload is.
+    pub kind: MessageKind,
+    /// Length of its payload, in bytes, of all fragments together.
+    pub bytes: u64,
+    /// The frames that it came in: 1 for a message that is not fragmented.
+    pub fragments: u64,
+    pub(super) beginning: [u8; BEGINNING_BYTES],
+}
+
+/// How much of a message is kept until it is whole, in bytes: room for a number
+/// and a time stamp.
+pub const BEGINNING_BYTES: usize = 16;
+
+impl Message {
+    pub(super) fn new(kind: MessageKind) -> Message {
+        Message {
+            kind,
+            bytes: 0,
+            fragments: 0,
+            beginning: [0; BEGINNING_BYTES],
+        }
+    }
+
+    /// The first bytes of the payload: [`BEGINNING_BYTES`], or all of a shorter message.
+    #[must_use]
+    pub fn beginning(&self) -> &[u8] {
+        &self.beginning[..self.beginning_bytes()]
+    }
+
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        let known = self.beginning_bytes();
+        let missing = (BEGINNING_BYTES - known).min(bytes.len());
+        self.beginning[known..known + missing].copy_from_slice(&bytes[..missing]);
+        self.bytes += bytes.len() as u64;
+    }
+
+    pub(super) fn beginning_bytes(&self) -> usize {
+        usize::try_from(self.bytes).map_or(BEGINNING_BYTES, |bytes| bytes.min(BEGINNING_BYTES))
+    }
+}

@@ -1,0 +1,107 @@
+//! Why a connection is of no further use.
+
+use super::close::CloseCode;
+
+/// Why a handshake failed or the bytes of a connection make no sense any more.
+///
+/// Sections are those of RFC 6455.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Fault {
+    /// The handshake's answer breaks the grammar of HTTP (section 4.1).
+    #[error("the handshake's answer is no HTTP")]
+    Malformed,
+    /// The handshake's answer is longer than [`crate::http1::HEAD_BYTES_MAX`].
+    #[error("the handshake's answer is longer than 64 KiB")]
+    HeadTooLarge,
+    /// The handshake's answer has another status than 101 (section 4.1).
+    #[error("the handshake was answered with status {0} instead of 101")]
+    Refused(u16),
+    /// `Upgrade: websocket` or `Connection: Upgrade` is missing in the answer (section 4.1).
+    #[error("the handshake's answer does not say Upgrade: websocket and Connection: Upgrade")]
+    NotUpgraded,
+    /// `Sec-WebSocket-Accept` does not follow from our key (section 4.1).
+    #[error("the handshake's answer has a wrong Sec-WebSocket-Accept")]
+    WrongAccept,
+    /// The answer names an extension, and none was offered (sections 4.1 and 9.1).
+    #[error("the handshake's answer names an extension that was not offered")]
+    UnaskedExtension,
+    /// The answer names a subprotocol that was not offered (section 4.1).
+    #[error("the handshake's answer names a subprotocol that was not offered")]
+    UnaskedProtocol,
+    /// A reserved bit is set, and no extension gives it a meaning (section 5.2).
+    #[error("a frame has a reserved bit set")]
+    ReservedBits,
+    /// The opcode is none of those defined (section 5.2).
+    #[error("a frame has the unknown opcode {0}")]
+    UnknownOpcode(u8),
+    /// A control frame comes in fragments (section 5.5).
+    #[error("a control frame is fragmented")]
+    FragmentedControl,
+    /// A control frame has more than 125 bytes (section 5.5).
+    #[error("a control frame is longer than 125 bytes")]
+    ControlTooLarge,
+    /// A server sent a masked frame (section 5.1).
+    #[error("a frame from the server is masked")]
+    Masked,
+    /// A client sent a frame without a mask (section 5.1).
+    #[error("a frame from the client is not masked")]
+    Unmasked,
+    /// The length is not written in the shortest way, or has its highest bit set (section 5.2).
+    #[error("a frame's length is not written in the shortest way")]
+    BadLength,
+    /// A frame is longer than [`super::Limits::frame_bytes`] (section 10.4).
+    #[error("a frame is longer than the limit")]
+    FrameTooLarge,
+    /// A message is longer than [`super::Limits::message_bytes`] (section 10.4).
+    #[error("a message is longer than the limit")]
+    MessageTooLarge,
+    /// A fragment goes on where no message has begun (section 5.4).
+    #[error("a fragment belongs to no message")]
+    LooseFragment,
+    /// A message begins before the one before it has ended (section 5.4).
+    #[error("a message begins inside another")]
+    UnfinishedMessage,
+    /// A text, or the reason of a close, is no UTF-8 (section 8.1).
+    #[error("a text is no UTF-8")]
+    InvalidUtf8,
+    /// The payload of a close has one byte (section 5.5.1).
+    #[error("a close has half a code")]
+    BadClose,
+    /// The code of a close must not be sent (section 7.4).
+    #[error("a close has the code {0}, which must not be sent")]
+    BadCloseCode(u16),
+    /// The connection ended without a closing handshake (section 7.1.5, code 1006).
+    #[error("the connection was closed without a closing handshake")]
+    ClosedEarly,
+}
+
+impl Fault {
+    /// What the peer is told when a frame of its has this fault; `None` where
+    /// there is nobody to tell.
+    #[must_use]
+    pub fn close_code(self) -> Option<CloseCode> {
+        match self {
+            Fault::Malformed
+            | Fault::HeadTooLarge
+            | Fault::Refused(_)
+            | Fault::NotUpgraded
+            | Fault::WrongAccept
+            | Fault::UnaskedExtension
+            | Fault::UnaskedProtocol
+            | Fault::ClosedEarly => None,
+            Fault::FrameTooLarge | Fault::MessageTooLarge => Some(CloseCode::TOO_BIG),
+            Fault::InvalidUtf8 => Some(CloseCode::INVALID_DATA),
+            Fault::ReservedBits
+            | Fault::UnknownOpcode(_)
+            | Fault::FragmentedControl
+            | Fault::ControlTooLarge
+            | Fault::Masked
+            | Fault::Unmasked
+            | Fault::BadLength
+            | Fault::LooseFragment
+            | Fault::UnfinishedMessage
+            | Fault::BadClose
+            | Fault::BadCloseCode(_) => Some(CloseCode::PROTOCOL_ERROR),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The opening handshake as a client makes it (RFC 6455, section 4.1).
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha1::{Digest, Sha1};
+
+use super::fault::Fault;
+use crate::http1::{Connection, HEAD_BYTES_MAX, HEADERS_MAX, Request, RequestError, Version};
+
+/// What a client asks for when it opens a WebSocket. Encoded once and sent many times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    /// The request target: a path with its query.
+    pub target: String,
+    /// The value of `Host`, with the port where it is not the usual one.
+    pub host: String,
+    /// Further headers in the order given, for instance `Origin`.
+    pub headers: Vec<(String, String)>,
+    /// Subprotocols that the client speaks, the best one first; none is usual.
+    pub protocols: Vec<String>,
+}
+
+/// Why a handshake cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpeningError {
+    /// The request itself is wrong.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// A header is the handshake's own.
+    #[error("header {0} is set by the WebSocket handshake: leave it out")]
+    Header(String),
+    /// A subprotocol is no token.
+    #[error("subprotocol {0:?} is not a word of letters, digits and !#$%&'*+-.^_`|~: correct it")]
+    Protocol(String),
+}
+
+/// A handshake in bytes, but for the key, which differs from connection to connection.
+#[derive(Debug, Clone)]
+pub struct EncodedOpening {
+    bytes: Vec<u8>,
+    key_at: usize,
+    pub(super) protocols: Arc<[String]>,
+}
+
+/// Length of the nonce that a key is made of, in bytes.
+pub const NONCE_BYTES: usize = 16;
+
+/// Length of a key: a nonce in Base64.
+pub(super) const KEY_BYTES: usize = 24;
+
+/// The value of `Sec-WebSocket-Accept`: a SHA-1 in Base64.
+pub(super) type Accept = [u8; 28];
+
+impl Opening {
+    /// Writes the handshake as it goes over the wire.
+    ///
+    /// # Errors
+    /// [`OpeningError`], when a part would break the grammar or the handshake.
+    pub fn encode(&self) -> Result<EncodedOpening, OpeningError> {
+        let is_ours = |name: &str| {
+            let is_of_websocket = name
+                .get(..KEY_PREFIX.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(KEY_PREFIX));
+            is_of_websocket
+                || ["Upgrade", "Connection"]
+                    .iter()
+                    .any(|ours| name.eq_ignore_ascii_case(ours))
+        };
+        if let Some((name, _)) = self.headers.iter().find(|(name, _)| is_ours(name)) {
+            return Err(OpeningError::Header(name.clone()));
+        }
+        if let Some(protocol) = self.protocols.iter().find(|one| !is_token(one)) {
+            return Err(OpeningError::Protocol(protocol.clone()));
+        }
+        let placeholder = "=".repeat(KEY_BYTES);
+        let mut headers: Vec<(String, String)> = [
+            ("Upgrade", "websocket"),
+            ("Connection", "Upgrade"),
+            ("Sec-WebSocket-Key", &placeholder),
+            ("Sec-WebSocket-Version", "13"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+        if !self.protocols.is_empty() {
+            headers.push((
+                "Sec-WebSocket-Protocol".to_owned(),
+                self.protocols.join(", "),
+            ));
+        }
+        headers.extend(self.headers.iter().cloned());
+        let request = Request {
+            method: "GET".to_owned(),
+            target: self.target.clone(),
+            host: self.host.clone(),
+            headers,
+            body: Vec::new(),
+            version: Version::Http11,
+            connection: Connection::KeepAlive,
+        };
+        let bytes = request.encode()?;
+        // Target and host have no spaces and our headers come first, so the
+        // first place that looks like the key's is the key's.
+        let key_at = memchr::memmem::find(&bytes, KEY_NAME)
+            .map(|at| at + KEY_NAME.len())
+            .expect("the key is among the headers");
+        Ok(EncodedOpening {
+            bytes,
+            key_at,
+            protocols: self.protocols.as_slice().into(),
+        })
+    }
+}
+
+impl EncodedOpening {
+    /// Writes the handshake with this nonce, and gives what must be accepted.
+    pub(super) fn write(&self, nonce: [u8; NONCE_BYTES], out: &mut Vec<u8>) -> Accept {
+        let mut key = [0; KEY_BYTES];
+        let written = STANDARD.encode_slice(nonce, &mut key);
+        debug_assert_eq!(written, Ok(KEY_BYTES));
+        let start = out.len() + self.key_at;
+        out.extend_from_slice(&self.bytes);
+        out[start..start + KEY_BYTES].copy_from_slice(&key);
+        accept_of(&key)
+    }
+}
+
+/// What a server answers to this key.
+pub(super) fn accept_of(key: &[u8]) -> Accept {
+    let hash = Sha1::new().chain_update(key).chain_update(GUID).finalize();
+    let mut accept = Accept::default();
+    let written = STANDARD.encode_slice(hash, &mut accept);
+    debug_assert_eq!(written, Ok(accept.len()));
+    accept
+}
+
+/// The handshake's answer, as it comes.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    pub(super) accept: Accept,
+    pub(super) protocols: Arc<[String]>,
+    /// The part of the head that has come so far.
+    pub(super) stash: Vec<u8>,
+}
+
+/// The server has agreed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Agreed {
+    /// The place of the chosen subprotocol among those offered.
+    pub(super) protocol: Option<usize>,
+}
+
+impl Awaited {
+    /// Takes the answer's head, or all of `input` when the head goes on.
+    pub(super) fn receive(&mut self, input: &mut &[u8]) -> Result<Option<Agreed>, Fault> {
+        loop {
+            let before = self.stash.len();
+            let room = HEAD_BYTES_MAX - before;
+            self.stash
+                .extend_from_slice(&input[..input.len().min(room)]);
+            let (answer, length) = match self.read()? {
+                Some(found) => found,
+                None if self.stash.len() < HEAD_BYTES_MAX => {
+                    *input = &[];
+                    return Ok(None);
+                }
+                None => return Err(Fault::HeadTooLarge),
+            };
+            // The stash alone was no whole head, so the end lies in the input.
+            *input = &input[length - before..];
+            self.stash.clear();
+            match answer {
+                Answer::Interim => {}
+                Answer::Agreed(agreed) => return Ok(Some(agreed)),
+            }
+        }
+    }
+
+    /// Reads the head in the stash, if it is whole, and gives it with its length.
+    fn read(&self) -> Result<Option<(Answer, usize)>, Fault> {
+        let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let mut head = httparse::Response::new(&mut room);
+        let parsed = head.parse(&self.stash).map_err(|_| Fault::Malformed)?;
+        let httparse::Status::Complete(length) = parsed else {
+            return Ok(None);
+        };
+        let answer = match head.code.expect("a whole head has a status") {
+            101 => Answer::Agreed(self.check(head.headers)?),
+            100..=199 => Answer::Interim,
+            status => return Err(Fault::Refused(status)),
+        };
+        Ok(Some((answer, length)))
+    }
+
+    /// Checks the headers in the order of the standard.
+    fn check(&self, headers: &[httparse::Header<'_>]) -> Result<Agreed, Fault> {
+        if !names(headers, "Upgrade", "websocket") || !names(headers, "Connection", "Upgrade") {
+            return Err(Fault::NotUpgraded);
+        }
+        let mut accepts = values(headers, "Sec-WebSocket-Accept");
+        if accepts.next() != Some(&self.accept) || accepts.next().is_some() {
+            return Err(Fault::WrongAccept);
+        }
+        if values(headers, "Sec-WebSocket-Extensions").next().is_some() {
+            return Err(Fault::UnaskedExtension);
+        }
+        let mut chosen = values(headers, "Sec-WebSocket-Protocol");
+        let protocol = match (chosen.next(), chosen.next()) {
+            (None, _) => None,
+            (Some(chosen), None) => {
+                let mut offered = self.protocols.iter();
+                let place = offered.position(|one| one.as_bytes() == chosen);
+                Some(place.ok_or(Fault::UnaskedProtocol)?)
+            }
+            (Some(_), Some(_)) => return Err(Fault::UnaskedProtocol),
+        };
+        Ok(Agreed { protocol })
+    }
+}
+
+enum Answer {
+    /// Another one follows.
+    Interim,
+    Agreed(Agreed),
+}
+
+/// The values of all headers of this name, without white space around them.
+pub(super) fn values<'b>(
+    headers: &[httparse::Header<'b>],
+    name: &str,
+) -> impl Iterator<Item = &'b [u8]> {
+    let named = headers
+        .iter()
+        .filter(move |header| header.name.eq_ignore_ascii_case(name));
+    named.map(|header| header.value.trim_ascii())
+}
+
+/// Whether a header that is a list has this element, in any letters.
+pub(super) fn names(headers: &[httparse::Header<'_>], name: &str, element: &str) -> bool {
+    values(headers, name)
+        .flat_map(|value| value.split(|byte| *byte == b','))
+        .any(|one| one.trim_ascii().eq_ignore_ascii_case(element.as_bytes()))
+}
+
+pub(super) fn is_token(word: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !word.is_empty() && word.bytes().all(is_allowed)
+}
+
+const KEY_NAME: &[u8] = b"\r\nSec-WebSocket-Key: ";
+
+/// What all headers of the handshake begin with, but for `Upgrade` and `Connection`.
+const KEY_PREFIX: &str = "Sec-WebSocket-";
+
+/// What a server appends to the key before it hashes (RFC 6455, section 1.3).
+const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standards_own_example_is_accepted() {
+        // Method: the nonce, key and accept that RFC 6455 prints in section 1.3.
+        let opening = Opening {
+            target: "/chat".to_owned(),
+            host: "h".to_owned(),
+            headers: Vec::new(),
+            protocols: Vec::new(),
+        };
+        let mut out = Vec::new();
+        let accept = opening
+            .encode()
+            .unwrap()
+            .write(*b"the sample nonce", &mut out);
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            text.contains("\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"),
+            "{text}"
+        );
+        assert_eq!(&accept, b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
+}

@@ -1,0 +1,34 @@
+//! WebSocket (RFC 6455), both sides of a connection, without extensions.
+//!
+//! [`Client`] begins with an [`Opening`]; [`Server`] begins with the [`Offer`]
+//! in the head that [`crate::http1::Server`] read. Both then are pull parsers:
+//! they take bytes from the front of a slice and give one [`Event`] for each
+//! call, so payloads are never copied. What a peer must be told at once (the
+//! answer to a ping, to a close, to nonsense) they write to the caller's `out`.
+
+mod bytes;
+mod client;
+mod close;
+mod endpoint;
+mod event;
+mod fault;
+mod frame;
+pub mod fuzz;
+mod handshake;
+mod inbound;
+mod mask;
+mod offer;
+mod outbound;
+mod server;
+mod utf8;
+
+pub use client::{Client, ClientOptions};
+pub use close::{Close, CloseCode};
+pub use event::{BEGINNING_BYTES, Event, Message, MessageKind};
+pub use fault::Fault;
+pub use handshake::{EncodedOpening, NONCE_BYTES, Opening, OpeningError};
+pub use inbound::Limits;
+pub use mask::Masking;
+pub use offer::{Offer, OfferFault};
+pub use outbound::{CONTROL_BYTES_MAX, NotOpen, Place, message_frame};
+pub use server::Server;

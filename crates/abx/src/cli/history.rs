@@ -1,0 +1,80 @@
+//! `abx history`: the records that are kept, found again.
+
+use std::path::PathBuf;
+
+use abx_lab::history::{Archive, HistoryError, Query, resolve};
+use abx_lab::{Store, state_folder};
+use clap::Args;
+
+use super::output::{OutputFlags, print, style};
+use super::{End, Failure, tell};
+
+/// List the records that are kept, newest first.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx history\n  \
+    abx history nginx --limit 5\n  \
+    abx report 3fa9c1\n  \
+    abx compare --against 3fa9c1:nginx 'nginx=examples/nginx {port} {dir}'\n\n\
+    A record is named by its id, of which four letters are enough, wherever a record is asked for.")]
+pub struct History {
+    /// Only records in which this occurs: a subject, its version, command or address, a load,
+    /// a file or an id.
+    #[arg(value_name = "SUBJECT|TEXT")]
+    text: Option<String>,
+    /// List this many at most.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit)]
+    limit: usize,
+    /// Read all records anew instead of those that have changed.
+    #[arg(long)]
+    rebuild: bool,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+fn limit(text: &str) -> Result<usize, String> {
+    let found = text.parse().ok().filter(|limit| *limit > 0);
+    found.ok_or_else(|| format!("`{text}` is no number of records: write one such as 20"))
+}
+
+/// Brings the index up to date and prints the list.
+pub fn history(history: &History) -> Result<End, Failure> {
+    let folder = state_folder();
+    let archive = match history.rebuild {
+        true => Archive::rebuild(&folder),
+        false => Archive::open(&folder),
+    };
+    let archive = archive.map_err(Failure::usage)?;
+    if let Some(problem) = archive.problem() {
+        tell(&format!("abx: {problem}"));
+    }
+    let query = Query {
+        text: history.text.clone(),
+        limit: Some(history.limit),
+    };
+    let found = archive.list(&query).map_err(Failure::no_claim)?;
+    let text = abx_report::history_text(&found, &style(&history.output));
+    print(&text, &found, &history.output)?;
+    Ok(End::Done)
+}
+
+/// The record that a word names: a file, or the id of a record that is kept.
+pub fn record_path(word: &str) -> Result<PathBuf, Failure> {
+    resolve(word, &state_folder()).map_err(Failure::usage)
+}
+
+/// Takes note of a record that was saved. What was measured is safe already, so
+/// a failure is told and nothing else.
+pub fn note(store: &Store) {
+    if store.moved().is_some() {
+        // It is not among the others, and that was told.
+        return;
+    }
+    let problem = match Archive::open(&state_folder()) {
+        Ok(archive) => archive.problem().map(HistoryError::to_string),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(problem) = problem {
+        tell(&format!("abx: {problem}"));
+    }
+}

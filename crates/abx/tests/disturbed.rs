@@ -1,0 +1,151 @@
+//! Disturbances planted on purpose: each is found under its own name, and none
+//! ends in a verdict without a limit. Servers that answer wrongly are in
+//! `faults.rs`.
+
+use std::process::{Child, Command, Stdio};
+
+use abx_sys::cpus::{Split, allowed, cores};
+use serde_json::Value;
+
+use crate::support::{ABX, Home, findings, slices, subject};
+
+/// A small comparison of `good` with another subject, and its record.
+fn compared(other: &str, more: &[&str]) -> Value {
+    let home = Home::new();
+    let good = subject("good", "");
+    let usual = ["compare", &good, other, "--slice", "20ms", "--json", "-"];
+    let ended = home.run_abx(&[&usual[..], more].concat());
+    let record = ended.json();
+    assert_eq!(record["end"]["reason"], "blocks", "{ended:#?}");
+    record
+}
+
+/// The finding of this name about this subject, or about all of them.
+#[track_caller]
+fn found(record: &Value, id: &str, subject: Option<&str>) -> Value {
+    let mut all = findings(record, id).into_iter();
+    let found = all.find(|one| one["subject"].as_str() == subject);
+    found.unwrap_or_else(|| panic!("no {id}: {:#}", record["validity"]))
+}
+
+/// Every comparison must carry what limits it, and no verdict but `invalid` may
+/// stand beside a void finding.
+#[track_caller]
+fn assert_limited(record: &Value) {
+    let comparisons = record["comparisons"].as_array().unwrap();
+    assert!(!comparisons.is_empty());
+    for one in comparisons {
+        let has = |level: &str| {
+            let mut findings = one["findings"].as_array().unwrap().iter();
+            findings.any(|finding| finding["level"] == level)
+        };
+        assert!(has("bound") || has("void"), "{one:#}");
+        assert_eq!(one["verdict"] == "invalid", has("void"), "{one:#}");
+    }
+    assert_ne!(record["validity"]["status"], "valid");
+}
+
+#[test]
+fn a_generator_at_its_limit_makes_no_claim() {
+    // Method: two servers that only send large bodies made beforehand, and a
+    // generator that hashes all of them.
+    let words = "--model null --page-bytes 100000";
+    let home = Home::new();
+    let (one, other) = (subject("one", words), subject("other", words));
+    let usual = ["compare", &one, &other, "--slice", "20ms", "--json", "-"];
+    let more = ["--verify-every", "1", "-c", "10", "--blocks", "2"];
+    let ended = home.run_abx(&[&usual[..], &more].concat());
+    let record = ended.json();
+    ended.expect(3, &[]);
+    assert_eq!(found(&record, "generator_bound", None)["level"], "void");
+    assert_limited(&record);
+}
+
+#[test]
+fn a_short_listen_queue_is_found_by_what_it_turns_away() {
+    // Method: a connection for each request, to a server whose queue holds one.
+    let short = subject("short", "--backlog 1");
+    let record = compared(
+        &short,
+        &["--no-keepalive", "--timeout", "100ms", "--blocks", "1"],
+    );
+    let overflow = found(&record, "listen_overflows", Some("short"));
+    assert_eq!(overflow["level"], "bound");
+    assert!(overflow["remedy"].as_str().unwrap().contains("somaxconn"));
+    assert_limited(&record);
+}
+
+#[test]
+fn a_server_out_of_descriptors_is_found_with_how_many_it_needs() {
+    // Method: 250 connections to a server that may have 200 descriptors.
+    let poor = format!("poor=sh -c 'ulimit -n 200; exec {ABX} serve --port {{port}}'");
+    let record = compared(&poor, &["-c", "250", "--timeout", "100ms", "--blocks", "1"]);
+    let low = found(&record, "descriptors_low", Some("poor"));
+    assert_eq!(low["level"], "bound");
+    assert!(low["message"].as_str().unwrap().contains("of 200 file"));
+    let remedy = low["remedy"].as_str().unwrap();
+    assert!(remedy.contains("at least 314"), "{remedy}");
+    assert_limited(&record);
+    let about_good = findings(&record, "descriptors_low");
+    assert!(about_good.iter().all(|one| one["subject"] == "poor"));
+}
+
+/// A program that uses one processor without a pause; ended when dropped.
+struct Hog(Child);
+
+impl Hog {
+    fn start(cpu: usize) -> Hog {
+        let child = Command::new("taskset")
+            .args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"])
+            .stdin(Stdio::null())
+            .spawn();
+        Hog(child.unwrap())
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn foreign_work_on_the_subjects_processors_is_found() {
+    // Method: a hog on each of them for the whole study. Slices are long enough
+    // for the kernel's clock ticks to see it.
+    let split = Split::of(&cores(&allowed().unwrap()));
+    let hogs: Vec<Hog> = split.subjects.iter().map(|cpu| Hog::start(*cpu)).collect();
+    let record = compared(&subject("other", ""), &["--blocks", "2"]);
+    drop(hogs);
+    assert_eq!(found(&record, "foreign_cpu", None)["level"], "bound");
+    assert_limited(&record);
+}
+
+#[test]
+fn what_may_disturb_is_read_for_every_slice_and_load() {
+    // Method: two plain servers with 20 connections; what every Linux has must be
+    // there, and what one server held.
+    let record = compared(&subject("other", ""), &["-c", "20", "--blocks", "1"]);
+    let all = slices(&record, "good");
+    assert!(all.iter().any(|slice| slice["server_switches"].is_u64()));
+    let block = &record["blocks"][0];
+    for name in ["good", "other"] {
+        let side = &block["loads"][0]["sides"][name];
+        let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{side:#}"));
+        assert!(number(&side["pss_bytes"]) >= number(&side["pss_anon_bytes"]));
+        assert!(number(&side["descriptors"]["count"]) > 20, "{side:#}");
+        assert!(number(&side["generator_descriptors"]["count"]) > 20);
+        assert!(number(&side["time_wait"]["limit"]) > 0);
+        for key in ["listen_drops", "retransmits", "timeouts", "packets_dropped"] {
+            number(&side["strain"][key]);
+        }
+    }
+    for canary in block["canaries"].as_array().unwrap() {
+        assert!(canary["before_ns"].as_u64() > Some(0), "{canary}");
+        assert!(canary["after_ns"].as_u64() > Some(0), "{canary}");
+    }
+    let summary = &record["summaries"][0];
+    assert!(summary["bytes_per_request"].as_f64() > Some(0.0));
+    assert!(summary["pss_bytes"].as_u64() > Some(0));
+}

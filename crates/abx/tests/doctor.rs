@@ -1,0 +1,131 @@
+//! `abx doctor`: what this machine can measure, whatever machine it is.
+
+use std::fs;
+
+use abx_sys::process::Signal;
+use serde_json::Value;
+
+use crate::support::{Ended, Home, is_server, read_json};
+
+const SHORT: [&str; 4] = ["doctor", "--quick", "--noise-for", "1s"];
+
+/// The check of this name.
+fn check<'a>(record: &'a Value, id: &str) -> &'a Value {
+    let mut checks = record["checks"].as_array().unwrap().iter();
+    checks.find(|check| check["id"] == id).unwrap()
+}
+
+#[test]
+fn a_doctor_reads_and_measures_and_leaves_nothing() {
+    // Method: the shortest look. Figures are the machine's, so only their presence
+    // and what follows from them is claimed.
+    let home = Home::new();
+    let ended = home.run_abx(&[&SHORT[..], &["--json", "-"]].concat());
+    let record = ended.expect(0, &["comparisons here", "stops: "]).json();
+    assert_eq!(record["schema"], "abx.doctor/1");
+    assert_eq!(record["interrupted"], false);
+    assert_eq!(record["refusal"], Value::Null);
+    assert!(record["elapsed_s"].as_f64() > Some(0.0));
+
+    let readings = &record["readings"];
+    assert!(readings["descriptors_hard"].as_u64() > Some(0));
+    assert!(readings["clock_reading_ns"].as_f64() > Some(0.0));
+    assert!(!readings["cpus"].as_array().unwrap().is_empty());
+    assert!(!readings["generator_cpus"].as_array().unwrap().is_empty());
+
+    let noise = &record["noise"];
+    let has_spread = noise["blocks"].as_u64() >= Some(2);
+    assert!(noise["blocks"].as_u64() >= Some(1));
+    assert_eq!(noise["spread"].is_number(), has_spread);
+    assert_eq!(noise["detectable"].is_number(), has_spread);
+
+    let ceilings = record["ceilings"].as_array().unwrap();
+    let kept: Vec<_> = ceilings.iter().map(|one| &one["keep_alive"]).collect();
+    assert_eq!(kept, [true, false]);
+    for one in ceilings {
+        assert!(one["throughput_per_s"].as_f64() > Some(0.0), "{one}");
+        assert!(one["generator_busy"].as_f64() > Some(0.0), "{one}");
+        assert_eq!(one["connections"], 50);
+        assert_eq!(one["failed"], 0);
+    }
+    assert!(record["elsewhere"]["foreign"].is_number());
+}
+
+#[test]
+fn a_saved_doctor_is_printed_again() {
+    // Method: the text of the look beside that of its record.
+    let home = Home::new();
+    let first = home.run_abx(&[&SHORT[..], &["--json", "doctor.json", "--quiet"]].concat());
+    assert_eq!(first.expect(0, &[]).stderr, "");
+    let again = home.run_abx(&["report", "doctor.json"]);
+    assert_eq!(again.expect(0, &[]).stdout, first.stdout);
+}
+
+#[test]
+fn a_machine_with_too_few_descriptors_is_told_so() {
+    // Method: a hard limit of 64 descriptors, which no comparison at 50 connections fits in.
+    let home = Home::new();
+    let doctor = [&SHORT[..], &["--json", "-"]].concat();
+    let ended = home.run(&mut home.abx_after("ulimit -n 64", &doctor));
+    let record = ended
+        .expect(0, &["stop comparisons", "ulimit -n 65536"])
+        .json();
+    assert_eq!(record["noise"], Value::Null);
+    assert_eq!(check(&record, "refused")["status"], "stops");
+    assert_eq!(check(&record, "descriptors")["status"], "stops");
+}
+
+/// Interrupts a look once a server runs and `said` was said.
+fn interrupted_after(said: &str) -> (Home, Ended) {
+    let home = Home::new();
+    let ended = {
+        let doctor = ["doctor", "--noise-for", "2s", "--json", "doctor.json"];
+        let mut running = home.start(&mut home.abx(&doctor));
+        running.until(said, |home| {
+            let text = fs::read_to_string(home.join("stderr")).ok()?;
+            let mut processes = home.processes().into_iter();
+            let serves = processes.any(|(_, line)| is_server(&line));
+            (text.contains(said) && serves).then_some(())
+        });
+        running.signal(Signal::Int);
+        running.wait()
+    };
+    (home, ended)
+}
+
+#[test]
+fn ctrl_c_ends_the_study_of_noise() {
+    // Method: SIGINT once a server runs.
+    let (home, ended) = interrupted_after("with itself");
+    ended.expect(130, &[]);
+    assert!(ended.stdout.contains("Stopped before its end"));
+    let record = read_json(&home.join("doctor.json"));
+    assert_eq!(record["interrupted"], true);
+    assert_eq!(record["ceilings"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn ctrl_c_at_the_ceiling_keeps_the_noise() {
+    // Method: SIGINT once the second part has its server: the first part's engine
+    // has ended, and must not be what a signal is told by.
+    let (home, ended) = interrupted_after("can ask for");
+    ended.expect(130, &[]);
+    let record = read_json(&home.join("doctor.json"));
+    assert_eq!(record["interrupted"], true);
+    assert!(record["noise"]["blocks"].as_u64() >= Some(1));
+}
+
+#[test]
+fn times_that_are_none_are_refused() {
+    // Method: one wrong word for each message.
+    let home = Home::new();
+    let cases: [(&[&str], &str); 3] = [
+        (&["doctor", "--noise-for", "11m"], "10m"),
+        (&["doctor", "--noise-for", "0s"], "above zero"),
+        (&["doctor", "--noisy"], "--noise-for"),
+    ];
+    for (words, said) in cases {
+        home.run_abx(words).expect(2, &[said]);
+    }
+    assert!(!home.join("state/abx").exists(), "a record of nothing");
+}

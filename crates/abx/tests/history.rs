@@ -1,0 +1,256 @@
+//! Records kept, found again, and compared with.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Home, Server, findings, read_json, subject};
+
+const SIX: [&str; 4] = ["--blocks", "6", "--slice", "20ms"];
+
+/// The list as JSON.
+fn history(home: &Home, words: &[&str]) -> Value {
+    let words = [&["history", "--json", "-", "--quiet"], words].concat();
+    let ended = home.run_abx(&words);
+    assert_eq!(ended.expect(0, &[]).stderr, "");
+    ended.json()
+}
+
+fn entries(history: &Value) -> &Vec<Value> {
+    history["entries"].as_array().unwrap()
+}
+
+/// Changes a record's file.
+fn change(home: &Home, file: &str, change: impl FnOnce(&mut Value)) {
+    let path = home.join("state/abx").join(file);
+    let mut record = read_json(&path);
+    change(&mut record);
+    fs::write(path, record.to_string()).unwrap();
+}
+
+#[test]
+fn studies_and_runs_are_listed_and_named_by_id() {
+    // Method: a study of the built-in server, a run, the list in both forms and
+    // filtered, and both records printed again by their ids.
+    let home = Home::new();
+    let short = ["--blocks", "1", "--slice", "20ms", "--seed", "7"];
+    let study = home.run_abx(&[&["compare"], &short[..]].concat());
+    let server = Server::start(&[]);
+    let run = home.run_abx(&["run", &server.url, "-n", "99", "-c", "3"]);
+    run.expect(0, &["The record is in", "abx report"]);
+    let all = history(&home, &[]);
+    assert_eq!(all["schema"], "abx.history/1");
+    assert_eq!(all["left_out"], 0);
+    let [newest, oldest] = &entries(&all)[..] else {
+        panic!("two records: {all}");
+    };
+    assert_eq!(
+        (&newest["kind"], &oldest["kind"]),
+        (&"run".into(), &"study".into())
+    );
+    assert_eq!(newest["subjects"][0]["name"], server.url);
+    assert_eq!(oldest["subjects"][1]["name"], "thread");
+    assert_eq!((&oldest["seed"], &oldest["blocks"]), (&7.into(), &1.into()));
+    assert_eq!(oldest["comparisons"][0]["subject"], "thread");
+    assert!(oldest["machine"]["kernel"].is_string());
+    for (entry, printed) in [(newest, &run), (oldest, &study)] {
+        let again = home.run_abx(&["report", entry["id"].as_str().unwrap()]);
+        assert_eq!(again.stdout, printed.stdout);
+        assert_eq!(again.status, printed.status);
+    }
+    let list = home.run_abx(&["history"]);
+    for part in [
+        "when (UTC)",
+        "event, thread",
+        "c50",
+        "c3",
+        newest["file"].as_str().unwrap(),
+    ] {
+        assert!(list.stdout.contains(part), "{part}: {list:#?}");
+    }
+    assert!(list.stdout.lines().all(|line| line.chars().count() <= 80));
+    assert_eq!(
+        entries(&history(&home, &["THREAD"])),
+        std::slice::from_ref(oldest)
+    );
+    let limited = history(&home, &["--limit", "1", "--rebuild"]);
+    assert_eq!(
+        (entries(&limited).len(), &limited["left_out"]),
+        (1, &1.into())
+    );
+}
+
+#[test]
+fn a_subject_of_an_older_record_is_compared_with() {
+    // Method: six blocks of the built-in pair, then six of one server beside
+    // each way to name a subject of them; what differs is refused by its key.
+    let home = Home::new();
+    home.run_abx(&[&["compare"], &SIX[..]].concat());
+    let old = entries(&history(&home, &[]))[0].clone();
+    let (id, file) = (old["id"].as_str().unwrap(), old["file"].as_str().unwrap());
+    let (named, fresh) = (format!("{id}:event"), subject("fresh", ""));
+    let compare = [&["compare", "--against", &named, &fresh], &SIX[..]].concat();
+
+    let ended = home.run_abx(&compare);
+    let new = entries(&history(&home, &["fresh"]))[0].clone();
+    let record = read_json(&home.join("state/abx").join(new["file"].as_str().unwrap()));
+    let one = &record["against"]["comparisons"][0];
+    assert_eq!(
+        (&one["subject"], &one["baseline"]),
+        (&"fresh".into(), &"event".into())
+    );
+    assert_eq!(
+        (&one["blocks"], &one["blocks_then"]),
+        (&6.into(), &6.into())
+    );
+    // On a busy machine it may be that nothing can be claimed.
+    let is_invalid = one["verdict"] == "invalid";
+    assert_eq!(one["ratio"].as_f64().is_none(), is_invalid);
+    ended.expect(if is_invalid { 3 } else { 0 }, &[]);
+    assert_eq!(findings(&record, "unpaired")[0]["level"], "bound");
+    assert_eq!(new["comparisons"][0]["verdict"], one["verdict"]);
+    assert!(
+        new["comparisons"][0]["against"]
+            .as_str()
+            .unwrap()
+            .ends_with(file)
+    );
+    let words: Vec<&str> = ended.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains("Not side by side"), "{ended:#?}");
+
+    // The older record is not needed to print it again.
+    change(&home, file, |record| {
+        record["machine"]["cpu_model"] = "another".into()
+    });
+    let again = home.run_abx(&["report", new["id"].as_str().unwrap()]);
+    assert_eq!((again.stdout, again.status), (ended.stdout, ended.status));
+
+    let count = home.records_in("state/abx").len();
+    home.run_abx(&compare)
+        .expect(2, &[file, "`cpu_model` was another and is"]);
+    change(&home, file, |old| {
+        old["machine"] = record["machine"].clone()
+    });
+    home.run_abx(&[&compare[..], &["-c", "9"]].concat())
+        .expect(2, &[file, "c9", "`connections` was 50 and is 9"]);
+    home.run_abx(&["compare", "--against", id, &fresh])
+        .expect(2, &["event, thread", "name one", ":event"]);
+    home.run_abx(&["compare", "--against", &format!("{id}:nobody"), &fresh])
+        .expect(2, &["event, thread"]);
+    change(&home, file, |old| {
+        drop(old["blocks"].as_array_mut().unwrap().pop())
+    });
+    home.run_abx(&compare)
+        .expect(2, &["5 complete block(s) of event", "6"]);
+    assert_eq!(
+        home.records_in("state/abx").len(),
+        count,
+        "a record of nothing"
+    );
+}
+
+#[test]
+fn a_study_file_with_one_subject_is_enough_beside_an_older_record() {
+    // Method: a study file of one subject, refused alone and beside the record of
+    // a run, which is no evidence; then beside the built-in pair.
+    let home = Home::new();
+    let text = format!(
+        "schema = \"abx.study_file/1\"\n[[subject]]\nname = \"one\"\n\
+         command = [\"{}\", \"serve\", \"--port\", \"{{port}}\"]\n\
+         [[load]]\nname = \"c50\"\nconnections = 50\nrequests = [{{ path = \"/\" }}]\n",
+        crate::support::ABX
+    );
+    let path = home.write("study.toml", &text);
+    home.run_abx(&["compare", &path])
+        .expect(2, &["one subject alone", "--against"]);
+    let server = Server::start(&[]);
+    home.run_abx(&["run", &server.url, "-n", "9", "--json", "run.json"])
+        .expect(0, &[]);
+    home.run_abx(&["compare", &path, "--against", "run.json"])
+        .expect(2, &["run.json", "record of a run", "abx compare"]);
+    home.run_abx(&[&["compare"], &SIX[..]].concat());
+    let id = entries(&history(&home, &["event"]))[0]["id"].clone();
+    let against = format!("{}:thread", id.as_str().unwrap());
+    let compare = ["compare", &path, "--against", &against, "--json", "-"];
+    let record = home.run_abx(&[&compare[..], &SIX[..]].concat()).json();
+    let one = &record["against"]["comparisons"][0];
+    assert_eq!(
+        (&one["subject"], &one["blocks"]),
+        (&"one".into(), &6.into())
+    );
+}
+
+#[test]
+fn many_at_once_share_one_index() {
+    // Method: eight lists at a time over an index that was damaged before, and
+    // runs beside them that add records.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let run = ["run", &server.url, "-n", "9", "-c", "1", "--seed", "3"];
+    home.run_abx(&run).expect(0, &[]);
+    for round in 0..4 {
+        fs::write(home.join("state/abx/history.sqlite3"), "no index").unwrap();
+        let words = |place: usize| match place {
+            0..2 => &run[..],
+            2 => &["history", "--rebuild"],
+            _ => &["history"],
+        };
+        let children: Vec<_> = (0..8)
+            .map(|place| {
+                let mut command = home.abx(words(place));
+                command.stdout(std::process::Stdio::piped());
+                command.stderr(std::process::Stdio::piped());
+                command.spawn().unwrap()
+            })
+            .collect();
+        for (place, child) in children.into_iter().enumerate() {
+            let output = child.wait_with_output().unwrap();
+            let [said, list] =
+                [&output.stderr, &output.stdout].map(|text| String::from_utf8_lossy(text));
+            let is_listed = list.contains(&server.url);
+            assert!(
+                place < 2 || is_listed,
+                "what was there is always seen: {list}"
+            );
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            assert!(!said.contains("index"), "{said}");
+        }
+        let found = entries(&history(&home, &[])).len();
+        assert_eq!(found, 1 + 2 * (round + 1), "each run has its record");
+    }
+}
+
+#[test]
+fn an_index_that_cannot_be_written_loses_no_measurement() {
+    // Method: room for the record and not for the index; then a folder that may
+    // only be read, listed all the same.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let run = ["run", &server.url, "-n", "9"];
+    let full = "mount -t tmpfs -o size=16k none state";
+    let ended = home.run(&mut home.abx_apart("m", full, &run));
+    ended.expect(
+        0,
+        &["cannot keep the index", "make room", "The record is in"],
+    );
+    let lines = ended.stderr.lines();
+    assert_eq!(lines.filter(|line| line.starts_with("abx: ")).count(), 1);
+
+    home.run_abx(&run).expect(0, &[]);
+    fs::remove_file(home.join("state/abx/history.sqlite3")).unwrap();
+    let read_only = "mount --bind state state\nmount -o remount,ro,bind state";
+    let list = home.run(&mut home.abx_apart("m", read_only, &["history"]));
+    list.expect(0, &["cannot keep the index", "XDG_STATE_HOME"]);
+    assert!(list.stdout.contains(&server.url), "{list:#?}");
+    let ended = home.run(&mut home.abx_apart("m", read_only, &run));
+    ended.expect(0, &["cannot save the record", "The record is in", "tmp/"]);
+}
+
+#[test]
+fn a_history_of_nothing_leaves_nothing() {
+    // Method: the list before anything was measured.
+    let home = Home::new();
+    let list = home.run_abx(&["history"]);
+    assert!(list.expect(0, &[]).stdout.contains("No such record"));
+    assert!(!home.join("state/abx").exists());
+}

@@ -1,0 +1,229 @@
+//! A client that blocks: `abx_wire`'s with a socket of the standard library.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use abx_wire::websocket::{
+    Client, ClientOptions, Close, CloseCode, Event, Fault, Limits, Masking, MessageKind, Opening,
+    Place,
+};
+
+/// Where to connect.
+pub struct Door<'a> {
+    pub port: &'a str,
+    pub path: &'a str,
+    pub protocols: &'a [&'a str],
+}
+
+/// One open WebSocket. Reads fail after a time that no working server needs.
+pub struct Peer {
+    stream: TcpStream,
+    client: Client,
+    out: Vec<u8>,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were read and not looked at.
+    unread: std::ops::Range<usize>,
+    message: Vec<u8>,
+}
+
+/// Says binary messages on the connection of a [`Peer`], which may hear meanwhile.
+pub struct Mouth(TcpStream);
+
+/// What came.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Heard {
+    Open,
+    Message(Said),
+    Ping(Vec<u8>),
+    Pong(Vec<u8>),
+    Close(Option<u16>, String),
+    Failed(Fault),
+    /// The end of the connection, behind both closes.
+    End,
+}
+
+/// A whole message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    pub kind: MessageKind,
+    pub payload: Vec<u8>,
+    pub fragments: u64,
+}
+
+impl Heard {
+    /// A message in one frame.
+    pub fn whole(kind: MessageKind, payload: &[u8]) -> Heard {
+        Heard::Message(Said {
+            kind,
+            payload: payload.to_vec(),
+            fragments: 1,
+        })
+    }
+}
+
+impl Mouth {
+    /// Sends a message in one frame, with a mask of zeroes.
+    pub fn say(&mut self, payload: &[u8]) {
+        let mut head = vec![0x82, 0xFF];
+        head.extend((payload.len() as u64).to_be_bytes());
+        head.extend([0; 4]);
+        self.0.write_all(&head).unwrap();
+        self.0.write_all(payload).unwrap();
+    }
+}
+
+impl Peer {
+    /// Opens one, or says why not.
+    pub fn try_open(door: &Door<'_>) -> Result<Peer, Fault> {
+        let stream = TcpStream::connect(format!("127.0.0.1:{}", door.port)).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        stream.set_nodelay(true).unwrap();
+        let opening = Opening {
+            target: door.path.to_owned(),
+            host: format!("127.0.0.1:{}", door.port),
+            headers: Vec::new(),
+            protocols: door.protocols.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        let options = ClientOptions {
+            limits: Limits::default(),
+            masking: Masking::Seeded(1),
+        };
+        let mut out = Vec::new();
+        let client = Client::open(options, &opening.encode().unwrap(), [9; 16], &mut out);
+        let mut peer = Peer {
+            stream,
+            client,
+            out,
+            buffer: vec![0; 64 * 1024],
+            unread: 0..0,
+            message: Vec::new(),
+        };
+        peer.flush();
+        match peer.hear() {
+            Heard::Open => Ok(peer),
+            Heard::Failed(fault) => Err(fault),
+            other => panic!("{other:?} before the handshake was done"),
+        }
+    }
+
+    /// Opens one at this path.
+    pub fn open(port: &str, path: &str) -> Peer {
+        let door = Door {
+            port,
+            path,
+            protocols: &[],
+        };
+        Peer::try_open(&door).unwrap()
+    }
+
+    /// The subprotocol that was chosen.
+    pub fn protocol(&self) -> Option<&str> {
+        self.client.protocol()
+    }
+
+    /// Sends a message in one frame.
+    pub fn say(&mut self, kind: MessageKind, payload: &[u8]) {
+        self.client.send(kind, payload, &mut self.out).unwrap();
+        self.flush();
+    }
+
+    /// Sends a message in pieces, with a ping between each two.
+    pub fn say_in_pieces(&mut self, kind: MessageKind, pieces: &[&[u8]]) {
+        for (number, piece) in pieces.iter().enumerate() {
+            let place = match number + 1 == pieces.len() {
+                true => Place::Last,
+                false => Place::Inner,
+            };
+            self.client
+                .send_fragment(kind, piece, place, &mut self.out)
+                .unwrap();
+            if place == Place::Inner {
+                self.client.ping(&[number as u8], &mut self.out).unwrap();
+            }
+        }
+        self.flush();
+    }
+
+    pub fn ping(&mut self, payload: &[u8]) {
+        self.client.ping(payload, &mut self.out).unwrap();
+        self.flush();
+    }
+
+    pub fn close(&mut self, code: u16, reason: &str) {
+        let close = Close {
+            code: CloseCode::new(code),
+            reason,
+        };
+        self.client.close(close, &mut self.out).unwrap();
+        self.flush();
+    }
+
+    /// A second thread's way to say something.
+    pub fn mouth(&self) -> Mouth {
+        Mouth(self.stream.try_clone().unwrap())
+    }
+
+    /// Waits for what comes next, and writes what it asks for.
+    pub fn hear(&mut self) -> Heard {
+        loop {
+            if let Some(heard) = self.next() {
+                self.flush();
+                return heard;
+            }
+            let received = self.stream.read(&mut self.buffer).unwrap();
+            self.unread = 0..received;
+            if received == 0 {
+                return match self.client.eof() {
+                    Some(Event::Failed(fault)) => Heard::Failed(fault),
+                    _ => Heard::End,
+                };
+            }
+        }
+    }
+
+    /// Closes with this code; the other side must do the same and end the connection.
+    pub fn part(mut self, code: u16) {
+        self.close(code, "");
+        assert_eq!(self.hear(), Heard::Close(Some(code), String::new()));
+        assert_eq!(self.hear(), Heard::End);
+    }
+
+    fn next(&mut self) -> Option<Heard> {
+        let mut input = &self.buffer[self.unread.clone()];
+        let heard = loop {
+            let Some(event) = self.client.receive(&mut input, &mut self.out) else {
+                break None;
+            };
+            break Some(match event {
+                Event::Open => Heard::Open,
+                Event::Data { bytes, .. } => {
+                    self.message.extend_from_slice(bytes);
+                    continue;
+                }
+                Event::Message(message) => Heard::Message(Said {
+                    kind: message.kind,
+                    payload: std::mem::take(&mut self.message),
+                    fragments: message.fragments,
+                }),
+                Event::Ping(payload) => Heard::Ping(payload.to_vec()),
+                Event::Pong(payload) => Heard::Pong(payload.to_vec()),
+                Event::Close(close) => {
+                    let code = close.code.map(CloseCode::number);
+                    Heard::Close(code, close.reason.to_owned())
+                }
+                Event::Failed(fault) => Heard::Failed(fault),
+            });
+        };
+        self.unread.start = self.unread.end - input.len();
+        heard
+    }
+
+    fn flush(&mut self) {
+        // A server that has closed takes no more; what it said is still to be heard.
+        let _ = self.stream.write_all(&self.out);
+        self.out.clear();
+    }
+}

@@ -1,0 +1,244 @@
+//! Clients and servers that share no code with ours: `ws` on node, `websockets`
+//! in Python, and the tunnel of lighttpd.
+
+use std::io::{self, BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use abx_wire::websocket::{Fault, MessageKind};
+
+use super::driver::{Door, Heard, Peer};
+use crate::support::{Home, Server, wait_for};
+
+/// Where `scripts/install-test-servers` puts what it has from npm and pypi.
+fn installed(path: &str) -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/test-peers");
+    let found = root.join(path);
+    assert!(
+        found.exists(),
+        "{} is missing: run scripts/install-test-servers",
+        found.display()
+    );
+    found
+}
+
+/// One of the scripts beside this file, for `ws` or for `websockets` by its ending.
+fn script(name: &str) -> Command {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/websocket/peers")
+        .join(name);
+    let mut command = match name.ends_with(".py") {
+        true => Command::new(installed("venv/bin/python")),
+        false => Command::new("node"),
+    };
+    if !name.ends_with(".py") {
+        command.env("NODE_PATH", installed("node_modules"));
+    }
+    command
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    command
+}
+
+/// A server that is ended with the test.
+struct Foreign(Child);
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A server by script, and the port that it says it has.
+fn start(name: &str) -> (Foreign, String) {
+    let mut child = script(name).spawn().unwrap();
+    let stdout = child.stdout.take().unwrap();
+    let foreign = Foreign(child);
+    let mut port = String::new();
+    BufReader::new(stdout).read_line(&mut port).unwrap();
+    (foreign, port.trim().to_owned())
+}
+
+fn text(payload: &str) -> Heard {
+    Heard::whole(MessageKind::Text, payload.as_bytes())
+}
+
+/// Waits for the next event that is no ping: some servers send them by themselves.
+fn hear(peer: &mut Peer) -> Heard {
+    loop {
+        match peer.hear() {
+            Heard::Ping(_) => {}
+            heard => return heard,
+        }
+    }
+}
+
+/// All that our client can do, with one of the scripted servers.
+fn converse(port: &str) {
+    let mut peer = Peer::open(port, "/");
+    for length in [0, 1, 125, 126, 65_535, 65_536, 70_000, 1_500_000] {
+        let payload: Vec<u8> = (0..length).map(|place| b'a' + (place % 26) as u8).collect();
+        for kind in [MessageKind::Binary, MessageKind::Text] {
+            peer.say(kind, &payload);
+            assert!(
+                hear(&mut peer) == Heard::whole(kind, &payload),
+                "{kind:?} of {length}"
+            );
+        }
+    }
+    peer.say_in_pieces(MessageKind::Text, &[b"gr\xC3", b"", b"\xBC\xC3\x9Fe"]);
+    assert_eq!(hear(&mut peer), Heard::Pong(vec![0]));
+    assert_eq!(hear(&mut peer), Heard::Pong(vec![1]));
+    assert_eq!(hear(&mut peer), text("grüße"));
+    peer.ping(b"are you there");
+    assert_eq!(hear(&mut peer), Heard::Pong(b"are you there".to_vec()));
+    // They hear our pong, with the payload of their ping.
+    peer.say(MessageKind::Text, b"ping");
+    assert_eq!(hear(&mut peer), text("pong there"));
+    peer.say(MessageKind::Text, b"pieces");
+    match hear(&mut peer) {
+        Heard::Message(said) => {
+            assert_eq!(
+                (said.payload.as_slice(), said.kind),
+                (&b"in pieces"[..], MessageKind::Text)
+            );
+            assert!(said.fragments >= 2, "{said:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    peer.part(4000);
+
+    let mut peer = Peer::open(port, "/");
+    peer.say(MessageKind::Text, b"close");
+    assert_eq!(
+        hear(&mut peer),
+        Heard::Close(Some(4001), "as asked".to_owned())
+    );
+    assert_eq!(hear(&mut peer), Heard::End);
+}
+
+/// What breaks the protocol is found by them, and what they say of it by us.
+fn quarrel(port: &str) {
+    for (kind, payload, code) in [
+        (MessageKind::Text, vec![0xFF], 1007),
+        (MessageKind::Binary, vec![0; 2_000_001], 1009),
+    ] {
+        let mut peer = Peer::open(port, "/");
+        peer.say(kind, &payload);
+        match hear(&mut peer) {
+            Heard::Close(Some(heard), _) => assert_eq!(heard, code),
+            other => panic!("{other:?} instead of a close with {code}"),
+        }
+    }
+}
+
+#[test]
+fn our_client_and_the_servers_of_others_understand_each_other() {
+    // Method: every length form in both kinds, fragments with pings inside, pings
+    // and closes from either side, a chosen subprotocol, and what they refuse.
+    for name in ["ws_server.cjs", "websockets_server.py"] {
+        let (_foreign, port) = start(name);
+        converse(&port);
+        quarrel(&port);
+        let door = Door {
+            port: &port,
+            path: "/",
+            protocols: &["first", "second"],
+        };
+        let peer = Peer::try_open(&door).unwrap();
+        assert_eq!(peer.protocol(), Some("second"), "{name}");
+    }
+}
+
+#[test]
+fn the_clients_of_others_and_our_server_understand_each_other() {
+    // Method: they check an echo of every length form, fragments, pings, a chat
+    // and closes themselves, and say "ok" in the end.
+    let server = Server::start(&["--websocket"]);
+    for name in ["ws_client.cjs", "websockets_client.py"] {
+        let url = format!("ws://127.0.0.1:{}", server.port());
+        let ended = script(name).arg(url).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout);
+        assert!(
+            ended.status.success() && said == "ok\n",
+            "{name}: {ended:?}"
+        );
+    }
+}
+
+#[test]
+fn our_client_speaks_through_the_tunnel_of_lighttpd() {
+    // Method: it hands payloads to a server of plain bytes, which sends them
+    // back; messages may come back cut elsewhere, so bytes are compared. What
+    // is no tunnel refuses the handshake.
+    let behind = TcpListener::bind("127.0.0.1:0").unwrap();
+    let behind_port = behind.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in behind.incoming().flatten() {
+            thread::spawn(move || io::copy(&mut stream.try_clone().unwrap(), &mut &stream));
+        }
+    });
+    let home = Home::new();
+    let (_lighttpd, port) = tunnel(&home, behind_port);
+    // It names its subprotocol whether offered or not, and only the former is right.
+    let door = |path, protocols| {
+        Peer::try_open(&Door {
+            port: &port,
+            path,
+            protocols,
+        })
+    };
+    assert_eq!(door("/", &[]).err(), Some(Fault::UnaskedProtocol));
+    let mut peer = door("/", &["binary"]).unwrap();
+    for length in [1, 125, 126, 65_536, 300_000] {
+        let payload: Vec<u8> = (0..length).map(|place| (place % 251) as u8).collect();
+        peer.say(MessageKind::Binary, &payload);
+        let mut back = Vec::new();
+        while back.len() < payload.len() {
+            match hear(&mut peer) {
+                Heard::Message(said) => back.extend(said.payload),
+                other => panic!("{other:?} after {} of {length} bytes", back.len()),
+            }
+        }
+        assert!(back == payload, "{length}");
+    }
+    assert_eq!(door("/elsewhere", &[]).err(), Some(Fault::Refused(404)));
+}
+
+/// A lighttpd that is a tunnel to this port at `/`, and its own port.
+fn tunnel(home: &Home, behind_port: u16) -> (Foreign, String) {
+    // The port is free a moment before; another test may take it meanwhile.
+    for _ in 0..10 {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let configuration = home.write(
+            "lighttpd.conf",
+            &format!(
+                "server.document-root = \"{}\"\nserver.bind = \"127.0.0.1\"\nserver.port = {port}\n\
+                 server.modules = (\"mod_wstunnel\")\n\
+                 $HTTP[\"url\"] == \"/\" {{\n wstunnel.server = ( \"\" => \
+                 (( \"host\" => \"127.0.0.1\", \"port\" => {behind_port} )) )\n\
+                 wstunnel.frame-type = \"binary\"\n}}\n",
+                home.path().display()
+            ),
+        );
+        let mut command = Command::new("lighttpd");
+        command
+            .args(["-D", "-f", &configuration])
+            .stderr(Stdio::null());
+        let mut lighttpd = Foreign(command.spawn().unwrap());
+        let is_up = wait_for("lighttpd", || match lighttpd.0.try_wait().unwrap() {
+            Some(_) => Some(false),
+            None => TcpStream::connect(("127.0.0.1", port)).ok().map(|_| true),
+        });
+        if is_up {
+            return (lighttpd, port.to_string());
+        }
+    }
+    panic!("lighttpd did not start in ten tries");
+}

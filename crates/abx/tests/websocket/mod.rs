@@ -1,0 +1,5 @@
+//! WebSocket: our server with our client, and each with those of others.
+
+mod driver;
+mod foreign;
+mod served;

@@ -1,0 +1,300 @@
+//! `abx serve --websocket` as its clients see it.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use abx_wire::websocket::{Fault, MessageKind};
+
+use super::driver::{Door, Heard, Peer};
+use crate::support::{Home, Server, wait_for};
+
+/// The status and body of a plain GET.
+fn get(port: &str, path: &str, headers: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_owned(), body.to_owned())
+}
+
+/// How many members a room says it has.
+fn members(port: &str, room: &str) -> usize {
+    let (status, body) = get(port, &format!("/chat/{room}"), "");
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    body.trim().parse().unwrap()
+}
+
+fn binary(payload: &[u8]) -> Heard {
+    Heard::whole(MessageKind::Binary, payload)
+}
+
+fn text(payload: &str) -> Heard {
+    Heard::whole(MessageKind::Text, payload.as_bytes())
+}
+
+#[test]
+fn an_echo_is_each_message_as_it_came() {
+    // Method: both kinds, lengths around each form of a frame's length and above
+    // what sockets buffer, fragments with pings between; then an orderly close.
+    let server = Server::start(&["--websocket"]);
+    let mut peer = Peer::open(server.port(), "/echo?any=query");
+    for length in [0, 1, 125, 126, 65_535, 65_536, 70_000, 5_000_000] {
+        let payload: Vec<u8> = (0..length).map(|place| (place % 251) as u8).collect();
+        peer.say(MessageKind::Binary, &payload);
+        assert!(peer.hear() == binary(&payload), "{length}");
+    }
+    peer.say(MessageKind::Text, "grüße".as_bytes());
+    assert_eq!(peer.hear(), text("grüße"));
+    peer.say_in_pieces(MessageKind::Text, &[b"gr\xC3", b"", b"\xBC\xC3\x9Fe"]);
+    assert_eq!(peer.hear(), Heard::Pong(vec![0]));
+    assert_eq!(peer.hear(), Heard::Pong(vec![1]));
+    assert_eq!(peer.hear(), text("grüße"));
+    peer.part(4321);
+}
+
+#[test]
+fn what_breaks_the_protocol_is_told_its_code_and_closed() {
+    // Method: a text that is none, and one byte more than the largest message.
+    let server = Server::start(&["--websocket"]);
+    for (kind, payload, code) in [
+        (MessageKind::Text, vec![0xFF], 1007),
+        (MessageKind::Binary, vec![0; (16 << 20) + 1], 1009),
+    ] {
+        let mut peer = Peer::open(server.port(), "/echo");
+        peer.say(kind, &payload);
+        assert_eq!(peer.hear(), Heard::Close(Some(code), String::new()));
+        assert_eq!(peer.hear(), Heard::End);
+    }
+}
+
+#[test]
+fn the_content_is_served_beside_and_handshakes_elsewhere_get_it() {
+    // Method: plain requests and handshakes, at paths with and without a
+    // WebSocket, right and wrong, and on a server that was not told to.
+    let server = Server::start(&["--websocket"]);
+    let port = server.port();
+    for path in ["/", "/echo", "/chat/", "/chat"] {
+        let (status, body) = get(port, path, "");
+        assert_eq!(
+            (status.as_str(), body.len()),
+            ("HTTP/1.1 200 OK", 87),
+            "{path}"
+        );
+    }
+    let handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\n\
+                     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: ";
+    let (status, _) = get(port, "/echo", &format!("{handshake}8\r\n"));
+    assert_eq!(status, "HTTP/1.1 426 Upgrade Required");
+    let silent = Server::start(&[]);
+    for (port, path) in [(port, "/"), (port, "/chat/"), (silent.port(), "/echo")] {
+        let door = Door {
+            port,
+            path,
+            protocols: &[],
+        };
+        assert_eq!(
+            Peer::try_open(&door).err(),
+            Some(Fault::Refused(200)),
+            "{path}"
+        );
+    }
+    let door = Door {
+        port,
+        path: "/echo",
+        protocols: &["first", "second"],
+    };
+    assert_eq!(Peer::try_open(&door).unwrap().protocol(), Some("first"));
+}
+
+#[test]
+fn only_the_event_model_speaks_it() {
+    // Method: the flag with each other model.
+    let home = Home::new();
+    for model in ["thread", "null"] {
+        home.run_abx(&["serve", "--port", "0", "--websocket", "--model", model])
+            .expect(
+                2,
+                &[&format!("the {model} model"), "choose the event model"],
+            );
+    }
+}
+
+#[test]
+fn a_room_hears_each_message_once_and_no_other_room_does() {
+    // Method: three members of one room and one of another; each says something
+    // and waits for its own, then all hear all, in one order.
+    let server = Server::start(&["--websocket"]);
+    let port = server.port();
+    let mut red: Vec<Peer> = (0..3).map(|_| Peer::open(port, "/chat/red")).collect();
+    let mut blue = Peer::open(port, "/chat/blue");
+    assert_eq!(
+        [
+            members(port, "red"),
+            members(port, "blue"),
+            members(port, "green")
+        ],
+        [3, 1, 0]
+    );
+    let large = "x".repeat(70_000);
+    red[0].say(MessageKind::Text, b"a");
+    assert_eq!(red[0].hear(), text("a"));
+    red[1].say(MessageKind::Text, large.as_bytes());
+    assert_eq!(red[1].hear(), text("a"));
+    assert!(red[1].hear() == text(&large));
+    red[2].say(MessageKind::Binary, b"c");
+    assert!(red[0].hear() == text(&large));
+    assert_eq!(red[0].hear(), binary(b"c"));
+    assert_eq!(red[1].hear(), binary(b"c"));
+    assert_eq!(red[2].hear(), text("a"));
+    assert!(red[2].hear() == text(&large));
+    assert_eq!(red[2].hear(), binary(b"c"));
+    blue.say(MessageKind::Text, b"only me");
+    assert_eq!(blue.hear(), text("only me"));
+
+    red.pop().unwrap().part(1000);
+    drop(red.pop());
+    wait_for("both to have left", || {
+        (members(port, "red") == 1).then_some(())
+    });
+    red[0].say(MessageKind::Text, b"alone");
+    assert_eq!(red[0].hear(), text("alone"));
+}
+
+#[test]
+fn frames_written_apart_are_whole_messages_all_the_same() {
+    // Method: an echo with and without small segments that wait, of messages with
+    // and without a payload, several at once and large ones.
+    for flags in [
+        &["--websocket", "--split-frames"][..],
+        &["--websocket", "--split-frames", "--no-nodelay"],
+    ] {
+        let server = Server::start(flags);
+        let mut peer = Peer::open(server.port(), "/echo");
+        let messages = ["", "a", "", "bc", &"d".repeat(5_000_000), "e"];
+        for message in messages {
+            peer.say(MessageKind::Text, message.as_bytes());
+        }
+        for message in messages {
+            assert!(peer.hear() == text(message), "{}", message.len());
+        }
+        peer.part(1000);
+    }
+}
+
+#[test]
+fn frames_may_come_with_the_handshake() {
+    // Method: a handshake and two frames in one write, by hand: two texts of one
+    // byte with a mask of zeroes, which come back without it.
+    let server = Server::start(&["--websocket"]);
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{}", server.port())).unwrap();
+    let handshake = "GET /echo HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+    let frames = b"\x81\x81\0\0\0\0a\x81\x81\0\0\0\0b\x88\x80\0\0\0\0";
+    stream
+        .write_all(&[handshake.as_bytes(), frames].concat())
+        .unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(
+        answer.ends_with(b"\r\n\r\n\x81\x01a\x81\x01b\x88\0"),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn a_client_that_does_not_read_is_not_read_from() {
+    // Method: 100 messages of 1 MB are written while nothing is read until some
+    // are on their way; all must come back in order, and the server must never
+    // have held more than a few of them.
+    let server = Server::start(&["--websocket"]);
+    let mut peer = Peer::open(server.port(), "/echo");
+    let mut writer = peer.mouth();
+    let written = AtomicUsize::new(0);
+    let message = |number: usize| vec![number as u8; 1_000_000];
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..100 {
+                writer.say(&message(number));
+                written.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        wait_for("the first messages", || {
+            (written.load(Ordering::Relaxed) >= 2).then_some(())
+        });
+        for number in 0..100 {
+            assert!(peer.hear() == binary(&message(number)), "{number}");
+        }
+    });
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let most = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    let most_kb: u64 = most.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(most_kb < 40_000, "{most_kb} kB");
+}
+
+#[test]
+fn a_member_that_does_not_read_is_told_to_go_and_the_others_go_on() {
+    // Method: one member never reads while another says 64 kB again and again,
+    // more than all buffers hold, until the room has one member only. What the
+    // slow one then reads must be whole messages and a close with 1008.
+    let server = Server::start(&["--websocket"]);
+    let port = server.port();
+    let mut slow = Peer::open(port, "/chat/red");
+    let mut speaker = Peer::open(port, "/chat/red");
+    let payload = vec![7; 64_000];
+    let mut said = 0;
+    while members(port, "red") == 2 {
+        for _ in 0..20 {
+            speaker.say(MessageKind::Binary, &payload);
+            assert!(speaker.hear() == binary(&payload));
+            said += 1;
+        }
+        assert!(said < 2_000, "128 MB wait for a member that does not read");
+    }
+    let mut heard = 0;
+    let last = loop {
+        match slow.hear() {
+            message if message == binary(&payload) => heard += 1,
+            other => break other,
+        }
+    };
+    assert_eq!(
+        last,
+        Heard::Close(Some(1008), "messages are read too slowly".to_owned())
+    );
+    assert_eq!(slow.hear(), Heard::End);
+    assert!(
+        (4_000_000 / 64_000..said).contains(&heard),
+        "{heard} of {said}"
+    );
+    speaker.say(MessageKind::Text, b"still here");
+    assert_eq!(speaker.hear(), text("still here"));
+}
+
+#[test]
+fn planted_faults_hold_for_handshakes_and_messages() {
+    // Method: an echo and a chat with a delay, two messages at once, in order;
+    // then handshakes that all fail.
+    let server = Server::start(&["--websocket", "--delay", "1ms", "--work", "1us"]);
+    for path in ["/echo", "/chat/red"] {
+        let mut peer = Peer::open(server.port(), path);
+        peer.say(MessageKind::Text, b"first");
+        peer.say(MessageKind::Text, b"second");
+        assert_eq!(peer.hear(), text("first"));
+        assert_eq!(peer.hear(), text("second"));
+        peer.part(1000);
+    }
+    let server = Server::start(&["--websocket", "--fail", "100"]);
+    let door = Door {
+        port: server.port(),
+        path: "/echo",
+        protocols: &[],
+    };
+    assert_eq!(Peer::try_open(&door).err(), Some(Fault::Refused(503)));
+}

@@ -1,0 +1,4 @@
+//! Feeds chance to the client's side of a WebSocket; see `abx_wire::websocket::fuzz`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| abx_wire::websocket::fuzz::client(data));

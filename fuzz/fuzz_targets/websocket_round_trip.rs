@@ -1,0 +1,4 @@
+//! Sends messages of chance through both sides of a WebSocket; see `abx_wire::websocket::fuzz`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| abx_wire::websocket::fuzz::round_trip(data));
