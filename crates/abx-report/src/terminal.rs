@@ -117,7 +117,7 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     out
 }
 
-/// What one load offered; its name only where there are several.
+/// What is offered, as the heading of its figures.
 pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     let settings = &load.settings;
     format!(
@@ -149,7 +149,7 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
+pub(crate) fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
     let headers = [
         "subject".to_owned(),
@@ -247,7 +247,7 @@ pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
 }
 
 /// How the study was conducted and why it ended.
-fn conduct(record: &StudyRecord, style: &Style) -> String {
+pub(crate) fn conduct(record: &StudyRecord, style: &Style) -> String {
     let complete = record.complete_blocks().count();
     let broken = record.blocks.len() - complete;
     let incomplete = match broken {

@@ -6,11 +6,19 @@
 mod arrivals;
 mod disturbed;
 mod doctor;
+mod expectations;
 mod faults;
 mod foreign;
+mod formats;
 mod history;
 mod html;
 mod layers;
+#[allow(
+    dead_code,
+    reason = "made for the tests of another room, where all of it is used"
+)]
+#[path = "../../abx-evidence/tests/judge/support.rs"]
+mod made;
 mod records;
 mod signals;
 mod studies;

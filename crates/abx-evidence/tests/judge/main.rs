@@ -4,6 +4,7 @@
 
 mod against;
 mod doctor;
+mod expectations;
 mod failures;
 mod generator;
 mod machine;

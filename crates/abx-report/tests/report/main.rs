@@ -2,6 +2,7 @@
 
 mod against;
 mod doctor;
+mod formats;
 mod history;
 mod html;
 mod page;
