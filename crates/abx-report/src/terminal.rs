@@ -70,7 +70,7 @@ fn verdicts(record: &StudyRecord, style: &Style) -> String {
 
 /// A table for each load, and once what the columns mean.
 fn tables(record: &StudyRecord, style: &Style) -> String {
-    let figures = record.loads.iter().map(|load| figures(record, load, style));
+    let figures = alone(record).map(|load| figures(record, load, style));
     let mut out = figures.collect::<Vec<_>>().join("\n");
     let mut measured = record
         .summaries
@@ -96,6 +96,12 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
     }
     out.push_str(&wrap(&legend, "  ", "  ", style.columns()));
     out
+}
+
+/// Loads that are no rate of a grid: those are read together, as capacities.
+fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
+    let loads = record.loads.iter();
+    loads.filter(|load| load.settings.objective.is_none())
 }
 
 /// Every subject under one load.
@@ -212,7 +218,7 @@ pub(crate) fn unsent(summary: &Summary, style: &Style) -> String {
 /// For how long subjects were loaded, and what may be unseen for that.
 pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
     let mut out = String::new();
-    for load in &record.loads {
+    for load in alone(record) {
         let spans = record
             .summaries
             .iter()
@@ -267,7 +273,7 @@ pub(crate) fn conduct(record: &StudyRecord, style: &Style) -> String {
     );
     let mut out = wrap(&text, "", "  ", style.columns());
     out.push_str(&wrap(&versions(record), "", "  ", style.columns()));
-    for load in &record.loads {
+    for load in alone(record) {
         out.push_str(&wrap(&turns(record, load), "", "  ", style.columns()));
     }
     out

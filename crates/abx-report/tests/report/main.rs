@@ -7,6 +7,7 @@ mod history;
 mod html;
 mod page;
 mod run;
+mod several;
 mod study;
 mod support;
 mod width;
