@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::Stopper;
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, PilotRecord, STUDY_SCHEMA, Settings,
-    StudyEnd, SubjectRecord,
+    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord,
+    STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
@@ -220,9 +220,20 @@ impl Conductor<'_> {
         let Raised {
             mut bench, loads, ..
         } = self.stage.raise(&mut random)?;
+        // The rates of a grid are measured alike, so that one pilot is for all.
+        let mut grids: Vec<(LoadSettings, PilotRecord)> = Vec::new();
         for (place, (load, raised)) in self.record.loads.iter_mut().zip(&loads).enumerate() {
-            let because = trials[place].clone();
-            load.pilot = Some(pilot(&mut bench, self.study, &raised.plans, because)?);
+            let mut alike = load.settings.clone();
+            alike.arrivals.rate_per_s = None;
+            let known = grids.iter().find(|(settings, _)| *settings == alike);
+            let found = match known {
+                Some((_, found)) => found.clone(),
+                None => pilot(&mut bench, self.study, &raised.plans, trials[place].clone())?,
+            };
+            if known.is_none() && alike.objective.is_some() {
+                grids.push((alike, found.clone()));
+            }
+            load.pilot = Some(found);
             load.settings.bodies_compared = raised.bodies_compared;
         }
         let _ = bench.stop_all(None);

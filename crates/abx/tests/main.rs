@@ -24,5 +24,6 @@ mod signals;
 mod studies;
 mod subjects;
 mod support;
+mod sweeps;
 mod usage;
 mod websocket;
