@@ -120,7 +120,22 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         out.push_str(&neither(summary, style));
         out.push_str(&unsent(summary, style));
     }
-    out
+    out + &ceiling(record, load, style)
+}
+
+/// What the generator could get at most; empty where that was not looked for.
+fn ceiling(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
+    let Some(found) = record.ceilings.iter().find(|one| one.load == load.name) else {
+        return String::new();
+    };
+    let busy = found.generator_busy.map_or(String::new(), |busy| {
+        format!(", the generator {} busy", whole_percent(busy))
+    });
+    let text = format!(
+        "ceiling: {} requests/s from a server that does nothing{busy}",
+        figure(found.throughput_per_s)
+    );
+    wrap(&text, "  ", "  ", style.columns())
 }
 
 /// What is offered, as the heading of its figures.

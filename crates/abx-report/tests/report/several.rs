@@ -1,8 +1,8 @@
 //! Reports of several subjects, sweeps and capacities.
 
 use abx_evidence::{
-    Axis, Capacity, Crossover, Finding, Level, Metric, Place, Ranking, Role, Scalability, Sweep,
-    Verdict,
+    Axis, Capacity, Ceiling, Crossover, Finding, Level, Metric, Place, Ranking, Role, Scalability,
+    Sweep, Verdict,
 };
 use abx_report::{Style, study_text};
 
@@ -18,8 +18,8 @@ fn plain() -> Style {
 
 #[test]
 fn an_order_names_what_the_blocks_hold() {
-    // Method: three places, two of them tied for first, and a difference that
-    // would stand alone.
+    // Method: three places, two of them tied for first, a difference that would
+    // stand alone, and a ceiling.
     let mut record = study();
     let place = |subject: &str, best, worst, tied_for_first| Place {
         subject: subject.to_owned(),
@@ -41,6 +41,11 @@ fn an_order_names_what_the_blocks_hold() {
     among.together = 7;
     among.blocks_more = Some(5);
     record.comparisons.push(among);
+    record.ceilings = vec![Ceiling {
+        load: "c100".to_owned(),
+        throughput_per_s: 180_400.0,
+        generator_busy: Some(0.996),
+    }];
     insta::assert_snapshot!(study_text(&record, &plain()));
 }
 
