@@ -29,8 +29,10 @@ pub struct Study {
     pub budget: Option<Duration>,
     /// A fixed number of blocks instead of a stop by precision.
     pub blocks: Option<u32>,
-    /// A fixed length of slices instead of one from the pilot.
-    pub slice: Option<Duration>,
+    /// How long slices are.
+    pub slice: SliceLength,
+    /// A fixed number of rounds in a block instead of one from the slices' length.
+    pub rounds: Option<u32>,
     /// How a server that does nothing is started, to learn what the generator
     /// can get at most; `None` to leave that out.
     pub ceiling: Option<Ceiling>,
@@ -72,6 +74,17 @@ pub struct MadeFile {
     pub path: PathBuf,
     /// Its length.
     pub bytes: u64,
+}
+
+/// How long slices are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SliceLength {
+    /// As usual, longer where the pilot finds that a subject needs it.
+    Usual,
+    /// What the pilot finds to give most precision for its time.
+    Auto,
+    /// So long.
+    Fixed(Duration),
 }
 
 /// Who uses which processors.

@@ -20,8 +20,8 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, Pin, Progress, Request, Source,
-    Store, Study, Subject, Surroundings, conduct,
+    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, Pin, Progress, Request,
+    SliceLength, Source, Store, Study, Subject, Surroundings, conduct,
 };
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 use abx_sys::tree::descendants;
@@ -132,7 +132,8 @@ fn study(blocks: Option<u32>) -> Study {
         margin: Margin::DEFAULT,
         budget: None,
         blocks,
-        slice: Some(Duration::from_millis(10)),
+        slice: SliceLength::Fixed(Duration::from_millis(10)),
+        rounds: None,
         ceiling: None,
         interleave: Interleave::Slices,
         files: Vec::new(),
