@@ -74,7 +74,7 @@ fn what_one_subject_has_of_its_own_does_not_ask_for_short_slices() {
     let own: Vec<ShortRound> = (0..160)
         .map(|round| ShortRound {
             rates: [if round / 20 % 2 == 0 { 900.0 } else { 1100.0 }, 1000.0],
-            order: if round % 2 == 0 {
+            order: if round % 3 == 0 {
                 Order::Forth
             } else {
                 Order::Back
