@@ -68,12 +68,12 @@ fn without_noise_only_switching_counts() {
 
 #[test]
 fn what_one_subject_has_of_its_own_does_not_ask_for_short_slices() {
-    // Method: one subject alternates between fast and slow each second, the
-    // other is constant. Neighbours of one subject and stretches of both
-    // differ only where it changes.
+    // Method: one subject gets faster in the middle, the other is constant, and
+    // orders are mixed. Neighbours of one subject and stretches of both differ
+    // only where it changes.
     let own: Vec<ShortRound> = (0..160)
         .map(|round| ShortRound {
-            rates: [if round / 20 % 2 == 0 { 900.0 } else { 1100.0 }, 1000.0],
+            rates: [if round < 80 { 900.0 } else { 1100.0 }, 1000.0],
             order: if round % 3 == 0 {
                 Order::Forth
             } else {
@@ -84,7 +84,7 @@ fn what_one_subject_has_of_its_own_does_not_ask_for_short_slices() {
     let found = choose(&own, 0).unwrap();
     let shortest = found.promises[0];
     // Its own variance is 1 % of a round; a round of 25 ms would show all of it.
-    assert!(shortest.variance < 0.01 * 0.025 / 4.0, "{shortest:?}");
+    assert!(shortest.variance < 0.01 * 0.025 / 10.0, "{shortest:?}");
 }
 
 #[test]
