@@ -1,7 +1,7 @@
 # What people run. `make test` installs what the tests need and runs all of them.
 CARGO ?= cargo
 
-.PHONY: build demo test check counts truth bench self-check setup
+.PHONY: build demo test check counts truth planted bench self-check spread setup
 
 build:
 	$(CARGO) build --release --locked
@@ -35,6 +35,11 @@ counts: setup
 truth: setup build
 	./scripts/truth ./target/release/abx
 
+# Planted differences on real processes: how often and how fast they are found.
+# A night; it measures.
+planted: build
+	./scripts/planted ./target/release/abx
+
 # What abx costs beside other load generators, on one nginx. Ten minutes, no
 # test: it measures.
 bench: build
@@ -49,3 +54,9 @@ self-check: build
 	./scripts/install-bench-tools
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
 	./target/bench/release/stall --abx ./target/release/abx --oha ./target/bench-tools/bin/oha
+
+# What the length of slices does to the spread of blocks, quiet and beside a
+# neighbour. A quarter of an hour; it measures.
+spread: build
+	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
+	./target/bench/release/spread --abx ./target/release/abx

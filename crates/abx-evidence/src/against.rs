@@ -2,7 +2,7 @@
 //!
 //! [`against()`] looks whether the two can be compared at all, and takes out of
 //! the old record what the comparison needs, so that the new one can be judged
-//! again without it. [`judge_against`] compares; docs/statistics.md, section 9.
+//! again without it. [`judge_against`] compares; docs/statistics.md, section 13.
 
 mod fingerprint;
 mod offer;

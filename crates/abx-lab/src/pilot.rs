@@ -12,7 +12,8 @@ use abx_sys::Nanos;
 
 use crate::bench::{Bench, Halt, discard_ns};
 use crate::place::PlaceError;
-use crate::study::Study;
+use crate::short_slices::{Bounds, choose};
+use crate::study::{SliceLength, Study};
 
 /// A slice when nothing asks for a longer one.
 const SLICE_NS: u64 = 100_000_000;
@@ -32,6 +33,8 @@ const TURNS: f64 = 5.0;
 const BLOCK_NS: u64 = 2_000_000_000;
 const ROUNDS_MIN: u64 = 2;
 const ROUNDS_MAX: u64 = 20;
+/// The same where slices may be shorter than usual and load for as long.
+const ROUNDS_AUTO_MAX: u64 = 80;
 /// Rounds of the pilot itself.
 const PILOT_ROUNDS: u32 = 4;
 /// The series from which the warm-up is read: this many bins, of a length that
@@ -69,10 +72,30 @@ pub fn pilot(
         Some(plan) => (in_flight(plan), Least::of(plan)),
         None => (1, Least::CLOSED),
     };
-    Ok(PilotRecord {
+    let needed_ns = needed_ns(&subjects, in_flight);
+    let mut record = PilotRecord {
         backend,
         ..set(study, in_flight, least, subjects, trials_because)
-    })
+    };
+    if study.slice == SliceLength::Auto && record.interleave == Interleave::Slices {
+        // What lengthened the usual slice is what bounds any other one.
+        let least_ns = match record.slice_ns {
+            SLICE_NS => needed_ns,
+            lengthened_ns => lengthened_ns,
+        };
+        let bounds = Bounds {
+            least_ns,
+            usual_ns: record.slice_ns,
+            block_ns: BLOCK_NS,
+        };
+        if let Some(chosen) = choose(bench, study.seed, plans, &record.subjects, bounds)? {
+            chosen.note(&mut record);
+            record.rounds = study
+                .rounds
+                .unwrap_or(rounds(record.slice_ns, ROUNDS_AUTO_MAX));
+        }
+    }
+    Ok(record)
 }
 
 /// Loads one subject from its start on.
@@ -112,7 +135,7 @@ fn explore(
 }
 
 /// A subject that answers nothing under load has nothing to be compared by.
-fn answering(bench: &Bench, subject: usize, slice: &SliceRecord) -> Result<(), Halt> {
+pub(crate) fn answering(bench: &Bench, subject: usize, slice: &SliceRecord) -> Result<(), Halt> {
     if !slice.stopped_answering {
         return Ok(());
     }
@@ -142,7 +165,8 @@ fn work_after(bench: &mut Bench, subject: usize) -> Result<Option<f64>, Halt> {
         .map(|cpu| cpu as f64 / window.window_ns.max(1) as f64))
 }
 
-fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
+/// What slices gave together, in verified answers per second.
+pub(crate) fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
     let ok: u64 = slices.iter().map(|slice| slice.ok).sum();
     let ns: u64 = slices.iter().map(|slice| slice.connection_ns).sum();
     f64::from(connections) * ok as f64 / (ns.max(1) as f64 / 1e9)
@@ -156,6 +180,18 @@ fn in_flight(plan: &LoadPlan) -> u64 {
 /// How long a request waits for its answer, by Little's law.
 fn turn_ns(throughput_per_s: f64, in_flight: u64) -> f64 {
     1e9 * in_flight as f64 / throughput_per_s.max(1e-3)
+}
+
+/// The shortest slice that holds enough answers of the slowest subject.
+fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u64 {
+    let turns = { subjects.values() }.map(|one| turn_ns(one.throughput_per_s, in_flight));
+    (TURNS * turns.fold(0.0, f64::max)) as u64
+}
+
+/// Rounds of slices that load each subject for as long as a block usually does.
+fn rounds(slice_ns: u64, most: u64) -> u32 {
+    let rounds = (BLOCK_NS / slice_ns.max(1)).clamp(ROUNDS_MIN, most);
+    u32::try_from(rounds).expect("at most ROUNDS_AUTO_MAX")
 }
 
 /// The shortest slice that a kind of load has, and why it is no shorter.
@@ -194,7 +230,7 @@ fn set(
         .map(|(name, one)| (turn_ns(one.throughput_per_s, in_flight), name))
         .max_by(|one, other| one.0.total_cmp(&other.0));
     let (turn, slowest) = longest_turn.map_or((0.0, ""), |(turn, name)| (turn, name.as_str()));
-    let needed_ns = (TURNS * turn) as u64;
+    let needed_ns = needed_ns(&subjects, in_flight);
     let lingers = subjects
         .iter()
         .find(|(_, one)| one.lingering.is_some_and(|share| share > LINGERING_MAX));
@@ -207,7 +243,10 @@ fn set(
         Some(_) => Interleave::Trials,
         None => study.interleave,
     };
-    let asked_ns = study.slice.map(|span| Nanos::from(span).0);
+    let asked_ns = match study.slice {
+        SliceLength::Fixed(span) => Some(Nanos::from(span).0),
+        SliceLength::Usual | SliceLength::Auto => None,
+    };
     let (slice_ns, slice_reason) = match (asked_ns, interleave, lingers) {
         (Some(asked_ns), _, _) => (asked_ns, None),
         (None, Interleave::Trials, _) => (needed_ns.clamp(TRIAL_NS, TRIAL_MAX_NS), None),
@@ -221,7 +260,7 @@ fn set(
         }
     };
     let rounds = match interleave {
-        Interleave::Slices => (BLOCK_NS / slice_ns.max(1)).clamp(ROUNDS_MIN, ROUNDS_MAX),
+        Interleave::Slices => study.rounds.unwrap_or(rounds(slice_ns, ROUNDS_MAX)),
         Interleave::Trials => 1,
     };
     let longest_warm_up = subjects.values().map(|one| one.warm_up_ns).max();
@@ -232,7 +271,8 @@ fn set(
         slice_ns,
         discard_ns: discard_ns(slice_ns),
         slice_reason,
-        rounds: u32::try_from(rounds).expect("at most ROUNDS_MAX"),
+        slice_choice: None,
+        rounds,
         warm_up_ns: warm_up_ns.max(WARM_UP_MIN_NS),
         backend: None,
         subjects,
@@ -247,7 +287,7 @@ mod tests {
     use super::*;
     use crate::study::Pin;
 
-    fn study(slice: Option<Duration>) -> Study {
+    fn study(slice: SliceLength) -> Study {
         Study {
             subjects: Vec::new(),
             loads: Vec::new(),
@@ -257,6 +297,7 @@ mod tests {
             blocks: None,
             slice,
             cold: None,
+            rounds: None,
             ceiling: None,
             interleave: Interleave::Slices,
             files: Vec::new(),
@@ -270,7 +311,7 @@ mod tests {
         }
     }
 
-    fn found(rate: f64, lingering: f64, slice: Option<Duration>) -> PilotRecord {
+    fn found(rate: f64, lingering: f64, slice: SliceLength) -> PilotRecord {
         let one = |rate, warm_up_ns, lingering| PilotSubject {
             throughput_per_s: rate,
             warm_up_ns,
@@ -287,13 +328,13 @@ mod tests {
     #[test]
     fn slices_hold_five_answers_of_the_slowest_subject() {
         // Method: 50 connections at 5,000/s take 10 ms, at 250/s 200 ms, at 1/s 50 s.
-        let usual = found(5_000.0, 0.0, None);
+        let usual = found(5_000.0, 0.0, SliceLength::Usual);
         assert_eq!((usual.slice_ns, usual.rounds), (SLICE_NS, 20));
         assert_eq!(usual.slice_reason, None);
-        let slow = found(250.0, 0.0, None);
+        let slow = found(250.0, 0.0, SliceLength::Usual);
         assert_eq!((slow.slice_ns, slow.rounds), (1_000_000_000, 2));
         assert!(slow.slice_reason.unwrap().contains("slow takes 200 ms"));
-        let very_slow = found(1.0, 0.0, None);
+        let very_slow = found(1.0, 0.0, SliceLength::Usual);
         assert_eq!(very_slow.interleave, Interleave::Trials);
         assert_eq!((very_slow.slice_ns, very_slow.rounds), (TRIAL_MAX_NS, 1));
     }
@@ -301,7 +342,7 @@ mod tests {
     #[test]
     fn a_subject_that_works_on_gets_long_slices() {
         // Method: 10 % of a processor after its own slice.
-        let lingers = found(5_000.0, 0.1, None);
+        let lingers = found(5_000.0, 0.1, SliceLength::Usual);
         assert_eq!(lingers.slice_ns, SLICE_LINGERING_NS);
         assert!(lingers.slice_reason.unwrap().contains("slow works on"));
     }
@@ -313,7 +354,7 @@ mod tests {
             ns: SLICE_OPEN_NS,
             why: Some("queues"),
         };
-        let set = set(&study(None), 50, least, BTreeMap::new(), None);
+        let set = set(&study(SliceLength::Usual), 50, least, BTreeMap::new(), None);
         assert_eq!((set.slice_ns, set.rounds), (SLICE_OPEN_NS, 2));
         assert_eq!(set.slice_reason.as_deref(), Some("queues"));
     }
@@ -321,13 +362,16 @@ mod tests {
     #[test]
     fn what_was_asked_for_is_kept() {
         // Method: a slice of 20 ms against a subject that would need more.
-        let asked = found(250.0, 0.1, Some(Duration::from_millis(20)));
+        let asked = found(250.0, 0.1, SliceLength::Fixed(Duration::from_millis(20)));
         assert_eq!((asked.slice_ns, asked.rounds), (20_000_000, 20));
     }
 
     #[test]
     fn blocks_warm_up_for_half_as_long_again_as_the_slowest_needed() {
         // Method: the slow one needed 200 ms.
-        assert_eq!(found(5_000.0, 0.0, None).warm_up_ns, 300_000_000);
+        assert_eq!(
+            found(5_000.0, 0.0, SliceLength::Usual).warm_up_ns,
+            300_000_000
+        );
     }
 }

@@ -29,8 +29,10 @@ pub struct Study {
     pub budget: Option<Duration>,
     /// A fixed number of blocks instead of a stop by precision.
     pub blocks: Option<u32>,
-    /// A fixed length of slices instead of one from the pilot.
-    pub slice: Option<Duration>,
+    /// How long slices are.
+    pub slice: SliceLength,
+    /// A fixed number of rounds in a block instead of one from the slices' length.
+    pub rounds: Option<u32>,
     /// For how long at least the first load of a block warms up, so that what a
     /// fresh start gives can be compared.
     pub cold: Option<Duration>,
@@ -75,6 +77,17 @@ pub struct MadeFile {
     pub path: PathBuf,
     /// Its length.
     pub bytes: u64,
+}
+
+/// How long slices are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SliceLength {
+    /// As usual, longer where the pilot finds that a subject needs it.
+    Usual,
+    /// What the pilot finds to give most precision for its time.
+    Auto,
+    /// So long.
+    Fixed(Duration),
 }
 
 /// Who uses which processors.

@@ -3,13 +3,22 @@
 
 use std::time::Duration;
 
-use crate::study::ExpectBody;
+use crate::study::{ExpectBody, SliceLength};
 
 /// Reads a time above zero, such as `10s`, `100ms`, `2m` or `50us`.
 #[must_use]
 pub fn time(text: &str) -> Option<Duration> {
     let time = humantime::parse_duration(text).ok()?;
     (!time.is_zero()).then_some(time)
+}
+
+/// Reads how long slices are: a time, or `auto`.
+#[must_use]
+pub fn slice_length(text: &str) -> Option<SliceLength> {
+    match text {
+        "auto" => Some(SliceLength::Auto),
+        _ => time(text).map(SliceLength::Fixed),
+    }
 }
 
 /// Reads a share such as `3%` or `0.5%` as a fraction.
@@ -65,6 +74,10 @@ mod tests {
         for wrong in ["", "10", "s", "-1s", "0s", "1 parsec"] {
             assert_eq!(time(wrong), None, "{wrong}");
         }
+        let quarter = SliceLength::Fixed(Duration::from_millis(250));
+        assert_eq!(slice_length("250ms"), Some(quarter));
+        assert_eq!(slice_length("auto"), Some(SliceLength::Auto));
+        assert_eq!((slice_length("Auto"), slice_length("0s")), (None, None));
         assert_eq!(share("3%"), Some(0.03));
         assert_eq!((share("3"), share("%"), share("x%")), (None, None, None));
     }

@@ -17,11 +17,11 @@ use std::time::Duration;
 use abx_engine::Stopper;
 use abx_engine::{Backend, HttpVersion, Pacing};
 use abx_evidence::StudyRecord;
-use abx_evidence::record::{Interleave, StudyEnd};
+use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, Pin, Progress, Request, Source,
-    Store, Study, Subject, Surroundings, conduct,
+    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, Pin, Progress, Request,
+    SliceLength, Source, Store, Study, Subject, Surroundings, conduct,
 };
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 use abx_sys::tree::descendants;
@@ -51,6 +51,14 @@ const CASES: &[(&str, fn())] = &[
     (
         "a_budget_that_is_used_up_ends_after_a_block",
         a_budget_that_is_used_up_ends_after_a_block,
+    ),
+    (
+        "a_chosen_slice_is_noted_with_what_it_was_chosen_from",
+        a_chosen_slice_is_noted_with_what_it_was_chosen_from,
+    ),
+    (
+        "one_subject_alone_has_no_length_to_choose",
+        one_subject_alone_has_no_length_to_choose,
     ),
 ];
 
@@ -132,7 +140,8 @@ fn study(blocks: Option<u32>) -> Study {
         margin: Margin::DEFAULT,
         budget: None,
         blocks,
-        slice: Some(Duration::from_millis(10)),
+        slice: SliceLength::Fixed(Duration::from_millis(10)),
+        rounds: None,
         cold: None,
         ceiling: None,
         interleave: Interleave::Slices,
@@ -286,6 +295,50 @@ fn the_same_seed_gives_the_same_order() {
     assert_eq!(first.len(), 2 * (2 + 2 * 20));
     assert_eq!(order(42), first);
     assert_ne!(order(43), first);
+}
+
+/// The pilot of a study that chooses the length of its slices, and its first block.
+fn with_a_choice(subjects: usize, rounds: Option<u32>) -> (PilotRecord, BlockRecord) {
+    let folder = TempDir::new().unwrap();
+    let mut study = Study {
+        slice: SliceLength::Auto,
+        rounds,
+        ..study(Some(1))
+    };
+    study.subjects.truncate(subjects);
+    let file = folder.path().join("record.json");
+    let conducted = conduct_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+    let mut record = conducted.record;
+    (
+        record.loads.remove(0).pilot.unwrap(),
+        record.blocks.remove(0),
+    )
+}
+
+fn a_chosen_slice_is_noted_with_what_it_was_chosen_from() {
+    // Method: which length is chosen depends on the machine; that it is one of
+    // those read, at least five answers long, and that a block has the rounds
+    // that were asked for does not.
+    let (pilot, block) = with_a_choice(2, Some(3));
+    let choice = pilot.slice_choice.unwrap();
+    let lengths: Vec<u64> = choice.lengths.iter().map(|one| one.slice_ns).collect();
+    assert!(
+        lengths.contains(&pilot.slice_ns),
+        "{} {lengths:?}",
+        pilot.slice_ns
+    );
+    assert!(lengths.len() > 2 && lengths.is_sorted(), "{lengths:?}");
+    assert_eq!(choice.usual_ns, 100_000_000);
+    assert_eq!(pilot.discard_ns, pilot.slice_ns / 10);
+    assert!(pilot.slice_reason.unwrap().starts_with("the pilot "));
+    assert_eq!((pilot.rounds, block.loads[0].rounds.len()), (3, 3));
+}
+
+fn one_subject_alone_has_no_length_to_choose() {
+    // Method: the same with the first subject only, which has no turns.
+    let (pilot, _) = with_a_choice(1, Some(2));
+    assert_eq!(pilot.slice_ns, 100_000_000);
+    assert_eq!((pilot.slice_reason, pilot.slice_choice), (None, None));
 }
 
 fn a_budget_that_is_used_up_ends_after_a_block() {

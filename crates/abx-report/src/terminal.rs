@@ -367,7 +367,11 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
         text.push_str(&format!("; {stretch} because {}", clean_name(reason)));
     }
     if let Some(reason) = &pilot.slice_reason {
-        text.push_str(&format!("; lengthened because {}", clean_name(reason)));
+        let how = match pilot.slice_choice {
+            Some(_) => "chosen because",
+            None => "lengthened because",
+        };
+        text.push_str(&format!("; {how} {}", clean_name(reason)));
     }
     let unsettled: Vec<String> = pilot
         .subjects

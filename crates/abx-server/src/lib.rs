@@ -13,6 +13,7 @@ mod model_thread;
 mod reception;
 mod rooms;
 mod talk;
+mod work;
 
 pub use config::{BACKLOG, Content, Model, Nagle, ServeError, ServerConfig, WebSocket};
 pub use fault::{Faults, Frames, Stall};

@@ -16,6 +16,7 @@ pub mod power;
 pub mod probe;
 pub mod segments;
 pub mod signed_rank;
+pub mod slice_choice;
 pub mod stop;
 pub mod student;
 pub mod sweep;
@@ -79,6 +80,28 @@ pub enum StatsError {
     NoLogRate {
         /// Place of the bin in the series, from zero.
         bin: usize,
+        /// What was found instead.
+        value: f64,
+    },
+    /// A choice of the slice's length needs at least [`slice_choice::ROUNDS_MIN`] rounds.
+    #[error(
+        "a choice of the slice's length needs at least {need} rounds of short slices and there are \
+         {got}: load for longer"
+    )]
+    TooFewRounds {
+        /// Rounds given.
+        got: usize,
+        /// Rounds needed.
+        need: usize,
+    },
+    /// A rate of a round must be finite and not below zero, and not always zero.
+    #[error(
+        "round {round} of short slices has the rate {value}: give finite rates, of subjects that \
+         answer"
+    )]
+    BadRate {
+        /// Place of the round in the series, from zero; 0 when all rates together are meant.
+        round: usize,
         /// What was found instead.
         value: f64,
     },

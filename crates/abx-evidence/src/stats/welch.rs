@@ -2,7 +2,7 @@
 //! difference of their means. Nothing pairs their blocks, so whatever changes
 //! from block to block is in it, and it is wider than a paired one.
 //!
-//! Source: B. L. Welch, Biometrika 34 (1947); docs/statistics.md, section 9.
+//! Source: B. L. Welch, Biometrika 34 (1947); docs/statistics.md, section 13.
 
 use super::paired::{LogInterval, PairedMean};
 use super::stop::{BLOCKS_FOR_VERDICT, Decision, EARLY_LOOKS, Reason, wanted_half_width};

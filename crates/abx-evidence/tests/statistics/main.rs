@@ -12,6 +12,7 @@ mod noise;
 mod oracles;
 mod properties;
 mod simulation;
+mod slices;
 mod welch;
 
 use abx_evidence::stats::paired::{LogInterval, PairedMean};

@@ -22,7 +22,7 @@ use crate::conduct::LabError;
 use crate::launch::Launch;
 use crate::offer::Offer;
 use crate::store::Store;
-use crate::study::{ExpectBody, Load, Pin, Request, Study};
+use crate::study::{ExpectBody, Load, Pin, Request, SliceLength, Study};
 use crate::subject::{Source, Subject};
 
 /// The connections of a usual load.
@@ -139,7 +139,8 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         margin: Margin::DEFAULT,
         budget: None,
         blocks: None,
-        slice: None,
+        slice: SliceLength::Usual,
+        rounds: None,
         cold: None,
         ceiling: None,
         against: None,

@@ -7,7 +7,7 @@ use abx_evidence::stats::Margin;
 
 use super::{Ended, Examination, load, null, study};
 use crate::conduct::{Conducted, Surroundings, conduct};
-use crate::study::Study;
+use crate::study::{SliceLength, Study};
 
 /// A slice: a fifth of the usual one, so that enough blocks fit, and for a quick
 /// look a tenth.
@@ -29,7 +29,7 @@ pub(super) fn measure(examination: &mut Examination) -> Result<(Noise, Option<En
         false => SLICE,
     };
     let study = Study {
-        slice: Some(slice),
+        slice: SliceLength::Fixed(slice),
         budget: Some(examination.noise_for + PILOT),
         margin: Margin::new(MARGIN).expect("it is above 0"),
         ..study(examination, subjects.into(), vec![load(true)])

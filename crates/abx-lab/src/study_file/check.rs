@@ -37,12 +37,14 @@ pub fn check(
     let RawSchema::One = raw.schema;
     let margin = raw.margin.as_ref();
     let margin = margin.map(|share| top.key("margin").read(|key| unit::margin(key, &share.0)));
+    let slice = raw.slice.as_ref();
+    let slice = slice.map(|one| top.key("slice").read(|key| unit::slice_length(key, &one.0)));
     let study = StudyFile {
         name,
         margin: margin.transpose()?,
         budget: top.key("budget").time(raw.budget.as_ref())?,
         blocks: raw.blocks,
-        slice: top.key("slice").time(raw.slice.as_ref())?,
+        slice: slice.transpose()?,
         interleave: raw.interleave.map(|turns| match turns {
             RawInterleave::Slices => Interleave::Slices,
             RawInterleave::Trials => Interleave::Trials,

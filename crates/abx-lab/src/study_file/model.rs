@@ -7,7 +7,7 @@ use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
 
 use crate::launch::Launch;
-use crate::study::{Load, MadeFile, Pin};
+use crate::study::{Load, MadeFile, Pin, SliceLength};
 use crate::subject::{Source, Subject, SubjectError, Target};
 
 /// A study as its file describes it. What flags may also say is `None` where
@@ -24,8 +24,8 @@ pub struct StudyFile {
     pub budget: Option<Duration>,
     /// A fixed number of blocks.
     pub blocks: Option<u32>,
-    /// A fixed length of slices.
-    pub slice: Option<Duration>,
+    /// How long slices are.
+    pub slice: Option<SliceLength>,
     /// How subjects take turns.
     pub interleave: Option<Interleave>,
     /// Who uses which processors.

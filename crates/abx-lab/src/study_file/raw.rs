@@ -24,8 +24,8 @@ pub struct RawStudy {
     /// Exactly this many blocks, however precise they are.
     #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [10]))]
     pub blocks: Option<u32>,
-    /// The length of a slice. Default: from the pilot, at least 100ms.
-    pub slice: Option<Time>,
+    /// The length of a slice; "auto" is the one of which the pilot promises most precision for its time. Default: from the pilot, at least 100ms.
+    pub slice: Option<RawSlice>,
     /// How subjects take turns. Default: slices.
     pub interleave: Option<RawInterleave>,
     /// Whether subjects and generator have processors of their own. Default: split.
@@ -66,6 +66,12 @@ pub struct Share(pub String);
 #[serde(transparent)]
 #[schemars(inline, extend("examples" = ["30s", "100ms", "2m"], "pattern" = "[a-z]$"))]
 pub struct Time(pub String);
+
+/// A length of slices.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("examples" = ["100ms", "auto"], "pattern" = "[a-z]$"))]
+pub struct RawSlice(pub String);
 
 /// How subjects take turns.
 #[derive(Deserialize, JsonSchema)]

@@ -7,12 +7,20 @@ use abx_evidence::stats::Margin;
 use abx_evidence::{Objective, ObjectiveError};
 
 use super::error::Wrong;
-use crate::study::ExpectBody;
+use crate::study::{ExpectBody, SliceLength};
 use crate::units;
 
 /// Reads a time above zero, such as `30s`.
 pub fn time(key: &str, text: &str) -> Result<Duration, Wrong> {
     units::time(text).ok_or_else(|| Wrong::Time {
+        key: key.to_owned(),
+        text: text.to_owned(),
+    })
+}
+
+/// Reads how long slices are: a time above zero, or `auto`.
+pub fn slice_length(key: &str, text: &str) -> Result<SliceLength, Wrong> {
+    units::slice_length(text).ok_or_else(|| Wrong::SliceLength {
         key: key.to_owned(),
         text: text.to_owned(),
     })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abx_lab::study_file::{Need, RunSpec, StudyFile, StudyFileError, fuzz, parse, read, schema};
-use abx_lab::{ExpectBody, Load, Pin, Source, Template};
+use abx_lab::{ExpectBody, Load, Pin, SliceLength, Source, Template};
 use abx_sys::process::Signal;
 use mistakes::MISTAKES;
 use proptest::prelude::*;
@@ -74,6 +74,18 @@ fn parsed(text: &str) -> Result<StudyFile, StudyFileError> {
 fn message(text: &str) -> String {
     let error = parsed(text).expect_err("a text that is no study");
     error.to_string()
+}
+
+#[test]
+fn a_slice_has_a_length_or_one_to_be_found() {
+    // Method: both ways to write it, beside the budget.
+    let slice = |written: &str| {
+        let text = GOOD.replace("\"90s\"", &format!("\"90s\"\nslice = \"{written}\""));
+        parsed(&text).unwrap().slice
+    };
+    let quarter = Duration::from_millis(250);
+    assert_eq!(slice("250ms"), Some(SliceLength::Fixed(quarter)));
+    assert_eq!(slice("auto"), Some(SliceLength::Auto));
 }
 
 #[test]

@@ -63,6 +63,11 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
         "4: `budget` is a whole number, and a text in quotes is wanted, for example budget = \"30s\"",
     ),
     (
+        "\"90s\"",
+        "\"90s\"\nslice = \"short\"",
+        "5: `slice` is `short`, which is neither a time above zero nor `auto`: write a number and its unit, such as 100ms or 1s",
+    ),
+    (
         "[\"./two\", \"{port}\"]",
         "\"./two\"",
         "23: subject \"two\": `command` is a text, and a list is wanted, for example command = [\"nginx\", \"-c\", \"{dir}/n.conf\"]",

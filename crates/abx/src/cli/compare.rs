@@ -5,7 +5,7 @@ use std::time::Duration;
 use abx_evidence::record::StudyEnd;
 use abx_evidence::stats::Margin;
 use abx_evidence::{Answer, StudyRecord, Verdict};
-use abx_lab::{Conducted, Halt, LabError, PlaceError, Store, Surroundings, conduct};
+use abx_lab::{Conducted, Halt, LabError, PlaceError, SliceLength, Store, Surroundings, conduct};
 use clap::{Args, ValueEnum};
 
 use super::expect::ExpectFlags;
@@ -52,9 +52,13 @@ pub struct Compare {
     /// Exactly this many blocks, however precise they are.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub blocks: Option<u32>,
-    /// The length of a slice [default: from the pilot, at least 100ms].
-    #[arg(long, value_parser = units::duration)]
-    pub slice: Option<Duration>,
+    /// The length of a slice; `auto` is the one of which the pilot promises most precision for
+    /// its time [default: from the pilot, at least 100ms].
+    #[arg(long, value_parser = units::slice_length, value_name = "TIME|auto")]
+    pub slice: Option<SliceLength>,
+    /// Rounds of a block, one slice of each subject in each [default: those of 2s of each, 2 to 20].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub rounds: Option<u32>,
     /// For how long at least subjects that were just started are loaded before they count,
     /// to compare how fast they are when cold [default: what warming up takes].
     #[arg(long, value_parser = units::duration, value_name = "TIME")]

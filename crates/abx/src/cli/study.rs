@@ -7,7 +7,7 @@ use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, StudyFile, SubjectSpec};
-use abx_lab::{Ceiling, Launch, Pin, Source, Study, Subject};
+use abx_lab::{Ceiling, Launch, Pin, SliceLength, Source, Study, Subject};
 
 use super::against::past;
 use super::compare::{Compare, InterleaveName, PinName, own_program};
@@ -63,7 +63,8 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         margin: compare.margin.unwrap_or(Margin::DEFAULT),
         budget: compare.budget,
         blocks: compare.blocks,
-        slice: compare.slice,
+        slice: compare.slice.unwrap_or(SliceLength::Usual),
+        rounds: compare.rounds,
         cold: compare.cold,
         ceiling: ceiling(compare)?,
         interleave: interleave(compare).unwrap_or(Interleave::Slices),
@@ -110,7 +111,8 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
         margin: compare.margin.or(file.margin).unwrap_or(Margin::DEFAULT),
         budget: compare.budget.or(file.budget),
         blocks: compare.blocks.or(file.blocks),
-        slice: compare.slice.or(file.slice),
+        slice: compare.slice.or(file.slice).unwrap_or(SliceLength::Usual),
+        rounds: compare.rounds,
         cold: compare.cold,
         ceiling: ceiling(compare)?,
         interleave: interleave(compare)

@@ -3,13 +3,23 @@
 use std::time::Duration;
 
 use abx_engine::schedule::PerSecond;
-use abx_lab::{ExpectBody, Rate, SHARES, units};
+use abx_lab::{ExpectBody, Rate, SHARES, SliceLength, units};
 
 /// Reads a time such as `10s`, `100ms`, `2m` or `50us`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     units::time(text).ok_or_else(|| {
         format!(
             "`{text}` is no time above zero: write a number and its unit, such as 10s, 100ms or 2m"
+        )
+    })
+}
+
+/// Reads how long slices are: a time such as `100ms`, or `auto`.
+pub fn slice_length(text: &str) -> Result<SliceLength, String> {
+    units::slice_length(text).ok_or_else(|| {
+        format!(
+            "`{text}` is neither a time above zero nor `auto`: write a number and its unit, such \
+             as 100ms or 1s"
         )
     })
 }

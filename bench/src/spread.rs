@@ -1,0 +1,307 @@
+//! What the length of slices does to the spread of blocks: two identical servers,
+//! loaded in turns of several lengths for the same time, with and without a
+//! neighbour that wants their processor.
+//!
+//!     spread --abx FILE [--passes N] [--quick]
+//!
+//! Both servers are abx's own, so every log ratio of a block should be 0, and its
+//! spread is what the machine adds. The neighbour is this program again: it burns
+//! the subjects' processor in bursts and ends with its parent. Configurations take
+//! turns in several passes, so that a change of the machine meets all of them. A
+//! Markdown table comes at the end, or as far as it got.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use abx_bench::child;
+use rustix::process::{Signal, set_parent_process_death_signal};
+use serde_json::Value;
+
+const LENGTHS_MS: [u64; 5] = [50, 100, 250, 1_000, 4_000];
+const LENGTHS_QUICK_MS: [u64; 3] = [100, 1_000, 4_000];
+/// For how long each server is loaded in a block, whatever the slices.
+const LOADED_MS: u64 = 4_000;
+/// Blocks of one configuration in one pass.
+const BLOCKS: u64 = 3;
+const PASSES: usize = 3;
+/// How long one study of a pass may take: pilot and blocks take some 40 s.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A burst of the neighbour, and its rest between two: drawn evenly from these, in ms.
+const BURST_MS: (u64, u64) = (20, 200);
+const REST_MS: (u64, u64) = (50, 450);
+
+/// Who else is there.
+#[derive(Clone, Copy, PartialEq)]
+enum Around {
+    Quiet,
+    Neighbour,
+}
+
+/// The log ratios of the blocks of one length, for each surrounding.
+struct Row {
+    slice_ms: u64,
+    quiet: Vec<f64>,
+    beside_neighbour: Vec<f64>,
+}
+
+struct Options {
+    abx: PathBuf,
+    lengths_ms: Vec<u64>,
+    passes: usize,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|word| word == NEIGHBOUR) {
+        return neighbour();
+    }
+    let options = options(&arguments)?;
+    let folder = std::env::temp_dir().join(format!("abx-spread-{}", std::process::id()));
+    std::fs::create_dir(&folder)?;
+    let mut rows: Vec<Row> = { options.lengths_ms.iter() }
+        .map(|slice_ms| Row {
+            slice_ms: *slice_ms,
+            quiet: Vec::new(),
+            beside_neighbour: Vec::new(),
+        })
+        .collect();
+    let measured = measure(&options, &folder, &mut rows);
+    // What cannot be removed is some records.
+    let _ = std::fs::remove_dir_all(&folder);
+    io::stdout().lock().write_all(table(&rows).as_bytes())?;
+    measured
+}
+
+/// The word that makes this program the neighbour.
+const NEIGHBOUR: &str = "--as-neighbour";
+
+fn measure(options: &Options, folder: &Path, rows: &mut [Row]) -> Result<(), Box<dyn Error>> {
+    let count = options.passes * rows.len() * 2;
+    let mut done = 0;
+    for pass in 0..options.passes {
+        for place in 0..rows.len() {
+            // The other way round in every second pass: no length is always first.
+            let place = match pass % 2 {
+                0 => place,
+                _ => rows.len() - 1 - place,
+            };
+            for around in [Around::Quiet, Around::Neighbour] {
+                let row = &mut rows[place];
+                let more = study(options, folder, row.slice_ms, around)?;
+                match around {
+                    Around::Quiet => row.quiet.extend(more),
+                    Around::Neighbour => row.beside_neighbour.extend(more),
+                }
+                done += 1;
+                writeln!(io::stderr(), "{done} of {count}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compares two identical servers, and answers the log ratio of each block.
+fn study(
+    options: &Options,
+    folder: &Path,
+    slice_ms: u64,
+    around: Around,
+) -> Result<Vec<f64>, Box<dyn Error>> {
+    let record = folder.join("record.json");
+    // Of an earlier study; there may be none.
+    let _ = std::fs::remove_file(&record);
+    let abx = options.abx.display();
+    let mut command = Command::new(&options.abx);
+    command
+        .env("XDG_STATE_HOME", folder)
+        .args(["compare", "--quiet", "--no-ceiling"])
+        .args(["--blocks", &BLOCKS.to_string()])
+        .args(["--slice", &format!("{slice_ms}ms")])
+        .args(["--rounds", &(LOADED_MS / slice_ms).to_string()])
+        .arg("--json")
+        .arg(&record)
+        .arg(format!("one='{abx}' serve --port {{port}}"))
+        .arg(format!("other='{abx}' serve --port {{port}}"));
+    let neighbour = match around {
+        Around::Quiet => None,
+        Around::Neighbour => Some(Neighbour::start()?),
+    };
+    let ended = child::run(command, folder, PATIENCE)?;
+    drop(neighbour);
+    // An exit code of 3 says that there is no verdict, which is not asked for here.
+    let text = std::fs::read_to_string(&record)
+        .map_err(|error| format!("no record ({error}): {}", ended.stderr.trim()))?;
+    let ratios = log_ratios(&serde_json::from_str(&text)?);
+    match ratios.len() as u64 == BLOCKS {
+        true => Ok(ratios),
+        false => Err(format!("{} of {BLOCKS} blocks have a ratio", ratios.len()).into()),
+    }
+}
+
+/// ln(other / one) of each complete block, both summed over its slices.
+fn log_ratios(record: &Value) -> Vec<f64> {
+    let blocks = record["blocks"].as_array().into_iter().flatten();
+    let complete = blocks.filter(|block| block["complete"] == true);
+    complete
+        .filter_map(|block| Some((throughput(block, "other")? / throughput(block, "one")?).ln()))
+        .filter(|ratio| ratio.is_finite())
+        .collect()
+}
+
+fn throughput(block: &Value, subject: &str) -> Option<f64> {
+    let rounds = block["loads"][0]["rounds"].as_array()?;
+    let slices = rounds.iter().filter_map(|round| round["slices"].as_array());
+    let (mut ok, mut time) = (0.0, 0.0);
+    for slice in slices.flatten().filter(|slice| slice["subject"] == subject) {
+        ok += slice["ok"].as_f64()?;
+        time += slice["connection_ns"].as_f64()?;
+    }
+    Some(ok / time)
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text =
+        "| slice | quiet | beside a neighbour | blocks of each |\n|---|---|---|---|\n".to_owned();
+    for row in rows {
+        let blocks = match row.quiet.len() == row.beside_neighbour.len() {
+            true => row.quiet.len().to_string(),
+            false => format!("{}, {}", row.quiet.len(), row.beside_neighbour.len()),
+        };
+        text.push_str(&format!(
+            "| {} s | {} | {} | {blocks} |\n",
+            row.slice_ms as f64 / 1e3,
+            percent(spread(&row.quiet)),
+            percent(spread(&row.beside_neighbour)),
+        ));
+    }
+    text
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or("-".to_owned(), |share| format!("{:.2} %", 100.0 * share))
+}
+
+/// The standard deviation; `None` for fewer than two.
+fn spread(log_ratios: &[f64]) -> Option<f64> {
+    let count = log_ratios.len() as f64;
+    let mean = log_ratios.iter().sum::<f64>() / count;
+    let squares: f64 = log_ratios.iter().map(|one| (one - mean).powi(2)).sum();
+    (log_ratios.len() >= 2).then(|| (squares / (count - 1.0)).sqrt())
+}
+
+/// The process that wants the subjects' processor; it ends when this is dropped.
+struct Neighbour {
+    child: Child,
+}
+
+impl Neighbour {
+    fn start() -> io::Result<Neighbour> {
+        let child = Command::new(std::env::current_exe()?)
+            .arg(NEIGHBOUR)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()?;
+        Ok(Neighbour { child })
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        // Only fails when it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Burns the first processor, which is the subjects', in bursts.
+fn neighbour() -> Result<(), Box<dyn Error>> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let first = child::processors()?.first().copied();
+    child::pin(first.ok_or("no processor may be used")?)?;
+    let mut draw = Draw(0x2545_f491_4f6c_dd1d);
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
+        let burst = Instant::now() + draw.between(BURST_MS);
+        while Instant::now() < burst {
+            std::hint::spin_loop();
+        }
+        std::thread::sleep(draw.between(REST_MS));
+    }
+    Ok(())
+}
+
+/// Numbers that look random: the same ones each time. Source: Marsaglia,
+/// "Xorshift RNGs", Journal of Statistical Software 8 (2003).
+struct Draw(u64);
+
+impl Draw {
+    fn between(&mut self, (least, most): (u64, u64)) -> Duration {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        Duration::from_millis(least + self.0 % (most - least + 1))
+    }
+}
+
+fn options(arguments: &[String]) -> Result<Options, Box<dyn Error>> {
+    let mut options = Options {
+        abx: PathBuf::new(),
+        lengths_ms: LENGTHS_MS.into(),
+        passes: PASSES,
+    };
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--abx" => options.abx = words.next().ok_or("--abx needs a value")?.into(),
+            "--quick" => {
+                options.lengths_ms = LENGTHS_QUICK_MS.into();
+                options.passes = 1;
+            }
+            "--passes" => {
+                options.passes = words.next().ok_or("--passes needs a value")?.parse()?;
+            }
+            _ => return Err(format!("{word} is not known: --abx --passes --quick").into()),
+        }
+    }
+    if !options.abx.is_file() {
+        return Err("--abx FILE names no binary: build it with `make build`".into());
+    }
+    options.abx = options.abx.canonicalize()?;
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_read_as_the_log_ratio_of_its_sums() {
+        // Method: two rounds of different lengths, and a block that did not
+        // come to its end.
+        let slice = |subject, ok, ns| serde_json::json!({ "subject": subject, "ok": ok, "connection_ns": ns });
+        let block = |complete| {
+            serde_json::json!({ "complete": complete, "loads": [{ "rounds": [
+                { "slices": [slice("one", 100, 10), slice("other", 90, 10)] },
+                { "slices": [slice("other", 210, 20), slice("one", 100, 10)] },
+            ] }] })
+        };
+        let record = serde_json::json!({ "blocks": [block(true), block(false)] });
+        assert_eq!(log_ratios(&record), [(10.0_f64 / 10.0).ln()]);
+    }
+
+    #[test]
+    fn the_table_has_what_was_measured_so_far() {
+        // Method: the spread of three numbers by hand, and of one alone.
+        let row = Row {
+            slice_ms: 50,
+            quiet: vec![0.01, 0.02, 0.03],
+            beside_neighbour: vec![0.01],
+        };
+        let text = table(&[row]);
+        assert!(text.ends_with("| 0.05 s | 1.00 % | - | 3, 1 |\n"), "{text}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Processor time on purpose: the same work for each request, of a known length.
+//!
+//! Short work is counted in turns of a loop, not read from a clock: one reading
+//! of a thread's processor time costs some hundred nanoseconds, as much as the
+//! work that it would measure.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use abx_sys::{Nanos, thread_cpu};
+
+/// From here on the clock is read: its cost is then below a hundredth.
+const BY_CLOCK: Duration = Duration::from_micros(100);
+/// Turns are timed in stretches of about this length, in which two readings of
+/// the clock do not count; many, so that some are not disturbed.
+const STRETCH: Nanos = Nanos(100_000);
+const STRETCHES: usize = 40;
+
+/// The work that one request costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// None.
+    Nothing,
+    /// So many turns of a loop: short work.
+    Turns(u64),
+    /// Turns until the thread has used so much processor time: long work.
+    Clock(Duration),
+}
+
+impl Work {
+    /// Work of this length in processor time. Short work is timed once, here,
+    /// which takes some milliseconds; it is then the same for every request, and
+    /// like any other work takes longer when the processor gets slower.
+    pub(crate) fn of(length: Duration) -> Work {
+        if length.is_zero() {
+            Work::Nothing
+        } else if length >= BY_CLOCK {
+            Work::Clock(length)
+        } else {
+            let turns = Nanos::from(length).0 as f64 / turn_ns();
+            Work::Turns(turns.round() as u64)
+        }
+    }
+
+    /// Does it.
+    pub(crate) fn perform(self) {
+        match self {
+            Work::Nothing => {}
+            Work::Turns(turns) => turn(turns),
+            Work::Clock(length) => {
+                let end = thread_cpu().plus(length.into());
+                while thread_cpu() < end {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+    }
+}
+
+/// What one turn takes when nothing disturbs it, in ns: the least of many
+/// stretches, since whatever disturbs one makes it longer.
+fn turn_ns() -> f64 {
+    let mut turns = 1_000;
+    while time_of(turns) < STRETCH {
+        turns *= 2;
+    }
+    let stretches = (0..STRETCHES).map(|_| time_of(turns).0);
+    let least = stretches.min().unwrap_or_default().max(1);
+    least as f64 / turns as f64
+}
+
+fn time_of(turns: u64) -> Nanos {
+    let before = thread_cpu();
+    turn(turns);
+    thread_cpu().since(before)
+}
+
+/// A chain in which each step needs the one before, so that a processor can
+/// neither skip steps nor do them side by side.
+fn turn(turns: u64) {
+    let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);
+    for _ in 0..turns {
+        state = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    }
+    black_box(state);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_work_is_paid_by_the_clock_and_none_is_free() {
+        // Method: the thread's clock before and after; it may only be late.
+        let before = thread_cpu();
+        Work::of(Duration::from_micros(300)).perform();
+        assert!(thread_cpu().since(before) >= Nanos(300_000));
+        assert_eq!(Work::of(Duration::ZERO), Work::Nothing);
+    }
+
+    #[test]
+    fn short_work_is_the_same_number_of_turns_each_time_and_grows_with_its_length() {
+        // Method: the turns of three lengths, each timed anew. How long a turn
+        // takes is the machine's affair; that ten times as long is more turns
+        // than twice as long holds for whatever disturbs the timing.
+        let turns = |ns| match Work::of(Duration::from_nanos(ns)) {
+            Work::Turns(turns) => turns,
+            other => panic!("{ns} ns are {other:?}"),
+        };
+        let (short, long, longest) = (turns(500), turns(5_000), turns(50_000));
+        assert!(
+            0 < short && short < long && long < longest,
+            "{short} {long} {longest}"
+        );
+    }
+}
