@@ -28,7 +28,10 @@ use abx_evidence::{RunRecord, StudyRecord};
 
 pub use doctor::doctor_text;
 pub use history::history_text;
-pub use html::{run_html, study_html};
+pub use html::{
+    Listed, NotShown, Shown, SideRecord, index_html, notice_html, page_policy, run_html, side_html,
+    study_html,
+};
 pub use run::run_text;
 pub use style::Style;
 pub use terminal::study_text;

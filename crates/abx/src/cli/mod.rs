@@ -5,6 +5,7 @@ pub mod compare;
 pub mod doctor;
 pub mod history;
 mod load;
+pub mod manual;
 mod output;
 pub mod report;
 pub mod run;
@@ -12,6 +13,7 @@ pub mod serve;
 mod signals;
 mod study;
 mod units;
+pub mod view;
 mod watch;
 
 use std::io::{self, Write};
@@ -53,6 +55,12 @@ pub enum Command {
     Report(report::Report),
     /// List the records that are kept.
     History(history::History),
+    /// Look at records in a browser.
+    View(view::View),
+    /// Print what a shell needs to complete these words.
+    Completions(manual::Completions),
+    /// Print or write the manual pages.
+    Manual(manual::Manual),
     /// Keeps one server under test; started by abx itself.
     #[command(hide = true)]
     Keeper,

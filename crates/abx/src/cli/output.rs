@@ -92,7 +92,8 @@ pub fn write_html(page: impl FnOnce() -> String, flags: &PageFlags) -> Result<()
     })
 }
 
-fn to_stdout(text: &str) -> Result<(), Failure> {
+/// Prints a text at once.
+pub fn to_stdout(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())
