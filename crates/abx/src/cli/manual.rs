@@ -133,3 +133,74 @@ fn shown() -> Command {
     }
     shown
 }
+
+#[cfg(test)]
+#[path = "../../tests/support/transcript.rs"]
+mod transcript;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use clap::Parser;
+
+    use super::transcript::{Kind, Transcript, abx_words};
+    use super::*;
+
+    /// Why these words cannot be read, if so.
+    fn problem(words: &[String]) -> Option<String> {
+        let error = Cli::try_parse_from(words).err()?;
+        Some(error.to_string())
+    }
+
+    #[test]
+    fn every_example_in_the_manual_can_be_read() {
+        // Method: each call of abx in the documents, also those that take too long
+        // to be run, read as if it were typed. Nothing is started.
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let found = Transcript::of_project(&root);
+        let mut read = 0;
+        for block in &found.blocks {
+            for example in &block.examples {
+                let Some(words) = example.words() else {
+                    continue;
+                };
+                let problem = problem(&words);
+                assert_eq!(problem, None, "{}:{}", block.file, example.line);
+                read += 1;
+            }
+        }
+        // An empty manual would pass.
+        assert!(read >= 20, "{read} examples");
+        for kind in [Kind::Run, Kind::Long] {
+            assert!(found.blocks.iter().any(|block| block.kind == kind));
+        }
+    }
+
+    #[test]
+    fn each_help_short_and_long_has_examples_that_can_be_read() {
+        // Method: both texts of abx and of each command; every example in them is
+        // one of that command and is read as if it were typed.
+        let mut whole = shown();
+        whole.build();
+        let commands = whole
+            .get_subcommands()
+            .filter(|one| one.get_name() != "help");
+        for command in std::iter::once(&whole).chain(commands) {
+            let mut command = command.clone();
+            let texts = [command.render_help(), command.render_long_help()];
+            for text in texts.map(|text| text.to_string()) {
+                let name = command.get_name();
+                let after = text.split_once("Examples:\n").map(|(_, after)| after);
+                let after = after.unwrap_or_else(|| panic!("{name} has no examples: {text}"));
+                let lines = after.lines().take_while(|line| !line.is_empty());
+                let examples: Vec<Vec<String>> = lines.filter_map(abx_words).collect();
+                assert!(!examples.is_empty(), "{name}: {text}");
+                for words in examples {
+                    assert_eq!(problem(&words), None, "{name}: {words:?}");
+                }
+            }
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+        }
+    }
+}
