@@ -175,7 +175,7 @@ fn records_are_listed_shown_and_put_side_by_side() {
         .expect(400, &["1 were named"]);
     let beside = format!("/side?ids={study},ffff00");
     view.get(&beside)
-        .expect(200, &["Not shown", "ffff00: No record", &row]);
+        .expect(200, &["Not shown", "ffff00</bdi>: No record", &row]);
 
     let found = view
         .get("/?text=THREAD")
@@ -200,7 +200,7 @@ fn named_records_alone_are_shown() {
     let damaged = home.write("damaged.json", "");
     let view = View::start(&home, &["old/one.json", &damaged, &run]);
     fs::write(&damaged, "{\"schema\":\"abx.study/1\"").unwrap();
-    let parts = ["old/one.json", &run, "damaged.json is not listed"];
+    let parts = ["old/one.json", &run, "damaged.json</bdi> is not listed"];
     let list = view.get("/").expect(200, &parts);
     assert!(!list.body.contains(&format!("/record/{study}")));
     view.get(&format!("/record/{study}"))
@@ -229,7 +229,7 @@ fn a_damaged_record_is_a_page_that_says_so() {
     view.get(&page)
         .expect(500, &["This record cannot be read", name]);
     view.get("/")
-        .expect(200, &[&run, &format!("{name} is not listed")]);
+        .expect(200, &[&run, &format!("{name}</bdi> is not listed")]);
     let side = format!("/side?ids={study},{run}");
     view.get(&side)
         .expect(200, &["Not shown", name, "127.0.0.1"]);
@@ -352,8 +352,9 @@ fn nothing_can_be_changed_and_nothing_large_is_read() {
 
 #[test]
 fn connections_that_say_nothing_keep_nobody_waiting() {
-    // Method: forty connections with half a head each, forty that read nothing of
-    // what they asked for, and then one that asks as usual.
+    // Method: forty connections with half a head each, ten that read nothing of
+    // what they asked for, and then one that asks as usual; two hundred at once,
+    // which is more than there are places for.
     let home = Home::new();
     let [study, _] = two_records(&home);
     let view = View::start(&home, &[]);
@@ -378,6 +379,9 @@ fn connections_that_say_nothing_keep_nobody_waiting() {
     }
     for mut stream in deaf {
         Answer::read(&mut stream).expect(200, &["Which is faster"]);
+    }
+    for mut stream in begin(200, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") {
+        Answer::read(&mut stream).expect(200, &[&study]);
     }
 }
 

@@ -4,14 +4,13 @@
 use abx_evidence::Verdict;
 use abx_evidence::history::{Entry, History, Unread};
 
-use super::LINE;
 use super::findings::quoting;
 use super::markup::{Element, Markup, element};
 use super::page::{Page, Section};
 use super::verdicts::sign;
 use crate::history::{COLUMN_NAMES, cells, verdicts};
 use crate::units::count;
-use crate::wrap::{clean_name, wrap};
+use crate::wrap::clean_name;
 
 /// Where the records of a list come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,9 +152,9 @@ fn signed(verdict: Option<Verdict>, text: &str) -> Element {
 
 fn unread(all: &[Unread]) -> Markup {
     let entry = |one: &Unread| {
-        let why = wrap(&clean_name(&one.why), "", "", LINE.columns());
-        let text = format!("{} is not listed: {}.", clean_name(&one.file), why.trim());
-        element("li").add(quoting(&text))
+        let file = element("bdi").text(&clean_name(&one.file));
+        let why = format!(" is not listed: {}.", clean_name(&one.why));
+        element("li").add(file).add(quoting(&why))
     };
     match all.is_empty() {
         true => Markup::new(),

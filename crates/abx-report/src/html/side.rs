@@ -295,8 +295,8 @@ fn about(records: &[SideRecord<'_>]) -> Markup {
 
 fn unread(all: &[NotShown]) -> Markup {
     let entry = |one: &NotShown| -> Element {
-        let text = format!("{}: {}", clean_name(&one.id), one.why);
-        element("li").add(quoting(&text))
+        let id = element("bdi").text(&clean_name(&one.id));
+        element("li").add(id).text(": ").add(quoting(&one.why))
     };
     match all.is_empty() {
         true => Markup::new(),

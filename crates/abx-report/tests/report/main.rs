@@ -4,6 +4,7 @@ mod against;
 mod doctor;
 mod history;
 mod html;
+mod lists;
 mod page;
 mod run;
 mod study;
