@@ -31,7 +31,8 @@ use clap::Subcommand;
         abx compare 'old=./server --port {port}' 'new=./server --port {port} --fast' --path /x\n  \
         abx compare http://127.0.0.1:8081/ http://127.0.0.1:8082/\n  \
         abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
-        abx doctor\n\n\
+        abx doctor\n  \
+        abx view\n\n\
         Exit codes: 0 done; 2 what was asked cannot be done; \
         3 no claim is possible; 130 interrupted."
 )]
