@@ -8,6 +8,7 @@ mod fingerprint;
 mod offer;
 mod unpaired;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Finding, Level, Limits};
@@ -33,7 +34,7 @@ const OF_PAIRS: [&str; 4] = [
 const ONE_SIDED: [&str; 3] = ["steal", "foreign_cpu", "generator_wait"];
 
 /// The comparison with a subject of an older record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Against {
     /// Where the older record was read from.
     pub record: String,
@@ -50,7 +51,7 @@ pub struct Against {
 }
 
 /// What the older study's subject gave under one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PastLoad {
     /// The load's name in the new study.
     pub load: String,

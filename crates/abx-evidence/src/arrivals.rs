@@ -1,12 +1,13 @@
 //! When requests are due, and how many of those that were due were sent.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Outcome, Outcomes};
 use crate::tally::Tally;
 
 /// When requests are due.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arrivals {
     /// How the times are laid out.
     pub kind: ArrivalKind,
@@ -18,7 +19,7 @@ pub struct Arrivals {
 }
 
 /// How the times at which requests are due are laid out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalKind {
     /// Each connection's next request is due when its last one is answered.
@@ -49,7 +50,7 @@ impl Arrivals {
 
 /// What an open loop had to send and what it sent, each request counted once
 /// however often it was tried.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Offered {
     /// Requests that were due: `sent` and `unsent` together.
     pub planned: u64,

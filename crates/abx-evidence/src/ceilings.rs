@@ -1,6 +1,7 @@
 //! What the generator gets from a server that does nothing, under the same load
 //! and in the same blocks: no subject can answer more.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Finding, Level};
@@ -8,7 +9,7 @@ use crate::record::{CEILING, StudyRecord};
 use crate::summary::{Sums, share};
 
 /// The ceiling of one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
     /// The load's name.
     pub load: String,

@@ -1,6 +1,7 @@
 //! Subjects beside their baseline: from blocks to ratios, and from ratios and
 //! findings to verdicts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Offered;
@@ -19,7 +20,7 @@ use crate::values::{Rounds, Value, Values};
 use crate::verdict::{Assessment, Verdict, assess, assess_together};
 
 /// What a comparison is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// What the study was made for: it decides when the study ends, and how.
@@ -30,7 +31,7 @@ pub enum Role {
 }
 
 /// One subject beside its baseline under one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// What is compared.
     pub metric: Metric,
@@ -85,7 +86,7 @@ pub struct Comparison {
 }
 
 /// A ratio with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bounds {
     /// The ratio.
     pub ratio: f64,
@@ -106,7 +107,7 @@ impl From<RatioInterval> for Bounds {
 }
 
 /// A comparison read without its disturbed rounds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Undisturbed {
     /// The ratio with its interval.
     #[serde(flatten)]

@@ -1,9 +1,10 @@
 //! How a connection carries requests and answers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a connection carries requests and answers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Exchange {
     /// What is spoken, such as `http/1.1`.

@@ -1,9 +1,12 @@
 //! What limits a result: each with the level of the limit and a remedy.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How far a finding limits what may be claimed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Worth knowing; the claim stands.
@@ -16,7 +19,7 @@ pub enum Level {
 }
 
 /// Which figures a finding limits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limits {
     /// Every figure of its subject and load.
@@ -27,7 +30,7 @@ pub enum Limits {
 }
 
 /// Something that limits what a result may claim.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// A fixed name that scripts can look for, in snake case.
     pub id: String,
@@ -99,7 +102,7 @@ impl Finding {
 }
 
 /// What may be claimed of a whole record.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Everything stands.
@@ -112,7 +115,7 @@ pub enum Status {
 }
 
 /// The findings of a whole record.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Validity {
     /// The worst of them, as one word.
     pub status: Status,

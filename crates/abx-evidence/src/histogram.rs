@@ -1,5 +1,6 @@
 //! Times as an HDR histogram: 1 µs to 1 h, three significant digits.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use base64::Engine as _;
@@ -7,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{
     Deserializer as HdrReader, Serializer as HdrWriter, V2Serializer,
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The longest time that is told apart, in µs: one hour.
@@ -57,6 +59,13 @@ impl Histogram {
     /// How often this time, or one that is not told apart from it, was counted.
     pub(crate) fn count_at_us(&self, time_us: u64) -> u64 {
         self.0.count_at(time_us)
+    }
+
+    /// The same in the type of the HdrHistogram library, in µs, for formats that
+    /// its tools read.
+    #[must_use]
+    pub fn as_hdr(&self) -> &hdrhistogram::Histogram<u64> {
+        &self.0
     }
 
     /// The time, in µs, that the share `q` (0 to 1) of all times does not
@@ -135,6 +144,20 @@ impl<'de> Deserialize<'de> for Histogram {
                 .saturating_record_n(step.value_iterated_to(), step.count_at_value());
         }
         Ok(histogram)
+    }
+}
+
+impl JsonSchema for Histogram {
+    fn schema_name() -> Cow<'static, str> {
+        "Histogram".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Times in µs: an HDR histogram, V2 format in base64.",
+            "type": "string",
+            "contentEncoding": "base64",
+        })
     }
 }
 

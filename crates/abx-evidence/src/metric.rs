@@ -1,9 +1,12 @@
 //! What is compared.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Verified answers per second.

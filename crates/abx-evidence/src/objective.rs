@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantile::Quantile;
@@ -17,7 +18,7 @@ const ERRORS: Goal = Goal::Errors { limit: 0.001 };
 const LEAST: f64 = 1e-3;
 
 /// Goals that must all be met; at least one. In records the text of its `Display`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Objective {
     goals: Vec<Goal>,

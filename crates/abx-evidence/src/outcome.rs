@@ -1,5 +1,8 @@
 //! What became of one request: a closed list, counted and never thrown.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -220,6 +223,23 @@ impl<'de> Deserialize<'de> for Outcomes {
             }
         }
         deserializer.deserialize_map(Map)
+    }
+}
+
+impl JsonSchema for Outcomes {
+    fn schema_name() -> Cow<'static, str> {
+        "Outcomes".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let count = generator.subschema_for::<u64>();
+        let each = Outcome::ALL.map(|one| (one.name().to_owned(), count.clone().to_value()));
+        json_schema!({
+            "description": "How often each outcome came; those that did not are left out.",
+            "type": "object",
+            "properties": each.into_iter().collect::<serde_json::Map<_, _>>(),
+            "additionalProperties": false,
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::comparison::{Ground, Role, both_kept_up};
 use crate::finding::{Finding, Level};
 use crate::metric::Metric;
 use crate::record::{LoadRecord, StudyRecord};
+use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::values::{Rounds, Values};
 
 /// Pairs that are judged together by one metric.
@@ -103,6 +104,10 @@ impl<'a> Questions<'a> {
             }
         }
         for metric in COSTS {
+            if metric == Metric::ColdStart && under(metric).blocks() < BLOCKS_FOR_VERDICT {
+                // One load of several is the first of a block only now and then.
+                continue;
+            }
             self.explore(Ground::Load(load), metric, under(metric), &answering);
         }
     }

@@ -1,6 +1,7 @@
 //! Several subjects in order, as far as the blocks hold one: each has the
 //! places that it may have, from the best to the worst.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, Family, Ground, Role};
@@ -13,7 +14,7 @@ use crate::values::{Rounds, Values};
 use crate::verdict::Verdict;
 
 /// The subjects of a study under one load, the best first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ranking {
     /// What they are ranked by.
     pub metric: Metric,
@@ -26,7 +27,7 @@ pub struct Ranking {
 }
 
 /// The places that a subject may have, from 1.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
     /// Who.
     pub subject: String,

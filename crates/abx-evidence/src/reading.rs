@@ -1,12 +1,13 @@
 //! What the lab reads of the machine and of subjects beside the slices' own
 //! figures. Each part that could not be read is absent, never zero.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::SliceRecord;
 
 /// What was read for one subject over one load of a block.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     /// The warm-up: recorded, not counted.
     pub warm_up: Option<SliceRecord>,
@@ -42,7 +43,7 @@ pub struct Side {
 
 /// What the machine counted of its own troubles while one subject was loaded:
 /// the whole machine's, whoever caused them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Strain {
     /// The wall time over which all of this was counted: the load's slices and
@@ -127,7 +128,7 @@ impl Strain {
 }
 
 /// How much of something that is limited was in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InUse {
     /// What was in use.
     pub count: u64,
@@ -155,7 +156,7 @@ impl InUse {
 
 /// How fast one processor was before and after a block, by work that is always
 /// the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Canary {
     /// The processor.
     pub cpu: usize,

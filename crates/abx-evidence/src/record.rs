@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::against::Against;
@@ -31,9 +32,10 @@ pub const STUDY_SCHEMA: &str = "abx.study/1";
 pub const CEILING: &str = "(ceiling)";
 
 /// A study: what was compared, how, where, and everything that was measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyRecord {
     /// [`STUDY_SCHEMA`].
+    #[schemars(description = "The schema of a study.", extend("const" = STUDY_SCHEMA))]
     pub schema: String,
     /// The version of abx that measured.
     pub abx_version: String,
@@ -100,6 +102,18 @@ impl StudyRecord {
         self.blocks.iter().filter(|block| block.complete)
     }
 
+    /// The response times of one subject under one load, in all blocks together.
+    #[must_use]
+    pub fn response_times(&self, load: &str, subject: &str) -> Histogram {
+        let mut all = Histogram::new();
+        for part in self.block_loads(load) {
+            if let Some(own) = part.histograms.get(subject) {
+                all.merge(&own.response);
+            }
+        }
+        all
+    }
+
     /// What one load gave in each block, in the order of the blocks.
     pub fn block_loads<'a>(&'a self, load: &'a str) -> impl Iterator<Item = &'a BlockLoad> {
         self.complete_blocks()
@@ -121,7 +135,7 @@ impl StudyRecord {
 }
 
 /// How the study was conducted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// The subject that the others are compared with.
     pub baseline: String,
@@ -142,7 +156,7 @@ pub struct Settings {
 }
 
 /// Where the study was conducted; what could not be read is absent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// The processor's name.
     pub cpu_model: Option<String>,
@@ -167,7 +181,7 @@ pub struct Machine {
 }
 
 /// A server under test.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubjectRecord {
     /// Its name in this study.
     pub name: String,
@@ -192,7 +206,7 @@ impl SubjectRecord {
 }
 
 /// An answer that was read to its end before the load.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AnswerRecord {
     /// The status.
     pub status: u16,
@@ -203,7 +217,7 @@ pub struct AnswerRecord {
 }
 
 /// What was offered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadRecord {
     /// Its name in this study.
     pub name: String,
@@ -216,7 +230,7 @@ pub struct LoadRecord {
 }
 
 /// What was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadSettings {
     /// Connections.
     pub connections: u32,
@@ -249,7 +263,7 @@ pub struct LoadSettings {
 }
 
 /// One request of a load.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestSettings {
     /// The method.
     pub method: String,
@@ -260,7 +274,7 @@ pub struct RequestSettings {
 }
 
 /// How subjects take turns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Interleave {
     /// Short slices of each in random order.
@@ -270,7 +284,7 @@ pub enum Interleave {
 }
 
 /// What the discarded first block found and set.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PilotRecord {
     /// How subjects take turns.
     pub interleave: Interleave,
@@ -295,7 +309,7 @@ pub struct PilotRecord {
 }
 
 /// What one subject gave in the pilot.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PilotSubject {
     /// Its throughput in requests per second.
     pub throughput_per_s: f64,
@@ -309,7 +323,7 @@ pub struct PilotSubject {
 }
 
 /// One block: every subject started afresh, loaded, stopped.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockRecord {
     /// Its number from zero.
     pub index: u32,
@@ -329,7 +343,7 @@ pub struct BlockRecord {
 }
 
 /// One subject's life in one block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockSubject {
     /// The port that it was given.
     pub port: u16,
@@ -347,7 +361,7 @@ pub struct BlockSubject {
 }
 
 /// What one load gave in one block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockLoad {
     /// The load's name.
     pub load: String,
@@ -360,7 +374,7 @@ pub struct BlockLoad {
 }
 
 /// One slice for every subject.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Round {
     /// What disturbed it from outside; empty when nothing did.
     pub disturbed: Vec<Disturbance>,
@@ -369,7 +383,7 @@ pub struct Round {
 }
 
 /// What disturbs a round from outside of abx and its subjects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Disturbance {
     /// The hypervisor gave the processors to others.
@@ -379,7 +393,7 @@ pub enum Disturbance {
 }
 
 /// One slice.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SliceRecord {
     /// Who was loaded.
     pub subject: String,
@@ -483,7 +497,7 @@ impl SliceRecord {
 }
 
 /// Times of counted requests.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Histograms {
     /// From the intended send to the last byte. Requests without an answer
     /// count with the time for which they had waited.
@@ -530,7 +544,7 @@ impl Histograms {
 }
 
 /// Why a study ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum StudyEnd {
     /// It has not: the record was saved under way.

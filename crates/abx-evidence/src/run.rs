@@ -1,5 +1,6 @@
 //! The record of one run: one server, one load, no comparison.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Offered};
@@ -17,9 +18,10 @@ use crate::times::Times;
 pub const RUN_SCHEMA: &str = "abx.run/1";
 
 /// One server under one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
     /// [`RUN_SCHEMA`].
+    #[schemars(description = "The schema of a run.", extend("const" = RUN_SCHEMA))]
     pub schema: String,
     /// The version of abx that measured.
     pub abx_version: String,
@@ -64,7 +66,7 @@ pub struct RunRecord {
 }
 
 /// What was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSettings {
     /// The URL.
     pub url: String,
@@ -97,7 +99,7 @@ pub struct RunSettings {
 }
 
 /// What became of the requests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Requests {
     /// Attempts; the sum of the outcomes.
     pub sent: u64,
@@ -112,7 +114,7 @@ pub struct Requests {
 }
 
 /// What the load cost on this side.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorSide {
     /// Processor time of the worker threads, in seconds.
     pub cpu_s: f64,
@@ -130,7 +132,7 @@ pub struct GeneratorSide {
 }
 
 /// What the load cost on the other side.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerSide {
     /// The process that listens.
     pub process_id: u32,

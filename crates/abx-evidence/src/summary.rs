@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Late, Offered, Spans, throughput_per_s};
@@ -11,7 +12,7 @@ use crate::record::{Histograms, LoadRecord, LoadSettings, SliceRecord, StudyReco
 use crate::times::Times;
 
 /// One subject under one load, over all blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Who.
     pub subject: String,

@@ -1,6 +1,7 @@
 //! Loads that differ only in connections or only in rate, read together: where
 //! two subjects change places, and how throughput grows with connections.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, Role};
@@ -16,7 +17,7 @@ use crate::values::{Rounds, Values};
 use crate::verdict::Verdict;
 
 /// Loads of one study that differ only in one number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sweep {
     /// What they differ in.
     pub axis: Axis,
@@ -34,7 +35,7 @@ pub struct Sweep {
 }
 
 /// What the loads of a sweep differ in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {
     /// Connections of a closed loop.
@@ -44,7 +45,7 @@ pub enum Axis {
 }
 
 /// Two subjects that change places.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Crossover {
     /// Who is ahead before.
     pub before: String,
@@ -66,7 +67,7 @@ pub struct Crossover {
 
 /// The Universal Scalability Law, fitted to each block: medians over blocks. A
 /// description, from which nothing is decided.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scalability {
     /// Who.
     pub subject: String,

@@ -1,12 +1,13 @@
 //! Times at the usual quantiles.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
 
 /// Times in µs at the usual quantiles; absent when nothing was counted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Times {
     /// The median.
     pub p50: Option<u64>,
@@ -29,7 +30,7 @@ pub struct Times {
 }
 
 /// A figure of [`Times`], in records by its key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
     /// The median.

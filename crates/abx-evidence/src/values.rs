@@ -89,6 +89,11 @@ impl<'a> Values<'a> {
         pair.into_iter().all(is_whole)
     }
 
+    /// How many blocks there are.
+    pub(crate) fn blocks(&self) -> usize {
+        self.0.values().map(Vec::len).max().unwrap_or_default()
+    }
+
     /// Whether the true number of a subject may be larger in some block.
     pub(crate) fn are_at_least(&self, subject: &str) -> bool {
         let mut numbers = self.of(subject).iter().flatten();

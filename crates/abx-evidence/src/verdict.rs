@@ -1,6 +1,7 @@
 //! What an interval means: the verdict, and whether it stands on firm ground.
 //! [`assess`] takes the per-block log ratios of one comparison to all of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::Sense;
@@ -13,7 +14,7 @@ use crate::stats::{Margin, StatsError};
 
 /// What a comparison says about the subject beside its baseline. Stored in
 /// records as a string in snake case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// A finding forbids any claim. Decided before any interval is read.

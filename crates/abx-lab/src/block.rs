@@ -38,6 +38,8 @@ pub struct LoadRun<'a, 'b> {
     pub pilot: &'a PilotRecord,
     /// A server that does nothing, loaded now and then in the same way.
     pub ceiling: Option<&'a RaisedCeiling>,
+    /// For how long subjects warm up.
+    warm_up_ns: u64,
     /// Draws the order within rounds.
     pub random: &'a mut ChaCha8Rng,
     /// What was measured so far.
@@ -65,11 +67,18 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             bench,
             plans: &raised.plans,
             ceiling: raised.ceiling.as_ref(),
+            warm_up_ns: pilot.warm_up_ns,
             pilot,
             random,
             result,
             quiet: Vec::new(),
         }
+    }
+
+    /// The same with a warm-up of at least this.
+    pub fn cold(mut self, at_least_ns: u64) -> LoadRun<'a, 'b> {
+        self.warm_up_ns = self.warm_up_ns.max(at_least_ns);
+        self
     }
 
     /// Measures. What was measured before a halt stays in `result`.
@@ -170,7 +179,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     }
 
     fn warm_up(&mut self, subject: usize, pool: PoolId) -> Result<(), Halt> {
-        let measured = self.bench.slice(subject, pool, self.pilot.warm_up_ns)?;
+        let measured = self.bench.slice(subject, pool, self.warm_up_ns)?;
         self.side(subject).warm_up = Some(measured.record);
         Ok(())
     }

@@ -8,14 +8,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::Stopper;
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, PilotRecord, STUDY_SCHEMA, Settings,
-    StudyEnd, SubjectRecord,
+    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord,
+    STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
     Against, AgainstError, PastSubject, StudyRecord, Validity, against, judge, judge_against,
     may_stop, may_stop_against,
 };
+use abx_sys::Nanos;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -219,9 +220,20 @@ impl Conductor<'_> {
         let Raised {
             mut bench, loads, ..
         } = self.stage.raise(&mut random)?;
+        // The rates of a grid are measured alike, so that one pilot is for all.
+        let mut grids: Vec<(LoadSettings, PilotRecord)> = Vec::new();
         for (place, (load, raised)) in self.record.loads.iter_mut().zip(&loads).enumerate() {
-            let because = trials[place].clone();
-            load.pilot = Some(pilot(&mut bench, self.study, &raised.plans, because)?);
+            let mut alike = load.settings.clone();
+            alike.arrivals.rate_per_s = None;
+            let known = grids.iter().find(|(settings, _)| *settings == alike);
+            let found = match known {
+                Some((_, found)) => found.clone(),
+                None => pilot(&mut bench, self.study, &raised.plans, trials[place].clone())?,
+            };
+            if known.is_none() && alike.objective.is_some() {
+                grids.push((alike, found.clone()));
+            }
+            load.pilot = Some(found);
             load.settings.bodies_compared = raised.bodies_compared;
         }
         let _ = bench.stop_all(None);
@@ -260,6 +272,7 @@ impl Conductor<'_> {
             .iter()
             .filter_map(|load| Some((load.name.as_str(), load.pilot.as_ref()?)))
             .collect();
+        let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
         let mut on_round = |round, rounds| {
             (self.watch)(Progress::Round {
                 block: index,
@@ -267,7 +280,7 @@ impl Conductor<'_> {
                 rounds,
             });
         };
-        let (mut block, ended) = measure(raised, &pilots, &mut random, &mut on_round);
+        let (mut block, ended) = measure(raised, &pilots, cold_ns, &mut random, &mut on_round);
         block.index = index;
         block.seed = seed;
         self.record.blocks.push(block);
@@ -301,6 +314,7 @@ fn conclude(record: &mut StudyRecord) {
 fn measure(
     raised: Raised,
     pilots: &[(&str, &PilotRecord)],
+    cold_ns: u64,
     random: &mut ChaCha8Rng,
     on_round: &mut dyn FnMut(u32, u32),
 ) -> (BlockRecord, Result<(), Halt>) {
@@ -316,7 +330,10 @@ fn measure(
     let speeds = bench.meter.speeds();
     for load in sequence {
         let (name, pilot) = pilots[load];
-        let mut run = LoadRun::new(name, &mut bench, &loads[load], pilot, random);
+        // Only the first load meets subjects that nobody has loaded yet.
+        let at_least_ns = if measured.is_empty() { cold_ns } else { 0 };
+        let run = LoadRun::new(name, &mut bench, &loads[load], pilot, random);
+        let mut run = run.cold(at_least_ns);
         ended = run.measure(|round| on_round(round, pilot.rounds));
         measured.push(run.result);
         if ended.is_err() {

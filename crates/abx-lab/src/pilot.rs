@@ -256,6 +256,7 @@ mod tests {
             budget: None,
             blocks: None,
             slice,
+            cold: None,
             ceiling: None,
             interleave: Interleave::Slices,
             files: Vec::new(),

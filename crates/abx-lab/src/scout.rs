@@ -22,13 +22,12 @@ const PROBE_NS: u64 = 1_000_000_000;
 const PROBES: u32 = 7;
 /// An open loop cannot be answered faster than a closed one, but for noise.
 const ABOVE_CLOSED: f64 = 1.1;
-/// The grid reaches beyond the capacities that were found, since a probe is short.
-const BELOW: f64 = 0.80;
-const ABOVE: f64 = 1.15;
-/// Two rates of the grid are this far apart, if so many are enough.
-const STEP: f64 = 1.08;
-const RATES_MIN: usize = 4;
-const RATES_MAX: usize = 10;
+/// The grid reaches to both sides of each capacity that was found, since a probe
+/// is short, in steps so small that a straight line from one to the next is
+/// close enough. Source: docs/statistics.md, "Capacity".
+const AROUND: [f64; 7] = [0.85, 0.90, 0.95, 1.00, 1.05, 1.10, 1.15];
+/// Two rates that are closer than this are one.
+const APART: f64 = 1.025;
 
 /// The loads that a load with an open offer stands for.
 ///
@@ -168,20 +167,14 @@ impl Search<'_> {
     }
 }
 
-/// Rates from below the least capacity to above the greatest, at equal ratios.
+/// Rates around each capacity, upwards.
 fn grid(capacities: &[f64]) -> Vec<f64> {
-    let least = capacities.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = capacities.iter().copied().fold(0.0, f64::max);
-    let (low, high) = (BELOW * least, ABOVE * most);
-    if !(low > 0.0 && low <= high && high.is_finite()) {
-        return Vec::new();
-    }
-    let steps = (high / low).ln() / STEP.ln();
-    let count = (steps.ceil() as usize + 1).clamp(RATES_MIN, RATES_MAX);
-    let ratio = (high / low).powf(1.0 / (count - 1) as f64);
-    (0..count)
-        .map(|place| low * ratio.powi(i32::try_from(place).expect("at most RATES_MAX")))
-        .collect()
+    let around = |capacity: &f64| AROUND.map(|part| part * capacity);
+    let mut rates: Vec<f64> = capacities.iter().flat_map(around).collect();
+    rates.retain(|rate| rate.is_finite() && *rate > 0.0);
+    rates.sort_by(f64::total_cmp);
+    rates.dedup_by(|next, kept| *next < *kept * APART);
+    rates
 }
 
 #[cfg(test)]
@@ -190,15 +183,21 @@ mod tests {
 
     #[test]
     fn the_grid_reaches_around_all_capacities() {
-        // Method: one capacity, and two that are a factor of three apart.
+        // Method: one capacity, two that are a factor of three apart, two that
+        // are nearly the same, and none.
+        let ends = |rates: &[f64]| (rates[0], *rates.last().unwrap());
         let one = grid(&[1_000.0]);
-        assert!((one[0] - 800.0).abs() < 1e-6 && (one.last().unwrap() - 1_150.0).abs() < 1e-6);
-        assert_eq!(one.len(), 6);
+        assert_eq!((one.len(), ends(&one)), (7, (850.0, 1_150.0)));
         let two = grid(&[3_000.0, 1_000.0]);
-        assert_eq!(two.len(), RATES_MAX);
-        assert!((two.last().unwrap() - 3_450.0).abs() < 1e-6);
-        assert!(two.windows(2).all(|pair| pair[0] < pair[1]));
-        assert!(grid(&[0.0, 5.0]).is_empty());
+        assert_eq!(
+            (two.len(), ends(&two)),
+            (14, (850.0, 3_449.999_999_999_999_5))
+        );
+        assert!(two.windows(2).all(|pair| pair[0] * 1.02 < pair[1]));
+        let near = grid(&[1_000.0, 1_010.0]);
+        assert_eq!(near.len(), 7);
+        assert!(near[0] <= 850.0 && *near.last().unwrap() >= 1_150.0);
+        assert!(grid(&[0.0, f64::NAN]).is_empty());
         assert!(grid(&[]).is_empty());
     }
 }

@@ -109,13 +109,30 @@ pub fn state_folder() -> PathBuf {
 ///
 /// # Errors
 /// What the system says. A file that was there before is then unchanged.
-pub fn write_whole(path: &Path, document: &impl Serialize) -> io::Result<()> {
+pub fn write_whole(path: &Path, document: &impl serde::Serialize) -> io::Result<()> {
+    write_by(path, |file| {
+        serde_json::to_writer(&mut *file, document)?;
+        file.write_all(b"\n")
+    })
+}
+
+/// The same for a text.
+///
+/// # Errors
+/// What the system says. A file that was there before is then unchanged.
+pub fn write_text(path: &Path, text: &str) -> io::Result<()> {
+    write_by(path, |file| file.write_all(text.as_bytes()))
+}
+
+fn write_by(
+    path: &Path,
+    write: impl FnOnce(&mut io::BufWriter<fs::File>) -> io::Result<()>,
+) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         // SUBTLE: A rename would put a file in the place of the device.
         let file = fs::OpenOptions::new().write(true).open(path)?;
         let mut file = io::BufWriter::new(file);
-        serde_json::to_writer(&mut file, document)?;
-        file.write_all(b"\n")?;
+        write(&mut file)?;
         return file.flush();
     }
     if let Some(folder) = path
@@ -129,8 +146,7 @@ pub fn write_whole(path: &Path, document: &impl Serialize) -> io::Result<()> {
     let draft = PathBuf::from(draft);
     let written = (|| {
         let mut file = io::BufWriter::new(fs::File::create(&draft)?);
-        serde_json::to_writer(&mut file, document)?;
-        file.write_all(b"\n")?;
+        write(&mut file)?;
         file.into_inner()
             .map_err(io::IntoInnerError::into_error)?
             .sync_all()?;

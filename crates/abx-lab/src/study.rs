@@ -31,6 +31,9 @@ pub struct Study {
     pub blocks: Option<u32>,
     /// A fixed length of slices instead of one from the pilot.
     pub slice: Option<Duration>,
+    /// For how long at least the first load of a block warms up, so that what a
+    /// fresh start gives can be compared.
+    pub cold: Option<Duration>,
     /// How a server that does nothing is started, to learn what the generator
     /// can get at most; `None` to leave that out.
     pub ceiling: Option<Ceiling>,

@@ -133,6 +133,7 @@ fn study(blocks: Option<u32>) -> Study {
         budget: None,
         blocks,
         slice: Some(Duration::from_millis(10)),
+        cold: None,
         ceiling: None,
         interleave: Interleave::Slices,
         files: Vec::new(),

@@ -12,11 +12,26 @@ pub(crate) enum Loads {
     Several,
 }
 
-/// The findings in their order, each text once; empty when there are none.
+/// The findings in their order, each text once; empty when there are none. Of
+/// notes that were made of the same subject under many loads the first is told,
+/// and where the others were.
 pub(crate) fn findings(all: &[Finding], loads: Loads, style: &Style) -> String {
     let mut texts: Vec<String> = Vec::new();
-    for finding in all {
-        let text = one(finding, loads, style);
+    for (place, finding) in all.iter().enumerate() {
+        let is_like = |other: &&Finding| {
+            other.level == Level::Note
+                && (&other.id, &other.subject, other.level)
+                    == (&finding.id, &finding.subject, finding.level)
+                && other.load.is_some()
+                && other.load != finding.load
+        };
+        if all[..place].iter().any(|other| is_like(&other)) {
+            continue;
+        }
+        let others: Vec<&str> = { all[place..].iter().filter(is_like) }
+            .filter_map(|other| other.load.as_deref())
+            .collect();
+        let text = one(finding, &others, loads, style);
         if !texts.contains(&text) {
             texts.push(text);
         }
@@ -24,7 +39,7 @@ pub(crate) fn findings(all: &[Finding], loads: Loads, style: &Style) -> String {
     texts.concat()
 }
 
-fn one(finding: &Finding, loads: Loads, style: &Style) -> String {
+fn one(finding: &Finding, others: &[&str], loads: Loads, style: &Style) -> String {
     let (word, tint) = match finding.level {
         Level::Note => ("NOTE", Tint::Plain),
         Level::Bound => ("BOUND", Tint::Doubtful),
@@ -40,6 +55,7 @@ fn one(finding: &Finding, loads: Loads, style: &Style) -> String {
         }
         _ => message,
     };
+    let message = message + &likewise(others);
     let message = wrap(&message, &first, INDENT, style.columns());
     let deeper = format!("{INDENT}  ");
     let remedy = clean(&finding.remedy);
@@ -47,4 +63,26 @@ fn one(finding: &Finding, loads: Loads, style: &Style) -> String {
     message + &wrap(&remedy, &arrow, &deeper, style.columns())
 }
 
+/// Under which other loads the same was seen, with other figures.
+fn likewise(others: &[&str]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for other in others {
+        let name = shorten(&clean_name(other), 30);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.len() {
+        0 => String::new(),
+        1..=NAMED => format!(" (likewise under {})", names.join(", ")),
+        more => format!(
+            " (likewise under {} and {} more)",
+            names[..NAMED].join(", "),
+            more - NAMED
+        ),
+    }
+}
+
+/// So many other loads are named.
+const NAMED: usize = 4;
 const INDENT: &str = "       ";

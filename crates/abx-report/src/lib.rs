@@ -1,4 +1,4 @@
-//! Turns records into text, HTML and JSON.
+//! Turns records into text, HTML, JSON, and the formats of other programs.
 //!
 //! Nothing is judged here: verdicts, ratios and findings are those of the
 //! record. Figures only get units that people read. Start at [`study_text`] or
@@ -8,13 +8,21 @@ mod against;
 mod arrivals;
 mod bar;
 mod beside;
+mod csv;
 mod doctor;
+mod expectations;
 mod findings;
+mod hgrm;
 mod history;
 mod html;
+mod junit;
+mod markdown;
 mod metrics;
+mod otlp;
+mod prometheus;
 mod ranking;
 mod run;
+mod series;
 mod style;
 mod sweeps;
 mod table;
@@ -26,12 +34,19 @@ mod wrap;
 
 use abx_evidence::{RunRecord, StudyRecord};
 
+pub use csv::{comparisons_csv, slices_csv};
 pub use doctor::doctor_text;
+pub use expectations::expectations_text;
+pub use hgrm::{Percentiles, study_hgrm, study_hlog};
 pub use history::history_text;
 pub use html::{
     Listed, NotShown, Shown, SideRecord, index_html, notice_html, page_policy, run_html, side_html,
     study_html,
 };
+pub use junit::study_junit;
+pub use markdown::{run_markdown, study_markdown};
+pub use otlp::{run_otlp, study_otlp};
+pub use prometheus::{run_openmetrics, study_openmetrics};
 pub use run::run_text;
 pub use style::Style;
 pub use terminal::study_text;

@@ -35,6 +35,22 @@ pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
         let headers = ["subject", "requests/s", "from", "to"].map(str::to_owned);
         let rows = alike.iter().map(row).collect();
         out.push_str(&Table { headers, rows }.text(style.columns()));
+        let rates = record
+            .loads
+            .iter()
+            .filter(|load| load.settings.objective.as_ref() == Some(&first.objective));
+        let rates: Vec<f64> = rates
+            .filter_map(|load| load.settings.arrivals.rate_per_s)
+            .collect();
+        if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
+            let text = format!(
+                "from {} rates of {} to {} requests/s, all of them in every block",
+                rates.len(),
+                figure(*low),
+                figure(*high)
+            );
+            out.push_str(&wrap(&text, "  ", "  ", style.columns()));
+        }
         if alike.iter().any(|one| one.rate_per_s.is_none()) {
             let legend = format!("{UNKNOWN}: beyond the rates that were tried");
             out.push_str(&wrap(&legend, "  ", "  ", style.columns()));

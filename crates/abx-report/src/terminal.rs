@@ -70,7 +70,7 @@ fn verdicts(record: &StudyRecord, style: &Style) -> String {
 
 /// A table for each load, and once what the columns mean.
 fn tables(record: &StudyRecord, style: &Style) -> String {
-    let figures = record.loads.iter().map(|load| figures(record, load, style));
+    let figures = alone(record).map(|load| figures(record, load, style));
     let mut out = figures.collect::<Vec<_>>().join("\n");
     let mut measured = record
         .summaries
@@ -98,6 +98,12 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
     out
 }
 
+/// Loads that are no rate of a grid: those are read together, as capacities.
+fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
+    let loads = record.loads.iter();
+    loads.filter(|load| load.settings.objective.is_none())
+}
+
 /// Every subject under one load.
 fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     let summaries: Vec<&Summary> = record
@@ -117,7 +123,7 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     out
 }
 
-/// What one load offered; its name only where there are several.
+/// What is offered, as the heading of its figures.
 pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     let settings = &load.settings;
     format!(
@@ -149,7 +155,7 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
+pub(crate) fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
     let headers = [
         "subject".to_owned(),
@@ -212,7 +218,7 @@ pub(crate) fn unsent(summary: &Summary, style: &Style) -> String {
 /// For how long subjects were loaded, and what may be unseen for that.
 pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
     let mut out = String::new();
-    for load in &record.loads {
+    for load in alone(record) {
         let spans = record
             .summaries
             .iter()
@@ -247,7 +253,7 @@ pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
 }
 
 /// How the study was conducted and why it ended.
-fn conduct(record: &StudyRecord, style: &Style) -> String {
+pub(crate) fn conduct(record: &StudyRecord, style: &Style) -> String {
     let complete = record.complete_blocks().count();
     let broken = record.blocks.len() - complete;
     let incomplete = match broken {
@@ -267,7 +273,7 @@ fn conduct(record: &StudyRecord, style: &Style) -> String {
     );
     let mut out = wrap(&text, "", "  ", style.columns());
     out.push_str(&wrap(&versions(record), "", "  ", style.columns()));
-    for load in &record.loads {
+    for load in alone(record) {
         out.push_str(&wrap(&turns(record, load), "", "  ", style.columns()));
     }
     out

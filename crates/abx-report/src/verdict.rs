@@ -80,6 +80,7 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
             word(other.verdict)
         ));
     }
+    remarks.extend(among_many(one));
     if record.settings.aa {
         remarks.extend(against_itself(one));
     }
@@ -210,6 +211,17 @@ pub(crate) fn void_line(void: Option<&Finding>) -> String {
         || "in at least one block one of them gave no verified answer".to_owned(),
         |line| line.trim_end_matches(['.', ':', ' ']).to_owned(),
     )
+}
+
+/// That a difference would stand alone, and may be chance among many.
+fn among_many(one: &Comparison) -> Option<String> {
+    let excludes = one.low? > 1.0 || one.high? < 1.0;
+    (excludes && one.together > 1 && one.verdict == Verdict::Inconclusive).then(|| {
+        format!(
+            "Alone it would be a difference; as one of {} comparisons it may be chance.",
+            one.together
+        )
+    })
 }
 
 fn against_itself(one: &Comparison) -> Vec<String> {

@@ -102,7 +102,6 @@ impl Desk {
             {
                 connection.due = None;
                 connection.answer(number, self);
-                self.deliver(reception);
                 self.give_turn(reception, number);
             }
         }

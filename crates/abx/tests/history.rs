@@ -167,7 +167,7 @@ fn a_study_file_with_one_subject_is_enough_beside_an_older_record() {
     home.run_abx(&["run", &server.url, "-n", "9", "--json", "run.json"])
         .expect(0, &[]);
     home.run_abx(&["compare", &path, "--against", "run.json"])
-        .expect(2, &["run.json", "record of a run", "abx compare"]);
+        .expect(2, &["run.json", "no record of a study", "abx compare"]);
     home.run_abx(&[&["compare"], &SIX[..]].concat());
     let id = entries(&history(&home, &["event"]))[0]["id"].clone();
     let against = format!("{}:thread", id.as_str().unwrap());

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, Readings};
+
 use crate::support::{Home, Server};
 
 /// A small study and its page, measured once for all tests here.
@@ -154,4 +156,28 @@ fn a_page_that_cannot_be_written_loses_nothing() {
     let ended = home.run_abx(&[&words[..], &["--html", "taken"]].concat());
     ended.expect(3, &["cannot write taken", "--html"]);
     assert!(ended.stdout.contains("Throughput"), "{ended:#?}");
+}
+
+#[test]
+fn what_has_no_page_is_refused_one() {
+    // Method: what `abx doctor` saw of a machine of which nothing is known.
+    let home = Home::new();
+    let seen = DoctorRecord {
+        schema: DOCTOR_SCHEMA.to_owned(),
+        abx_version: "0.1.0".to_owned(),
+        started_unix_ms: 0,
+        elapsed_s: 1.0,
+        interrupted: false,
+        readings: Readings::default(),
+        elsewhere: None,
+        noise: None,
+        ceilings: Vec::new(),
+        refusal: None,
+        checks: Vec::new(),
+    };
+    let record = home.write("doctor.json", &serde_json::to_string(&seen).unwrap());
+    home.run_abx(&["report", &record]).expect(0, &[]);
+    home.run_abx(&["report", &record, "--html", "page.html"])
+        .expect(2, &["seen of a machine", "--html"]);
+    assert!(!home.join("page.html").exists());
 }

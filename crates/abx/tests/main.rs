@@ -6,17 +6,26 @@
 mod arrivals;
 mod disturbed;
 mod doctor;
+mod expectations;
 mod faults;
 mod foreign;
+mod formats;
 mod history;
 mod html;
 mod layers;
+#[allow(
+    dead_code,
+    reason = "made for the tests of another room, where all of it is used"
+)]
+#[path = "../../abx-evidence/tests/judge/support.rs"]
+mod made;
 mod manual;
 mod records;
 mod signals;
 mod studies;
 mod subjects;
 mod support;
+mod sweeps;
 mod usage;
 mod view;
 mod websocket;

@@ -64,10 +64,12 @@ fn study(home: &Home, right: &str, wrong: &str) -> PathBuf {
     folder
 }
 
+/// The loads of what the study was made for.
 fn rows(record: &Value) -> Vec<String> {
-    let comparisons = record["comparisons"].as_array().unwrap();
+    let comparisons = record["comparisons"].as_array().unwrap().iter();
+    let primary = comparisons.filter(|one| one["role"] == "primary");
     let row = |one: &Value| one["load"].as_str().unwrap().to_owned();
-    comparisons.iter().map(row).collect()
+    primary.map(row).collect()
 }
 
 #[test]

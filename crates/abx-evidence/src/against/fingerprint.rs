@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Machine, Settings, StudyRecord};
@@ -11,7 +12,7 @@ use crate::record::{Machine, Settings, StudyRecord};
 const MEMORY_APART: f64 = 0.01;
 
 /// What a throughput owes to its machine, as far as it can be read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Fingerprint {
     /// The processor's name.

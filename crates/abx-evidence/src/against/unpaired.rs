@@ -1,5 +1,6 @@
 //! From the blocks of both sides to a ratio, an interval and a verdict.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Against, PastLoad, is_one_sided, limiting, offer};
@@ -15,7 +16,7 @@ use crate::throughput::block_throughputs;
 use crate::verdict::{Verdict, judge_interval};
 
 /// A subject measured now beside one measured then, under one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Unpaired {
     /// What is compared.
     pub metric: Metric,

@@ -11,6 +11,7 @@ mod machine;
 mod network;
 pub(crate) mod pace;
 mod slices;
+mod steady;
 mod strain;
 mod unread;
 
@@ -27,6 +28,7 @@ use machine::{disturbed, machine};
 use network::Network;
 use pace::{Pace, PaceLimits};
 use slices::{little, silent};
+use steady::never_steady;
 use strain::{Saturation, strain};
 use unread::unread;
 
@@ -48,6 +50,7 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
             if is_saturating {
                 about.extend(little(load, subject, sums));
                 about.extend(silent(load, subject, sums));
+                about.extend(never_steady(record, load, subject));
             }
             about.extend(Network::of(record, load, subject, sums).findings());
             about.extend(descriptors(record, load, subject));

@@ -190,6 +190,17 @@ fn segment(logs: &[f64], bins: Range<usize>) -> Segment {
     }
 }
 
+/// How far the straight line through the log rates of a whole series rises
+/// from its first bin to its last: 0.01 is about 1 %.
+///
+/// # Errors
+/// As [`Segments::of`].
+pub fn rise(rates: &[f64]) -> Result<f64, StatsError> {
+    let found = Segments::of(rates)?;
+    let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
+    Ok(segment(&logs, 0..found.bins).drift)
+}
+
 /// The median size of a normal variable of spread 1: its quantile at 3/4.
 const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
 

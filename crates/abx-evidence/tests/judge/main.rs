@@ -4,6 +4,7 @@
 
 mod against;
 mod doctor;
+mod expectations;
 mod failures;
 mod generator;
 mod machine;
@@ -15,6 +16,7 @@ mod readings;
 mod runs;
 mod series;
 mod several;
+mod steady;
 mod studies;
 mod support;
 mod sweeps;

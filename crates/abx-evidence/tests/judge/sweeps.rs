@@ -117,7 +117,7 @@ fn loads_that_differ_in_more_are_no_sweep() {
 fn over_rates(p99_us: &[(&str, [u64; 3])]) -> StudyRecord {
     let rates = [1_000.0, 2_000.0, 4_000.0];
     let mut record = over_connections(&[(1, [900; 2]), (2, [900; 2]), (4, [900; 2])]);
-    let objective: Objective = "p99<50ms".parse().unwrap();
+    let objective: Objective = "p99<50ms".parse().expect("an objective");
     for (place, load) in record.loads.iter_mut().enumerate() {
         load.name = format!("c10-r{}", rates[place]);
         load.settings.connections = CONNECTIONS;

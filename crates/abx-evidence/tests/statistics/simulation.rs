@@ -3,7 +3,7 @@
 use abx_evidence::stats::Margin;
 use abx_evidence::stats::paired::LogInterval;
 use abx_evidence::stats::stop::{Decision, decide_all};
-use abx_evidence::verdict::{Verdict, assess, judge_interval};
+use abx_evidence::verdict::{Assessment, Verdict, assess, assess_together, judge_interval};
 
 use crate::noise::{Extent, Noise, World};
 
@@ -66,18 +66,35 @@ impl Method {
     pub const SHIPPED: Method = Method {
         is_enough: is_decided,
         read: |comparisons| {
-            let read = |log_ratios: &Vec<f64>| {
-                let assessed = assess(log_ratios, Margin::DEFAULT).expect("six blocks or more");
-                Reading {
-                    low: assessed.low,
-                    high: assessed.high,
-                    verdict: assessed.verdict,
-                    is_fragile: assessed.fragile,
-                }
-            };
-            comparisons.iter().map(read).collect()
+            let all: Vec<&[f64]> = comparisons.iter().map(Vec::as_slice).collect();
+            let assessed = assess_together(&all, Margin::DEFAULT, all.len());
+            let assessed = { assessed.into_iter() }.map(|one| one.expect("six blocks or more"));
+            assessed.map(Reading::from).collect()
         },
     };
+
+    /// The same with each comparison judged as if it were the only one.
+    pub const EACH_ALONE: Method = Method {
+        read: |comparisons| {
+            let read = |log_ratios: &Vec<f64>| assess(log_ratios, Margin::DEFAULT);
+            let assessed = comparisons.iter().map(read);
+            assessed
+                .map(|one| Reading::from(one.expect("six blocks or more")))
+                .collect()
+        },
+        ..Method::SHIPPED
+    };
+}
+
+impl From<Assessment> for Reading {
+    fn from(assessed: Assessment) -> Reading {
+        Reading {
+            low: assessed.low,
+            high: assessed.high,
+            verdict: assessed.verdict,
+            is_fragile: assessed.fragile,
+        }
+    }
 }
 
 /// The stop rule of abx, over all comparisons of a study.

@@ -140,6 +140,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         budget: None,
         blocks: None,
         slice: None,
+        cold: None,
         ceiling: None,
         against: None,
         interleave: Interleave::Slices,

@@ -3,7 +3,7 @@
 use abx_evidence::{Place, Ranking, StudyRecord};
 
 use super::grid::{Cells, Grid, folded};
-use super::markup::{Markup, element};
+use super::markup::{Element, Markup, element};
 use super::ratios::pairs;
 use crate::metrics::metric_name;
 use crate::verdict::{name, place};
@@ -11,10 +11,12 @@ use crate::verdict::{name, place};
 /// A table for each load, with every pair below it; nothing where there are but
 /// two subjects.
 pub(crate) fn order(record: &StudyRecord) -> Markup {
-    let mut out: Markup = { record.rankings.iter() }
+    let tables: Vec<Element> = { record.rankings.iter() }
         .map(|ranking| table(record, ranking))
         .collect();
-    if !out.is_empty() {
+    let mut out = Markup::new();
+    if !tables.is_empty() {
+        out.push(element("div").class("pair").add_all(tables));
         let text = "Places that a subject may have, from every pair judged together. Those tied \
                     for first are not certainly behind the best.";
         out.push(element("p").class("note").text(text));
@@ -22,7 +24,7 @@ pub(crate) fn order(record: &StudyRecord) -> Markup {
     out
 }
 
-fn table(record: &StudyRecord, ranking: &Ranking) -> Markup {
+fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
     let by = format!(
         "{} {}",
         metric_name(ranking.metric),
@@ -35,23 +37,23 @@ fn table(record: &StudyRecord, ranking: &Ranking) -> Markup {
             .filter(|one| one.tied_for_first)
             .count();
         let first = match place.tied_for_first {
-            true if tied > 1 => "tied for first",
-            true => "first",
+            true if tied > 1 => "tied",
+            true => "yes",
             false => "",
         };
         vec![name(&place.subject), place.text(), first.to_owned()]
     };
     let grid = Grid {
         caption: format!("Order by {by}"),
-        headers: ["subject", "places", ""].map(str::to_owned).into(),
+        headers: ["subject", "places", "first"].map(str::to_owned).into(),
         rows: ranking.places.iter().map(row).collect(),
         names: 1,
         cells: Cells::Words,
     };
     let pairs = pairs(record, &format!("Every pair by {by}"), &ranking.pairs);
-    let mut out = Markup::from(grid.markup());
-    if !pairs.is_empty() {
-        out.push(folded("Every pair", pairs));
+    let out = element("div").add(grid.markup());
+    match pairs.is_empty() {
+        true => out,
+        false => out.add(folded("Every pair", pairs)),
     }
-    out
 }

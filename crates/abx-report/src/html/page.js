@@ -104,7 +104,13 @@ for (const plot of document.querySelectorAll("svg.plot, svg.bar")) {
     if (document.activeElement !== shown) hide();
   });
 }
-addEventListener("scroll", hide, { passive: true });
+
+// The keyboard may scroll to the point that it reaches: its tip goes along.
+function follow() {
+  if (shown && document.activeElement === shown) show(shown);
+  else hide();
+}
+addEventListener("scroll", follow, { passive: true });
 
 // Each subject in a legend hides and shows its marks in all pictures.
 

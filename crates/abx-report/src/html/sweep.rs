@@ -1,7 +1,9 @@
 //! Sweeps: the same metric from load to load, where subjects change places, and
 //! the rates that they hold.
 
-use abx_evidence::{Axis as Over, Capacity, Crossover, Metric, StudyRecord, Summary, Sweep};
+use abx_evidence::{
+    Axis as Over, Capacity, Crossover, Metric, Scalability, StudyRecord, Summary, Sweep,
+};
 
 use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid, side_by_side};
@@ -23,6 +25,8 @@ pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
         .filter_map(|(number, sweep)| figure_of(record, cast, number, sweep))
         .collect();
     let mut out = side_by_side(figures);
+    let laws = { record.sweeps.iter() }.filter(|sweep| !sweep.scalability.is_empty());
+    laws.for_each(|sweep| out.push(law(record, sweep).markup()));
     out.push(capacities(record));
     out
 }
@@ -116,11 +120,7 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
             })
             .collect(),
     };
-    let first = record
-        .loads
-        .iter()
-        .find(|load| Some(&load.name) == sweep.loads.first())?;
-    let asked = requests(&first.settings);
+    let asked = asked(record, sweep)?;
     let title = format!("{}, {asked}", capitalized(metric_name(metric)));
     let words = Words {
         id: format!("sweep-{number}"),
@@ -154,9 +154,53 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
     })
 }
 
-/// What the terminal says of a sweep, and how that is drawn.
+/// What was asked in all loads of a sweep.
+fn asked(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
+    let mut loads = record.loads.iter();
+    let first = loads.find(|load| Some(&load.name) == sweep.loads.first())?;
+    Some(requests(&first.settings))
+}
+
+/// The law that describes how subjects grow with connections.
+fn law(record: &StudyRecord, sweep: &Sweep) -> Grid {
+    let row = |one: &Scalability| {
+        let peak = one.peak_connections.map(figure);
+        vec![
+            name(&one.subject),
+            figure(one.lambda),
+            percent(one.sigma),
+            format!("{:.2e}", one.kappa),
+            peak.unwrap_or_else(|| "no peak in sight".to_owned()),
+            or_unknown(one.r2, |r2| percent(r2.max(0.0))),
+        ]
+    };
+    let headers = [
+        "subject",
+        "requests/s with one connection",
+        "contention",
+        "coherency",
+        "most at connections",
+        "explained",
+    ];
+    Grid {
+        caption: format!(
+            "The Universal Scalability Law, fitted to {}: a description",
+            asked(record, sweep).unwrap_or_default()
+        ),
+        headers: headers.map(str::to_owned).into(),
+        rows: sweep.scalability.iter().map(row).collect(),
+        names: 1,
+        cells: Cells::Figures,
+    }
+}
+
+/// Where subjects change places, as the terminal says it, and how that is drawn.
 fn note(sweep: &Sweep) -> String {
-    let text = text(sweep, &LINE);
+    let places = Sweep {
+        scalability: Vec::new(),
+        ..sweep.clone()
+    };
+    let text = text(&places, &LINE);
     let mut lines: Vec<&str> = text.lines().collect();
     if !sweep.crossovers.is_empty() {
         lines.push("Shaded: where that may be; dashed: where they are even.");

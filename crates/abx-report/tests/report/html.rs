@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use abx_evidence::record::{BlockLoad, BlockSubject, Disturbance, Histograms, Round, SliceRecord};
 use abx_evidence::{
-    Axis, Crossover, Finding, Histogram, Level, Metric, SliceTally, StudyRecord, Sweep, Validity,
-    Verdict,
+    Axis, Comparison, Crossover, Finding, Histogram, Level, Metric, Place, Ranking, Scalability,
+    SliceTally, StudyRecord, Sweep, Validity, Verdict,
 };
 use abx_report::{run_html, run_json, study_html, study_json};
 use insta::assert_snapshot;
@@ -158,7 +158,14 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
         loads: names[..3].iter().map(|name| (*name).to_owned()).collect(),
         at: vec![10.0, 100.0, 1_000.0],
         crossovers: vec![places],
-        scalability: Vec::new(),
+        scalability: vec![Scalability {
+            subject: "nginx".to_owned(),
+            lambda: 7_140.0,
+            sigma: 0.0971,
+            kappa: 1.92e-4,
+            peak_connections: None,
+            r2: Some(0.97),
+        }],
     }];
     set_blocks(&mut record, 2);
     for block in &mut record.blocks {
@@ -185,6 +192,40 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
     let classes = |name: &str| page.values("class").filter(|class| *class == name).count();
     assert_eq!((classes("crossover"), classes("even")), (1, 1));
     assert!(html.contains("they are even at about 130"));
+    assert!(html.contains("no peak in sight"));
+}
+
+#[test]
+fn several_subjects_have_an_order_with_every_pair() {
+    // Method: three subjects of which two share their places; pairs with two
+    // baselines, so that each names its own.
+    let mut record = study();
+    record.subjects.push(subject("event"));
+    let place = |name: &str, best, worst| Place {
+        subject: name.to_owned(),
+        best,
+        worst,
+        tied_for_first: best == 1,
+    };
+    let pair = |baseline: &str| Comparison {
+        baseline: baseline.to_owned(),
+        ..comparison("event", Some([1.12, 1.08, 1.16]), Verdict::Faster)
+    };
+    record.rankings = vec![Ranking {
+        metric: Metric::Throughput,
+        load: "c100".to_owned(),
+        places: vec![
+            place("event", 1, 2),
+            place("nginx", 1, 2),
+            place("lighttpd", 3, 3),
+        ],
+        pairs: vec![pair("nginx"), pair("lighttpd")],
+    }];
+    let html = study_html(&record);
+    Page::read(&html);
+    let shown = |text: &str| html.matches(&format!("<bdi>{text}</bdi>")).count();
+    assert_eq!((shown("1-2"), shown("tied")), (2, 2));
+    assert_eq!((shown("event ÷ nginx"), shown("event ÷ lighttpd")), (1, 1));
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 mod against;
 mod doctor;
+mod formats;
 mod history;
 mod html;
 mod lists;
 mod page;
 mod run;
+mod several;
 mod study;
 mod support;
 mod width;

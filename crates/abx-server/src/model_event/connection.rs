@@ -355,3 +355,56 @@ const OUT_KEPT_BYTES: usize = 256 * 1024;
 
 /// The largest buffer for unread bytes that an idle connection keeps.
 const UNREAD_KEPT_BYTES: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use abx_sys::ListenOptions;
+
+    use super::*;
+
+    /// A member of a room; its socket is never used.
+    fn member() -> Connection {
+        let address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        let socket = Socket::listen(address, ListenOptions { backlog: 1 }).unwrap();
+        let mut input: &[u8] = b"GET /chat/red HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\n\
+            Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+            Sec-WebSocket-Version: 13\r\n\r\n";
+        let mut requests = Server::new();
+        let Some(ServerEvent::Head(head)) = requests.receive(&mut input) else {
+            panic!("no head");
+        };
+        let Some(Wish::Talk(talk, _)) = Wish::of(&head) else {
+            panic!("no handshake");
+        };
+        let mut connection = Connection::new(socket);
+        connection.talk = Some(talk);
+        connection
+    }
+
+    #[test]
+    fn what_is_sent_does_not_pile_up_while_more_is_said() {
+        // Method: a member that is always two thirds behind: each time 300 bytes
+        // are said, all but the last 200 of them are sent.
+        let mut member = member();
+        for _ in 0..10_000 {
+            let waiting = member.out.len() - member.sent;
+            assert!(member.tell(&[7; 300]));
+            assert_eq!(member.out.len() - member.sent, waiting + 300);
+            member.sent = member.out.len() - 200;
+        }
+        assert!(member.out.len() < 2_000, "{}", member.out.len());
+    }
+
+    #[test]
+    fn a_member_is_given_up_when_more_than_the_limit_waits() {
+        // Method: exactly the limit waits, then one byte more; the close comes
+        // last, and nothing behind it.
+        let mut member = member();
+        assert!(member.tell(&vec![7; LISTENER_BYTES_MAX]));
+        assert!(member.tell(b"\x82\0"));
+        let waiting = member.out.len();
+        assert!(!member.tell(b"\x82\0"));
+        assert_eq!(member.out[waiting..][..4], [0x88, 30, 0x03, 0xF0]);
+        assert!(member.talk.is_none() && member.phase == Phase::Closing);
+    }
+}

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use abx_evidence::record::StudyEnd;
 use abx_evidence::stats::Margin;
-use abx_evidence::{StudyRecord, Verdict};
+use abx_evidence::{Answer, StudyRecord, Verdict};
 use abx_lab::{Conducted, Halt, LabError, PlaceError, Store, Surroundings, conduct};
 use clap::{Args, ValueEnum};
 
+use super::expect::ExpectFlags;
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::{OutputFlags, PageFlags};
+use super::output::{FormatFlags, OutputFlags, Outputs, StudyFormatFlags};
 use super::watch::Watch;
-use super::{End, Failure, history, output, signals, study, tell, units};
+use super::{End, Failure, expect, history, output, signals, study, tell, units};
 
 /// Compare servers: which is faster, by how much, and is it real?
 ///
@@ -22,6 +23,7 @@ use super::{End, Failure, history, output, signals, study, tell, units};
     abx compare http://127.0.0.1:8081/ http://127.0.0.1:8082/\n  \
     abx compare --aa 'nginx=nginx -c /etc/nginx-{port}.conf'\n  \
     abx compare studies/nginx-vs-lighttpd\n  \
+    abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --fail-if-slower 3%\n  \
     abx compare --against 3fa9c1:old 'new=./server --port {port}' --path /x\n\n\
     A command is split into words without a shell. {port} is the port that abx chose, {dir} a \
     fresh folder. A study file says the same in TOML, and more; flags about the study win over \
@@ -53,6 +55,10 @@ pub struct Compare {
     /// The length of a slice [default: from the pilot, at least 100ms].
     #[arg(long, value_parser = units::duration)]
     pub slice: Option<Duration>,
+    /// For how long at least subjects that were just started are loaded before they count,
+    /// to compare how fast they are when cold [default: what warming up takes].
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    pub cold: Option<Duration>,
     /// Do not load a server that does nothing beside the subjects, which shows what
     /// the generator could get at most.
     #[arg(long)]
@@ -74,9 +80,13 @@ pub struct Compare {
     #[command(flatten)]
     pub generator: GeneratorFlags,
     #[command(flatten)]
+    pub expect: ExpectFlags,
+    #[command(flatten)]
     pub output: OutputFlags,
     #[command(flatten)]
-    pub page: PageFlags,
+    pub formats: FormatFlags,
+    #[command(flatten)]
+    pub study_formats: StudyFormatFlags,
 }
 
 /// How subjects take turns.
@@ -105,7 +115,9 @@ fn margin(text: &str) -> Result<Margin, String> {
 /// Conducts the study that the flags describe, and prints what came of it.
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
     let flags = &compare.output;
+    let outputs = Outputs::of_study(flags, &compare.formats, &compare.study_formats)?;
     let study = study::study(compare)?;
+    let expectations = compare.expect.read(&expect::known_of_study(&study))?;
     let mut store = Store::for_new_record("compare", study.seed);
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
     let conducted = conduct(
@@ -127,20 +139,48 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
         // Nothing was measured, so there is nothing to report but why not.
         return Err(failure(error));
     }
-    let report = abx_report::study_text(&record, &output::style(flags));
-    let printed = output::print(&report, &record, flags)
-        .and_then(|()| output::write_html(|| abx_report::study_html(&record), &compare.page));
+    let answers = expect::ask(&record, &expectations);
+    let printed = print(&record, &answers, &outputs, flags);
     history::note(&store);
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
         tell_where(&store);
     }
-    printed?;
     match error {
-        Some(LabError::Halt(Halt::Interrupted)) => Ok(End::Interrupted),
+        Some(LabError::Halt(Halt::Interrupted)) => printed.map(|()| End::Interrupted),
         // What was asked could be done: a block was begun.
-        Some(error) => Err(Failure::no_claim(error)),
-        None => Ok(end(&record)),
+        Some(error) => printed.and(Err(Failure::no_claim(error))),
+        None => conclude(printed, expect::end(&answers, end(&record))),
+    }
+}
+
+/// Prints a judged study with what it says to what was expected of it.
+pub fn print(
+    record: &StudyRecord,
+    answers: &[Answer],
+    outputs: &Outputs,
+    flags: &OutputFlags,
+) -> Result<(), Failure> {
+    let style = output::style(flags);
+    let mut report = abx_report::study_text(record, &style);
+    if !answers.is_empty() {
+        report.push('\n');
+        report.push_str(&abx_report::expectations_text(record, answers, &style));
+    }
+    let printed = outputs.print_study(&report, record, answers);
+    if let Some(remark) = expect::remark(answers).filter(|_| !flags.quiet) {
+        tell(&remark);
+    }
+    printed
+}
+
+/// How a command ends: a failure that was found weighs more than a file that
+/// could not be written.
+pub fn conclude(printed: Result<(), Failure>, end: End) -> Result<End, Failure> {
+    match printed {
+        Err(failure) if end == End::Failed => Err(Failure { end, ..failure }),
+        Err(failure) => Err(failure),
+        Ok(()) => Ok(end),
     }
 }
 

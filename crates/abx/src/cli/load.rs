@@ -191,7 +191,8 @@ impl LoadFlags {
                 "these --arrivals need a rate: add one, such as --rate 2000",
             )),
             (true, Some(ArrivalsName::Closed)) => Err(Failure::usage(
-                "a rate is for open loops, and --arrivals closed is none: leave one of both out",
+                "--rate and --slo are for open loops, and --arrivals closed is none: leave one of \
+                 both out",
             )),
             _ => Ok(Spacing::Constant),
         }

@@ -42,7 +42,7 @@ pub struct Manual {
 pub fn completions(completions: &Completions) -> Result<End, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(completions.shell, &mut shown(), "abx", &mut script);
-    to_stdout(&String::from_utf8_lossy(&script))?;
+    to_stdout(&String::from_utf8_lossy(&script)).map_err(Failure::no_claim)?;
     Ok(End::Done)
 }
 
@@ -59,7 +59,10 @@ pub fn manual(manual: &Manual) -> Result<End, Failure> {
             })?;
             tell(&format!("{count} pages are in {}", folder.display()));
         }
-        None => to_stdout(&String::from_utf8_lossy(&asked_for(manual)?))?,
+        None => {
+            let page = asked_for(manual)?;
+            to_stdout(&String::from_utf8_lossy(&page)).map_err(Failure::no_claim)?;
+        }
     }
     Ok(End::Done)
 }

@@ -3,9 +3,11 @@
 mod against;
 pub mod compare;
 pub mod doctor;
+mod expect;
 pub mod history;
 mod load;
 pub mod manual;
+mod otlp;
 mod output;
 pub mod report;
 pub mod run;
@@ -33,7 +35,7 @@ use clap::Subcommand;
         abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
         abx doctor\n  \
         abx view\n\n\
-        Exit codes: 0 done; 2 what was asked cannot be done; \
+        Exit codes: 0 done; 1 what was expected is not so; 2 what was asked cannot be done; \
         3 no claim is possible; 130 interrupted."
 )]
 pub struct Cli {
@@ -45,7 +47,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Compare servers: which is faster, by how much, and is it real?
-    Compare(compare::Compare),
+    Compare(Box<compare::Compare>),
     /// Load one server once.
     Run(run::Run),
     /// Serve: a reference server in several process models, with faults on purpose.
@@ -72,6 +74,8 @@ pub enum Command {
 pub enum End {
     /// Done.
     Done,
+    /// What was expected is not so.
+    Failed,
     /// What was asked cannot be done as asked.
     Usage,
     /// No claim is possible.
@@ -84,6 +88,7 @@ impl End {
     fn code(self) -> u8 {
         match self {
             End::Done => 0,
+            End::Failed => 1,
             End::Usage => 2,
             End::NoClaim => 3,
             End::Interrupted => 130,

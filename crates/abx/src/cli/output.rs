@@ -1,14 +1,15 @@
-//! Where reports and records go.
+//! Where reports, records and other formats go.
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use abx_evidence::{Answer, RunRecord, StudyRecord};
+use abx_lab::Target;
 use abx_report::Style;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Failure, tell};
+use super::{Failure, otlp, tell};
 
 /// Where things are said, and how.
 #[derive(Debug, Args)]
@@ -24,12 +25,312 @@ pub struct OutputFlags {
     pub no_color: bool,
 }
 
-/// Where the report goes as a page.
+/// Formats of studies and of runs.
 #[derive(Debug, Args)]
-pub struct PageFlags {
-    /// Write the report also as an HTML page: one file with plots and the record in it.
+pub struct FormatFlags {
+    /// Write the report as an HTML page: one file with plots and the record in it;
+    /// - as with --json.
+    #[arg(long, value_name = "FILE|-")]
+    pub html: Option<String>,
+    /// Write a summary for a pull request, in Markdown; - as with --json.
+    #[arg(long, value_name = "FILE|-")]
+    pub markdown: Option<String>,
+    /// Write OpenMetrics text, as Prometheus reads it; - as with --json.
+    #[arg(long, value_name = "FILE|-")]
+    pub prometheus: Option<String>,
+    /// Post metrics to an OpenTelemetry collector, such as http://127.0.0.1:4318.
+    #[arg(long, value_name = "URL", value_parser = otlp::collector)]
+    pub otlp: Option<Target>,
+}
+
+/// Formats that only a study has.
+#[derive(Debug, Args)]
+pub struct StudyFormatFlags {
+    /// Write comma-separated values, a row for each slice; - as with --json.
+    #[arg(long, value_name = "FILE|-")]
+    pub csv: Option<String>,
+    /// The same with a row for each comparison.
+    #[arg(long, value_name = "FILE|-")]
+    pub csv_comparisons: Option<String>,
+    /// Write the percentiles of response times as HdrHistogram prints them, a
+    /// file for each subject and load: FILE gets their names before its ending.
     #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    pub hgrm: Option<String>,
+    /// Write response times as a log of HdrHistogram, an interval for each block,
+    /// load and subject; - as with --json.
+    #[arg(long, value_name = "FILE|-")]
+    pub hlog: Option<String>,
+    /// Write JUnit XML, a test case for each comparison and expectation; - as
+    /// with --json.
+    #[arg(long, value_name = "FILE|-")]
+    pub junit: Option<String>,
+}
+
+/// What the flags of one command say, and that it can be done.
+pub struct Outputs<'a> {
+    flags: &'a OutputFlags,
+    formats: &'a FormatFlags,
+    study: Option<&'a StudyFormatFlags>,
+}
+
+/// A text and where it goes.
+struct Document {
+    flag: &'static str,
+    place: String,
+    text: String,
+}
+
+impl<'a> Outputs<'a> {
+    /// Those of a run.
+    pub fn of_run(
+        flags: &'a OutputFlags,
+        formats: &'a FormatFlags,
+    ) -> Result<Outputs<'a>, Failure> {
+        let all = Outputs {
+            flags,
+            formats,
+            study: None,
+        };
+        all.checked()
+    }
+
+    /// Those of a study.
+    pub fn of_study(
+        flags: &'a OutputFlags,
+        formats: &'a FormatFlags,
+        study: &'a StudyFormatFlags,
+    ) -> Result<Outputs<'a>, Failure> {
+        let all = Outputs {
+            flags,
+            formats,
+            study: Some(study),
+        };
+        all.checked()
+    }
+
+    /// Two formats in one place would overwrite each other.
+    fn checked(self) -> Result<Outputs<'a>, Failure> {
+        let places: Vec<_> = self.places().collect();
+        for (number, (flag, place)) in places.iter().enumerate() {
+            let mut before = places[..number].iter();
+            if let Some((other, _)) = before.find(|(_, other)| other == place) {
+                return Err(Failure::usage(format!(
+                    "{other} and {flag} both go to {}: give each a place of its own",
+                    said(place)
+                )));
+            }
+        }
+        Ok(self)
+    }
+
+    fn places(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
+        let record = self.flags.json.as_deref().map(|place| (JSON, place));
+        let of_study = self.study.map(StudyFormatFlags::given);
+        let all = record.into_iter().chain(self.formats.given());
+        all.chain(of_study.into_iter().flatten())
+    }
+
+    /// Prints a study and writes all that was asked for. What cannot be written
+    /// keeps nothing else from it.
+    pub fn print_study(
+        &self,
+        report: &str,
+        record: &StudyRecord,
+        answers: &[Answer],
+    ) -> Result<(), Failure> {
+        let text = |flag| match flag {
+            JSON => abx_report::study_json(record),
+            HTML => abx_report::study_html(record),
+            "--markdown" => abx_report::study_markdown(record, answers),
+            "--prometheus" => abx_report::study_openmetrics(record, answers),
+            "--csv" => abx_report::slices_csv(record),
+            "--csv-comparisons" => abx_report::comparisons_csv(record),
+            "--hlog" => abx_report::study_hlog(record),
+            "--junit" => abx_report::study_junit(record, answers),
+            other => unreachable!("{other} is a flag without a text of its own"),
+        };
+        let mut documents = self.documents(text);
+        if let Some(place) = self.study.and_then(|study| study.hgrm.as_deref()) {
+            documents.extend(percentiles(place, record));
+        }
+        let metrics = || abx_report::study_otlp(record, answers);
+        self.write(report, documents, metrics)
+    }
+
+    /// Prints a run and writes all that was asked for, as [`Outputs::print_study`] does.
+    pub fn print_run(&self, report: &str, record: &RunRecord) -> Result<(), Failure> {
+        let text = |flag| match flag {
+            JSON => abx_report::run_json(record),
+            HTML => abx_report::run_html(record),
+            "--markdown" => abx_report::run_markdown(record),
+            "--prometheus" => abx_report::run_openmetrics(record),
+            other => unreachable!("{other} is no flag of a run"),
+        };
+        let metrics = || abx_report::run_otlp(record);
+        self.write(report, self.documents(text), metrics)
+    }
+
+    fn documents(&self, text: impl Fn(&'static str) -> String) -> Vec<Document> {
+        let places = self.places().filter(|(flag, _)| *flag != HGRM);
+        let document = |(flag, place): (&'static str, &str)| Document {
+            flag,
+            place: place.to_owned(),
+            text: text(flag),
+        };
+        places.map(document).collect()
+    }
+
+    fn write(
+        &self,
+        report: &str,
+        documents: Vec<Document>,
+        metrics: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        let mut wrong = write(report, &documents, self.flags);
+        if let Some(collector) = &self.formats.otlp
+            && let Err(why) = otlp::post(collector, &metrics())
+        {
+            wrong.push(format!(
+                "cannot post the metrics to {}: {why}. Post them again with: abx report RECORD \
+                 --otlp URL",
+                collector.url
+            ));
+        }
+        conclude(wrong)
+    }
+}
+
+impl Document {
+    fn write(&self) -> Result<(), String> {
+        if self.place == "-" {
+            return to_stdout(&self.text);
+        }
+        abx_lab::write_text(Path::new(&self.place), &self.text).map_err(|error| {
+            format!(
+                "cannot write {}: {error}. Name a file that can be written (`{}`)",
+                self.place, self.flag
+            )
+        })
+    }
+}
+
+impl FormatFlags {
+    /// The first flag of them that was given.
+    pub fn first(&self) -> Option<&'static str> {
+        let otlp = self.otlp.as_ref().map(|_| "--otlp");
+        self.given().first().map(|(flag, _)| *flag).or(otlp)
+    }
+
+    /// The formats that were asked for, each with its place.
+    fn given(&self) -> Vec<(&'static str, &str)> {
+        named([
+            (HTML, &self.html),
+            ("--markdown", &self.markdown),
+            ("--prometheus", &self.prometheus),
+        ])
+    }
+}
+
+impl StudyFormatFlags {
+    /// The first flag of them that was given.
+    pub fn first(&self) -> Option<&'static str> {
+        self.given().first().map(|(flag, _)| *flag)
+    }
+
+    /// The formats that were asked for, each with its place.
+    fn given(&self) -> Vec<(&'static str, &str)> {
+        named([
+            ("--csv", &self.csv),
+            ("--csv-comparisons", &self.csv_comparisons),
+            (HGRM, &self.hgrm),
+            ("--hlog", &self.hlog),
+            ("--junit", &self.junit),
+        ])
+    }
+}
+
+fn named<'a, const N: usize>(
+    all: [(&'static str, &'a Option<String>); N],
+) -> Vec<(&'static str, &'a str)> {
+    let each = all.into_iter();
+    each.filter_map(|(flag, place)| Some((flag, place.as_deref()?)))
+        .collect()
+}
+
+/// A document for each subject and load; the place itself when there is but one.
+fn percentiles(place: &str, record: &StudyRecord) -> Vec<Document> {
+    let all = abx_report::study_hgrm(record);
+    let is_alone = all.len() == 1;
+    let document = |one: abx_report::Percentiles| Document {
+        flag: HGRM,
+        place: match is_alone {
+            true => place.to_owned(),
+            false => with_names(place, [&one.subject, &one.load]),
+        },
+        text: one.text,
+    };
+    all.into_iter().map(document).collect()
+}
+
+/// `out.hgrm` becomes `out.SUBJECT.LOAD.hgrm`.
+fn with_names(place: &str, names: [&str; 2]) -> String {
+    let names = names.map(|name| name.replace(['/', '\0'], "_")).join(".");
+    let path = PathBuf::from(place);
+    let last = path.extension().map(|last| last.to_string_lossy());
+    let path = match last {
+        Some(last) => path.with_extension(format!("{names}.{last}")),
+        None => PathBuf::from(format!("{place}.{names}")),
+    };
+    path.display().to_string()
+}
+
+fn said(place: &str) -> &str {
+    match place {
+        "-" => "standard output",
+        place => place,
+    }
+}
+
+const JSON: &str = "--json";
+const HTML: &str = "--html";
+const HGRM: &str = "--hgrm";
+
+/// Prints a report that has no other formats, or the record itself where that
+/// was asked for by `-`.
+pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Result<(), Failure> {
+    let mut documents = Vec::new();
+    if let Some(place) = &flags.json {
+        let text = serde_json::to_string(record)
+            .map_err(|error| Failure::no_claim(format!("cannot write the record: {error}")))?;
+        documents.push(Document {
+            flag: JSON,
+            place: place.clone(),
+            text: text + "\n",
+        });
+    }
+    conclude(write(report, &documents, flags))
+}
+
+/// Writes the report and the documents, each whatever became of the others;
+/// answers what went wrong.
+fn write(report: &str, documents: &[Document], flags: &OutputFlags) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if documents.iter().any(|one| one.place == "-") {
+        if !flags.quiet {
+            tell(report.trim_end());
+        }
+    } else {
+        wrong.extend(to_stdout(report).err());
+    }
+    wrong.extend(documents.iter().filter_map(|one| one.write().err()));
+    wrong
+}
+
+fn conclude(wrong: Vec<String>) -> Result<(), Failure> {
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::no_claim(wrong.join("\nabx: "))),
+    }
 }
 
 /// How a report may look on standard output.
@@ -50,50 +351,8 @@ pub fn style(flags: &OutputFlags) -> Style {
     }
 }
 
-/// Prints a report, or the record itself where that was asked for by `-`.
-pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Result<(), Failure> {
-    match flags.json.as_deref() {
-        Some("-") => {
-            if !flags.quiet {
-                tell(report.trim_end());
-            }
-            let text = serde_json::to_string(record)
-                .map_err(|error| Failure::no_claim(format!("cannot write the record: {error}")))?;
-            to_stdout(&format!("{text}\n"))
-        }
-        Some(path) => {
-            to_stdout(report)?;
-            abx_lab::write_whole(Path::new(path), record).map_err(|error| {
-                Failure::no_claim(format!(
-                    "cannot write {path}: {error}. Name a file that can be written (`--json`)"
-                ))
-            })
-        }
-        None => to_stdout(report),
-    }
-}
-
-/// Writes the page where one was asked for.
-pub fn write_html(page: impl FnOnce() -> String, flags: &PageFlags) -> Result<(), Failure> {
-    let Some(path) = &flags.html else {
-        return Ok(());
-    };
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let made = folder.map_or(Ok(()), fs::create_dir_all);
-    let written = made.and_then(|()| fs::write(path, page()));
-    written.map_err(|error| {
-        Failure::no_claim(format!(
-            "cannot write {}: {error}. Name a file that can be written (`--html`); `abx report \
-             RECORD --html FILE` writes the page of a record again",
-            path.display()
-        ))
-    })
-}
-
 /// Prints a text at once.
-pub fn to_stdout(text: &str) -> Result<(), Failure> {
+pub fn to_stdout(text: &str) -> Result<(), String> {
     let mut stdout = io::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())
@@ -101,9 +360,20 @@ pub fn to_stdout(text: &str) -> Result<(), Failure> {
     match written {
         // The reader has seen enough, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Failure::no_claim(format!(
-            "cannot write to standard output: {error}"
-        ))),
+        Err(error) => Err(format!("cannot write to standard output: {error}")),
         Ok(()) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_before_the_ending() {
+        // Method: with and without an ending, and a name with a slash.
+        assert_eq!(with_names("a/b.hgrm", ["old", "c50"]), "a/b.old.c50.hgrm");
+        assert_eq!(with_names("a.d/b", ["old", "c50"]), "a.d/b.old.c50");
+        assert_eq!(with_names("b.h", ["x/y", "c50"]), "b.x_y.c50.h");
     }
 }

@@ -8,23 +8,49 @@ use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord, judge, judge_against};
 use clap::Args;
 use serde_json::Value;
 
+use super::expect::ExpectFlags;
 use super::history::record_path;
-use super::output::{OutputFlags, PageFlags};
-use super::{End, Failure, compare, output};
+use super::output::{FormatFlags, OutputFlags, Outputs, StudyFormatFlags};
+use super::{End, Failure, compare, expect, output};
 
 /// Judge a saved record again and print the same, without measuring.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx report ~/.local/state/abx/compare-1795300000-42-811.json\n  \
-    abx report 3fa9c1\n  \
-    abx report 3fa9c1 --html report.html")]
+    abx report 3fa9c1 --html report.html\n  \
+    abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -")]
 pub struct Report {
     /// The record: its file, or its id as `abx history` lists it.
     record: String,
     #[command(flatten)]
+    expect: ExpectFlags,
+    #[command(flatten)]
     output: OutputFlags,
     #[command(flatten)]
-    page: PageFlags,
+    formats: FormatFlags,
+    #[command(flatten)]
+    study_formats: StudyFormatFlags,
+}
+
+impl Report {
+    /// The first flag that only a study has an answer to.
+    fn of_studies(&self) -> Option<&'static str> {
+        let expected = self.expect.is_given();
+        let flag = self.study_formats.first();
+        flag.or(expected.then_some("--expect or --fail-if-slower"))
+    }
+
+    /// Refuses a flag that this kind of record has no answer to.
+    fn refuse(&self, kind: &str, flag: Option<&'static str>) -> Result<(), Failure> {
+        match flag {
+            None => Ok(()),
+            Some(flag) => Err(Failure::usage(format!(
+                "{} is of {kind}, so {flag} has nothing to go by: leave it out, or give a record \
+                 of `abx compare`",
+                self.record
+            ))),
+        }
+    }
 }
 
 /// A record that was read.
@@ -40,24 +66,25 @@ pub enum Kept {
 /// Reads, judges and prints.
 pub fn report(report: &Report) -> Result<End, Failure> {
     let flags = &report.output;
+    let outputs = Outputs::of_study(flags, &report.formats, &report.study_formats)?;
     let style = output::style(flags);
-    match read(&record_path(&report.record)?)? {
+    let path = record_path(&report.record)?;
+    match read(&path)? {
         Kept::Study(record) => {
-            let text = abx_report::study_text(&record, &style);
-            output::print(&text, &record, flags)?;
-            output::write_html(|| abx_report::study_html(&record), &report.page)?;
-            Ok(compare::end(&record))
+            let known = expect::known_of_record(&record);
+            let answers = expect::ask(&record, &report.expect.read(&known)?);
+            let printed = compare::print(&record, &answers, &outputs, flags);
+            compare::conclude(printed, expect::end(&answers, compare::end(&record)))
         }
         Kept::Run(record) => {
+            report.refuse("a run, which compares nothing", report.of_studies())?;
             let text = abx_report::run_text(&record, &style);
-            output::print(&text, &record, flags)?;
-            output::write_html(|| abx_report::run_html(&record), &report.page)?;
+            Outputs::of_run(flags, &report.formats)?.print_run(&text, &record)?;
             Ok(End::Done)
         }
-        Kept::Machine(_) if report.page.html.is_some() => Err(Failure::usage(
-            "what `abx doctor` saw has no page: leave out `--html`",
-        )),
         Kept::Machine(record) => {
+            let given = report.formats.first().or(report.of_studies());
+            report.refuse("what was seen of a machine, which loads nothing", given)?;
             let text = abx_report::doctor_text(&record, &style);
             output::print(&text, &record, flags)?;
             Ok(End::Done)

@@ -7,7 +7,7 @@ use abx_lab::{RunEnd, RunError, StageError, Store, Target};
 use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::{OutputFlags, PageFlags};
+use super::output::{FormatFlags, OutputFlags, Outputs};
 use super::{End, Failure, compare, history, output, signals, tell, units};
 
 /// Load one server once: throughput, response times, outcomes, cost.
@@ -34,7 +34,7 @@ pub struct Run {
     #[command(flatten)]
     output: OutputFlags,
     #[command(flatten)]
-    page: PageFlags,
+    formats: FormatFlags,
 }
 
 /// What `-d` is when neither it nor `-n` is given.
@@ -42,6 +42,7 @@ const DURATION: Duration = Duration::from_secs(10);
 
 /// Loads, and prints what came of it.
 pub fn run(run: &Run) -> Result<End, Failure> {
+    let outputs = Outputs::of_run(&run.output, &run.formats)?;
     let target = Target::parse(&run.url).map_err(Failure::usage)?;
     let end = match run.requests {
         Some(requests) => RunEnd::AfterRequests(requests),
@@ -77,18 +78,17 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     let report = abx_report::run_text(&record, &output::style(&run.output));
     let mut store = Store::for_new_record("run", plan.seed);
     let saved = store.save_somewhere(&record);
-    let printed = output::print(&report, &record, &run.output)
-        .and_then(|()| output::write_html(|| abx_report::run_html(&record), &run.page));
+    let printed = outputs.print_run(&report, &record);
     let is_kept = saved.is_ok();
     match saved {
         // What was measured is in the report all the same.
         Err(error) => tell(&format!("abx: {error}")),
         Ok(()) => history::note(&store),
     }
-    printed?;
     if is_kept && (!run.output.quiet || store.moved().is_some()) {
         compare::tell_where(&store);
     }
+    printed?;
     let is_void = record
         .findings
         .iter()

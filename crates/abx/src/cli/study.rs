@@ -64,6 +64,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         budget: compare.budget,
         blocks: compare.blocks,
         slice: compare.slice,
+        cold: compare.cold,
         ceiling: ceiling(compare)?,
         interleave: interleave(compare).unwrap_or(Interleave::Slices),
         files: Vec::new(),
@@ -110,6 +111,7 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
         budget: compare.budget.or(file.budget),
         blocks: compare.blocks.or(file.blocks),
         slice: compare.slice.or(file.slice),
+        cold: compare.cold,
         ceiling: ceiling(compare)?,
         interleave: interleave(compare)
             .or(file.interleave)

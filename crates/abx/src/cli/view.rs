@@ -66,7 +66,7 @@ pub fn view(view: &View) -> Result<End, Failure> {
         ));
     }
     tell(&format!("Showing {what}; Ctrl-C ends it"));
-    to_stdout(&format!("http://{address}/\n"))?;
+    to_stdout(&format!("http://{address}/\n")).map_err(Failure::no_claim)?;
     signals.forever().next();
     Ok(End::Done)
 }

@@ -1,0 +1,27 @@
+//! What must hold for any text, called by the fuzz target and by property tests.
+
+use super::{Expectation, Known};
+
+/// Reads a text as an expectation. What is read means the same when it is
+/// written out and read again; what is not has a place within the text.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn any_text(text: &str) {
+    let known = Known {
+        subjects: ["old", "new", "127.0.0.1:8081"].map(str::to_owned).into(),
+        loads: ["small", "c50"].map(str::to_owned).into(),
+    };
+    match Expectation::parse(text, &known) {
+        Ok(one) => {
+            let again = Expectation::parse(&one.to_string(), &known);
+            assert_eq!(again.as_ref(), Ok(&one), "written out it is another");
+        }
+        Err(error) => {
+            let marked = text.get(error.place.clone());
+            assert!(marked.is_some(), "no such place: {error:?}");
+            let lines = error.to_string().lines().count();
+            assert_eq!(lines, 3, "what, words and marks: {error}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Subjects that go on changing while they are measured.
+
+use crate::finding::{Finding, Level};
+use crate::record::{BlockLoad, Interleave, LoadRecord, StudyRecord};
+use crate::stats::paired::PairedMean;
+use crate::stats::segments::{DRIFT_MAX, Segments, rise};
+use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::stats::student::Confidence;
+use crate::summary::Sums;
+
+/// That a subject's throughput rises, or falls, within its blocks: most of them
+/// are not steady, and their rise is the same way beyond chance. What the
+/// machine does has no reason to go the same way in every block.
+///
+/// Method: PELT on the log rates of a block's slices, and a t interval over the
+/// blocks' rises. Source: docs/statistics.md, "Steadiness".
+pub(super) fn never_steady(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+) -> Option<Finding> {
+    let pilot = load.pilot.as_ref()?;
+    if pilot.interleave != Interleave::Slices {
+        return None;
+    }
+    let series: Vec<Vec<f64>> = { record.block_loads(&load.name) }
+        .map(|part| rates(load, part, subject))
+        .collect();
+    if series.len() < BLOCKS_FOR_VERDICT {
+        return None;
+    }
+    let is_restless = |rates: &Vec<f64>| Segments::of(rates).is_ok_and(|all| !all.is_steady());
+    let restless = series.iter().filter(|rates| is_restless(rates)).count();
+    let rises: Result<Vec<f64>, _> = series.iter().map(|rates| rise(rates)).collect();
+    let mean = PairedMean::of(&rises.ok()?).ok()?;
+    let interval = mean.interval(Confidence::COMPUTED);
+    let is_certain = interval.low > DRIFT_MAX || interval.high < -DRIFT_MAX;
+    if 2 * restless <= series.len() || !is_certain {
+        return None;
+    }
+    let way = if interval.center > 0.0 {
+        "faster"
+    } else {
+        "slower"
+    };
+    let message = format!(
+        "{subject} gets {way} all the while, by {:.1} % within a block, and {restless} of {} blocks \
+         are not steady: it is measured on its way",
+        100.0 * interval.center.exp_m1().abs(),
+        series.len()
+    );
+    let remedy = "look with `abx run -d 60s` when it settles, and measure longer: `--slice`, or \
+                  `--interleave trials`";
+    let finding = Finding::new("never_steady", Level::Note, message, remedy);
+    Some(finding.about(subject).under(&load.name))
+}
+
+/// What each slice of a block gave, in their order.
+fn rates(load: &LoadRecord, part: &BlockLoad, subject: &str) -> Vec<f64> {
+    let slices = part.rounds.iter().flat_map(|round| &round.slices);
+    slices
+        .filter(|slice| slice.subject == subject)
+        .filter_map(|slice| Sums::of(std::iter::once(slice)).throughput(&load.settings))
+        .collect()
+}

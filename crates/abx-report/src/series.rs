@@ -1,0 +1,394 @@
+//! A record as named series of numbers: what OpenMetrics and OTLP both print.
+
+use abx_evidence::{Answer, Comparison, Figure, Level, RunRecord, StudyRecord, Summary, Times};
+use serde_json::{Value, json};
+
+/// Numbers of one kind, told apart by their labels.
+pub(crate) struct Series {
+    /// In snake case, without prefix and unit.
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) unit: Unit,
+    pub(crate) points: Vec<Point>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Gauge,
+    /// Only grows.
+    Counter,
+    /// Words in its labels, and always 1.
+    Info,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    None,
+    Ratio,
+    Seconds,
+    Bytes,
+    PerSecond,
+}
+
+pub(crate) struct Point {
+    pub(crate) labels: Labels,
+    pub(crate) value: Number,
+}
+
+pub(crate) type Labels = Vec<(&'static str, String)>;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Number {
+    Float(f64),
+    Count(u64),
+}
+
+/// Everything of a study, series without points left out.
+pub(crate) fn study_series(record: &StudyRecord, answers: &[Answer]) -> Vec<Series> {
+    let labels = |one: &Summary| vec![("load", one.load.clone()), ("subject", one.subject.clone())];
+    let described: Vec<Described> = { record.summaries.iter() }
+        .map(|one| Described {
+            labels: labels(one),
+            throughput_per_s: one.throughput_per_s,
+            response: &one.response_time_us,
+            service: &one.service_time_us,
+            cpu_us: one.server_cpu_us_per_request,
+            rss_bytes: one.rss_bytes,
+        })
+        .collect();
+    let mut all = vec![study_info(record)];
+    all.extend(comparisons(record));
+    all.extend(described_series(&described));
+    all.push(requests(
+        { record.summaries.iter() }.map(|one| (labels(one), &one.outcomes)),
+    ));
+    let gauge = |name, help, unit, value: fn(&Summary) -> Option<f64>| {
+        let points = record.summaries.iter();
+        let points = points.filter_map(|one| Some(float(labels(one), value(one)?)));
+        gauge(name, help, unit, points.collect())
+    };
+    all.extend([
+        gauge(
+            "ready_time",
+            "From a subject's start to its first right answer, the median over blocks.",
+            Unit::Seconds,
+            |one| one.ready_s,
+        ),
+        gauge(
+            "loaded",
+            "For how long a subject was loaded.",
+            Unit::Seconds,
+            |one| Some(one.loaded_s),
+        ),
+        gauge(
+            "server_busy",
+            "The share of its processors that a subject used.",
+            Unit::Ratio,
+            |one| one.server_busy,
+        ),
+        gauge(
+            "generator_busy",
+            "The share of a processor that the generator's busiest thread used.",
+            Unit::Ratio,
+            |one| one.generator_busy,
+        ),
+        findings({ record.validity.findings.iter() }.map(|one| one.level)),
+        expectations(answers),
+    ]);
+    all.retain(|series| !series.points.is_empty());
+    all
+}
+
+/// Everything of a run, series without points left out.
+pub(crate) fn run_series(record: &RunRecord) -> Vec<Series> {
+    let labels = || vec![("url", record.settings.url.clone())];
+    let side = record.server.as_ref();
+    let described = Described {
+        labels: labels(),
+        throughput_per_s: record.throughput_per_s,
+        response: &record.response_time_us,
+        service: &record.service_time_us,
+        cpu_us: side.and_then(|side| side.cpu_us_per_request),
+        rss_bytes: side.and_then(|side| side.rss_bytes),
+    };
+    let info = vec![
+        ("schema", record.schema.clone()),
+        ("version", record.abx_version.clone()),
+    ];
+    let busy = float(labels(), record.generator.busy);
+    let mut all = vec![
+        of_info(
+            "run",
+            "What was measured, and by which version of abx.",
+            info,
+        ),
+        requests(std::iter::once((labels(), &record.requests.outcomes))),
+        gauge(
+            "generator_busy",
+            "The share of a processor that the generator's busiest thread used.",
+            Unit::Ratio,
+            vec![busy],
+        ),
+        findings(record.findings.iter().map(|one| one.level)),
+    ];
+    all.extend(described_series(&[described]));
+    all.retain(|series| !series.points.is_empty());
+    all
+}
+
+/// A word as records have it, such as `faster`.
+pub(crate) fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// What a summary and a run have in common.
+struct Described<'a> {
+    labels: Labels,
+    throughput_per_s: Option<f64>,
+    response: &'a Times,
+    service: &'a Times,
+    cpu_us: Option<f64>,
+    rss_bytes: Option<u64>,
+}
+
+fn described_series(all: &[Described]) -> Vec<Series> {
+    let of = |value: fn(&Described) -> Option<f64>| {
+        let points = all.iter();
+        points
+            .filter_map(|one| Some(float(one.labels.clone(), value(one)?)))
+            .collect()
+    };
+    let times = |pick: fn(&Described) -> Vec<Point>| all.iter().flat_map(pick).collect();
+    vec![
+        gauge(
+            "throughput",
+            "Verified answers per second.",
+            Unit::PerSecond,
+            of(|one| one.throughput_per_s),
+        ),
+        gauge(
+            "response_time",
+            "From the intended send to the last byte.",
+            Unit::Seconds,
+            times(|one| figures(&one.labels, one.response)),
+        ),
+        gauge(
+            "response_time_at_least",
+            "Which figures of the response time are lower bounds: requests had no answer.",
+            Unit::None,
+            times(|one| bounds(&one.labels, one.response)),
+        ),
+        gauge(
+            "service_time",
+            "From the actual send to the last byte.",
+            Unit::Seconds,
+            times(|one| figures(&one.labels, one.service)),
+        ),
+        gauge(
+            "service_time_at_least",
+            "Which figures of the service time are lower bounds: requests had no answer.",
+            Unit::None,
+            times(|one| bounds(&one.labels, one.service)),
+        ),
+        gauge(
+            "server_cpu_per_answer",
+            "The server's processor time for each whole answer.",
+            Unit::Seconds,
+            of(|one| Some(one.cpu_us? / 1e6)),
+        ),
+        gauge(
+            "server_memory",
+            "The most memory of the server's processes together.",
+            Unit::Bytes,
+            of(|one| Some(one.rss_bytes? as f64)),
+        ),
+    ]
+}
+
+const FIGURES: [Figure; 7] = [
+    Figure::P50,
+    Figure::P90,
+    Figure::P95,
+    Figure::P99,
+    Figure::P999,
+    Figure::Max,
+    Figure::Mean,
+];
+
+/// A time in µs of each figure.
+fn figures(labels: &Labels, times: &Times) -> Vec<Point> {
+    let each = FIGURES.iter().filter_map(|figure| {
+        let time_us = match figure {
+            Figure::P50 => times.p50.map(|time| time as f64),
+            Figure::P90 => times.p90.map(|time| time as f64),
+            Figure::P95 => times.p95.map(|time| time as f64),
+            Figure::P99 => times.p99.map(|time| time as f64),
+            Figure::P999 => times.p99_9.map(|time| time as f64),
+            Figure::Max => times.max.map(|time| time as f64),
+            Figure::Mean => times.mean,
+        };
+        Some(float(with_figure(labels, *figure), time_us? / 1e6))
+    });
+    each.collect()
+}
+
+fn bounds(labels: &Labels, times: &Times) -> Vec<Point> {
+    let each = times.at_least.iter();
+    each.map(|figure| one(with_figure(labels, *figure)))
+        .collect()
+}
+
+fn with_figure(labels: &Labels, figure: Figure) -> Labels {
+    let mut labels = labels.clone();
+    labels.push(("figure", figure.name().to_owned()));
+    labels
+}
+
+fn study_info(record: &StudyRecord) -> Series {
+    let labels = vec![
+        ("schema", record.schema.clone()),
+        ("version", record.abx_version.clone()),
+        ("baseline", record.settings.baseline.clone()),
+        ("seed", record.seed.to_string()),
+        ("end", word(&json!(record.end)["reason"])),
+        ("validity", word(&json!(record.validity.status))),
+        ("blocks", record.complete_blocks().count().to_string()),
+    ];
+    of_info(
+        "study",
+        "What was measured, how it ended, and what may be claimed of it.",
+        labels,
+    )
+}
+
+fn comparisons(record: &StudyRecord) -> [Series; 4] {
+    let labels = |one: &Comparison| {
+        vec![
+            ("metric", one.metric.id().to_owned()),
+            ("role", word(&json!(one.role))),
+            ("load", one.load.clone()),
+            ("subject", one.subject.clone()),
+            ("baseline", one.baseline.clone()),
+        ]
+    };
+    let of = |name, help, value: fn(&Comparison) -> Option<f64>| {
+        let points = record.comparisons.iter();
+        let points = points.filter_map(|one| Some(float(labels(one), value(one)?)));
+        gauge(name, help, Unit::Ratio, points.collect())
+    };
+    let verdict = |one: &Comparison| {
+        let mut labels = labels(one);
+        labels.push(("verdict", word(&json!(one.verdict))));
+        labels.push(("fragile", one.fragile.to_string()));
+        labels.push(("at_least", one.at_least.to_string()));
+        self::one(labels)
+    };
+    [
+        of("comparison", "Subject over baseline.", |one| one.ratio),
+        of(
+            "comparison_low",
+            "The lower end of the interval of subject over baseline.",
+            |one| one.low,
+        ),
+        of(
+            "comparison_high",
+            "The upper end of the interval of subject over baseline.",
+            |one| one.high,
+        ),
+        Series {
+            name: "comparison_verdict",
+            help: "What the interval of subject over baseline means.",
+            kind: Kind::Info,
+            unit: Unit::None,
+            points: record.comparisons.iter().map(verdict).collect(),
+        },
+    ]
+}
+
+fn requests<'a>(all: impl Iterator<Item = (Labels, &'a abx_evidence::Outcomes)>) -> Series {
+    let points = all.flat_map(|(labels, outcomes)| {
+        let each = outcomes.iter().map(move |(outcome, count)| {
+            let mut labels = labels.clone();
+            labels.push(("outcome", outcome.name().to_owned()));
+            Point {
+                labels,
+                value: Number::Count(count),
+            }
+        });
+        each.collect::<Vec<_>>()
+    });
+    Series {
+        name: "requests",
+        help: "Attempts by what became of them.",
+        kind: Kind::Counter,
+        unit: Unit::None,
+        points: points.collect(),
+    }
+}
+
+fn findings(levels: impl Iterator<Item = Level>) -> Series {
+    let levels: Vec<Level> = levels.collect();
+    let point = |level: Level| Point {
+        labels: vec![("level", word(&json!(level)))],
+        value: Number::Count(levels.iter().filter(|one| **one == level).count() as u64),
+    };
+    let points = [Level::Note, Level::Bound, Level::Void].map(point).into();
+    let help = "What limits the claims, by level.";
+    gauge("findings", help, Unit::None, points)
+}
+
+fn expectations(answers: &[Answer]) -> Series {
+    let point = |answer: &Answer| {
+        let metric = answer.metric.map_or("", |metric| metric.id());
+        one(vec![
+            ("expected", answer.expected.clone()),
+            ("metric", metric.to_owned()),
+            ("load", answer.load.clone()),
+            ("subject", answer.subject.clone()),
+            ("baseline", answer.other.clone()),
+            ("standing", answer.standing.word().to_owned()),
+        ])
+    };
+    Series {
+        name: "expectation",
+        help: "What the study says to what was expected of it.",
+        kind: Kind::Info,
+        unit: Unit::None,
+        points: answers.iter().map(point).collect(),
+    }
+}
+
+fn gauge(name: &'static str, help: &'static str, unit: Unit, points: Vec<Point>) -> Series {
+    Series {
+        name,
+        help,
+        kind: Kind::Gauge,
+        unit,
+        points,
+    }
+}
+
+fn of_info(name: &'static str, help: &'static str, labels: Labels) -> Series {
+    Series {
+        name,
+        help,
+        kind: Kind::Info,
+        unit: Unit::None,
+        points: vec![one(labels)],
+    }
+}
+
+fn float(labels: Labels, value: f64) -> Point {
+    Point {
+        labels,
+        value: Number::Float(value),
+    }
+}
+
+fn one(labels: Labels) -> Point {
+    Point {
+        labels,
+        value: Number::Count(1),
+    }
+}

@@ -1,0 +1,297 @@
+//! Formats for other programs. The texts are files under `snapshots/`; that
+//! foreign programs read them is tested in `crates/abx/tests/formats.rs`.
+
+use std::time::Duration;
+
+use abx_evidence::expectation::{Known, answers};
+use abx_evidence::record::{Histograms, Round, SliceRecord};
+use abx_evidence::{
+    Answer, Expectation, Figure, Finding, Histogram, Level, Outcomes, SliceTally, StudyRecord,
+    Validity, Verdict,
+};
+use abx_report::{
+    Style, comparisons_csv, expectations_text, run_markdown, run_openmetrics, run_otlp, slices_csv,
+    study_hgrm, study_hlog, study_junit, study_markdown, study_openmetrics, study_otlp,
+};
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::support::{comparison, finding, overloaded_run, run, set_blocks, study, subject};
+
+/// The usual study with one of each standing: it holds, fails, is unsettled,
+/// and was never compared.
+fn expected(record: &StudyRecord) -> Vec<Answer> {
+    let known = Known {
+        subjects: record.subjects.iter().map(|one| one.name.clone()).collect(),
+        loads: record.loads.iter().map(|one| one.name.clone()).collect(),
+    };
+    let texts = [
+        "lighttpd >= 0.97 * nginx",
+        "nginx >= lighttpd @ c100",
+        "lighttpd > 1.1 * nginx",
+        "memory: lighttpd <= nginx",
+    ];
+    let read = |text: &&str| Expectation::parse(text, &known).expect("the names are those above");
+    let mut all: Vec<Expectation> = texts.iter().map(read).collect();
+    all.extend(Expectation::not_slower(0.03));
+    answers(record, &all)
+}
+
+/// A record with an invalid comparison, and words that mean something to every
+/// format in all that a subject or a person may have written.
+fn hostile() -> StudyRecord {
+    const WORDS: &str = "a|b `c` <img src=x> \"d\" & 'e', *f* @team [g](h)\n\u{1b}[31m]]> \\";
+    let mut record = study();
+    record.subjects[1] = subject("127.0.0.1:8081");
+    record.subjects[1].version = Some(WORDS.to_owned());
+    record.command = vec!["abx".to_owned(), WORDS.to_owned(), "```".to_owned()];
+    record.summaries[1].subject = "127.0.0.1:8081".to_owned();
+    let void = Finding::new("failed_requests", Level::Void, WORDS, WORDS);
+    let mut one = comparison("127.0.0.1:8081", None, Verdict::Invalid);
+    one.findings = vec![void.clone()];
+    record.comparisons = vec![one];
+    record.validity = Validity::of(vec![void]);
+    record
+}
+
+/// The usual study with two blocks in which each slice has figures of its own.
+fn measured() -> StudyRecord {
+    let mut record = study();
+    set_blocks(&mut record, 2);
+    for (number, block) in record.blocks.iter_mut().enumerate() {
+        let part = &mut block.loads[0];
+        for (place, name) in ["nginx", "lighttpd"].into_iter().enumerate() {
+            let mut slice = SliceRecord::of(name, &SliceTally::default());
+            slice.wall_ns = 100_000_000;
+            slice.ok = 1_000 + 10 * number as u64 + place as u64;
+            slice.server_cpu_ns = (place == 0).then_some(7);
+            slice.outcomes = outcomes(slice.ok);
+            let round = Round {
+                disturbed: Vec::new(),
+                slices: vec![slice],
+            };
+            part.rounds.push(round);
+            let mut times = Histogram::new();
+            for time_ms in 1..=slice_times(number, place) {
+                times.record_ns(time_ms * 1_000_000);
+            }
+            let own = Histograms {
+                response: times,
+                ..Histograms::default()
+            };
+            part.histograms.insert(name.to_owned(), own);
+        }
+    }
+    record
+}
+
+fn slice_times(block: usize, place: usize) -> u64 {
+    100 * (1 + block as u64) + place as u64
+}
+
+fn outcomes(ok: u64) -> Outcomes {
+    crate::support::outcomes(&format!(r#"{{"ok":{ok},"reset":2}}"#))
+}
+
+#[test]
+fn expectations_are_answered_in_sentences() {
+    // Method: one of each standing, and one about a comparison that is invalid.
+    let record = study();
+    let text = expectations_text(&record, &expected(&record), &Style::plain());
+    assert_snapshot!(text);
+    let record = hostile();
+    let not_slower = Expectation::not_slower(0.03).expect("a share");
+    let text = expectations_text(&record, &answers(&record, &[not_slower]), &Style::plain());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let said = "invalid: no claim can be made, because a|b `c`";
+    assert!(words.join(" ").contains(said), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+    assert_eq!(expectations_text(&record, &[], &Style::plain()), "");
+}
+
+#[test]
+fn markdown() {
+    // Method: a clear difference with a note, and what was expected of it.
+    let mut record = study();
+    record.validity = Validity::of(vec![finding(Level::Note)]);
+    assert_snapshot!(study_markdown(&record, &expected(&record)));
+}
+
+#[test]
+fn markdown_of_hostile_words() {
+    // Method: but for the block of code: no tag, no mention, no control; in
+    // tables no bar but those that end a cell.
+    let text = study_markdown(&hostile(), &[]);
+    let (before, rest) = text.split_once("````text\n").expect("a longer fence");
+    let (_, after) = rest.split_once("\n````\n").expect("its end");
+    for shown in [before, after] {
+        assert!(!shown.contains("<img"), "{text}");
+        assert!(!shown.contains("@team"), "{text}");
+    }
+    assert!(!text.contains('\u{1b}'), "{text}");
+    for line in text.lines().filter(|line| line.starts_with('|')) {
+        let bars = line.replace("\\|", "").matches('|').count();
+        assert!([7, 10].contains(&bars), "{line}");
+    }
+    assert_snapshot!(text);
+}
+
+#[test]
+fn markdown_of_a_run() {
+    // Method: a run whose times are bounds, with the finding that says so.
+    assert_snapshot!(run_markdown(&overloaded_run()));
+}
+
+#[test]
+fn csv_of_slices() {
+    // Method: two blocks; each row has as many fields as the header.
+    let text = slices_csv(&measured());
+    let mut lines = text.lines();
+    let columns = lines.next().map(|line| line.split(',').count());
+    let rows: Vec<&str> = lines.collect();
+    assert_eq!(rows.len(), 4);
+    assert!(
+        rows.iter()
+            .all(|row| Some(row.split(',').count()) == columns)
+    );
+    assert_snapshot!(text);
+}
+
+#[test]
+fn csv_of_comparisons() {
+    // Method: a comparison without figures too, whose fields stay empty.
+    let mut record = study();
+    record.comparisons.push(hostile().comparisons.remove(0));
+    assert_snapshot!(comparisons_csv(&record));
+}
+
+#[test]
+fn junit() {
+    // Method: one of each standing, beside a comparison that is clear.
+    let record = study();
+    assert_snapshot!(study_junit(&record, &expected(&record)));
+}
+
+#[test]
+fn junit_of_an_invalid_comparison() {
+    // Method: an error, with letters that XML has not.
+    let record = hostile();
+    let not_slower = Expectation::not_slower(0.03).expect("a share");
+    assert_snapshot!(study_junit(&record, &answers(&record, &[not_slower])));
+}
+
+#[test]
+fn openmetrics() {
+    // Method: a study with a finding and expectations, times that are bounds.
+    let mut record = study();
+    record.validity = Validity::of(vec![finding(Level::Note)]);
+    record.summaries[0].response_time_us.at_least = vec![Figure::Max];
+    assert_snapshot!(study_openmetrics(&record, &expected(&record)));
+}
+
+#[test]
+fn openmetrics_of_a_run() {
+    // Method: a run with every figure.
+    assert_snapshot!(run_openmetrics(&run()));
+}
+
+#[test]
+fn otlp_says_what_openmetrics_says() {
+    // Method: as many points in both, each with the same number, and times in ns
+    // as strings.
+    let record = study();
+    let answers = expected(&record);
+    let body: Value = serde_json::from_str(&study_otlp(&record, &answers)).expect("JSON");
+    let scope = &body["resourceMetrics"][0]["scopeMetrics"][0];
+    let metrics = scope["metrics"].as_array().expect("a list");
+    let mut sent = Vec::new();
+    for metric in metrics {
+        let data = match metric["sum"].is_object() {
+            true => &metric["sum"],
+            false => &metric["gauge"],
+        };
+        for point in data["dataPoints"].as_array().expect("a list") {
+            assert_eq!(point["startTimeUnixNano"], "1750000000000000000");
+            assert_eq!(point["timeUnixNano"], "1750000038200000000");
+            let count = point["asInt"].as_str().map(str::to_owned);
+            sent.push(count.unwrap_or_else(|| point["asDouble"].to_string()));
+        }
+    }
+    let text = study_openmetrics(&record, &answers);
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let shown: Vec<f64> = lines
+        .filter_map(|line| line.rsplit(' ').next()?.parse().ok())
+        .collect();
+    let sent: Vec<f64> = sent.iter().filter_map(|text| text.parse().ok()).collect();
+    assert_eq!(sent, shown);
+    assert!(shown.len() > 30);
+    let requests = metrics.iter().find(|one| one["name"] == "abx.requests");
+    assert_snapshot!(serde_json::to_string_pretty(&requests).expect("JSON"));
+    assert!(run_otlp(&run()).contains("abx.throughput"));
+}
+
+#[test]
+fn percentiles_are_those_of_all_blocks() {
+    // Method: 100 and 200 times of 1, 2, ... ms: half are at most 76 ms.
+    let all = study_hgrm(&measured());
+    let names: Vec<[&str; 2]> = { all.iter() }
+        .map(|one| [one.subject.as_str(), one.load.as_str()])
+        .collect();
+    assert_eq!(names, [["nginx", "c100"], ["lighttpd", "c100"]]);
+    let line = all[0]
+        .text
+        .lines()
+        .find(|line| line.contains(" 0.500000000000 "));
+    let words: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
+    assert_eq!(words, ["75.007", "0.500000000000", "150", "2.00"]);
+    assert_snapshot!(all[0].text);
+}
+
+#[test]
+fn a_log_of_intervals_has_the_counts_of_the_record() {
+    // Method: read back by the library's own reader: an interval for each block
+    // and subject, in time that runs while subjects are loaded.
+    let text = study_hlog(&measured());
+    let mut found = Vec::new();
+    for entry in IntervalLogIterator::new(text.as_bytes()) {
+        let Ok(LogEntry::Interval(interval)) = entry else {
+            assert!(entry.is_ok(), "{entry:?} in {text}");
+            continue;
+        };
+        let bytes = base64_of(interval.encoded_histogram());
+        let times: hdrhistogram::Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .expect("a histogram");
+        found.push((
+            interval.tag().map(|tag| tag.as_str().to_owned()),
+            interval.start_timestamp(),
+            interval.duration(),
+            times.len(),
+            interval.max().round(),
+        ));
+    }
+    let of = |name: &str, start_ms, count: u64| {
+        (
+            Some(format!("{name}@c100")),
+            Duration::from_millis(start_ms),
+            Duration::from_millis(100),
+            count,
+            count as f64,
+        )
+    };
+    let expected = [
+        of("lighttpd", 0, 101),
+        of("nginx", 0, 100),
+        of("lighttpd", 200, 201),
+        of("nginx", 200, 200),
+    ];
+    assert_eq!(found, expected);
+}
+
+fn base64_of(text: &str) -> Vec<u8> {
+    use base64::Engine as _;
+    let decoded = base64::engine::general_purpose::STANDARD.decode(text);
+    decoded.expect("base64")
+}

@@ -1,0 +1,126 @@
+//! Reports of several subjects, sweeps and capacities.
+
+use abx_evidence::{
+    Axis, Capacity, Crossover, Finding, Level, Metric, Place, Ranking, Role, Scalability, Sweep,
+    Verdict,
+};
+use abx_report::{Style, study_text};
+
+use crate::support::{comparison, study};
+
+fn plain() -> Style {
+    Style {
+        color: false,
+        unicode: true,
+        width: 80,
+    }
+}
+
+#[test]
+fn an_order_names_what_the_blocks_hold() {
+    // Method: three places, two of them tied for first, and a difference that
+    // would stand alone.
+    let mut record = study();
+    let place = |subject: &str, best, worst, tied_for_first| Place {
+        subject: subject.to_owned(),
+        best,
+        worst,
+        tied_for_first,
+    };
+    record.rankings = vec![Ranking {
+        metric: Metric::Throughput,
+        load: "c100".to_owned(),
+        places: vec![
+            place("lighttpd", 1, 2, true),
+            place("caddy", 1, 2, true),
+            place("nginx", 3, 3, false),
+        ],
+        pairs: Vec::new(),
+    }];
+    let mut among = comparison("caddy", Some([1.04, 1.01, 1.07]), Verdict::Inconclusive);
+    among.together = 7;
+    among.blocks_more = Some(5);
+    record.comparisons.push(among);
+    insta::assert_snapshot!(study_text(&record, &plain()));
+}
+
+#[test]
+fn what_else_is_compared_stands_in_a_table_of_its_own() {
+    // Method: a cost, a response time without an interval, and a start.
+    let mut record = study();
+    let mut add = |metric, ratio, verdict, load: &str| {
+        let mut one = comparison("lighttpd", ratio, verdict);
+        one.metric = metric;
+        one.role = Role::Exploratory;
+        one.load = load.to_owned();
+        record.comparisons.push(one);
+    };
+    add(
+        Metric::ServerCpu,
+        Some([0.61, 0.59, 0.63]),
+        Verdict::Less,
+        "c100",
+    );
+    add(Metric::ResponseP99, None, Verdict::Inconclusive, "c100");
+    add(
+        Metric::ReadyTime,
+        Some([2.0, 1.5, 2.6]),
+        Verdict::Slower,
+        "",
+    );
+    insta::assert_snapshot!(study_text(&record, &plain()));
+}
+
+#[test]
+fn sweeps_and_capacities_are_told_in_sentences() {
+    // Method: a change of places with one open end, two laws, one capacity that
+    // lies beyond the rates, and a note that was made under several loads.
+    let mut record = study();
+    let law = |subject: &str, peak| Scalability {
+        subject: subject.to_owned(),
+        lambda: 21_000.0,
+        sigma: 0.031,
+        kappa: 0.000_12,
+        peak_connections: peak,
+        r2: Some(0.987),
+    };
+    record.sweeps = vec![Sweep {
+        axis: Axis::Connections,
+        metric: Metric::Throughput,
+        loads: vec!["c10".to_owned(), "c1000".to_owned()],
+        at: vec![10.0, 1_000.0],
+        crossovers: vec![Crossover {
+            before: "nginx".to_owned(),
+            after: "lighttpd".to_owned(),
+            ahead_until: 10.0,
+            ahead_from: 1_000.0,
+            at: 212.0,
+            low: Some(140.0),
+            high: None,
+            confidence: 0.95,
+        }],
+        scalability: vec![law("nginx", Some(89.9)), law("lighttpd", None)],
+    }];
+    let capacity = |subject: &str, rate: Option<f64>| Capacity {
+        subject: subject.to_owned(),
+        objective: "p99<50ms,errors<0.1%".parse().unwrap(),
+        load: "c100".to_owned(),
+        rate_per_s: rate,
+        low: Some(30_100.0),
+        high: rate.map(|rate| rate * 1.02),
+        confidence: 0.95,
+        blocks: 6,
+    };
+    record.capacities = vec![
+        capacity("nginx", Some(31_240.0)),
+        capacity("lighttpd", None),
+    ];
+    let note = |load: &str| {
+        let finding = Finding::new("silent", Level::Note, "1.7 % were silent", "wait longer");
+        finding.about("nginx").under(load)
+    };
+    record.validity.findings = ["c1", "c10", "c100", "c1000", "c5000", "c9000"]
+        .map(note)
+        .into();
+    insta::assert_snapshot!(study_text(&record, &plain()));
+}

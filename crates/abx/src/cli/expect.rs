@@ -1,0 +1,141 @@
+//! `--expect` and `--fail-if-slower`: what must hold for exit code 0.
+
+use abx_evidence::expectation::{Known, answers};
+use abx_evidence::{Answer, Doubt, Expectation, Standing, StudyRecord};
+use abx_lab::Study;
+use clap::Args;
+
+use super::{End, Failure, units};
+
+/// What must hold.
+#[derive(Debug, Args)]
+pub struct ExpectFlags {
+    /// Exit with 1 unless this holds, and with 3 when it is not settled: such as
+    /// 'new >= 0.97 * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be given
+    /// several times.
+    #[arg(long, value_name = "EXPECTATION")]
+    pub expect: Vec<String>,
+    /// Exit with 1 when a subject is certainly slower than the baseline by more
+    /// than this, such as 3%.
+    #[arg(long, value_name = "PCT", value_parser = slack)]
+    pub fail_if_slower: Option<Expectation>,
+}
+
+fn slack(text: &str) -> Result<Expectation, String> {
+    Expectation::not_slower(units::percent(text)?)
+}
+
+impl ExpectFlags {
+    /// Whether something must hold.
+    pub fn is_given(&self) -> bool {
+        !self.expect.is_empty() || self.fail_if_slower.is_some()
+    }
+
+    /// All of them, each read with the names that a study has.
+    pub fn read(&self, known: &Known) -> Result<Vec<Expectation>, Failure> {
+        let each = self.expect.iter().map(|text| {
+            Expectation::parse(text, known)
+                .map_err(|error| Failure::usage(format!("--expect: {error}")))
+        });
+        let slack = self.fail_if_slower.iter().cloned().map(Ok);
+        each.chain(slack).collect()
+    }
+}
+
+/// The names of a study that is still to be conducted.
+pub fn known_of_study(study: &Study) -> Known {
+    Known {
+        subjects: study.subjects.iter().map(|one| one.name.clone()).collect(),
+        loads: study.loads.iter().map(|one| one.name.clone()).collect(),
+    }
+}
+
+/// The names of a study that was conducted.
+pub fn known_of_record(record: &StudyRecord) -> Known {
+    Known {
+        subjects: record.subjects.iter().map(|one| one.name.clone()).collect(),
+        loads: record.loads.iter().map(|one| one.name.clone()).collect(),
+    }
+}
+
+/// What a record says to all of them.
+pub fn ask(record: &StudyRecord, expectations: &[Expectation]) -> Vec<Answer> {
+    answers(record, expectations)
+}
+
+/// How a command ends whose record would end it so, were nothing expected.
+pub fn end(answers: &[Answer], end: End) -> End {
+    let fails = |one: &Answer| one.standing == Standing::Fails;
+    let is_open = |one: &Answer| one.is_demanded && one.standing != Standing::Holds;
+    match end {
+        End::Interrupted => end,
+        _ if answers.iter().any(fails) => End::Failed,
+        End::Done if answers.iter().any(is_open) => End::NoClaim,
+        _ => end,
+    }
+}
+
+/// What is said of a regression that can be neither found nor ruled out, since
+/// the exit code does not say it.
+pub fn remark(answers: &[Answer]) -> Option<String> {
+    let is_silent =
+        |one: &&Answer| !one.is_demanded && matches!(one.standing, Standing::Unsettled(_));
+    let open: Vec<&Answer> = answers.iter().filter(is_silent).collect();
+    let is_nothing = |one: &&Answer| one.standing == Standing::Unsettled(Doubt::NotCompared);
+    match &open[..] {
+        [] => None,
+        all if all.iter().all(is_nothing) => {
+            Some("abx: --fail-if-slower: nothing was compared, so nothing is certain".to_owned())
+        }
+        all => Some(format!(
+            "abx: --fail-if-slower: not settled in {} of {} comparisons, which is no failure: \
+             measure more blocks (`--blocks`), or demand an answer by --expect",
+            all.len(),
+            answers.iter().filter(|one| !one.is_demanded).count()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(is_demanded: bool, standing: Standing) -> Answer {
+        Answer {
+            expected: String::new(),
+            is_demanded,
+            metric: None,
+            load: String::new(),
+            subject: String::new(),
+            other: String::new(),
+            bounds: None,
+            is_speed_of_time: false,
+            wanted: None,
+            standing,
+        }
+    }
+
+    #[test]
+    fn the_exit_code_follows_from_the_answers() {
+        // Method: each standing, demanded or not, beside each end of a record.
+        let unsettled = || Standing::Unsettled(Doubt::Straddles);
+        let invalid = || Standing::Invalid(String::new());
+        let table = [
+            (true, Standing::Holds, End::Done, End::Done),
+            (true, Standing::Fails, End::Done, End::Failed),
+            (true, unsettled(), End::Done, End::NoClaim),
+            (true, invalid(), End::Done, End::NoClaim),
+            (false, Standing::Holds, End::Done, End::Done),
+            (false, Standing::Fails, End::Done, End::Failed),
+            (false, unsettled(), End::Done, End::Done),
+            (false, Standing::Holds, End::NoClaim, End::NoClaim),
+            (true, Standing::Fails, End::NoClaim, End::Failed),
+            (true, Standing::Fails, End::Interrupted, End::Interrupted),
+        ];
+        for (is_demanded, standing, before, expected) in table {
+            let said = format!("{is_demanded} {standing:?} {before:?}");
+            let answers = [answer(true, Standing::Holds), answer(is_demanded, standing)];
+            assert_eq!(end(&answers, before), expected, "{said}");
+        }
+    }
+}

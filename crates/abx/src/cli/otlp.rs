@@ -1,0 +1,132 @@
+//! Posting metrics to an OpenTelemetry collector, over plain HTTP.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use abx_lab::Target;
+use serde_json::Value;
+
+/// How long a collector may take to connect, to read or to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// More of an answer is of no use to anybody.
+const ANSWER_BYTES_MAX: u64 = 64 * 1024;
+
+/// Reads the URL of a collector. Without a path it is the usual one.
+pub fn collector(url: &str) -> Result<Target, String> {
+    let target = Target::parse(url).map_err(|error| error.to_string())?;
+    let base = target.path.trim_end_matches('/');
+    let path = match base.ends_with(PATH) {
+        true => base.to_owned(),
+        false => format!("{base}{PATH}"),
+    };
+    Ok(Target { path, ..target })
+}
+
+/// Posts a body of JSON; the error says what came instead of a yes.
+pub fn post(collector: &Target, body: &str) -> Result<(), String> {
+    let answer = exchange(collector, body).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            format!("no answer in {} s", PATIENCE.as_secs())
+        }
+        _ => error.to_string(),
+    })?;
+    let (head, content) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let first = head.lines().next().unwrap_or_default();
+    let mut words = first.split_whitespace();
+    let is_http = words.next().is_some_and(|word| word.starts_with("HTTP/1."));
+    let status: Option<u16> = words.next().and_then(|word| word.parse().ok());
+    match status.filter(|_| is_http) {
+        Some(200..=299) => rejected(content),
+        Some(_) => Err(format!("it answered `{}`", harmless(first))),
+        None => Err("its answer is no HTTP".to_owned()),
+    }
+}
+
+fn exchange(collector: &Target, body: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&collector.address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let head = format!(
+        "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n",
+        collector.path,
+        collector.host,
+        body.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())?;
+    let mut answer = Vec::new();
+    let mut rest = stream.take(ANSWER_BYTES_MAX);
+    let read = rest.read_to_end(&mut answer);
+    // Some close roughly after a whole answer.
+    match read {
+        Err(error) if answer.is_empty() => Err(error),
+        _ => Ok(String::from_utf8_lossy(&answer).into_owned()),
+    }
+}
+
+/// A yes that takes only a part says so in its body, in one chunk or none.
+fn rejected(content: &str) -> Result<(), String> {
+    let start = content.find('{').unwrap_or(content.len());
+    let end = content.rfind('}').map_or(start, |end| end + 1);
+    let answer: Value = serde_json::from_str(&content[start..end]).unwrap_or_default();
+    let partial = &answer["partialSuccess"];
+    let count = &partial["rejectedDataPoints"];
+    let count = count.as_u64().or_else(|| count.as_str()?.parse().ok());
+    match count {
+        None | Some(0) => Ok(()),
+        Some(count) => Err(format!(
+            "it rejected {count} data points: {}",
+            harmless(
+                partial["errorMessage"]
+                    .as_str()
+                    .unwrap_or("it does not say why")
+            )
+        )),
+    }
+}
+
+fn harmless(text: &str) -> String {
+    let letters = text.chars().take(200);
+    letters
+        .map(|letter| match letter.is_control() {
+            true => char::REPLACEMENT_CHARACTER,
+            false => letter,
+        })
+        .collect()
+}
+
+const PATH: &str = "/v1/metrics";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collector_has_the_usual_path_unless_it_is_given() {
+        // Method: none, the usual one, one below another, and what is no collector.
+        for (url, path) in [
+            ("http://127.0.0.1:4318", "/v1/metrics"),
+            ("http://127.0.0.1:4318/", "/v1/metrics"),
+            ("http://127.0.0.1:4318/v1/metrics", "/v1/metrics"),
+            ("http://127.0.0.1/otlp", "/otlp/v1/metrics"),
+        ] {
+            assert_eq!(collector(url).unwrap().path, path);
+        }
+        assert!(collector("https://127.0.0.1:4318").is_err());
+        assert!(collector("127.0.0.1:4318").is_err());
+    }
+
+    #[test]
+    fn a_partial_success_is_told() {
+        // Method: the count as a string, as OTLP has it, as a number, and none.
+        let some = r#"{"partialSuccess":{"rejectedDataPoints":"3","errorMessage":"old"}}"#;
+        assert!(rejected(some).unwrap_err().contains("3 data points: old"));
+        let chunked = format!("48\r\n{}\r\n0\r\n\r\n", some.replace("\"3\"", "3"));
+        assert!(rejected(&chunked).is_err());
+        for fine in ["", "{}", r#"{"partialSuccess":{}}"#] {
+            assert_eq!(rejected(fine), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `--expect` and `--fail-if-slower`: exit codes, and what is said.
+
+use std::fs;
+
+use crate::made::{judged, pair, study};
+use crate::support::{ABX, Home, read_json, subject};
+
+/// Writes a made record into a folder and answers its path.
+fn record(home: &Home, record: abx_evidence::StudyRecord) -> String {
+    let text = serde_json::to_string(&judged(record)).unwrap();
+    home.write("record.json", &text)
+}
+
+#[test]
+fn the_exit_code_says_whether_what_was_expected_holds() {
+    // Method: a record in which `new` serves 1.1 times what `old` does, asked
+    // in each way; the last lines of the report say why.
+    let home = Home::new();
+    let path = record(&home, pair());
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&[], 0, "faster"),
+        (&["--expect", "new >= 1.05 * old"], 0, "holds"),
+        (&["--expect", "new >= 1.2 * old"], 1, "fails"),
+        (&["--expect", "new >= 1.1 * old"], 3, "unsettled"),
+        (&["--expect", "old <= new @ small"], 0, "holds"),
+        (&["--expect", "wire_bytes: new < old"], 3, "unsettled"),
+        (
+            &["--expect", "new > old", "--expect", "new < old"],
+            1,
+            "fails",
+        ),
+        (&["--fail-if-slower", "3%"], 0, "holds"),
+        (
+            &["--fail-if-slower", "0%", "--expect", "new < 0.5 * old"],
+            1,
+            "fails",
+        ),
+    ];
+    for (arguments, code, said) in cases {
+        let ended = home.run_abx(&[&["report", &path], *arguments].concat());
+        ended.expect(*code, &[]);
+        assert!(ended.stdout.contains(said), "{ended:#?}");
+    }
+}
+
+#[test]
+fn slowness_that_is_not_certain_fails_nothing_and_is_told() {
+    // Method: five blocks that are 40 % slower, which settle nothing; the same
+    // in six, and six that say nothing.
+    let home = Home::new();
+    let slower =
+        |blocks: usize| study(&[("old", &vec![9_000; blocks]), ("new", &vec![5_400; blocks])]);
+    let check = |path: &str, code, said: &[&str]| {
+        let ended = home.run_abx(&["report", path, "--fail-if-slower", "3%"]);
+        ended.expect(code, said);
+    };
+    check(
+        &record(&home, slower(5)),
+        0,
+        &["not settled in 1 of 1", "--blocks"],
+    );
+    check(&record(&home, slower(6)), 1, &[]);
+    let wild = [3_000, 12_000, 8_000, 4_000, 10_000, 7_000];
+    let open = study(&[("old", &[9_000; 6]), ("new", &wild)]);
+    check(&record(&home, open), 0, &["not settled in 1 of 1"]);
+}
+
+#[test]
+fn an_invalid_comparison_is_no_pass() {
+    // Method: one of a hundred answers is wrong.
+    let home = Home::new();
+    let mut bad = pair();
+    crate::made::each_slice(&mut bad, "new", |slice| {
+        let wrong = slice.ok / 100;
+        let counts = [
+            (abx_evidence::Outcome::Ok, slice.ok - wrong),
+            (abx_evidence::Outcome::WrongStatus, wrong),
+        ];
+        crate::made::answer(slice, &counts);
+    });
+    let path = record(&home, bad);
+    for arguments in [["--fail-if-slower", "3%"], ["--expect", "new >= old"]] {
+        let ended = home.run_abx(&[&["report", &path], &arguments[..]].concat());
+        ended.expect(3, &[]);
+        assert!(ended.stdout.contains("invalid: no claim"), "{ended:#?}");
+    }
+}
+
+#[test]
+fn a_bad_expectation_is_told_before_anything_is_started() {
+    // Method: subjects that would leave a file, were they started; and the same
+    // words on a record.
+    let home = Home::new();
+    let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
+    let compare = ["compare", &touches("old"), &touches("new"), "-c", "7"];
+    let path = record(&home, pair());
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["--expect", "nw >= old"],
+            &["`nw` is no subject", "old, new", "\n  ^^"],
+        ),
+        (
+            &["--expect", "new = old"],
+            &["the sign is missing", "\n           ^"],
+        ),
+        (
+            &["--expect", "cpu: new <= old"],
+            &["`cpu` is no metric", "server_cpu"],
+        ),
+        (
+            &["--expect", "new >= x * old"],
+            &["`x` is no factor", "0.97"],
+        ),
+        (&["--fail-if-slower", "3"], &["--fail-if-slower", "3%"]),
+        (
+            &["--fail-if-slower", "100%"],
+            &["--fail-if-slower", "from 0%"],
+        ),
+        (&["--fail-if-slower=-1%"], &["--fail-if-slower", "from 0%"]),
+    ];
+    for (arguments, said) in cases {
+        home.run_abx(&[&compare, *arguments].concat())
+            .expect(2, said);
+        home.run_abx(&[&["report", &path], *arguments].concat())
+            .expect(2, said);
+    }
+    let load = [&compare[..], &["--expect", "new >= old @ c8"]].concat();
+    home.run_abx(&load)
+        .expect(2, &["`c8` is no load: known are c7"]);
+    assert!(!home.join("started").exists());
+    assert!(!home.join("state/abx").exists(), "a record of nothing");
+}
+
+#[test]
+fn a_comparison_ends_as_its_record_does() {
+    // Method: two built-in servers in as few blocks as settle nothing: what is
+    // demanded is not there, and the record says the same again.
+    let home = Home::new();
+    let both = ["one", "two"].map(|name| subject(name, ""));
+    let expect = ["--expect", "two >= 0.01 * one", "--fail-if-slower", "99%"];
+    let short = ["--blocks", "1", "--slice", "20ms"];
+    let ended = home.run_abx(&[&["compare", &both[0], &both[1]], &short[..], &expect[..]].concat());
+    ended.expect(3, &["--fail-if-slower"]);
+    let path = home.record_path();
+    let again = home.run_abx(&[&["report", path.to_str().unwrap()], &expect[..]].concat());
+    assert_eq!(again.expect(3, &[]).stdout, ended.stdout);
+}
+
+#[test]
+fn the_example_for_ci_compares_two_versions() {
+    // Method: the script that the workflow calls, with the built-in server as
+    // both versions: it ends as abx does, and the summary is on the job's page.
+    let home = Home::new();
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/ci/compare-versions"
+    );
+    let serve = format!("{ABX} serve --port {{port}}");
+    let mut command = home.abx_after("exec \"$EXAMPLE\" \"$SERVE\" \"$SERVE\" results", &[]);
+    command
+        .env("EXAMPLE", script)
+        .env("SERVE", serve)
+        .env("ABX", ABX)
+        .env("MORE", "--blocks 1 --slice 20ms")
+        .env("GITHUB_STEP_SUMMARY", home.join("page.md"));
+    let ended = home.run(&mut command);
+    let record = home.record();
+    ended.expect_measured(&record);
+    assert_eq!(read_json(&home.join("results/record.json")), record);
+    let page = fs::read_to_string(home.join("page.md")).unwrap();
+    assert!(page.contains("not slower by more than 3 %"), "{page}");
+    assert!(home.join("results/junit.xml").exists());
+}
+
+#[test]
+fn the_page_about_ci_names_every_metric() {
+    // Method: each name as it is written in an expectation.
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ci.md");
+    let page = fs::read_to_string(page).unwrap();
+    for metric in abx_evidence::Metric::ALL {
+        assert!(page.contains(&format!("`{}`", metric.id())), "{metric:?}");
+    }
+}

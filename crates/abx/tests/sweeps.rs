@@ -1,0 +1,119 @@
+//! Several subjects, several loads, and rates that depend on what subjects can do.
+
+use serde_json::Value;
+
+use crate::support::{Home, subject};
+
+/// The record of a short comparison.
+fn compared(subjects: &[String], more: &[&str]) -> Value {
+    let home = Home::new();
+    let mut words = vec!["compare"];
+    words.extend(subjects.iter().map(String::as_str));
+    words.extend(["--blocks", "1", "--slice", "20ms", "--json", "-", "--quiet"]);
+    words.extend(more);
+    let ended = home.run_abx(&words);
+    let record = ended.json();
+    assert_eq!(record["end"]["reason"], "blocks", "{ended:#?}");
+    record
+}
+
+fn two() -> Vec<String> {
+    vec![subject("one", ""), subject("other", "")]
+}
+
+fn list<'a>(record: &'a Value, key: &str) -> &'a [Value] {
+    record[key].as_array().expect("a list")
+}
+
+fn primary(record: &Value) -> Vec<&Value> {
+    let all = list(record, "comparisons").iter();
+    all.filter(|one| one["role"] == "primary").collect()
+}
+
+#[test]
+fn eight_subjects_are_compared_ordered_and_held_against_the_ceiling() {
+    // Method: eight times the same server; each beside the first, every pair in
+    // the order, and a server that does nothing that is no subject.
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let subjects: Vec<String> = names.iter().map(|name| subject(name, "")).collect();
+    let record = compared(&subjects, &["-c", "2"]);
+    assert_eq!(primary(&record).len(), 7);
+    let ranking = &record["rankings"][0];
+    assert_eq!(list(ranking, "places").len(), 8);
+    assert_eq!(list(ranking, "pairs").len(), 28);
+    assert!(list(ranking, "places").iter().all(|one| one["worst"] == 8));
+    let ceiling = &record["ceilings"][0];
+    assert!(
+        ceiling["throughput_per_s"].as_f64() > Some(0.0),
+        "{ceiling}"
+    );
+    assert_eq!(list(&record, "subjects").len(), 8);
+    assert_eq!(list(&record, "summaries").len(), 8);
+    let block = &record["blocks"][0];
+    assert_eq!(block["subjects"].as_object().unwrap().len(), 8);
+}
+
+#[test]
+fn a_list_of_connections_is_a_sweep() {
+    // Method: four numbers; the sweep has them in their order, and the loads of
+    // the block are all there. Without a ceiling nothing else is loaded.
+    let record = compared(&two(), &["-c", "4,1,2,8", "--no-ceiling"]);
+    let sweep = &record["sweeps"][0];
+    assert_eq!(sweep["axis"], "connections");
+    assert_eq!(sweep["at"], serde_json::json!([1.0, 2.0, 4.0, 8.0]));
+    assert_eq!(list(sweep, "scalability").len(), 2);
+    assert_eq!(list(&record["blocks"][0], "loads").len(), 4);
+    assert_eq!(list(&record, "ceilings").len(), 0);
+}
+
+#[test]
+fn shares_become_rates_of_the_slowest() {
+    // Method: a server of 2 ms for each answer over one connection can do fewer
+    // than 500 a second; shares of it are rates below that, in this order.
+    let subjects = [subject("quick", ""), subject("slow", "--delay 2ms")];
+    let record = compared(&subjects, &["-r", "20%,40%", "-c", "1"]);
+    let loads = list(&record, "loads");
+    let names: Vec<&str> = loads
+        .iter()
+        .filter_map(|load| load["name"].as_str())
+        .collect();
+    assert_eq!(names, ["c1-r20pct", "c1-r40pct"]);
+    let rate = |load: &Value| load["settings"]["arrivals"]["rate_per_s"].as_f64().unwrap();
+    assert!(0.0 < rate(&loads[0]) && rate(&loads[0]) < rate(&loads[1]));
+    assert!(rate(&loads[1]) < 250.0, "{}", rate(&loads[1]));
+    assert_eq!(loads[1]["settings"]["share_of_slowest"], 0.4);
+}
+
+#[test]
+fn an_objective_finds_its_own_rates() {
+    // Method: an objective that is met up to what a server of 5 ms can do; the
+    // rates of the grid all have it, and both subjects have a capacity.
+    let subjects = [
+        subject("one", "--delay 5ms"),
+        subject("other", "--delay 5ms"),
+    ];
+    let record = compared(&subjects, &["--slo", "p50<200ms,errors<50%", "-c", "1"]);
+    let loads = list(&record, "loads");
+    assert!(loads.len() >= 7, "{} rates", loads.len());
+    for load in loads {
+        assert_eq!(load["settings"]["objective"], "p50<200ms,errors<50%");
+    }
+    assert_eq!(list(&record, "sweeps").len(), 0);
+    let about: Vec<&Value> = primary(&record);
+    assert!(
+        about.iter().all(|one| one["metric"] == "capacity"),
+        "{about:?}"
+    );
+}
+
+#[test]
+fn what_only_a_comparison_can_find_is_refused_to_a_run() {
+    // Method: a list, a share and an objective.
+    let home = Home::new();
+    for flags in [["-c", "1,2"], ["-r", "50%"], ["--slo", "p99<5ms"]] {
+        let words = [&["run", "http://127.0.0.1:1/"][..], &flags].concat();
+        home.run_abx(&words).expect(2, &["abx compare"]);
+    }
+    let usage = ["compare", "-c", "5,5"];
+    home.run_abx(&usage).expect(2, &["`c5`", "twice"]);
+}
