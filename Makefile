@@ -1,7 +1,7 @@
 # What people run. `make test` installs what the tests need and runs all of them.
 CARGO ?= cargo
 
-.PHONY: build demo test check counts truth planted bench self-check spread setup
+.PHONY: build demo man setup test check counts truth planted bench self-check spread
 
 build:
 	$(CARGO) build --release --locked
@@ -9,6 +9,12 @@ build:
 # Two process models of the built-in server, compared at 50 connections.
 demo: build
 	./target/release/abx compare
+
+# Manual pages and completions, below target/man and target/completions.
+man: build
+	./target/release/abx manual --folder target/man/man1
+	mkdir -p target/completions
+	for shell in bash zsh fish; do ./target/release/abx completions $$shell >target/completions/abx.$$shell; done
 
 # Foreign servers and tools from the system's packages, npm and pypi; starts nothing.
 setup:

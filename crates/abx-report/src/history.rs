@@ -36,11 +36,11 @@ pub fn history_text(history: &History, style: &Style) -> String {
 }
 
 /// Columns of a line; the three in the middle share the room that is left.
-type Cells = [String; COLUMNS];
+pub(crate) type Cells = [String; COLUMNS];
 
 /// A line of headers, and two lines for each record.
 fn rows(entries: &[Entry], style: &Style) -> String {
-    let headers = ["id", "when (UTC)", "subjects", "loads", "verdict", "blocks"].map(str::to_owned);
+    let headers = COLUMN_NAMES.map(str::to_owned);
     let lines: Vec<Cells> = entries.iter().map(cells).collect();
     let all = || std::iter::once(&headers).chain(&lines);
     let natural = |column: usize| {
@@ -57,7 +57,10 @@ fn rows(entries: &[Entry], style: &Style) -> String {
     for (cells, entry) in lines.iter().zip(entries) {
         line(&mut out, cells, &widths);
         let below = format!("{}{GAP}", " ".repeat(widths[0]));
-        let file = clean_name(&entry.file) + &verdicts(entry);
+        let mut file = clean_name(&entry.file);
+        if let Some(verdicts) = verdicts(entry) {
+            file.push_str(&format!(": {verdicts}"));
+        }
         out.push_str(&wrap(&file, &below, &below, style.columns()));
     }
     out
@@ -92,7 +95,8 @@ fn line(out: &mut String, cells: &Cells, widths: &[usize; COLUMNS]) {
     out.push('\n');
 }
 
-fn cells(entry: &Entry) -> Cells {
+/// What a record has in each column.
+pub(crate) fn cells(entry: &Entry) -> Cells {
     let outline = &entry.outline;
     let names = |all: &mut dyn Iterator<Item = &String>| {
         let all: Vec<String> = all.map(|name| clean_name(name)).collect();
@@ -131,16 +135,16 @@ fn verdict(entry: &Entry) -> String {
 
 /// How often there is each verdict, where there are several: they would not fit
 /// into the column.
-fn verdicts(entry: &Entry) -> String {
+pub(crate) fn verdicts(entry: &Entry) -> Option<String> {
     let outline = &entry.outline;
     if outline.comparisons.len() < 2 {
-        return String::new();
+        return None;
     }
     let counts = outline.verdicts();
     let each = counts
         .iter()
         .map(|(verdict, times)| format!("{} {}", count(*times as u64), word(*verdict)));
-    format!(": {}", each.collect::<Vec<_>>().join(", "))
+    Some(each.collect::<Vec<_>>().join(", "))
 }
 
 fn one_verdict(one: &OutlineComparison) -> String {
@@ -155,6 +159,9 @@ fn one_verdict(one: &OutlineComparison) -> String {
 }
 
 const COLUMNS: usize = 6;
+/// What each column is called.
+pub(crate) const COLUMN_NAMES: [&str; COLUMNS] =
+    ["id", "when (UTC)", "subjects", "loads", "verdict", "blocks"];
 /// Columns that may be shortened: subjects, loads and verdicts.
 const SHORTENED: [usize; 3] = [2, 3, 4];
 const GAP: &str = "  ";

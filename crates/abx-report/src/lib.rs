@@ -39,7 +39,10 @@ pub use doctor::doctor_text;
 pub use expectations::expectations_text;
 pub use hgrm::{Percentiles, study_hgrm, study_hlog};
 pub use history::history_text;
-pub use html::{run_html, study_html};
+pub use html::{
+    Listed, NotShown, Shown, SideRecord, index_html, notice_html, page_policy, run_html, side_html,
+    study_html,
+};
 pub use junit::study_junit;
 pub use markdown::{run_markdown, study_markdown};
 pub use otlp::{run_otlp, study_otlp};

@@ -1,6 +1,7 @@
 //! The binary: words in, words out. Everything else is in the other rooms.
 
 mod cli;
+mod view;
 
 use std::process::ExitCode;
 
@@ -16,6 +17,9 @@ fn main() -> ExitCode {
         Command::Doctor(doctor) => cli::finish(cli::doctor::doctor(&doctor)),
         Command::Report(report) => cli::finish(cli::report::report(&report)),
         Command::History(history) => cli::finish(cli::history::history(&history)),
+        Command::View(view) => cli::finish(cli::view::view(&view)),
+        Command::Completions(shell) => cli::finish(cli::manual::completions(&shell)),
+        Command::Manual(manual) => cli::finish(cli::manual::manual(&manual)),
         Command::Keeper => abx_lab::keeper::keep(),
     }
 }

@@ -19,6 +19,7 @@ mod layers;
 )]
 #[path = "../../abx-evidence/tests/judge/support.rs"]
 mod made;
+mod manual;
 mod records;
 mod signals;
 mod studies;
@@ -26,4 +27,5 @@ mod subjects;
 mod support;
 mod sweeps;
 mod usage;
+mod view;
 mod websocket;

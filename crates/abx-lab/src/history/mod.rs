@@ -176,11 +176,24 @@ impl Archive {
 /// like an id; any other word is a path, whether there is a file or not.
 pub fn resolve(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     let path = PathBuf::from(word);
-    let id = word.to_ascii_lowercase();
-    if !is_id(&id) || path.exists() {
+    if !is_id(&word.to_ascii_lowercase()) || path.exists() {
         return Ok(path);
     }
+    find(word, folder)
+}
+
+/// The record in the folder whose id begins so; never a file by its path, so the
+/// word may come from anyone.
+///
+/// # Errors
+/// [`HistoryError::NoRecord`], also for a word that is no id, and
+/// [`HistoryError::Several`].
+pub fn find(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
+    let id = word.to_ascii_lowercase();
     let word = word.to_owned();
+    if !is_id(&id) {
+        return Err(HistoryError::NoRecord { word });
+    }
     let mut meant: Vec<String> = if folder.is_dir() {
         file_names(folder)?
     } else {
@@ -198,6 +211,13 @@ pub fn resolve(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
                 .collect(),
         }),
     }
+}
+
+/// The whole id of a record in a file of this name; its first letters are those
+/// that lists show.
+#[must_use]
+pub fn id_of_file(name: &str) -> String {
+    id_of(name)
 }
 
 /// What a person can do about an index that cannot be kept.

@@ -117,8 +117,8 @@ impl Element {
 }
 
 /// Elements that need no end tag when there is nothing in them.
-const LEAVES: [&str; 9] = [
-    "br", "circle", "line", "link", "meta", "path", "polyline", "rect", "use",
+const LEAVES: [&str; 10] = [
+    "br", "circle", "input", "line", "link", "meta", "path", "polyline", "rect", "use",
 ];
 
 /// Text that shows as itself, between tags and in quotes. Letters that could

@@ -9,6 +9,7 @@ mod cost;
 mod figures;
 mod findings;
 mod grid;
+mod index;
 mod markup;
 mod order;
 mod outcomes;
@@ -17,12 +18,17 @@ mod plot;
 mod ratios;
 mod run;
 mod scale;
+mod side;
 mod slices;
 mod sweep;
 mod times;
 mod verdicts;
 
 use abx_evidence::{RunRecord, StudyRecord};
+
+pub use self::index::{Listed, index_html, notice_html};
+pub use self::page::page_policy;
+pub use self::side::{NotShown, Shown, SideRecord, side_html};
 
 use self::cast::Cast;
 use self::markup::Markup;
@@ -60,10 +66,10 @@ pub fn study_html(record: &StudyRecord) -> String {
         sections: sections
             .map(|(id, title, body)| Section { id, title, body })
             .into(),
-        record: Embedded {
+        record: Some(Embedded {
             file: format!("abx-study-{}.json", record.seed),
             json: crate::study_json(record),
-        },
+        }),
     };
     page.html()
 }

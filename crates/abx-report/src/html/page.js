@@ -137,9 +137,10 @@ for (const entry of document.querySelectorAll(".legend [data-key]")) {
 // The record, letter for letter: the page holds each sign that could end a
 // script as an escape, and JSON holds backslashes in pairs.
 
+// A list of records has none of its own.
 const download = document.getElementById("download");
-download.hidden = false;
-download.addEventListener("click", () => {
+if (download) download.hidden = false;
+download?.addEventListener("click", () => {
   const held = document.getElementById("record").textContent;
   const text = held.replace(/\\(?:\\|u003c)/g, (found) => (found === "\\u003c" ? "<" : found));
   const link = document.createElement("a");

@@ -15,7 +15,8 @@ pub(crate) struct Page {
     pub(crate) subtitle: Markup,
     /// Those with nothing in them are left out.
     pub(crate) sections: Vec<Section>,
-    pub(crate) record: Embedded,
+    /// What it is the report of; nothing where it is of several, or of none.
+    pub(crate) record: Option<Embedded>,
 }
 
 /// One part of a page.
@@ -36,14 +37,16 @@ impl Page {
     /// The whole document.
     pub(crate) fn html(mut self) -> String {
         self.sections.retain(|section| !section.body.is_empty());
-        self.sections.push(Section {
-            id: "raw",
-            title: "The record",
-            body: raw(&self.record),
-        });
+        if let Some(record) = &self.record {
+            self.sections.push(Section {
+                id: "raw",
+                title: "The record",
+                body: raw(record),
+            });
+        }
         let head = element("head")
             .add(element("meta").with("charset", "utf-8"))
-            .add(policy())
+            .add(policy(self.forms()))
             .add(meta("viewport", "width=device-width, initial-scale=1"))
             .add(meta("color-scheme", "light dark"))
             .add(meta("referrer", "no-referrer"))
@@ -59,6 +62,14 @@ impl Page {
             "<!doctype html>\n{}\n",
             Markup::from(document).into_string()
         )
+    }
+
+    /// A report asks for nothing; a list is asked for records.
+    fn forms(&self) -> Forms {
+        match self.record {
+            Some(_) => Forms::Nowhere,
+            None => Forms::Here,
+        }
     }
 
     fn body(&self) -> Element {
@@ -82,17 +93,23 @@ impl Page {
                 .add(heading.text(section.title))
                 .add(section.body.clone())
         });
-        let json = element("script")
-            .with("type", "application/json")
-            .with("id", "record")
-            .add(Markup::json(&self.record.json));
+        let json = self.record.as_ref().map(|record| {
+            element("script")
+                .with("type", "application/json")
+                .with("id", "record")
+                .add(Markup::json(&record.json))
+        });
         let skip = element("a").class("skip").with("href", "#main");
+        let first = match self.record {
+            Some(_) => "verdicts",
+            None => "records",
+        };
         element("body")
-            .add(skip.text("Skip to the verdicts"))
+            .add(skip.text(&format!("Skip to the {first}")))
             .add(markers())
             .add(header)
             .add(element("main").with("id", "main").add_all(sections))
-            .add(json)
+            .add_all(json)
             .add(element("script").add(Markup::verbatim(PROGRAM)))
     }
 }
@@ -118,17 +135,40 @@ fn raw(record: &Embedded) -> Markup {
         .collect()
 }
 
+/// Where what a person fills in may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Forms {
+    Nowhere,
+    /// To the server that the page came from.
+    Here,
+}
+
+/// The Content-Security-Policy that a server sends with each of our pages: no
+/// request but to that server, no style or program but the two of the page, and
+/// no other page around it. A report's own policy, which is in it, is stricter.
+#[must_use]
+pub fn page_policy() -> String {
+    format!("{}; frame-ancestors 'none'", content(Forms::Here))
+}
+
 /// Forbids every request, and every style and program but the two of this page.
-fn policy() -> Element {
-    let content = format!(
-        "default-src 'none'; img-src data:; style-src '{}'; script-src '{}'; base-uri 'none'; \
-         form-action 'none'",
-        digest(STYLE),
-        digest(PROGRAM)
-    );
+fn policy(forms: Forms) -> Element {
     element("meta")
         .with("http-equiv", "Content-Security-Policy")
-        .with("content", content)
+        .with("content", content(forms))
+}
+
+fn content(forms: Forms) -> String {
+    let action = match forms {
+        Forms::Nowhere => "'none'",
+        Forms::Here => "'self'",
+    };
+    format!(
+        "default-src 'none'; img-src data:; style-src '{}'; script-src '{}'; base-uri 'none'; \
+         form-action {action}",
+        digest(STYLE),
+        digest(PROGRAM)
+    )
 }
 
 fn meta(name: &str, content: &str) -> Element {

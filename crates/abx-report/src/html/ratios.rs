@@ -19,7 +19,7 @@ pub(crate) fn ratios(record: &StudyRecord) -> Markup {
         let these = record.primary().filter(|one| one.metric == metric);
         let rows: Vec<Row> = these.map(|one| Row::of_load(record, one)).collect();
         let caption = capitalized(metric_name(metric));
-        out.push(table(record, &caption, "load", &rows));
+        out.push(table(&caption, "load", &rows));
     }
     if !out.is_empty() {
         let note = format!(
@@ -38,7 +38,9 @@ fn beside(record: &StudyRecord) -> Markup {
     let explored = |load: &str| {
         let all = record.comparisons.iter();
         let these = all.filter(|one| one.role == Role::Exploratory && one.load == load);
-        these.map(Row::of_metric).collect::<Vec<Row>>()
+        these
+            .map(|one| Row::of(metric_name(one.metric).to_owned(), record, one))
+            .collect::<Vec<Row>>()
     };
     let names = record.loads.iter().map(|load| load.name.as_str());
     let tables: Markup = names
@@ -48,7 +50,7 @@ fn beside(record: &StudyRecord) -> Markup {
                 "" => "Starts".to_owned(),
                 _ => load_text(record, load),
             };
-            table(record, &caption, "metric", &explored(load))
+            table(&caption, "metric", &explored(load))
         })
         .collect();
     if tables.is_empty() {
@@ -65,32 +67,33 @@ fn beside(record: &StudyRecord) -> Markup {
 /// Every pair of subjects under one load, as a ranking judged them.
 pub(crate) fn pairs(record: &StudyRecord, caption: &str, all: &[Comparison]) -> Markup {
     let rows: Vec<Row> = all.iter().map(|one| Row::of_load(record, one)).collect();
-    table(record, caption, "load", &rows)
+    table(caption, "load", &rows)
 }
 
 /// One comparison with everything that its picture shows.
-struct Row<'a> {
+pub(crate) struct Row<'a> {
     one: &'a Comparison,
     /// What it is of: a load or a metric.
     of: String,
+    /// Between these differences do not matter.
+    band: [f64; 2],
     bounds: Option<[f64; 3]>,
 }
 
 impl<'a> Row<'a> {
     fn of_load(record: &StudyRecord, one: &'a Comparison) -> Row<'a> {
-        Row::of(load_text(record, &one.load), one)
+        Row::of(load_text(record, &one.load), record, one)
     }
 
-    fn of_metric(one: &'a Comparison) -> Row<'a> {
-        Row::of(metric_name(one.metric).to_owned(), one)
-    }
-
-    fn of(of: String, one: &'a Comparison) -> Row<'a> {
+    /// One comparison of a record, and what to call what it is of.
+    pub(crate) fn of(of: String, record: &StudyRecord, one: &'a Comparison) -> Row<'a> {
+        let margin = record.settings.margin;
         let bounds = one.ratio.zip(one.low).zip(one.high);
         let bounds = bounds.map(|((ratio, low), high)| [ratio, low, high]);
         Row {
             one,
             of,
+            band: [1.0 / (1.0 + margin), 1.0 + margin],
             bounds: bounds.filter(|all| all.iter().all(|value| is_drawable(*value))),
         }
     }
@@ -137,10 +140,8 @@ pub(crate) fn is_drawable(ratio: f64) -> bool {
 
 /// The table of these rows, whose first column names what they are of; nothing
 /// without any.
-fn table(record: &StudyRecord, caption: &str, of: &str, rows: &[Row]) -> Markup {
-    let margin = record.settings.margin;
-    let band = [1.0 / (1.0 + margin), 1.0 + margin];
-    let Some(scale) = scale(rows, band).filter(|_| !rows.is_empty()) else {
+pub(crate) fn table(caption: &str, of: &str, rows: &[Row]) -> Markup {
+    let Some(scale) = scale(rows) else {
         return Markup::new();
     };
     let mut baselines: Vec<&str> = rows.iter().map(|row| row.one.baseline.as_str()).collect();
@@ -175,7 +176,7 @@ fn table(record: &StudyRecord, caption: &str, of: &str, rows: &[Row]) -> Markup 
             .add(name_cell("who", &row.who(baseline)))
             .add(verdict.text(&row.verdict()))
             .add(cell("ratio").text(&interval(row)))
-            .add(cell("picture").add(picture_of(row, scale, band)))
+            .add(cell("picture").add(picture_of(row, scale)))
     };
     let gap = cell("gap").with("colspan", 4);
     let foot = line().add(gap).add(cell("picture").add(axis_of(scale)));
@@ -192,13 +193,13 @@ fn table(record: &StudyRecord, caption: &str, of: &str, rows: &[Row]) -> Markup 
 
 /// A scale that holds every block and every ratio. An interval that is far wider
 /// than its blocks runs out of the picture, or nothing else would be seen.
-fn scale(rows: &[Row], band: [f64; 2]) -> Option<Scale> {
+fn scale(rows: &[Row]) -> Option<Scale> {
     let ratios = rows
         .iter()
         .filter_map(|row| row.bounds.map(|[ratio, ..]| ratio));
     let inner: Vec<f64> = ratios
         .chain(rows.iter().flat_map(Row::blocks))
-        .chain(band)
+        .chain(rows.iter().flat_map(|row| row.band))
         .collect();
     let lowest = inner.iter().copied().fold(f64::INFINITY, f64::min) / BEYOND;
     let highest = inner.iter().copied().fold(0.0, f64::max) * BEYOND;
@@ -223,8 +224,8 @@ fn interval(row: &Row) -> String {
     )
 }
 
-fn picture_of(row: &Row, scale: Scale, band: [f64; 2]) -> Element {
-    let [left, right] = band.map(|end| scale.place(end));
+fn picture_of(row: &Row, scale: Scale) -> Element {
+    let [left, right] = row.band.map(|end| scale.place(end));
     let shade = element("rect")
         .class("margin")
         .with("x", share(left))

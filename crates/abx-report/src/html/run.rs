@@ -40,10 +40,10 @@ pub(crate) fn page(record: &RunRecord) -> Page {
         sections: sections
             .map(|(id, title, body)| Section { id, title, body })
             .into(),
-        record: Embedded {
+        record: Some(Embedded {
             file: format!("abx-run-{}.json", record.started_unix_ms),
             json: crate::run_json(record),
-        },
+        }),
     }
 }
 

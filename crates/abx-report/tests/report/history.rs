@@ -57,7 +57,7 @@ fn history(entries: Vec<Entry>) -> History {
 }
 
 /// A record of each kind.
-fn mixed() -> History {
+pub fn mixed() -> History {
     let faster = comparison(Some(1.12), Verdict::Faster);
     let mut several = entry(
         "0a1b2c",

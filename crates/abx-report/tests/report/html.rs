@@ -19,7 +19,7 @@ use crate::support::{
 };
 
 /// The study with slices, times and costs in each of its blocks.
-fn measured(blocks: u32, rounds: usize) -> StudyRecord {
+pub fn measured(blocks: u32, rounds: usize) -> StudyRecord {
     let mut record = study();
     set_blocks(&mut record, blocks);
     let names: Vec<String> = record.subjects.iter().map(|one| one.name.clone()).collect();
@@ -80,9 +80,13 @@ fn measure(part: &mut BlockLoad, names: &[String], index: u64, rounds: usize) {
 }
 
 /// A page for a person: one element on a line, and what changes by itself left out.
-fn golden(html: &str) -> String {
+pub fn golden(html: &str) -> String {
     let cut = |text: String, from: &str, to: &str| {
-        let start = text.find(from).expect("a page has it") + from.len();
+        let Some(start) = text.find(from).map(|start| start + from.len()) else {
+            // A list holds no record.
+            assert!(from.contains("record"), "{from}");
+            return text;
+        };
         let end = start + text[start..].find(to).expect("it ends");
         format!("{}...{}", &text[..start], &text[end..])
     };
@@ -281,7 +285,7 @@ fn a_large_study_stays_below_three_megabytes_beside_its_record() {
 }
 
 /// Text that tries to get out of where it stands.
-fn hostile() -> impl Strategy<Value = String> {
+pub fn hostile() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
         "</script><script>alert(1)</script>",
         "<!--<script>",
@@ -300,7 +304,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 /// The study with these texts wherever one came from outside.
-fn tainted(texts: &[String; 4]) -> StudyRecord {
+pub fn tainted(texts: &[String; 4]) -> StudyRecord {
     let [name, other, load, said] = texts.clone();
     static UNTAINTED: LazyLock<String> = LazyLock::new(|| study_json(&measured(1, 2)));
     let quoted = |text: &str| serde_json::to_string(text).expect("a string");

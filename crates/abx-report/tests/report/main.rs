@@ -5,6 +5,7 @@ mod doctor;
 mod formats;
 mod history;
 mod html;
+mod lists;
 mod page;
 mod run;
 mod several;

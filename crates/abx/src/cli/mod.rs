@@ -6,6 +6,7 @@ pub mod doctor;
 mod expect;
 pub mod history;
 mod load;
+pub mod manual;
 mod otlp;
 mod output;
 pub mod report;
@@ -14,6 +15,7 @@ pub mod serve;
 mod signals;
 mod study;
 mod units;
+pub mod view;
 mod watch;
 
 use std::io::{self, Write};
@@ -31,7 +33,8 @@ use clap::Subcommand;
         abx compare 'old=./server --port {port}' 'new=./server --port {port} --fast' --path /x\n  \
         abx compare http://127.0.0.1:8081/ http://127.0.0.1:8082/\n  \
         abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
-        abx doctor\n\n\
+        abx doctor\n  \
+        abx view\n\n\
         Exit codes: 0 done; 1 what was expected is not so; 2 what was asked cannot be done; \
         3 no claim is possible; 130 interrupted."
 )]
@@ -55,6 +58,12 @@ pub enum Command {
     Report(report::Report),
     /// List the records that are kept.
     History(history::History),
+    /// Look at records in a browser.
+    View(view::View),
+    /// Print what a shell needs to complete these words.
+    Completions(manual::Completions),
+    /// Print or write the manual pages.
+    Manual(manual::Manual),
     /// Keeps one server under test; started by abx itself.
     #[command(hide = true)]
     Keeper,

@@ -351,7 +351,8 @@ pub fn style(flags: &OutputFlags) -> Style {
     }
 }
 
-fn to_stdout(text: &str) -> Result<(), String> {
+/// Prints a text at once.
+pub fn to_stdout(text: &str) -> Result<(), String> {
     let mut stdout = io::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())

@@ -4,6 +4,8 @@
 //! Every process that abx starts inherits a marker and a working folder, so
 //! whatever is left of one test can be told from everything else.
 
+pub mod transcript;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -93,6 +95,14 @@ impl Home {
 
     /// The same in namespaces of its own, as `unshare` makes them by `flags`.
     pub fn abx_apart(&self, flags: &str, before: &str, arguments: &[&str]) -> Command {
+        let mut command = self.shell_apart(flags, &format!("{before}\nexec \"$@\""));
+        command.args(["sh", ABX]).args(arguments);
+        command
+    }
+
+    /// A shell in namespaces of its own that runs this, with `bin` of this folder
+    /// before all other programs.
+    pub fn shell_apart(&self, flags: &str, script: &str) -> Command {
         // Only root needs no namespace of users around the others.
         let is_root = fs::metadata("/proc/self").is_ok_and(|own| {
             use std::os::unix::fs::MetadataExt;
@@ -103,11 +113,10 @@ impl Home {
             false => format!("-r{flags}"),
         };
         let mut command = Command::new("unshare");
-        command
-            .arg(flags)
-            .args(["sh", "-ec", &format!("{before}\nexec \"$@\""), "sh", ABX])
-            .args(arguments);
+        command.arg(flags).args(["sh", "-ec", script]);
         self.settle(&mut command);
+        let usual = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{usual}", self.join("bin").display()));
         command
     }
 
@@ -163,6 +172,11 @@ impl Home {
         let records = self.records_in("state/abx");
         assert_eq!(records.len(), 1, "one record: {records:?}");
         records[0].clone()
+    }
+
+    /// The file of the record in the state folder with this id.
+    pub fn record_of(&self, id: &str) -> PathBuf {
+        abx_lab::history::find(id, &self.join("state/abx")).unwrap()
     }
 
     /// What it holds.

@@ -1,0 +1,209 @@
+//! `abx completions` and `abx manual`: the words of the command line for shells
+//! and for `man`, made of the same definitions that read them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use super::output::to_stdout;
+use super::{Cli, End, Failure, tell};
+
+/// Print what a shell needs to complete these words.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx completions bash >~/.local/share/bash-completion/completions/abx\n  \
+    abx completions zsh >~/.zfunc/_abx\n  \
+    abx completions fish >~/.config/fish/completions/abx.fish")]
+pub struct Completions {
+    /// For which shell.
+    shell: Shell,
+}
+
+/// Print or write the manual pages.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx manual | man -l -\n  \
+    abx manual compare | man -l -\n  \
+    abx manual --folder ~/.local/share/man/man1")]
+pub struct Manual {
+    /// The command whose page is printed; by default that of abx.
+    #[arg(value_name = "COMMAND", conflicts_with = "folder")]
+    command: Option<String>,
+    /// Write the pages of all commands into this folder instead.
+    #[arg(long)]
+    folder: Option<PathBuf>,
+}
+
+/// Prints the completions of one shell.
+pub fn completions(completions: &Completions) -> Result<End, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(completions.shell, &mut shown(), "abx", &mut script);
+    to_stdout(&String::from_utf8_lossy(&script)).map_err(Failure::no_claim)?;
+    Ok(End::Done)
+}
+
+/// Prints one page, or writes them all.
+pub fn manual(manual: &Manual) -> Result<End, Failure> {
+    match &manual.folder {
+        Some(folder) => {
+            let count = write_pages(folder).map_err(|error| {
+                Failure::no_claim(format!(
+                    "cannot write the manual pages into {}: {error}. Name a folder that can be \
+                     written (`--folder`)",
+                    folder.display()
+                ))
+            })?;
+            tell(&format!("{count} pages are in {}", folder.display()));
+        }
+        None => {
+            let page = asked_for(manual)?;
+            to_stdout(&String::from_utf8_lossy(&page)).map_err(Failure::no_claim)?;
+        }
+    }
+    Ok(End::Done)
+}
+
+/// The page that is to be printed.
+fn asked_for(manual: &Manual) -> Result<Vec<u8>, Failure> {
+    let pages = pages().map_err(|error| Failure::no_claim(error.to_string()))?;
+    let name = match &manual.command {
+        Some(command) => format!("abx-{command}"),
+        None => "abx".to_owned(),
+    };
+    let known: Vec<&str> = { pages.iter() }
+        .filter_map(|page| page.name.strip_prefix("abx-"))
+        .collect();
+    let unknown = format!("`{name}` has no page: name one of {}", known.join(", "));
+    let found = pages.iter().find(|page| page.name == name);
+    found
+        .map(|page| page.roff.clone())
+        .ok_or_else(|| Failure::usage(unknown))
+}
+
+/// One page of section 1.
+struct Page {
+    name: String,
+    roff: Vec<u8>,
+}
+
+/// That of abx, and one for each command.
+fn pages() -> io::Result<Vec<Page>> {
+    // What `abx help` prints is what the pages say.
+    let mut whole = shown().disable_help_subcommand(true);
+    whole.build();
+    let mut all = vec![page(&whole, "abx".to_owned())?];
+    for command in whole.get_subcommands() {
+        all.push(page(command, format!("abx-{}", command.get_name()))?);
+    }
+    Ok(all)
+}
+
+fn page(command: &Command, name: String) -> io::Result<Page> {
+    let mut roff = Vec::new();
+    let man = Man::new(command.clone()).title(&name);
+    let man = man.source(concat!("abx ", env!("CARGO_PKG_VERSION")));
+    man.render(&mut roff)?;
+    Ok(Page { name, roff })
+}
+
+fn write_pages(folder: &Path) -> io::Result<usize> {
+    fs::create_dir_all(folder)?;
+    let pages = pages()?;
+    for page in &pages {
+        fs::write(folder.join(format!("{}.1", page.name)), &page.roff)?;
+    }
+    Ok(pages.len())
+}
+
+/// The command line as people are to see it: what abx starts itself by is left out.
+fn shown() -> Command {
+    let whole = Cli::command();
+    let visible = whole.get_subcommands().filter(|one| !one.is_hide_set());
+    let visible: Vec<Command> = visible.cloned().collect();
+    let mut shown = Command::new("abx")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .subcommands(visible);
+    if let Some(about) = whole.get_about() {
+        shown = shown.about(about.clone());
+    }
+    if let Some(after) = whole.get_after_help() {
+        shown = shown.after_help(after.clone());
+    }
+    shown
+}
+
+#[cfg(test)]
+#[path = "../../tests/support/transcript.rs"]
+mod transcript;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use clap::Parser;
+
+    use super::transcript::{Kind, Transcript, abx_words};
+    use super::*;
+
+    /// Why these words cannot be read, if so.
+    fn problem(words: &[String]) -> Option<String> {
+        let error = Cli::try_parse_from(words).err()?;
+        Some(error.to_string())
+    }
+
+    #[test]
+    fn every_example_in_the_manual_can_be_read() {
+        // Method: each call of abx in the documents, also those that take too long
+        // to be run, read as if it were typed. Nothing is started.
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let found = Transcript::of_project(&root);
+        let mut read = 0;
+        for block in &found.blocks {
+            for example in &block.examples {
+                let Some(words) = example.words() else {
+                    continue;
+                };
+                let problem = problem(&words);
+                assert_eq!(problem, None, "{}:{}", block.file, example.line);
+                read += 1;
+            }
+        }
+        // An empty manual would pass.
+        assert!(read >= 20, "{read} examples");
+        for kind in [Kind::Run, Kind::Long] {
+            assert!(found.blocks.iter().any(|block| block.kind == kind));
+        }
+    }
+
+    #[test]
+    fn each_help_short_and_long_has_examples_that_can_be_read() {
+        // Method: both texts of abx and of each command; every example in them is
+        // one of that command and is read as if it were typed.
+        let mut whole = shown();
+        whole.build();
+        let commands = whole
+            .get_subcommands()
+            .filter(|one| one.get_name() != "help");
+        for command in std::iter::once(&whole).chain(commands) {
+            let mut command = command.clone();
+            let texts = [command.render_help(), command.render_long_help()];
+            for text in texts.map(|text| text.to_string()) {
+                let name = command.get_name();
+                let after = text.split_once("Examples:\n").map(|(_, after)| after);
+                let after = after.unwrap_or_else(|| panic!("{name} has no examples: {text}"));
+                let lines = after.lines().take_while(|line| !line.is_empty());
+                let examples: Vec<Vec<String>> = lines.filter_map(abx_words).collect();
+                assert!(!examples.is_empty(), "{name}: {text}");
+                for words in examples {
+                    assert_eq!(problem(&words), None, "{name}: {words:?}");
+                }
+            }
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Answers: a status and a page, on their way to a browser.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use abx_report::{notice_html, page_policy};
+
+use super::request::{Asked, Refusal};
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub status: Status,
+    pub html: String,
+}
+
+/// The status codes that are used here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Ok,
+    BadRequest,
+    NotFound,
+    MethodNotAllowed,
+    Timeout,
+    Misdirected,
+    HeadTooLarge,
+    Broken,
+}
+
+/// How long a browser may take to receive a page.
+const SENT_WITHIN: Duration = Duration::from_secs(60);
+/// What is read of a request that was answered already, so that the answer is
+/// not lost by a reset: for how long, and how much.
+const REST_WITHIN: Duration = Duration::from_secs(2);
+const REST_BYTES_MOST: usize = 256 * 1024;
+
+impl Answer {
+    /// A page.
+    pub fn page(html: String) -> Answer {
+        Answer {
+            status: Status::Ok,
+            html,
+        }
+    }
+
+    /// A page that says why there is no other.
+    pub fn notice(status: Status, title: &str, text: &str) -> Answer {
+        Answer {
+            status,
+            html: notice_html(title, text),
+        }
+    }
+
+    /// What is said to a request that could not be read; nothing when nobody waits.
+    pub fn to_refusal(refusal: Refusal) -> Option<Answer> {
+        let (status, title, text) = match refusal {
+            Refusal::Malformed => (
+                Status::BadRequest,
+                "This is no request",
+                "It breaks the grammar of HTTP/1.1: ask with a browser.",
+            ),
+            Refusal::TooLarge => (
+                Status::HeadTooLarge,
+                "This request is too large",
+                "Its head has more than 16 KiB: follow the links of the pages.",
+            ),
+            Refusal::Late => (
+                Status::Timeout,
+                "This request came too late",
+                "Its head was not complete within 10 s: ask again.",
+            ),
+            Refusal::Gone => return None,
+        };
+        Some(Answer::notice(status, title, text))
+    }
+
+    /// Sends it and ends the connection. Whoever does not wait for all of it
+    /// loses the rest.
+    pub fn send(&self, stream: &TcpStream, asked: Asked) {
+        let mut bytes = self.head().into_bytes();
+        if asked != Asked::Head {
+            bytes.extend_from_slice(self.html.as_bytes());
+        }
+        if write_within(stream, &bytes, SENT_WITHIN).is_ok() {
+            let _ = stream.shutdown(Shutdown::Write);
+            read_rest(stream);
+        }
+    }
+
+    fn head(&self) -> String {
+        let (code, reason) = self.status.line();
+        // RFC 9110 asks for this header beside this status.
+        let allow = match self.status {
+            Status::MethodNotAllowed => "Allow: GET, HEAD\r\n",
+            _ => "",
+        };
+        format!(
+            "HTTP/1.1 {code} {reason}\r\n\
+             Content-Type: text/html; charset=utf-8\r\n\
+             Content-Length: {}\r\n\
+             Content-Security-Policy: {}\r\n\
+             Cross-Origin-Resource-Policy: same-origin\r\n\
+             Cross-Origin-Opener-Policy: same-origin\r\n\
+             Referrer-Policy: no-referrer\r\n\
+             X-Content-Type-Options: nosniff\r\n\
+             Cache-Control: no-store\r\n\
+             {allow}Connection: close\r\n\r\n",
+            self.html.len(),
+            page_policy(),
+        )
+    }
+}
+
+impl Status {
+    fn line(self) -> (u16, &'static str) {
+        match self {
+            Status::Ok => (200, "OK"),
+            Status::BadRequest => (400, "Bad Request"),
+            Status::NotFound => (404, "Not Found"),
+            Status::MethodNotAllowed => (405, "Method Not Allowed"),
+            Status::Timeout => (408, "Request Timeout"),
+            Status::Misdirected => (421, "Misdirected Request"),
+            Status::HeadTooLarge => (431, "Request Header Fields Too Large"),
+            Status::Broken => (500, "Internal Server Error"),
+        }
+    }
+}
+
+fn write_within(mut stream: &TcpStream, mut bytes: &[u8], within: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + within;
+    while !bytes.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_write_timeout(Some(left))?;
+        match stream.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// SUBTLE: Closing a connection with bytes unread resets it, and a reset takes
+/// away what the other side has not read yet of the answer.
+fn read_rest(mut stream: &TcpStream) {
+    let deadline = Instant::now() + REST_WITHIN;
+    let mut room = [0; 4096];
+    let mut total = 0;
+    while total < REST_BYTES_MOST {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
+            return;
+        }
+        match stream.read(&mut room) {
+            Ok(count) if count > 0 => total += count,
+            _ => return,
+        }
+    }
+}

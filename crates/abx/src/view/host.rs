@@ -1,0 +1,104 @@
+//! Which names a browser may have reached this server by.
+//!
+//! A page of another site can give its own name our address (DNS rebinding), and
+//! could then read our pages as its own. Its name stands in `Host`, so only names
+//! that nobody can rebind are let in.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+/// The names under which this server may be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostNames {
+    listening: IpAddr,
+}
+
+impl HostNames {
+    /// Those of a server that listens on this address.
+    pub fn of(listening: IpAddr) -> HostNames {
+        HostNames { listening }
+    }
+
+    /// Whether the value of a `Host` header is one of them. Its port may be any,
+    /// since ports may be forwarded.
+    pub fn admit(&self, host: &str) -> bool {
+        let Some(name) = without_port(host) else {
+            return false;
+        };
+        if name.eq_ignore_ascii_case("localhost") {
+            return true;
+        }
+        let Some(address) = address(name) else {
+            return false;
+        };
+        // An address is no name that could be given another address; which of
+        // its own a machine is reached by is not known when it listens on all.
+        address.is_loopback() || self.listening.is_unspecified() || address == self.listening
+    }
+}
+
+/// The part before the port; `None` when what follows is no port.
+fn without_port(host: &str) -> Option<&str> {
+    let end = match host.strip_prefix('[') {
+        Some(rest) => rest.find(']')? + 2,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    let (name, port) = host.split_at(end);
+    let is_port = match port.strip_prefix(':') {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_digit()),
+        None => port.is_empty(),
+    };
+    is_port.then_some(name)
+}
+
+fn address(name: &str) -> Option<IpAddr> {
+    let address = match name.strip_prefix('[') {
+        Some(rest) => IpAddr::V6(rest.strip_suffix(']')?.parse::<Ipv6Addr>().ok()?),
+        None => IpAddr::V4(name.parse().ok()?),
+    };
+    Some(address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_nobody_can_rebind_are_admitted() {
+        // Method: names as browsers send them and as attackers would, for a server
+        // on loopback, on one address and on all.
+        let always = [
+            "localhost",
+            "LocalHost:80",
+            "127.0.0.1:8000",
+            "127.9.9.9",
+            "[::1]:8000",
+            "[::ffff:127.0.0.1]",
+        ];
+        let never = [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "127.0.0.1:80:evil",
+            "127.0.0.1:evil",
+            "[::1",
+            "[::1]evil",
+            "::1",
+            "0x7f.1",
+            "2130706433",
+            "localhost@evil.example",
+            " localhost",
+        ];
+        let on = |text: &str| HostNames::of(text.parse().unwrap());
+        let all = [on("127.0.0.1"), on("::1"), on("192.0.2.7"), on("0.0.0.0")];
+        for names in all {
+            assert!(always.iter().all(|name| names.admit(name)), "{names:?}");
+            let found: Vec<_> = never.iter().filter(|name| names.admit(name)).collect();
+            assert!(found.is_empty(), "{names:?}: {found:?}");
+        }
+        assert_eq!(
+            all.map(|names| names.admit("192.0.2.7:80")),
+            [false, false, true, true]
+        );
+    }
+}

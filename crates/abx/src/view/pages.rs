@@ -1,0 +1,207 @@
+//! From what is asked for to a page.
+
+use std::path::Path;
+
+use abx_lab::history::HistoryError;
+use abx_report::{
+    Listed, NotShown, Shown, SideRecord, index_html, run_html, side_html, study_html,
+};
+
+use super::answer::{Answer, Status};
+use super::shelf::Shelf;
+use crate::cli::report::{Kept, read};
+
+/// How many records one page shows side by side.
+const SIDE_MOST: usize = 12;
+
+/// The page that a target names, path and query as they were sent.
+pub fn answer(shelf: &Shelf, target: &str) -> Answer {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let query = pairs(query);
+    match path {
+        "/" => index(shelf, &query),
+        "/side" => side(shelf, &query),
+        _ => match path.strip_prefix("/record/") {
+            Some(id) => record(shelf, id),
+            None => Answer::notice(
+                Status::NotFound,
+                "There is no such page",
+                "Pages are `/`, `/record/ID` and `/side?ids=ID,ID`.",
+            ),
+        },
+    }
+}
+
+fn index(shelf: &Shelf, query: &[(String, String)]) -> Answer {
+    let text = query.iter().find(|(key, _)| key == "text");
+    let text = text.map(|(_, value)| value.trim());
+    let text = text.filter(|text| !text.is_empty());
+    let listed = match shelf {
+        Shelf::Kept(_) => Listed::Kept { text },
+        Shelf::Named(_) => Listed::Named,
+    };
+    match shelf.list(text) {
+        Ok(history) => Answer::page(index_html(&history, listed)),
+        Err(error) => Answer::notice(
+            Status::Broken,
+            "The records cannot be listed",
+            &error.to_string(),
+        ),
+    }
+}
+
+fn record(shelf: &Shelf, id: &str) -> Answer {
+    match open(shelf, id) {
+        Ok(Kept::Study(record)) => Answer::page(study_html(&record)),
+        Ok(Kept::Run(record)) => Answer::page(run_html(&record)),
+        Ok(Kept::Machine(_)) => {
+            Answer::notice(Status::NotFound, "This record has no page", WITHOUT_A_PAGE)
+        }
+        Err(Closed { status, why }) => {
+            let title = match status {
+                Status::NotFound => "There is no such record",
+                _ => "This record cannot be read",
+            };
+            Answer::notice(status, title, &why)
+        }
+    }
+}
+
+fn side(shelf: &Shelf, query: &[(String, String)]) -> Answer {
+    let ids = ids(query);
+    if ids.len() < 2 || ids.len() > SIDE_MOST {
+        let text = format!(
+            "{} were named, and 2 to {SIDE_MOST} can be shown side by side: mark them in the list \
+             of all records, or write `/side?ids=ID,ID`.",
+            ids.len()
+        );
+        return Answer::notice(Status::BadRequest, "Name several records", &text);
+    }
+    let mut opened = Vec::new();
+    let mut not_shown = Vec::new();
+    for id in ids {
+        match open(shelf, &id) {
+            Ok(Kept::Machine(_)) => not_shown.push(NotShown {
+                id,
+                why: WITHOUT_A_PAGE.to_owned(),
+            }),
+            Ok(kept) => opened.push((id, kept)),
+            Err(Closed { why, .. }) => not_shown.push(NotShown { id, why }),
+        }
+    }
+    let records: Vec<SideRecord> = { opened.iter() }
+        .filter_map(|(id, kept)| {
+            let record = match kept {
+                Kept::Study(record) => Shown::Study(record),
+                Kept::Run(record) => Shown::Run(record),
+                Kept::Machine(_) => return None,
+            };
+            Some(SideRecord { id, record })
+        })
+        .collect();
+    let html = side_html(&records, &not_shown);
+    let status = match records.is_empty() {
+        true => Status::NotFound,
+        false => Status::Ok,
+    };
+    Answer { status, html }
+}
+
+/// Why a record is not shown.
+struct Closed {
+    status: Status,
+    why: String,
+}
+
+/// Finds a record by its id, reads it and judges it, as `abx report` does.
+fn open(shelf: &Shelf, id: &str) -> Result<Kept, Closed> {
+    let path = shelf.find(id).map_err(|error| Closed {
+        status: match error {
+            HistoryError::NoRecord { .. } | HistoryError::Several { .. } => Status::NotFound,
+            _ => Status::Broken,
+        },
+        why: match error {
+            HistoryError::NoRecord { .. } => "No record that is shown here has this id.".to_owned(),
+            other => other.to_string(),
+        },
+    })?;
+    read_record(&path)
+}
+
+fn read_record(path: &Path) -> Result<Kept, Closed> {
+    read(path).map_err(|failure| Closed {
+        status: Status::Broken,
+        why: failure.message,
+    })
+}
+
+/// The ids that a query names, each once, in its order.
+fn ids(query: &[(String, String)]) -> Vec<String> {
+    let values = query.iter().filter(|(key, _)| key == "ids");
+    let words = values.flat_map(|(_, value)| value.split(','));
+    let mut ids: Vec<String> = Vec::new();
+    for word in words.map(|word| word.trim().to_ascii_lowercase()) {
+        if !word.is_empty() && !ids.contains(&word) {
+            ids.push(word);
+        }
+    }
+    ids
+}
+
+/// The names and values of a query, as forms send them.
+fn pairs(query: &str) -> Vec<(String, String)> {
+    let parts = query.split('&').filter(|part| !part.is_empty());
+    let pair = |part: &str| {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        (decoded(key), decoded(value))
+    };
+    parts.map(pair).collect()
+}
+
+/// A text of a query, with `+` and `%XX` as what they stand for. What is no such
+/// sign stays as it is.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = match (first, after) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        rest = match code {
+            Some((high, low)) => {
+                bytes.push(high * 16 + low);
+                &after[2..]
+            }
+            None => {
+                bytes.push(if *first == b'+' { b' ' } else { *first });
+                after
+            }
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
+}
+
+const WITHOUT_A_PAGE: &str =
+    "It is what `abx doctor` saw of a machine: `abx report FILE` prints that.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_names_ids_in_each_way_that_people_and_forms_write() {
+        // Method: commas, repeated names, codes, doubles, and signs that are no codes.
+        let of = |query: &str| ids(&pairs(query));
+        assert_eq!(of("ids=a1b2,C3d4"), ["a1b2", "c3d4"]);
+        assert_eq!(of("ids=a1b2&ids=c3d4&other=x"), ["a1b2", "c3d4"]);
+        assert_eq!(of("ids=a1b2%2Cc3d4,a1b2,"), ["a1b2", "c3d4"]);
+        assert_eq!(decoded("a+b%20c%zz%4"), "a b c%zz%4");
+        assert_eq!(of(""), [""; 0]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Reads one request: bounded in size and time, and no more of it than is needed.
+
+use std::io::{self, Read};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use abx_wire::http1::{Method, RequestHead, Server, ServerEvent};
+
+/// What somebody asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    pub asked: Asked,
+    /// Path and query as sent.
+    pub target: String,
+    /// The value of `Host`, where there is exactly one.
+    pub host: Option<String>,
+}
+
+/// How it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    Get,
+    Head,
+    /// In a way that could change something.
+    Otherwise,
+}
+
+/// Why there is no request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It breaks the grammar.
+    Malformed,
+    /// Its head is longer than [`HEAD_BYTES_MOST`].
+    TooLarge,
+    /// It did not come in time.
+    Late,
+    /// Nobody is left who waits for an answer.
+    Gone,
+}
+
+/// The longest head that is read, in bytes.
+pub const HEAD_BYTES_MOST: usize = 16 * 1024;
+/// How long a head may take to come.
+const HEAD_WITHIN: Duration = Duration::from_secs(10);
+
+/// Reads the head of the one request of this connection. A body is not read.
+pub fn read(mut stream: &TcpStream) -> Result<Request, Refusal> {
+    let deadline = Instant::now() + HEAD_WITHIN;
+    let mut server = Server::new();
+    let mut room = [0; 4096];
+    let mut total = 0;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Refusal::Late);
+        }
+        let timeout = stream.set_read_timeout(Some(left));
+        let count = match timeout.and_then(|()| stream.read(&mut room)) {
+            Ok(0) => return Err(Refusal::Gone),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) if is_timeout(&error) => return Err(Refusal::Late),
+            Err(_) => return Err(Refusal::Gone),
+        };
+        total += count;
+        let mut input = &room[..count];
+        match server.receive(&mut input) {
+            Some(ServerEvent::Head(head)) if head.bytes.len() <= HEAD_BYTES_MOST => {
+                return Ok(Request::of(&head));
+            }
+            Some(ServerEvent::Head(_)) => return Err(Refusal::TooLarge),
+            Some(ServerEvent::Failed(_) | ServerEvent::Done) => return Err(Refusal::Malformed),
+            None if total > HEAD_BYTES_MOST => return Err(Refusal::TooLarge),
+            None => {}
+        }
+    }
+}
+
+/// Whether it only took too long.
+pub fn is_timeout(error: &io::Error) -> bool {
+    use io::ErrorKind::{TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut)
+}
+
+impl Request {
+    fn of(head: &RequestHead<'_>) -> Request {
+        Request {
+            asked: match head.method {
+                Method::Get => Asked::Get,
+                Method::Head => Asked::Head,
+                Method::Post | Method::Other => Asked::Otherwise,
+            },
+            target: head.target.to_owned(),
+            host: host(head.bytes),
+        }
+    }
+}
+
+/// The value of the one `Host` in a head that keeps to the grammar.
+fn host(head: &[u8]) -> Option<String> {
+    let lines = head.split(|byte| *byte == b'\n').skip(1);
+    let fields = lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':'));
+    let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let (_, only) = hosts.next()?;
+    hosts.next().is_none().then(|| only.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_has_one_host_or_none() {
+        // Method: one in odd letters, none, two, and one in the value of another.
+        let of = |text: &str| host(text.as_bytes());
+        let one = "GET / HTTP/1.1\r\nA: b\r\nhOsT: localhost:80 \r\n\r\n";
+        assert_eq!(of(one).as_deref(), Some("localhost:80"));
+        assert_eq!(of("GET /Host: HTTP/1.0\r\nA: Host: x\r\n\r\n"), None);
+        assert_eq!(of("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"), None);
+    }
+}

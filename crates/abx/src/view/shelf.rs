@@ -1,0 +1,127 @@
+//! The records that are shown, found by id alone: no path ever comes from a URL.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use abx_evidence::history::{Entry, HISTORY_SCHEMA, History, Outline, Unread};
+use abx_lab::history::{Archive, HistoryError, Query, find, id_of_file};
+
+/// Where the records are.
+#[derive(Debug)]
+pub enum Shelf {
+    /// All that are kept in this folder.
+    Kept(PathBuf),
+    /// Those that were named on the command line.
+    Named(Vec<Named>),
+}
+
+/// A record that was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    id: String,
+    path: PathBuf,
+}
+
+/// The most records that one list shows.
+const LISTED_MOST: usize = 500;
+/// Letters of an id, as other lists show them.
+const ID_LETTERS: usize = 6;
+
+impl Named {
+    /// These files, each with an id of its own. A file that was named twice is
+    /// there once.
+    pub fn all(paths: Vec<PathBuf>) -> Vec<Named> {
+        let mut ids = BTreeSet::new();
+        let mut all: Vec<Named> = Vec::new();
+        for path in paths {
+            if all.iter().any(|one| one.path == path) {
+                continue;
+            }
+            // As `abx history` would name it; two files of one name in two
+            // folders are told apart by their whole paths.
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let by_path = id_of_file(&path.to_string_lossy());
+            let candidates = [&id_of_file(&name)[..ID_LETTERS], &by_path];
+            let free = candidates.into_iter().find(|id| !ids.contains(*id));
+            let id = free.unwrap_or(&by_path).to_owned();
+            ids.insert(id.clone());
+            all.push(Named { id, path });
+        }
+        all
+    }
+}
+
+impl Shelf {
+    /// The records that hold `text`, or all, newest first.
+    pub fn list(&self, text: Option<&str>) -> Result<History, HistoryError> {
+        match self {
+            Shelf::Kept(folder) => Archive::open(folder)?.list(&Query {
+                text: text.map(str::to_owned),
+                limit: Some(LISTED_MOST),
+            }),
+            Shelf::Named(all) => Ok(list(all)),
+        }
+    }
+
+    /// The file of the record with this id.
+    pub fn find(&self, id: &str) -> Result<PathBuf, HistoryError> {
+        match self {
+            Shelf::Kept(folder) => find(id, folder),
+            Shelf::Named(all) => {
+                let found = all.iter().find(|one| one.id.eq_ignore_ascii_case(id));
+                let none = || HistoryError::NoRecord {
+                    word: id.to_owned(),
+                };
+                found.map(|one| one.path.clone()).ok_or_else(none)
+            }
+        }
+    }
+}
+
+/// What the named files hold now.
+fn list(all: &[Named]) -> History {
+    let mut history = History {
+        schema: HISTORY_SCHEMA.to_owned(),
+        folder: String::new(),
+        entries: Vec::new(),
+        left_out: 0,
+        unread: Vec::new(),
+    };
+    for Named { id, path } in all {
+        let file = path.display().to_string();
+        let outline = fs::read_to_string(path).map_err(|error| error.to_string());
+        let outline =
+            outline.and_then(|text| Outline::read(&text).map_err(|error| error.to_string()));
+        match outline {
+            Ok(outline) => history.entries.push(Entry {
+                id: id.clone(),
+                file,
+                outline,
+            }),
+            Err(why) => history.unread.push(Unread { file, why }),
+        }
+    }
+    history
+        .entries
+        .sort_by_key(|entry| std::cmp::Reverse(entry.outline.started_unix_ms));
+    history
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_has_an_id_of_its_own() {
+        // Method: a file, the same again, and one of the same name elsewhere.
+        let paths = ["a/x.json", "a/x.json", "b/x.json", "a/y.json"].map(PathBuf::from);
+        let all = Named::all(paths.into());
+        let ids: BTreeSet<&str> = all.iter().map(|one| one.id.as_str()).collect();
+        assert_eq!((all.len(), ids.len()), (3, 3));
+        assert_eq!(all[0].id, id_of_file("x.json")[..ID_LETTERS]);
+        let shelf = Shelf::Named(all.clone());
+        assert_eq!(shelf.find(&all[1].id).unwrap(), PathBuf::from("b/x.json"));
+        assert!(shelf.find("a/x.json").is_err());
+    }
+}

@@ -1,0 +1,201 @@
+//! The manual: every example in it runs, every page of it is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use crate::support::transcript::{Block, Kind, Transcript};
+use crate::support::{ABX, Ended, Home};
+
+/// The project's root.
+fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.join("../..").canonicalize().unwrap()
+}
+
+/// A record of two servers named as in the documents, measured once.
+static RECORD: LazyLock<String> = LazyLock::new(|| {
+    let home = Home::new();
+    let [nginx, old] = ["nginx", "old"].map(|name| crate::support::subject(name, ""));
+    home.run_abx(&["compare", &nginx, &old, "--blocks", "1", "--slice", "20ms"]);
+    fs::read_to_string(home.record_path()).unwrap()
+});
+
+/// Files whose ids are those that the documents name.
+const RECORDS: [&str; 3] = [
+    "compare-1795252320-60961033-811.json",
+    "compare-1795300000-12546290-811.json",
+    "compare-1795196400-533820-790.json",
+];
+/// Where the servers of the documents listen.
+const PORTS: [&str; 3] = ["8080", "8081", "8082"];
+
+/// A home with everything that the documents take for granted: abx on the PATH,
+/// a server of one's own, the project's examples and studies, and some records.
+fn furnished() -> Home {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let home = Home::new();
+    fs::create_dir(home.join("bin")).unwrap();
+    symlink(ABX, home.join("bin/abx")).unwrap();
+    for folder in ["examples", "studies"] {
+        symlink(root().join(folder), home.join(folder)).unwrap();
+    }
+    home.write("server", "#!/bin/sh\nexec abx serve --port \"$2\"\n");
+    fs::set_permissions(home.join("server"), fs::Permissions::from_mode(0o755)).unwrap();
+    let records = home.join(".local/state/abx");
+    fs::create_dir_all(&records).unwrap();
+    for name in RECORDS {
+        fs::write(records.join(name), &*RECORD).unwrap();
+    }
+    home
+}
+
+/// One block as a program: each example must end well, or stay when it ends in
+/// `&`. What is run is noted in the file `at`.
+fn script(block: &Block) -> String {
+    let mut script = "ip link set lo up\nservers=\"\"\n\
+        stop() { kill $servers 2>/dev/null || true; wait; exit $1; }\n\
+        starts() { until [ -s \"$1\" ]; do kill -0 $2 || stop 99; sleep 0.02; done; }\n"
+        .to_owned();
+    // Other programs build abx, or change the machine.
+    let own = || { block.examples.iter() }.filter(|example| example.words().is_some());
+    let texts = || own().map(|example| example.text.as_str());
+    let has_own = texts().any(|text| text.contains("abx serve"));
+    let is_asked = |port: &&str| texts().any(|text| text.contains(*port));
+    for port in PORTS.iter().filter(|port| !has_own && is_asked(port)) {
+        script.push_str(&background(&format!("abx serve --port {port}"), port));
+    }
+    for example in own() {
+        let (file, line, text) = (&block.file, example.line, &example.text);
+        script.push_str(&format!("echo '{file}:{line}' >at\n"));
+        match text.strip_suffix('&') {
+            Some(text) => script.push_str(&background(text, &line.to_string())),
+            // A verdict may be invalid on a busy machine.
+            None => script.push_str(&format!(
+                "code=0\n{text} || code=$?\ncase $code in 0|3) ;; *) stop $code ;; esac\n"
+            )),
+        }
+    }
+    script.push_str("stop 0\n");
+    script
+}
+
+/// Runs a block in a home, with its records where people have them.
+fn run(home: &Home, block: &Block) -> Ended {
+    let mut command = home.shell_apart("n", &script(block));
+    home.run(command.env_remove("XDG_STATE_HOME"))
+}
+
+/// Starts a server and waits until it has said that it is there.
+fn background(text: &str, name: &str) -> String {
+    format!("{text} >said.{name} 2>&1 &\nservers=\"$servers $!\"\nstarts said.{name} $!\n")
+}
+
+#[test]
+fn every_example_in_the_manual_runs() {
+    // Method: each `console` block of the documents as a shell reads it, in a
+    // fresh home and a network of its own with servers on the ports that are
+    // named. Those marked `long` are parsed beside the command line itself.
+    let found = Transcript::of_project(&root());
+    assert!(found.strays.is_empty(), "{:#?}", found.strays);
+    let mut failed = Vec::new();
+    let quick = found.blocks.iter().filter(|block| block.kind == Kind::Run);
+    let mut count = 0;
+    for block in quick {
+        count += 1;
+        let home = furnished();
+        let ended = run(&home, block);
+        if ended.status.code() != Some(0) {
+            let at = fs::read_to_string(home.join("at")).unwrap_or_default();
+            failed.push(format!("{}: {ended:#?}", at.trim()));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    // An empty manual would pass.
+    assert!(count >= 3, "{count} blocks");
+}
+
+#[test]
+fn an_example_that_fails_is_named_with_its_line() {
+    // Method: a document with an example that works, one that does not, and one
+    // that is not written as such.
+    let mut found = Transcript::default();
+    let text = "```console\n$ abx history\n```\n\n```console\n$ abx history\n$ abx repost\n```\n\
+                ```\nabx run http://127.0.0.1:8080/\n```\n";
+    found.read("x.md", text);
+    let home = furnished();
+    run(&home, &found.blocks[1]).expect(2, &["repost"]);
+    assert_eq!(fs::read_to_string(home.join("at")).unwrap(), "x.md:7\n");
+    assert_eq!(found.strays.len(), 1);
+    assert!(
+        found.strays[0].starts_with("x.md:10: "),
+        "{:?}",
+        found.strays
+    );
+}
+
+#[test]
+fn completions_know_every_command_and_flag() {
+    // Method: the script of each shell; bash runs its own and is asked to
+    // complete the beginnings of a command and of a flag.
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = home.run_abx(&["completions", shell]);
+        script.expect(0, &[]);
+        for word in ["compare", "history", "against"] {
+            assert!(script.stdout.contains(word), "{shell}: {word}");
+        }
+        assert!(!script.stdout.contains("keeper"), "{shell}");
+    }
+    let asks = "abx completions bash >abx.bash\n. ./abx.bash\n\
+        COMP_WORDS=(abx comp); COMP_CWORD=1; _abx abx comp abx; echo ${COMPREPLY[*]}\n\
+        COMP_WORDS=(abx compare --blo); COMP_CWORD=2; _abx abx --blo compare; echo ${COMPREPLY[*]}\n";
+    let mut bash = std::process::Command::new("bash");
+    let asks = asks.replace("abx completions", &format!("'{ABX}' completions"));
+    bash.args(["-ec", &asks]).current_dir(home.path());
+    let said = bash.output().unwrap();
+    let replies = String::from_utf8_lossy(&said.stdout);
+    assert_eq!(replies, "compare completions\n--blocks\n", "{said:?}");
+    home.run_abx(&["completions", "tcsh"])
+        .expect(2, &["tcsh", "bash"]);
+}
+
+#[test]
+fn each_command_has_a_manual_page() {
+    // Method: the pages as files and printed, each with its name, its synopsis
+    // and its examples; `man` itself is not needed to read them.
+    let home = Home::new();
+    home.run_abx(&["manual", "--folder", "man/man1"])
+        .expect(0, &["pages", "man/man1"]);
+    let files = fs::read_dir(home.join("man/man1")).unwrap().flatten();
+    let mut names: Vec<String> = files
+        .map(|file| file.file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert!(names.contains(&"abx-compare.1".to_owned()), "{names:?}");
+    assert!(
+        !names.iter().any(|name| name.contains("keeper")),
+        "{names:?}"
+    );
+    for name in &names {
+        let text = fs::read_to_string(home.join("man/man1").join(name)).unwrap();
+        let command = name.trim_end_matches(".1");
+        for part in [
+            &format!(".TH {command} 1"),
+            ".SH SYNOPSIS",
+            "Examples:\n  abx",
+        ] {
+            assert!(text.contains(part), "{name}: {part}");
+        }
+        let words = match command.strip_prefix("abx-") {
+            Some(command) => vec!["manual", command],
+            None => vec!["manual"],
+        };
+        assert!(home.run_abx(&words).expect(0, &[]).stdout == text, "{name}");
+    }
+    home.run_abx(&["manual", "keeper"])
+        .expect(2, &["abx-keeper", "compare"]);
+    home.write("taken", "");
+    home.run_abx(&["manual", "--folder", "taken"])
+        .expect(3, &["taken", "--folder"]);
+}
