@@ -7,6 +7,7 @@
 
 mod bench;
 mod block;
+pub mod catalog;
 mod ceiling;
 mod conduct;
 pub mod doctor;

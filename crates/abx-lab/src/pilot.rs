@@ -266,6 +266,7 @@ mod tests {
             seed: 1,
             command: Vec::new(),
             against: None,
+            skipped: Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
-use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
+use abx_evidence::record::{Interleave, LoadSettings, RequestSettings, SkippedSubject};
 use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, Arrivals, Exchange, StudyRecord};
 
@@ -52,6 +52,8 @@ pub struct Study {
     pub command: Vec<String>,
     /// A subject of an older record that all are compared with.
     pub against: Option<Past>,
+    /// Subjects of the study that are not measured, for want of what they need.
+    pub skipped: Vec<SkippedSubject>,
 }
 
 /// A subject of an older record.

@@ -143,6 +143,7 @@ fn study(blocks: Option<u32>) -> Study {
         seed: 42,
         command: Vec::new(),
         against: None,
+        skipped: Vec::new(),
     }
 }
 

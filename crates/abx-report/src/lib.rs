@@ -8,6 +8,7 @@ mod against;
 mod arrivals;
 mod bar;
 mod beside;
+mod catalog;
 mod doctor;
 mod findings;
 mod history;
@@ -26,6 +27,7 @@ mod wrap;
 
 use abx_evidence::{RunRecord, StudyRecord};
 
+pub use catalog::check_text;
 pub use doctor::doctor_text;
 pub use history::history_text;
 pub use html::{run_html, study_html};

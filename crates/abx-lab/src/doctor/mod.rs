@@ -142,6 +142,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         slice: None,
         ceiling: None,
         against: None,
+        skipped: Vec::new(),
         interleave: Interleave::Slices,
         files: Vec::new(),
         backend: Backend::Auto,

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Failure, tell};
 
 /// Where things are said, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct OutputFlags {
     /// Save the record also here; - writes it to standard output instead of the report.
     #[arg(long, value_name = "FILE|-")]
@@ -25,7 +25,7 @@ pub struct OutputFlags {
 }
 
 /// Where the report goes as a page.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct PageFlags {
     /// Write the report also as an HTML page: one file with plots and the record in it.
     #[arg(long, value_name = "FILE")]
@@ -92,7 +92,8 @@ pub fn write_html(page: impl FnOnce() -> String, flags: &PageFlags) -> Result<()
     })
 }
 
-fn to_stdout(text: &str) -> Result<(), Failure> {
+/// Writes to standard output.
+pub fn to_stdout(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())
