@@ -42,6 +42,6 @@ pub use place::PlaceError;
 pub use run::{Run, RunEnd, RunError, run};
 pub use stage::StageError;
 pub use store::{Store, StoreError, state_folder, write_whole};
-pub use study::{ExpectBody, Load, MadeFile, Past, Pin, Request, Study};
+pub use study::{ExpectBody, Load, MadeFile, Past, PilotCare, Pin, Request, Study};
 pub use subject::{Source, Subject, SubjectError, Target};
 pub use verify::VerifyError;

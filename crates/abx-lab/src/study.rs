@@ -54,6 +54,8 @@ pub struct Study {
     pub against: Option<Past>,
     /// Subjects of the study that are not measured, for want of what they need.
     pub skipped: Vec<SkippedSubject>,
+    /// How long the pilot looks at each subject.
+    pub pilot: PilotCare,
 }
 
 /// A subject of an older record.
@@ -83,6 +85,15 @@ pub enum Pin {
     Split,
     /// Both may use all.
     Shared,
+}
+
+/// How long the pilot looks at each subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PilotCare {
+    /// Until it is known for how long it warms up.
+    Usual,
+    /// Hardly: nobody wants to know how fast it is, only that it works.
+    Brief,
 }
 
 /// Which bodies are right.

@@ -20,7 +20,7 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, Pin, Progress, Request, Source,
+    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, PilotCare, Pin, Progress, Request, Source,
     Store, Study, Subject, Surroundings, conduct,
 };
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
@@ -144,6 +144,7 @@ fn study(blocks: Option<u32>) -> Study {
         command: Vec::new(),
         against: None,
         skipped: Vec::new(),
+        pilot: PilotCare::Usual,
     }
 }
 

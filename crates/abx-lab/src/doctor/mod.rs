@@ -22,7 +22,7 @@ use crate::conduct::LabError;
 use crate::launch::Launch;
 use crate::offer::Offer;
 use crate::store::Store;
-use crate::study::{ExpectBody, Load, Pin, Request, Study};
+use crate::study::{ExpectBody, Load, Pin, PilotCare, Request, Study};
 use crate::subject::{Source, Subject};
 
 /// The connections of a usual load.
@@ -143,6 +143,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         ceiling: None,
         against: None,
         skipped: Vec::new(),
+        pilot: PilotCare::Usual,
         interleave: Interleave::Slices,
         files: Vec::new(),
         backend: Backend::Auto,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, CheckStatus};
 use abx_lab::catalog::{self, CheckedStudy, Entry, Surroundings};
+use abx_lab::PilotCare;
 use abx_lab::provision;
 use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
 use clap::{Args, Subcommand};
@@ -188,7 +189,11 @@ fn run(flags: &Run) -> Result<End, Failure> {
             false => Loads::All,
         },
     };
-    perform(&of_catalog(&folder, &extent, &compare)?, &compare)
+    let mut study = of_catalog(&folder, &extent, &compare)?;
+    if flags.tiny {
+        study.pilot = PilotCare::Brief;
+    }
+    perform(&study, &compare)
 }
 
 fn check(flags: &Check) -> Result<End, Failure> {

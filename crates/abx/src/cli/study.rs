@@ -7,7 +7,7 @@ use abx_evidence::record::{Interleave, SkippedSubject};
 use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, StudyFile, SubjectSpec};
-use abx_lab::{Ceiling, Launch, Pin, Source, Study, Subject};
+use abx_lab::{Ceiling, Launch, PilotCare, Pin, Source, Study, Subject};
 
 use super::against::past;
 use super::compare::{Compare, InterleaveName, PinName, own_program};
@@ -148,6 +148,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         command: std::env::args().collect(),
         against: None,
         skipped: Vec::new(),
+        pilot: PilotCare::Usual,
     })
 }
 
@@ -203,6 +204,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         command: std::env::args().collect(),
         against: None,
         skipped,
+        pilot: PilotCare::Usual,
     })
 }
 
