@@ -20,8 +20,8 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, PilotCare, Pin, Progress, Request, Source,
-    Store, Study, Subject, Surroundings, conduct,
+    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, PilotCare, Pin, Progress, Request,
+    Source, Store, Study, Subject, Surroundings, conduct,
 };
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 use abx_sys::tree::descendants;

@@ -22,7 +22,7 @@ use crate::conduct::LabError;
 use crate::launch::Launch;
 use crate::offer::Offer;
 use crate::store::Store;
-use crate::study::{ExpectBody, Load, Pin, PilotCare, Request, Study};
+use crate::study::{ExpectBody, Load, PilotCare, Pin, Request, Study};
 use crate::subject::{Source, Subject};
 
 /// The connections of a usual load.

@@ -130,6 +130,22 @@ impl StudyFile {
         Ok(())
     }
 
+    /// Leaves out every load that is not named.
+    ///
+    /// # Errors
+    /// The first name that no load has.
+    pub fn keep_loads<'a>(&mut self, names: &'a [String]) -> Result<(), &'a str> {
+        let is_known = |name: &String| self.loads.iter().any(|one| one.name == *name);
+        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+            return Err(unknown);
+        }
+        let loads = std::mem::take(&mut self.loads).into_iter();
+        let pairs = loads.zip(std::mem::take(&mut self.positions));
+        let kept = pairs.filter(|(load, _)| names.contains(&load.name));
+        (self.loads, self.positions) = kept.unzip();
+        Ok(())
+    }
+
     /// Leaves out all but the first position of every sweep.
     pub fn keep_first_positions(&mut self) {
         let mut positions = self.positions.iter();

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, CheckStatus};
-use abx_lab::catalog::{self, CheckedStudy, Entry, Surroundings};
 use abx_lab::PilotCare;
+use abx_lab::catalog::{self, CheckedStudy, Entry, Surroundings};
 use abx_lab::provision;
 use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
 use clap::{Args, Subcommand};
@@ -62,7 +62,7 @@ struct Check {
         .help("Its name in `abx study list`")),
     after_help = "Examples:\n  \
         abx study run nginx-sendfile --install\n  \
-        abx study run event-servers --quick --subjects libevent-2,node,nginx\n\n\
+        abx study run event-servers --quick --subjects libevent-2,node,nginx --loads kept-c50\n\n\
         A subject whose program only you can bring is skipped when it is absent, and the report \
         says so. Flags about what is offered are refused: it stands in the study."
 )]
@@ -72,10 +72,18 @@ struct Run {
     /// Only these subjects, with the baseline among them or else the first as one.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     subjects: Vec<String>,
+    /// Only these loads, by the names of their rows.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        conflicts_with = "tiny"
+    )]
+    loads: Vec<String>,
     /// Six blocks, precise or not: a first look, which may well be inconclusive.
     #[arg(long, conflicts_with_all = ["tiny", "blocks", "budget"])]
     quick: bool,
-    /// About a minute: one block of short slices, and the first position of each sweep. It
+    /// A minute or two: one block of short slices, and the first position of each sweep. It
     /// shows that everything works, and nothing else.
     #[arg(long, conflicts_with_all = ["blocks", "budget", "slice"])]
     tiny: bool,
@@ -166,6 +174,9 @@ fn run(flags: &Run) -> Result<End, Failure> {
     if !flags.subjects.is_empty() {
         let _ = write!(command, " --subjects {}", flags.subjects.join(","));
     }
+    if !flags.loads.is_empty() {
+        let _ = write!(command, " --loads {}", flags.loads.join(","));
+    }
     if flags.quick {
         compare.blocks = Some(QUICK_BLOCKS);
         command.push_str(" --quick");
@@ -179,14 +190,11 @@ fn run(flags: &Run) -> Result<End, Failure> {
     let extent = Extent {
         command,
         subjects: &flags.subjects,
-        // Who names a subject wants just that one.
-        absent: match flags.subjects.is_empty() {
-            true => Absent::Skipped,
-            false => Absent::Refused,
-        },
-        loads: match flags.tiny {
-            true => Loads::First,
-            false => Loads::All,
+        absent: Absent::Skipped,
+        loads: match (flags.tiny, &flags.loads[..]) {
+            (true, _) => Loads::First,
+            (false, []) => Loads::All,
+            (false, named) => Loads::Named(named),
         },
     };
     let mut study = of_catalog(&folder, &extent, &compare)?;

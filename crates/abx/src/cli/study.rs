@@ -59,7 +59,7 @@ pub struct Extent<'a> {
     /// What becomes of a subject whose program only the user can bring.
     pub absent: Absent,
     /// Which loads are offered.
-    pub loads: Loads,
+    pub loads: Loads<'a>,
 }
 
 /// What becomes of a subject whose program only the user can bring, when it is absent.
@@ -73,11 +73,13 @@ pub enum Absent {
 
 /// Which loads of a study file are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loads {
+pub enum Loads<'a> {
     /// All.
     All,
     /// Of each sweep the first position.
     First,
+    /// Those of these names.
+    Named(&'a [String]),
 }
 
 impl Extent<'_> {
@@ -93,20 +95,27 @@ impl Extent<'_> {
 
     /// Leaves out of a study file what was not asked for.
     fn cut(&self, file: &mut StudyFile) -> Result<(), Failure> {
-        if self.loads == Loads::First {
-            file.keep_first_positions();
-        }
-        if self.subjects.is_empty() {
-            return Ok(());
-        }
-        let known: Vec<String> = file.subjects.iter().map(|one| one.name.clone()).collect();
-        file.keep_subjects(self.subjects).map_err(|unknown| {
+        let unknown = |flag: &str, kind: &str, unknown: &str, known: Vec<String>| {
             Failure::usage(format!(
-                "--subjects: {} has no subject `{unknown}`: it has {}",
-                file.name,
+                "{flag}: the study has no {kind} `{unknown}`: it has {}",
                 known.join(", ")
             ))
-        })
+        };
+        match self.loads {
+            Loads::All => {}
+            Loads::First => file.keep_first_positions(),
+            Loads::Named(names) => {
+                let known = file.loads.iter().map(|one| one.name.clone()).collect();
+                file.keep_loads(names)
+                    .map_err(|name| unknown("--loads", "load", name, known))?;
+            }
+        }
+        if !self.subjects.is_empty() {
+            let known = file.subjects.iter().map(|one| one.name.clone()).collect();
+            file.keep_subjects(self.subjects)
+                .map_err(|name| unknown("--subjects", "subject", name, known))?;
+        }
+        Ok(())
     }
 }
 
