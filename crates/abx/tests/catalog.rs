@@ -95,7 +95,7 @@ fn what_the_catalog_does_not_have_is_refused_by_name() {
 
 /// Subjects that are ready, missing, broken in three ways, and skipped.
 fn mixed() -> String {
-    let serve = format!(r#"command = ["{{abx}}", "serve", "--port", "{{port}}""#);
+    let serve = r#"command = ["{abx}", "serve", "--port", "{port}""#;
     let subject = |name: &str, rest: &str| format!("[[subject]]\nname = \"{name}\"\n{rest}\n");
     [
         subject("good", &format!("{serve}]")),

@@ -31,7 +31,9 @@ fn record() -> CheckRecord {
             subject(
                 "apache",
                 CheckStatus::Broken,
-                Some("apache ended before it was ready (exit 1); the end of its output:\n\u{1b}[31mno"),
+                Some(
+                    "apache ended before it was ready (exit 1); the end of its output:\n\u{1b}[31mno",
+                ),
             ),
             subject("lighttpd-1.5", CheckStatus::Skipped, Some("bring it")),
         ],
