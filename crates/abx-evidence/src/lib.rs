@@ -8,6 +8,7 @@
 mod against;
 mod arrivals;
 mod capacities;
+pub mod catalog;
 mod ceilings;
 mod comparison;
 pub mod doctor;

@@ -53,6 +53,9 @@ pub struct StudyRecord {
     pub machine: Machine,
     /// The servers under test, in the order in which they were named.
     pub subjects: Vec<SubjectRecord>,
+    /// Subjects of the study that were not measured, for want of what they need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedSubject>,
     /// The loads, in the order in which they were named.
     pub loads: Vec<LoadRecord>,
     /// Why the study ended.
@@ -203,6 +206,17 @@ impl SubjectRecord {
     pub fn is_kept(&self) -> bool {
         self.address.is_none()
     }
+}
+
+/// A subject of the study that was not measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkippedSubject {
+    /// Its name in this study.
+    pub name: String,
+    /// What it needs and what was not there.
+    pub needs: String,
+    /// How a person gets that.
+    pub how: String,
 }
 
 /// An answer that was read to its end before the load.

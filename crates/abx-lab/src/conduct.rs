@@ -405,6 +405,7 @@ fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
         },
         machine: machine::describe(stage.cpus, stage.descriptors),
         subjects: study.subjects.iter().map(subject_record).collect(),
+        skipped: study.skipped.clone(),
         loads: study.loads.iter().map(load_record).collect(),
         end: StudyEnd::Running,
         comparisons: Vec::new(),

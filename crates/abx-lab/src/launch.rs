@@ -121,10 +121,12 @@ impl Launch {
     #[must_use]
     pub fn fill(&self, port: u16, dir: &Path) -> Filled {
         let study = self.start_folder();
+        let abx = std::env::current_exe().ok();
         let values = Values {
             port,
             dir,
             study: &study,
+            abx: abx.as_deref(),
             build: self.build.as_deref(),
         };
         let fill = |text: &String| fill(text, &values);

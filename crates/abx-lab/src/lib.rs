@@ -7,6 +7,7 @@
 
 mod bench;
 mod block;
+pub mod catalog;
 mod ceiling;
 mod conduct;
 pub mod doctor;
@@ -42,6 +43,6 @@ pub use place::PlaceError;
 pub use run::{Run, RunEnd, RunError, run};
 pub use stage::StageError;
 pub use store::{Store, StoreError, state_folder, write_text, write_whole};
-pub use study::{ExpectBody, Load, MadeFile, Past, Pin, Request, SliceLength, Study};
+pub use study::{ExpectBody, Load, MadeFile, Past, PilotCare, Pin, Request, SliceLength, Study};
 pub use subject::{Source, Subject, SubjectError, Target};
 pub use verify::VerifyError;

@@ -13,7 +13,7 @@ use abx_sys::Nanos;
 use crate::bench::{Bench, Halt, discard_ns};
 use crate::place::PlaceError;
 use crate::short_slices::{Bounds, choose};
-use crate::study::{SliceLength, Study};
+use crate::study::{PilotCare, SliceLength, Study};
 
 /// A slice when nothing asks for a longer one.
 const SLICE_NS: u64 = 100_000_000;
@@ -40,6 +40,8 @@ const PILOT_ROUNDS: u32 = 4;
 /// The series from which the warm-up is read: this many bins, of a length that
 /// holds some answers of a slow subject.
 const BINS: usize = 40;
+/// Too few to read a warm-up from: subjects count as not settled.
+const BINS_BRIEF: usize = 2;
 const BIN_MIN_NS: u64 = 25_000_000;
 const BIN_MAX_NS: u64 = 200_000_000;
 /// Blocks warm up for this much longer than the slowest subject needed.
@@ -64,7 +66,7 @@ pub fn pilot(
     for (subject, plan) in plans.iter().enumerate() {
         let (pool, _) = bench.open(plan)?;
         backend = Some(pool.backend().name().to_owned());
-        let found = explore(bench, subject, pool, plan);
+        let found = explore(bench, subject, pool, plan, study.pilot);
         bench.engine.close(pool);
         subjects.insert(bench.names[subject].clone(), found?);
     }
@@ -104,14 +106,19 @@ fn explore(
     subject: usize,
     pool: PoolId,
     plan: &LoadPlan,
+    care: PilotCare,
 ) -> Result<PilotSubject, Halt> {
     let connections = plan.connections;
     let first = bench.slice(subject, pool, BIN_MIN_NS)?.record;
     answering(bench, subject, &first)?;
     let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
     let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, BIN_MAX_NS);
-    let mut rates = Vec::with_capacity(BINS);
-    for _ in 0..BINS {
+    let bins = match care {
+        PilotCare::Usual => BINS,
+        PilotCare::Brief => BINS_BRIEF,
+    };
+    let mut rates = Vec::with_capacity(bins);
+    for _ in 0..bins {
         let bin = bench.slice(subject, pool, bin_ns)?.record;
         answering(bench, subject, &bin)?;
         rates.push(throughput(&[bin], connections));
@@ -308,6 +315,8 @@ mod tests {
             seed: 1,
             command: Vec::new(),
             against: None,
+            skipped: Vec::new(),
+            pilot: PilotCare::Usual,
         }
     }
 

@@ -1,4 +1,4 @@
-//! `{port}`, `{dir}`, `{study}` and `{build}` in commands, environments and templates.
+//! `{port}`, `{dir}`, `{study}`, `{abx}` and `{build}` in commands, environments and templates.
 //!
 //! Only braces around letters of `a-z` and `_` are a placeholder, so the braces
 //! of a configuration need no care. `{{word}}` writes `{word}` where that is meant.
@@ -6,7 +6,7 @@
 use std::path::Path;
 
 /// The words that may stand in braces, the last one only where something is built.
-pub const WORDS: [&str; 4] = ["port", "dir", "study", "build"];
+pub const WORDS: [&str; 5] = ["port", "dir", "study", "abx", "build"];
 
 /// What placeholders stand for.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +17,8 @@ pub struct Values<'a> {
     pub dir: &'a Path,
     /// The study's folder.
     pub study: &'a Path,
+    /// The program of abx itself, when that is known.
+    pub abx: Option<&'a Path>,
     /// Where the subject's build is, when it has one.
     pub build: Option<&'a Path>,
 }
@@ -48,6 +50,7 @@ pub fn placeholders(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
 #[must_use]
 pub fn fill(text: &str, values: &Values) -> String {
     let build = values.build.map(|build| build.to_string_lossy());
+    let abx = values.abx.map(|abx| abx.to_string_lossy());
     let mut filled = String::with_capacity(text.len());
     let mut copied = 0;
     for one in words(text) {
@@ -58,6 +61,7 @@ pub fn fill(text: &str, values: &Values) -> String {
             "port" => filled.push_str(&values.port.to_string()),
             "dir" => filled.push_str(&values.dir.to_string_lossy()),
             "study" => filled.push_str(&values.study.to_string_lossy()),
+            "abx" if abx.is_some() => filled.push_str(abx.as_deref().unwrap_or_default()),
             "build" if build.is_some() => filled.push_str(build.as_deref().unwrap_or_default()),
             _ => filled.push_str(&text[one.offset..copied]),
         }
@@ -102,6 +106,7 @@ mod tests {
             port: 81,
             dir,
             study,
+            abx: Some(Path::new("/a")),
             build: None,
         };
         fill(text, &values)
@@ -111,7 +116,7 @@ mod tests {
     fn only_words_in_braces_are_filled() {
         // Method: every shape of braces that configurations have.
         for (text, expected) in [
-            ("-p {port} {dir}/x {study}", "-p 81 /d/x /s"),
+            ("-p {port} {dir}/x {study} {abx}", "-p 81 /d/x /s /a"),
             ("http { server {} }", "http { server {} }"),
             ("{\n}{Port}{port }{ port}", "{\n}{Port}{port }{ port}"),
             ("{{port}} {{host}} {{ x }}", "{port} {host} {{ x }}"),

@@ -250,7 +250,7 @@ impl<'a> Stage<'a> {
 }
 
 /// What tells that a subject is ready: its own question, or the load's first.
-fn readiness(subject: &Subject, usual: RequestPlan, status: u16) -> (RequestPlan, u16) {
+pub fn readiness(subject: &Subject, usual: RequestPlan, status: u16) -> (RequestPlan, u16) {
     let Source::Command(launch) = &subject.source else {
         return (usual, status);
     };

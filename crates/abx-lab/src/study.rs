@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
-use abx_evidence::record::{Interleave, LoadSettings, RequestSettings};
+use abx_evidence::record::{Interleave, LoadSettings, RequestSettings, SkippedSubject};
 use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, Arrivals, Exchange, StudyRecord};
 
@@ -57,6 +57,10 @@ pub struct Study {
     pub command: Vec<String>,
     /// A subject of an older record that all are compared with.
     pub against: Option<Past>,
+    /// Subjects of the study that are not measured, for want of what they need.
+    pub skipped: Vec<SkippedSubject>,
+    /// How long the pilot looks at each subject.
+    pub pilot: PilotCare,
 }
 
 /// A subject of an older record.
@@ -97,6 +101,15 @@ pub enum Pin {
     Split,
     /// Both may use all.
     Shared,
+}
+
+/// How long the pilot looks at each subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PilotCare {
+    /// Until it is known for how long it warms up.
+    Usual,
+    /// Hardly: nobody wants to know how fast it is, only that it works.
+    Brief,
 }
 
 /// Which bodies are right.

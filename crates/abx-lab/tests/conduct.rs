@@ -20,7 +20,7 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, Pin, Progress, Request,
+    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, PilotCare, Pin, Progress, Request,
     SliceLength, Source, Store, Study, Subject, Surroundings, conduct,
 };
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
@@ -153,6 +153,8 @@ fn study(blocks: Option<u32>) -> Study {
         seed: 42,
         command: Vec::new(),
         against: None,
+        skipped: Vec::new(),
+        pilot: PilotCare::Usual,
     }
 }
 

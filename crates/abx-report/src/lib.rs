@@ -8,6 +8,7 @@ mod against;
 mod arrivals;
 mod bar;
 mod beside;
+mod catalog;
 mod csv;
 mod doctor;
 mod expectations;
@@ -34,6 +35,7 @@ mod wrap;
 
 use abx_evidence::{RunRecord, StudyRecord};
 
+pub use catalog::check_text;
 pub use csv::{comparisons_csv, slices_csv};
 pub use doctor::doctor_text;
 pub use expectations::expectations_text;

@@ -13,6 +13,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Compare(compare) => cli::finish(cli::compare::compare(&compare)),
         Command::Run(run) => cli::finish(cli::run::run(&run)),
+        Command::Study(study) => cli::finish(cli::catalog::catalog(&study)),
         Command::Serve(serve) => cli::finish(cli::serve::serve(&serve)),
         Command::Doctor(doctor) => cli::finish(cli::doctor::doctor(&doctor)),
         Command::Report(report) => cli::finish(cli::report::report(&report)),

@@ -245,6 +245,17 @@ fn whole(record: &StudyRecord) -> Vec<Finding> {
             "leave out `--pin shared`, on a machine with at least two processors",
         ));
     }
+    found.extend(record.skipped.iter().map(|one| {
+        Finding::new(
+            "skipped",
+            Level::Note,
+            format!(
+                "{} was not measured: it needs {}; what is said holds for the others alone",
+                one.name, one.needs
+            ),
+            &one.how,
+        )
+    }));
     match &record.end {
         StudyEnd::SubjectFailed { subject, how } => found.push(
             Finding::new(

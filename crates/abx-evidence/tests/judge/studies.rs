@@ -1,7 +1,7 @@
 //! Studies as wholes: several loads and subjects, how they ended, and that
 //! judging is a pure function.
 
-use abx_evidence::record::{Interleave, StudyEnd, StudyRecord};
+use abx_evidence::record::{Interleave, SkippedSubject, StudyEnd, StudyRecord};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{Comparison, Level, Outcome, Status, Verdict, judge, may_stop};
 
@@ -23,12 +23,19 @@ fn three() -> StudyRecord {
 type Case = (&'static str, Level, fn(&mut StudyRecord));
 
 /// Findings about subjects and the study, apart from what slices show.
-const CASES: [Case; 11] = [
+const CASES: [Case; 12] = [
     ("not_restarted", Level::Note, |record| {
         record.subjects[1].address = Some("http://127.0.0.1:80".to_owned());
     }),
     ("stand_in", Level::Note, |record| {
         record.subjects[1].stand_in_for = Some("another server".to_owned());
+    }),
+    ("skipped", Level::Note, |record| {
+        record.skipped.push(SkippedSubject {
+            name: "absent".to_owned(),
+            needs: "the program absent".to_owned(),
+            how: "bring it".to_owned(),
+        });
     }),
     ("body_varies", Level::Note, |record| {
         answered(record, "new").sha256 = None;

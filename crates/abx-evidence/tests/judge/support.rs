@@ -46,6 +46,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
         },
         machine: Machine::default(),
         subjects: subjects.iter().map(|(name, _)| subject(name)).collect(),
+        skipped: Vec::new(),
         loads: vec![load("small", subjects)],
         end: StudyEnd::Precision,
         comparisons: Vec::new(),

@@ -22,7 +22,7 @@ use crate::conduct::LabError;
 use crate::launch::Launch;
 use crate::offer::Offer;
 use crate::store::Store;
-use crate::study::{ExpectBody, Load, Pin, Request, SliceLength, Study};
+use crate::study::{ExpectBody, Load, PilotCare, Pin, Request, SliceLength, Study};
 use crate::subject::{Source, Subject};
 
 /// The connections of a usual load.
@@ -144,6 +144,8 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         cold: None,
         ceiling: None,
         against: None,
+        skipped: Vec::new(),
+        pilot: PilotCare::Usual,
         interleave: Interleave::Slices,
         files: Vec::new(),
         backend: Backend::Auto,

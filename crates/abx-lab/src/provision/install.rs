@@ -138,7 +138,7 @@ pub(super) fn install_until(
     tell: &mut dyn FnMut(&str),
 ) -> Result<(), InstallError> {
     let missing = provisions.iter().flat_map(Provision::missing);
-    let by_hand = |one: &&Missing| matches!(one.remedy, Remedy::ByHand(_));
+    let by_hand = |one: &&Missing| matches!(one.remedy, Remedy::ByHand(_) | Remedy::Bring(_));
     let by_hand: Vec<Missing> = missing.filter(by_hand).cloned().collect();
     if !by_hand.is_empty() {
         return Err(InstallError::ByHand(by_hand));
@@ -202,7 +202,9 @@ impl Work<'_> {
         let missing = look();
         let commands = match missing.first().map(|one| &one.remedy) {
             None => return Ok(()),
-            Some(Remedy::ByHand(_)) => return Err(InstallError::ByHand(missing)),
+            Some(Remedy::ByHand(_) | Remedy::Bring(_)) => {
+                return Err(InstallError::ByHand(missing));
+            }
             Some(Remedy::Install(commands)) => commands,
         };
         let log = match &planned.step {

@@ -20,6 +20,8 @@ pub enum Remedy {
     Install(Vec<Vec<String>>),
     /// A person has to do this.
     ByHand(String),
+    /// A person has to bring this program, which no registry has; how they get it.
+    Bring(String),
 }
 
 impl fmt::Display for Missing {
@@ -36,7 +38,7 @@ impl fmt::Display for Missing {
 impl fmt::Display for Remedy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Remedy::ByHand(how) => formatter.write_str(how),
+            Remedy::ByHand(how) | Remedy::Bring(how) => formatter.write_str(how),
             Remedy::Install(commands) => {
                 let lines: Vec<String> = commands.iter().map(shell_words::join).collect();
                 formatter.write_str(&lines.join(" && "))

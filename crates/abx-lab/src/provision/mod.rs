@@ -36,6 +36,7 @@ use step::{Owner, Step};
 use system::System;
 
 use crate::study_file::{StudyFile, SubjectSpec};
+use crate::subject::{Source, Subject};
 
 /// What one subject needs, as a [`survey`] found it.
 #[derive(Debug, Clone)]
@@ -73,6 +74,23 @@ impl Provision {
     #[must_use]
     pub fn environment(&self) -> Vec<(String, String)> {
         self.environment.variables()
+    }
+
+    /// The program that the user has to bring and that is not there, if there is one.
+    #[must_use]
+    pub fn brought(&self) -> Option<&Missing> {
+        let mut missing = self.missing.iter();
+        missing.find(|one| matches!(one.remedy, Remedy::Bring(_)))
+    }
+
+    /// Gives the subject the environment and the build that it needs. What its
+    /// own table says of the environment comes last and wins.
+    pub fn equip(&self, subject: &mut Subject) {
+        if let Source::Command(launch) = &mut subject.source {
+            let own = std::mem::take(&mut launch.environment);
+            launch.environment = self.environment().into_iter().chain(own).collect();
+            launch.build = self.build().map(Path::to_owned);
+        }
     }
 
     /// The folder that `{build}` stands for, when the subject is built. It is

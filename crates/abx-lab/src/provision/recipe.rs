@@ -215,6 +215,8 @@ impl Sources {
             port: 0,
             dir: Path::new(""),
             study: &self.study,
+            // A build is named for its content, and abx is none of it.
+            abx: None,
             build,
         };
         let words = self.command.iter();

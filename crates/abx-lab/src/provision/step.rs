@@ -140,7 +140,7 @@ impl Step {
                 study,
             } => match find(name, environment.path().as_ref(), study) {
                 Some(_) => Vec::new(),
-                None => one(format!("the program {name}"), Remedy::ByHand(how.clone())),
+                None => one(format!("the program {name}"), Remedy::Bring(how.clone())),
             },
             Step::Impossible { what, how } => one(what.clone(), Remedy::ByHand(how.clone())),
         }

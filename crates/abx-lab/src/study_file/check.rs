@@ -39,6 +39,7 @@ pub fn check(
     let margin = margin.map(|share| top.key("margin").read(|key| unit::margin(key, &share.0)));
     let slice = raw.slice.as_ref();
     let slice = slice.map(|one| top.key("slice").read(|key| unit::slice_length(key, &one.0)));
+    let (loads, positions) = loads(raw.load, &top.key("load"))?;
     let study = StudyFile {
         name,
         margin: margin.transpose()?,
@@ -57,7 +58,8 @@ pub fn check(
         seed: raw.seed,
         files: files(raw.file, &top.key("file"))?,
         subjects: subjects(raw.subject, &top.key("subject"), templates)?,
-        loads: loads(raw.load, &top.key("load"))?,
+        loads,
+        positions,
         baseline: raw.baseline,
     };
     if let Some(baseline) = &study.baseline {
@@ -124,20 +126,22 @@ fn subjects(
     Ok(subjects)
 }
 
-fn loads(raw: Vec<RawLoad>, list: &Spot) -> Result<Vec<Load>, Fault> {
+/// The loads, and for each its position in its sweep.
+fn loads(raw: Vec<RawLoad>, list: &Spot) -> Result<(Vec<Load>, Vec<usize>), Fault> {
     let (mut seen, mut rows) = (BTreeMap::new(), BTreeMap::new());
-    let mut loads = Vec::new();
+    let (mut loads, mut positions) = (Vec::new(), Vec::new());
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
         let first = seen.insert(raw.name.clone(), index);
         check_name(first, &raw.name, list, &here.key("name"))?;
-        for load in sweep(raw, &here)? {
+        for (position, load) in sweep(raw, &here)?.into_iter().enumerate() {
             let first = rows.insert(load.name.clone(), index);
             check_free(first, &load.name, list, &here.key("name"))?;
             loads.push(load);
+            positions.push(position);
         }
     }
-    Ok(loads)
+    Ok((loads, positions))
 }
 
 fn check_name(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Result<(), Fault> {

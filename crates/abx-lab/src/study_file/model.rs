@@ -38,8 +38,10 @@ pub struct StudyFile {
     pub files: Vec<MadeFile>,
     /// The servers under test, at least one, in the order of the file.
     pub subjects: Vec<SubjectSpec>,
-    /// The loads, at least one; a sweep over connections is several.
+    /// The loads, at least one; a sweep is several.
     pub loads: Vec<Load>,
+    /// For each of the loads, its position in its sweep, from 0.
+    pub positions: Vec<usize>,
 }
 
 /// A server under test.
@@ -112,6 +114,43 @@ impl StudyFile {
         let (mut order, others): (Vec<_>, Vec<_>) = self.subjects.iter().partition(is_baseline);
         order.extend(others);
         order
+    }
+
+    /// Leaves out every subject that is not named. The baseline is then the first
+    /// of those that stay, unless it stays itself.
+    ///
+    /// # Errors
+    /// The first name that no subject has.
+    pub fn keep_subjects<'a>(&mut self, names: &'a [String]) -> Result<(), &'a str> {
+        let is_known = |name: &String| self.subjects.iter().any(|one| one.name == *name);
+        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+            return Err(unknown);
+        }
+        self.subjects.retain(|one| names.contains(&one.name));
+        Ok(())
+    }
+
+    /// Leaves out every load that is not named.
+    ///
+    /// # Errors
+    /// The first name that no load has.
+    pub fn keep_loads<'a>(&mut self, names: &'a [String]) -> Result<(), &'a str> {
+        let is_known = |name: &String| self.loads.iter().any(|one| one.name == *name);
+        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+            return Err(unknown);
+        }
+        let loads = std::mem::take(&mut self.loads).into_iter();
+        let pairs = loads.zip(std::mem::take(&mut self.positions));
+        let kept = pairs.filter(|(load, _)| names.contains(&load.name));
+        (self.loads, self.positions) = kept.unzip();
+        Ok(())
+    }
+
+    /// Leaves out all but the first position of every sweep.
+    pub fn keep_first_positions(&mut self) {
+        let mut positions = self.positions.iter();
+        self.loads.retain(|_| positions.next() == Some(&0));
+        self.positions.retain(|position| *position == 0);
     }
 }
 

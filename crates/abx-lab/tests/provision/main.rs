@@ -210,7 +210,7 @@ fn a_program_to_bring_is_there_or_a_person_is_told_how() {
     let found = place.survey(&bring("abx-has-no-such-program"));
     assert_eq!(
         found.missing()[0].remedy,
-        Remedy::ByHand("ask its maker".to_owned())
+        Remedy::Bring("ask its maker".to_owned())
     );
     let message = place.install(&bring("no-such")).unwrap_err().to_string();
     assert!(

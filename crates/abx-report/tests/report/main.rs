@@ -1,6 +1,7 @@
 //! Reports as a person sees them, from records with fixed figures.
 
 mod against;
+mod catalog;
 mod doctor;
 mod formats;
 mod history;

@@ -33,6 +33,7 @@ pub fn study() -> StudyRecord {
         },
         machine: Machine::default(),
         subjects: ["nginx", "lighttpd"].map(subject).into(),
+        skipped: Vec::new(),
         loads: vec![load("c100", 100)],
         end: StudyEnd::Precision,
         comparisons: vec![comparison(

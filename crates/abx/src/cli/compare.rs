@@ -5,7 +5,9 @@ use std::time::Duration;
 use abx_evidence::record::StudyEnd;
 use abx_evidence::stats::Margin;
 use abx_evidence::{Answer, StudyRecord, Verdict};
-use abx_lab::{Conducted, Halt, LabError, PlaceError, SliceLength, Store, Surroundings, conduct};
+use abx_lab::{
+    Conducted, Halt, LabError, PlaceError, SliceLength, Store, Study, Surroundings, conduct,
+};
 use clap::{Args, ValueEnum};
 
 use super::expect::ExpectFlags;
@@ -17,7 +19,7 @@ use super::{End, Failure, expect, history, output, signals, study, tell, units};
 /// Compare servers: which is faster, by how much, and is it real?
 ///
 /// Without a subject it compares two process models of the built-in server.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:\n  \
     abx compare 'old=./server --port {port}' 'new=./server --port {port} --fast' --path /x\n  \
     abx compare http://127.0.0.1:8081/ http://127.0.0.1:8082/\n  \
@@ -118,14 +120,18 @@ fn margin(text: &str) -> Result<Margin, String> {
 
 /// Conducts the study that the flags describe, and prints what came of it.
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
+    perform(&study::study(compare)?, compare)
+}
+
+/// Conducts a study, and prints what came of it.
+pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     let flags = &compare.output;
     let outputs = Outputs::of_study(flags, &compare.formats, &compare.study_formats)?;
-    let study = study::study(compare)?;
-    let expectations = compare.expect.read(&expect::known_of_study(&study))?;
+    let expectations = compare.expect.read(&expect::known_of_study(study))?;
     let mut store = Store::for_new_record("compare", study.seed);
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
     let conducted = conduct(
-        &study,
+        study,
         Surroundings {
             program: own_program()?,
             keeper_arguments: &["keeper"],

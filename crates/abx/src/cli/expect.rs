@@ -8,7 +8,7 @@ use clap::Args;
 use super::{End, Failure, units};
 
 /// What must hold.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ExpectFlags {
     /// Exit with 1 unless this holds, and with 3 when it is not settled: such as
     /// 'new >= 0.97 * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be given

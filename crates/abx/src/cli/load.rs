@@ -16,7 +16,7 @@ use super::{Failure, units};
 
 /// What is offered. A study file says all of this itself, so what a flag
 /// leaves open is `None` here and has its default in [`LoadFlags::load`].
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct LoadFlags {
     /// Connections; several, as in 1,10,100, are as many loads [default: 50].
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..), value_delimiter = ',')]
@@ -107,7 +107,7 @@ pub enum BackendName {
 }
 
 /// What makes the load.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct GeneratorFlags {
     /// Worker threads of the generator; by default one for each of its processors.
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..))]

@@ -1,6 +1,7 @@
 //! The words of the command line, and what becomes of them.
 
 mod against;
+pub mod catalog;
 pub mod compare;
 pub mod doctor;
 mod expect;
@@ -33,6 +34,7 @@ use clap::Subcommand;
         abx compare 'old=./server --port {port}' 'new=./server --port {port} --fast' --path /x\n  \
         abx compare http://127.0.0.1:8081/ http://127.0.0.1:8082/\n  \
         abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
+        abx study list\n  \
         abx doctor\n  \
         abx view\n\n\
         Exit codes: 0 done; 1 what was expected is not so; 2 what was asked cannot be done; \
@@ -50,6 +52,8 @@ pub enum Command {
     Compare(Box<compare::Compare>),
     /// Load one server once.
     Run(run::Run),
+    /// The studies that abx carries: list, show, check and run them.
+    Study(catalog::Catalog),
     /// Serve: a reference server in several process models, with faults on purpose.
     Serve(serve::Serve),
     /// What can this machine measure: limits, noise, the generator's ceiling.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{Failure, otlp, tell};
 
 /// Where things are said, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct OutputFlags {
     /// Save the record also here; - writes it to standard output instead of the report.
     #[arg(long, value_name = "FILE|-")]
@@ -26,7 +26,7 @@ pub struct OutputFlags {
 }
 
 /// Formats of studies and of runs.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct FormatFlags {
     /// Write the report as an HTML page: one file with plots and the record in it;
     /// - as with --json.
@@ -44,7 +44,7 @@ pub struct FormatFlags {
 }
 
 /// Formats that only a study has.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct StudyFormatFlags {
     /// Write comma-separated values, a row for each slice; - as with --json.
     #[arg(long, value_name = "FILE|-")]

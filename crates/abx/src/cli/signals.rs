@@ -36,6 +36,11 @@ impl Interruption {
         Interruption(told)
     }
 
+    /// Whether a signal has come.
+    pub fn has_come(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// From now on signals stop this engine too, also one that has come before.
     pub fn stops(&self, stopper: &Stopper) {
         for signal in [SIGINT, SIGTERM, SIGHUP] {

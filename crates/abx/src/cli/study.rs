@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use abx_evidence::record::Interleave;
+use abx_evidence::record::{Interleave, SkippedSubject};
 use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, StudyFile, SubjectSpec};
-use abx_lab::{Ceiling, Launch, Pin, SliceLength, Source, Study, Subject};
+use abx_lab::{Ceiling, Launch, PilotCare, Pin, SliceLength, Source, Study, Subject};
 
 use super::against::past;
 use super::compare::{Compare, InterleaveName, PinName, own_program};
@@ -17,7 +17,7 @@ use super::{Failure, tell};
 /// The study that the words describe. Nothing is started.
 pub fn study(compare: &Compare) -> Result<Study, Failure> {
     let mut study = match &compare.words[..] {
-        [word] if names_a_study(word) => from_file(Path::new(word), compare)?,
+        [word] if names_a_study(word) => from_file(Path::new(word), &Extent::whole(word), compare)?,
         words => {
             if let Some(word) = words.iter().find(|word| names_a_study(word)) {
                 return Err(Failure::usage(format!(
@@ -27,6 +27,19 @@ pub fn study(compare: &Compare) -> Result<Study, Failure> {
             from_words(compare)?
         }
     };
+    finish(&mut study, compare)?;
+    Ok(study)
+}
+
+/// A study of the catalog, or as much of it as is asked for. Nothing is started.
+pub fn of_catalog(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
+    let mut study = from_file(path, extent, compare)?;
+    finish(&mut study, compare)?;
+    Ok(study)
+}
+
+/// What flags say of a study wherever it comes from.
+fn finish(study: &mut Study, compare: &Compare) -> Result<(), Failure> {
     study.against = compare.against.as_deref().map(past).transpose()?;
     for subject in &mut study.subjects {
         if let Source::Command(launch) = &mut subject.source {
@@ -34,7 +47,76 @@ pub fn study(compare: &Compare) -> Result<Study, Failure> {
             launch.stop.within = compare.stop_within.unwrap_or(launch.stop.within);
         }
     }
-    Ok(study)
+    Ok(())
+}
+
+/// How much of a study file is conducted.
+pub struct Extent<'a> {
+    /// What a person types to get here, for messages.
+    pub command: String,
+    /// Only these subjects; empty for all of them.
+    pub subjects: &'a [String],
+    /// What becomes of a subject whose program only the user can bring.
+    pub absent: Absent,
+    /// Which loads are offered.
+    pub loads: Loads<'a>,
+}
+
+/// What becomes of a subject whose program only the user can bring, when it is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// Nothing is measured.
+    Refused,
+    /// The others are measured, and the record says so.
+    Skipped,
+}
+
+/// Which loads of a study file are offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loads<'a> {
+    /// All.
+    All,
+    /// Of each sweep the first position.
+    First,
+    /// Those of these names.
+    Named(&'a [String]),
+}
+
+impl Extent<'_> {
+    /// All of a study file that was named as this word.
+    fn whole(word: &str) -> Extent<'static> {
+        Extent {
+            command: format!("abx compare {word}"),
+            subjects: &[],
+            absent: Absent::Refused,
+            loads: Loads::All,
+        }
+    }
+
+    /// Leaves out of a study file what was not asked for.
+    fn cut(&self, file: &mut StudyFile) -> Result<(), Failure> {
+        let unknown = |flag: &str, kind: &str, unknown: &str, known: Vec<String>| {
+            Failure::usage(format!(
+                "{flag}: the study has no {kind} `{unknown}`: it has {}",
+                known.join(", ")
+            ))
+        };
+        match self.loads {
+            Loads::All => {}
+            Loads::First => file.keep_first_positions(),
+            Loads::Named(names) => {
+                let known = file.loads.iter().map(|one| one.name.clone()).collect();
+                file.keep_loads(names)
+                    .map_err(|name| unknown("--loads", "load", name, known))?;
+            }
+        }
+        if !self.subjects.is_empty() {
+            let known = file.subjects.iter().map(|one| one.name.clone()).collect();
+            file.keep_subjects(self.subjects)
+                .map_err(|name| unknown("--subjects", "subject", name, known))?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether a word is a study's file or folder rather than a subject.
@@ -76,10 +158,12 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         seed: compare.generator.seed(),
         command: std::env::args().collect(),
         against: None,
+        skipped: Vec::new(),
+        pilot: PilotCare::Usual,
     })
 }
 
-fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
+fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
     if let Some((flag, key)) = compare.load.given() {
         return Err(Failure::usage(format!(
             "{flag} cannot be given beside a study file, which says what is offered: write \
@@ -92,7 +176,9 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
              its own subjects: leave one of both out",
         ));
     }
-    let (file, folder) = study_file::read(path).map_err(Failure::usage)?;
+    let (mut file, folder) = study_file::read(path).map_err(Failure::usage)?;
+    extent.cut(&mut file)?;
+    let skipped = skip(&mut file, &folder, extent.absent)?;
     if let ([only], None) = (&file.subjects[..], &compare.against) {
         return Err(at(
             path,
@@ -101,7 +187,7 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
              an older record by --against",
         ));
     }
-    let had = provide(path, &file, &folder, compare)?;
+    let had = provide(path, &file, &folder, extent, compare)?;
     let subjects = file.in_order().into_iter();
     let subjects = subjects.map(|spec| subject(path, spec, &folder, &had));
     Ok(Study {
@@ -130,6 +216,8 @@ fn from_file(path: &Path, compare: &Compare) -> Result<Study, Failure> {
             .unwrap_or_else(seed_from_clock),
         command: std::env::args().collect(),
         against: None,
+        skipped,
+        pilot: PilotCare::Usual,
     })
 }
 
@@ -139,6 +227,7 @@ fn provide(
     path: &Path,
     file: &StudyFile,
     folder: &Path,
+    extent: &Extent,
     compare: &Compare,
 ) -> Result<Vec<Provision>, Failure> {
     let cache = provision::cache_folder();
@@ -157,11 +246,49 @@ fn provide(
         .collect();
     Err(Failure::usage(format!(
         "{}: its subjects need what is not there yet:\n{}\nabx does what it can of this by: \
-         abx compare {} --install",
+         {} --install",
         study_file::file(path).display(),
         lines.join("\n"),
-        path.display()
+        extent.command
     )))
+}
+
+/// Leaves out subjects whose program only the user can bring and did not, and
+/// says so; at least two have to stay.
+fn skip(
+    file: &mut StudyFile,
+    folder: &Path,
+    absent: Absent,
+) -> Result<Vec<SkippedSubject>, Failure> {
+    if absent == Absent::Refused {
+        return Ok(Vec::new());
+    }
+    let needed = provision::survey(file, folder, &provision::cache_folder());
+    let skipped: Vec<SkippedSubject> = { needed.iter().filter_map(Provision::brought) }
+        .map(|one| SkippedSubject {
+            name: one.subject.clone(),
+            needs: one.what.clone(),
+            how: one.remedy.to_string(),
+        })
+        .collect();
+    let stays = |one: &&SubjectSpec| !skipped.iter().any(|other| other.name == one.name);
+    let subjects = file.subjects.iter().filter(stays);
+    let names: Vec<String> = subjects.map(|one| one.name.clone()).collect();
+    for one in &skipped {
+        tell(&format!(
+            "{} is skipped: it needs {}; {}",
+            one.name, one.needs, one.how
+        ));
+    }
+    if names.is_empty() {
+        return Err(Failure::usage(format!(
+            "{}: no subject is left to measure: bring one of those that were skipped",
+            file.name
+        )));
+    }
+    file.keep_subjects(&names)
+        .expect("these are names of its own");
+    Ok(skipped)
 }
 
 /// A subject of a study file, whose program is there.
@@ -174,13 +301,8 @@ fn subject(
     let mut subject = spec
         .subject(folder)
         .map_err(|error| at(path, spec, &error.to_string()))?;
-    if let Source::Command(launch) = &mut subject.source
-        && let Some(had) = had.iter().find(|one| one.subject() == spec.name)
-    {
-        // What the file says itself comes last and wins.
-        let own = std::mem::take(&mut launch.environment);
-        launch.environment = had.environment().into_iter().chain(own).collect();
-        launch.build = had.build().map(Path::to_owned);
+    if let Some(had) = had.iter().find(|one| one.subject() == spec.name) {
+        had.equip(&mut subject);
     }
     if let Source::Command(launch) = &subject.source
         && let Some(program) = launch.missing_program()

@@ -135,7 +135,8 @@ fn calls_abx(line: &str) -> bool {
     is_abx && COMMANDS.contains(&command)
 }
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
+    "study",
     "compare",
     "run",
     "serve",

@@ -1,0 +1,66 @@
+//! What came of looking at the subjects of the catalog: which of them start here
+//! and answer rightly. Nothing is loaded, so nothing is said of speed.
+
+use serde::{Deserialize, Serialize};
+
+/// The schema that this version writes.
+pub const CHECK_SCHEMA: &str = "abx.check/1";
+
+/// The subjects that were looked at, in the order of the catalog.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckRecord {
+    /// [`CHECK_SCHEMA`].
+    pub schema: String,
+    /// The version of abx that looked.
+    pub abx_version: String,
+    /// Whether it was stopped before its end.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// One for each subject of each study.
+    pub subjects: Vec<CheckedSubject>,
+}
+
+/// A subject that was looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckedSubject {
+    /// The study that it belongs to.
+    pub study: String,
+    /// Its name.
+    pub subject: String,
+    /// What came of it.
+    pub status: CheckStatus,
+    /// From its start to its first right answer, in seconds.
+    pub ready_s: Option<f64>,
+    /// Memory of its processes together, once it had answered.
+    pub rss_bytes: Option<u64>,
+    /// Why it is not ready, and what changes that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Whether a subject can be measured here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckStatus {
+    /// It started, answered rightly and was stopped.
+    Ready,
+    /// Something that it needs is not there and can be had.
+    Missing,
+    /// It did not start, or its answer was wrong.
+    Broken,
+    /// It needs a program that only the user can bring.
+    Skipped,
+}
+
+impl CheckStatus {
+    /// The word for it, as in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            CheckStatus::Ready => "ready",
+            CheckStatus::Missing => "missing",
+            CheckStatus::Broken => "broken",
+            CheckStatus::Skipped => "skipped",
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What came of looking at the subjects of the catalog.
+
+use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, CheckStatus, CheckedSubject};
+use abx_report::{Style, check_text};
+use insta::assert_snapshot;
+
+fn subject(name: &str, status: CheckStatus, why: Option<&str>) -> CheckedSubject {
+    let is_ready = status == CheckStatus::Ready;
+    CheckedSubject {
+        study: "static-files".to_owned(),
+        subject: name.to_owned(),
+        status,
+        ready_s: is_ready.then_some(0.123),
+        rss_bytes: is_ready.then_some(2_600_000),
+        why: why.map(str::to_owned),
+    }
+}
+
+fn record() -> CheckRecord {
+    CheckRecord {
+        schema: CHECK_SCHEMA.to_owned(),
+        abx_version: "0.1.0".to_owned(),
+        interrupted: false,
+        subjects: vec![
+            subject("lighttpd", CheckStatus::Ready, None),
+            subject(
+                "nginx",
+                CheckStatus::Missing,
+                Some("needs the package nginx-light: apt-get install nginx-light"),
+            ),
+            subject(
+                "apache",
+                CheckStatus::Broken,
+                Some(
+                    "apache ended before it was ready (exit 1); the end of its output:\n\u{1b}[31mno",
+                ),
+            ),
+            subject("lighttpd-1.5", CheckStatus::Skipped, Some("bring it")),
+        ],
+    }
+}
+
+#[test]
+fn a_check_of_subjects() {
+    // Method: one of each status; what a program printed cannot colour the terminal.
+    let text = check_text(&record(), &Style::plain());
+    assert!(!text.contains('\u{1b}'), "{text}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn a_check_that_was_stopped() {
+    // Method: nothing was looked at before the end.
+    let mut record = record();
+    record.subjects.clear();
+    record.interrupted = true;
+    assert_snapshot!(check_text(&record, &Style::plain()));
+}

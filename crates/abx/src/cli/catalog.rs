@@ -1,0 +1,282 @@
+//! `abx study`: the studies that abx carries.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, CheckStatus};
+use abx_lab::catalog::{self, CheckedStudy, Entry, Surroundings};
+use abx_lab::provision;
+use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
+use abx_lab::{PilotCare, SliceLength};
+use clap::{Args, Subcommand};
+
+use super::compare::{Compare, own_program, perform};
+use super::output::OutputFlags;
+use super::study::{Absent, Extent, Loads, of_catalog};
+use super::{End, Failure, output, signals, tell};
+
+/// The studies that abx carries: which servers, under which loads.
+#[derive(Debug, Args)]
+pub struct Catalog {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What can be done with them.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List them.
+    List,
+    /// Say what one compares, why, and what its subjects need.
+    Show {
+        /// Its name in `abx study list`.
+        name: String,
+    },
+    /// Start each subject, see whether it answers rightly, and stop it.
+    Check(Check),
+    /// Conduct one, as `abx compare` conducts a study file.
+    Run(Box<Run>),
+}
+
+/// Start each subject, see whether it answers rightly, and stop it.
+///
+/// ready: it does. missing: something that it needs is not there and can be had. broken: it
+/// did not start, or answered wrongly. skipped: it needs a program that only you can bring.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 no subject is broken; 3 one is; 130 interrupted.")]
+struct Check {
+    /// One study alone: its name, or the folder of a study file.
+    name: Option<String>,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// Conduct a study of the catalog, as `abx compare` conducts a study file.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("words", |word| word
+        .value_name("NAME")
+        .num_args(1)
+        .action(clap::ArgAction::Set)
+        .required(true)
+        .help("Its name in `abx study list`")),
+    after_help = "Examples:\n  \
+        abx study run nginx-sendfile --install\n  \
+        abx study run event-servers --quick --subjects libevent-2,node,nginx --loads kept-c50\n\n\
+        A subject whose program only you can bring is skipped when it is absent, and the report \
+        says so. Flags about what is offered are refused: it stands in the study."
+)]
+struct Run {
+    #[command(flatten)]
+    compare: Compare,
+    /// Only these subjects, with the baseline among them or else the first as one.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    subjects: Vec<String>,
+    /// Only these loads, by the names of their rows.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        conflicts_with = "tiny"
+    )]
+    loads: Vec<String>,
+    /// Six blocks, precise or not: a first look, which may well be inconclusive.
+    #[arg(long, conflicts_with_all = ["tiny", "blocks", "budget"])]
+    quick: bool,
+    /// A minute or two: one block of short slices, and the first position of each sweep. It
+    /// shows that everything works, and nothing else.
+    #[arg(long, conflicts_with_all = ["blocks", "budget", "slice"])]
+    tiny: bool,
+}
+
+/// Blocks of `--quick`: the fewest that a verdict can have.
+const QUICK_BLOCKS: u32 = 6;
+/// Slices of `--tiny`.
+const TINY_SLICE: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// Does what was asked.
+pub fn catalog(catalog: &Catalog) -> Result<End, Failure> {
+    match &catalog.command {
+        Command::List => list(),
+        Command::Show { name } => show(name),
+        Command::Check(flags) => check(flags),
+        Command::Run(flags) => run(flags),
+    }
+}
+
+fn list() -> Result<End, Failure> {
+    let entries = catalog::entries();
+    let longest = entries.iter().map(|entry| entry.name.len()).max();
+    let width = longest.unwrap_or_default();
+    let mut text = String::new();
+    for entry in entries {
+        let file = entry.study().map_err(Failure::usage)?;
+        let _ = writeln!(
+            text,
+            "{:width$}  {:>2} subjects, {:>2} loads  {}",
+            entry.name,
+            file.subjects.len(),
+            file.loads.len(),
+            entry.title()
+        );
+    }
+    output::to_stdout(&text).map_err(Failure::no_claim)?;
+    Ok(End::Done)
+}
+
+fn show(name: &str) -> Result<End, Failure> {
+    let entry = entry(name)?;
+    let file = entry.study().map_err(Failure::usage)?;
+    let mut text = format!("{}\n\nSubjects:\n", entry.readme().trim_end());
+    for subject in file.in_order() {
+        let _ = writeln!(text, "  {}: {}", subject.name, origin(subject));
+    }
+    text.push_str("\nLoads:\n");
+    for load in &file.loads {
+        let paths: Vec<&str> = { load.requests.iter() }
+            .map(|request| request.path.as_deref().unwrap_or("/"))
+            .collect();
+        let _ = writeln!(text, "  {}: {}", load.name, paths.join(", "));
+    }
+    let _ = writeln!(text, "\nRun it with: abx study run {name} --install");
+    output::to_stdout(&text).map_err(Failure::no_claim)?;
+    Ok(End::Done)
+}
+
+/// How a subject is obtained, in words.
+fn origin(subject: &SubjectSpec) -> String {
+    let need = |need: &Need| match need {
+        Need::Packages(list) => format!("the packages {}", list.join(", ")),
+        Need::Npm(list) => format!("{} from npm", list.join(", ")),
+        Need::Pypi(list) => format!("{} from pypi", list.join(", ")),
+        Need::Maven(list) => format!("{} from maven", list.join(", ")),
+        Need::Cargo(list) => format!("{} from cargo", list.join(", ")),
+        Need::Build { .. } => "a build".to_owned(),
+        Need::Bring { program, how } => format!("bring {program} ({how})"),
+    };
+    let mut words: Vec<String> = subject.origin.needs.iter().map(need).collect();
+    if words.is_empty() {
+        words.push("nothing beside abx".to_owned());
+    }
+    if let Some(meant) = &subject.origin.stand_in_for {
+        words.push(format!("stands in for {meant}"));
+    }
+    words.join("; ")
+}
+
+fn run(flags: &Run) -> Result<End, Failure> {
+    let mut compare = flags.compare.clone();
+    let name = compare.words.first().cloned().unwrap_or_default();
+    let entry = entry(&name)?;
+    let cache = provision::cache_folder();
+    let folder = entry.unpack(&cache).map_err(Failure::usage)?;
+    let mut command = format!("abx study run {name}");
+    if !flags.subjects.is_empty() {
+        let _ = write!(command, " --subjects {}", flags.subjects.join(","));
+    }
+    if !flags.loads.is_empty() {
+        let _ = write!(command, " --loads {}", flags.loads.join(","));
+    }
+    if flags.quick {
+        compare.blocks = Some(QUICK_BLOCKS);
+        command.push_str(" --quick");
+    }
+    if flags.tiny {
+        compare.blocks = Some(1);
+        compare.slice = Some(SliceLength::Fixed(TINY_SLICE));
+        compare.no_ceiling = true;
+        command.push_str(" --tiny");
+    }
+    let extent = Extent {
+        command,
+        subjects: &flags.subjects,
+        absent: Absent::Skipped,
+        loads: match (flags.tiny, &flags.loads[..]) {
+            (true, _) => Loads::First,
+            (false, []) => Loads::All,
+            (false, named) => Loads::Named(named),
+        },
+    };
+    let mut study = of_catalog(&folder, &extent, &compare)?;
+    if flags.tiny {
+        study.pilot = PilotCare::Brief;
+    }
+    perform(&study, &compare)
+}
+
+fn check(flags: &Check) -> Result<End, Failure> {
+    let cache = provision::cache_folder();
+    let studies = checked_studies(flags.name.as_deref(), &cache)?;
+    let interruption = signals::Interruption::by_signals();
+    let mut record = CheckRecord {
+        schema: CHECK_SCHEMA.to_owned(),
+        abx_version: env!("CARGO_PKG_VERSION").to_owned(),
+        interrupted: false,
+        subjects: Vec::new(),
+    };
+    let program = own_program()?;
+    for study in &studies {
+        let checked = catalog::check(
+            study,
+            &mut Surroundings {
+                program: &program,
+                keeper_arguments: &["keeper"],
+                cache: &cache,
+                watch: &mut |one| {
+                    if !flags.output.quiet {
+                        tell(&format!(
+                            "{}/{}: {}",
+                            one.study,
+                            one.subject,
+                            one.status.word()
+                        ));
+                    }
+                },
+                on_stopper: &mut |stopper| interruption.stops(&stopper),
+            },
+        );
+        record.subjects.extend(checked.map_err(Failure::no_claim)?);
+        if interruption.has_come() {
+            record.interrupted = true;
+            break;
+        }
+    }
+    let report = abx_report::check_text(&record, &output::style(&flags.output));
+    output::print(&report, &record, &flags.output)?;
+    let is_broken = |status: CheckStatus| status == CheckStatus::Broken;
+    Ok(
+        match record.subjects.iter().any(|one| is_broken(one.status)) {
+            _ if record.interrupted => End::Interrupted,
+            true => End::NoClaim,
+            false => End::Done,
+        },
+    )
+}
+
+/// The study of this name or in this folder, or all of the catalog.
+fn checked_studies(name: Option<&str>, cache: &Path) -> Result<Vec<CheckedStudy>, Failure> {
+    let folders: Vec<PathBuf> = match name {
+        Some(path) if path.contains('/') || path.ends_with(".toml") => vec![PathBuf::from(path)],
+        Some(name) => vec![entry(name)?.unpack(cache).map_err(Failure::usage)?],
+        None => { catalog::entries().iter() }
+            .map(|entry| entry.unpack(cache).map_err(Failure::usage))
+            .collect::<Result<_, _>>()?,
+    };
+    let read = |folder: PathBuf| {
+        let (file, folder): (StudyFile, PathBuf) =
+            study_file::read(&folder).map_err(Failure::usage)?;
+        Ok(CheckedStudy { file, folder })
+    };
+    folders.into_iter().map(read).collect()
+}
+
+fn entry(name: &str) -> Result<&'static Entry, Failure> {
+    catalog::entry(name).ok_or_else(|| {
+        let known: Vec<&str> = catalog::entries().iter().map(|entry| entry.name).collect();
+        Failure::usage(format!(
+            "there is no study `{name}` in the catalog, which has {}; a study file of your own \
+             is conducted by `abx compare FILE`",
+            known.join(", ")
+        ))
+    })
+}

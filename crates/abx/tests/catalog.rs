@@ -1,0 +1,230 @@
+//! The catalog: the studies that the program carries are listed, shown, checked
+//! and conducted, and no subject is left out in silence.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{ABX, Ended, Home, assert_honest, findings, slices};
+
+/// The studies of this repository.
+fn names() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().join("study.toml").exists())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// A home whose cache is the one of all tests here, so that each build is made once.
+fn with_builds(home: &Home, arguments: &[&str]) -> Ended {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+    home.run(home.abx(arguments).env("XDG_CACHE_HOME", cache))
+}
+
+#[test]
+fn every_study_is_listed_and_shown() {
+    // Method: the folders of this repository against what the program carries,
+    // without any of them at hand.
+    let home = Home::new();
+    let listed = home.run_abx(&["study", "list"]);
+    listed.expect(0, &[]);
+    let first = |line: &str| line.split_whitespace().next().unwrap().to_owned();
+    let listed: Vec<String> = listed.stdout.lines().map(first).collect();
+    assert_eq!(listed, names());
+    for name in &listed {
+        let shown = home.run_abx(&["study", "show", name]);
+        shown.expect(0, &[]);
+        let said = ["# ", "Subjects:", "Loads:", "the packages nginx-light"];
+        for part in said {
+            assert!(shown.stdout.contains(part), "{part}: {shown:?}");
+        }
+    }
+    let shown = home.run_abx(&["study", "show", "event-servers"]).stdout;
+    for part in [
+        "stands in for shortfin",
+        "bring abx-shortfin",
+        "fresh-c5000: /",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!home.join(".cache").exists(), "written without need");
+}
+
+#[test]
+fn what_the_catalog_does_not_have_is_refused_by_name() {
+    // Method: an unknown study, subject and load, two studies, and a load of one's own.
+    let home = Home::new();
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["show", "no-such"],
+            &["`no-such`", "event-servers", "abx compare"],
+        ),
+        (&["check", "no-such"], &["`no-such`", "static-files"]),
+        (&["run", "no-such"], &["`no-such`", "static-files"]),
+        (
+            &["run", "nginx-sendfile", "--subjects", "on,of"],
+            &["--subjects", "`of`", "off, on"],
+        ),
+        (
+            &["run", "nginx-sendfile", "--loads", "tiny"],
+            &["--loads", "`tiny`", "small, large"],
+        ),
+        (
+            &["run", "nginx-sendfile", "--subjects", "on"],
+            &["one subject alone"],
+        ),
+        (
+            &["run", "nginx-sendfile", "-c", "9"],
+            &["--connections", "[[load]]"],
+        ),
+        (
+            &["run", "nginx-sendfile", "static-files"],
+            &["static-files"],
+        ),
+    ];
+    for (words, said) in cases {
+        home.run_abx(&[&["study"], *words].concat()).expect(2, said);
+    }
+    assert!(!home.join("state/abx").exists(), "a record of nothing");
+}
+
+/// Subjects that are ready, missing, broken in three ways, and skipped.
+fn mixed() -> String {
+    let serve = r#"command = ["{abx}", "serve", "--port", "{port}""#;
+    let subject = |name: &str, rest: &str| format!("[[subject]]\nname = \"{name}\"\n{rest}\n");
+    [
+        subject("good", &format!("{serve}]")),
+        subject(
+            "absent",
+            &format!("from = {{ packages = [\"no-such-package-of-abx\"] }}\n{serve}]"),
+        ),
+        subject(
+            "ends",
+            r#"command = ["sh", "-c", "echo no way; exit 3", "{port}"]"#,
+        ),
+        subject("other-page", &format!(r#"{serve}, "--page-bytes", "86"]"#)),
+        subject("nowhere", r#"command = ["no-such-server", "{port}"]"#),
+        subject(
+            "private",
+            "from.bring = { program = \"no-such-server\", how = \"write it first\" }\n\
+             command = [\"no-such-server\", \"{port}\"]",
+        ),
+        "[[load]]\nname = \"one\"\nrequests = [{ path = \"/\" }]\n".to_owned(),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_check_says_of_each_subject_what_became_of_it() {
+    // Method: one subject of each kind in a folder of the test's own; the table, the
+    // document and the exit code, and nothing left running.
+    let home = Home::new();
+    let folder = home.join("mixed");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("study.toml"), mixed()).unwrap();
+    let folder = folder.to_str().unwrap();
+    let ended = home.run_abx(&["study", "check", folder, "--json", "-"]);
+    ended.expect(3, &["1 ready, 1 missing, 3 broken, 1 skipped."]);
+    let record = ended.json();
+    assert_eq!(record["schema"], "abx.check/1");
+    let said = |subject: &Value| {
+        let text = |key: &str| subject[key].as_str().unwrap_or_default().to_owned();
+        assert_eq!(text("study"), "mixed");
+        (text("subject"), text("status"), text("why"))
+    };
+    let subjects = record["subjects"].as_array().unwrap();
+    let expected = [
+        ("good", "ready", ""),
+        ("absent", "missing", "no-such-package-of-abx"),
+        ("ends", "broken", "no way"),
+        ("other-page", "broken", "86 bytes"),
+        ("nowhere", "broken", "no-such-server"),
+        ("private", "skipped", "write it first"),
+    ];
+    assert_eq!(subjects.len(), expected.len(), "{record}");
+    for (subject, (name, status, why)) in subjects.iter().zip(expected) {
+        let said = said(subject);
+        assert_eq!((said.0.as_str(), said.1.as_str()), (name, status));
+        assert!(said.2.contains(why), "{said:?}");
+        let is_ready = status == "ready";
+        assert_eq!(subject["ready_s"].is_number(), is_ready, "{subject}");
+        assert_eq!(subject["rss_bytes"].is_number(), is_ready, "{subject}");
+    }
+    assert!(!home.join("state/abx").exists(), "nothing was measured");
+}
+
+#[test]
+fn every_subject_that_packages_give_starts_and_answers_rightly() {
+    // Method: builds are made by a run, then all of the catalog is checked. Only what
+    // nobody can bring from a registry is skipped.
+    let home = Home::new();
+    let words = ["study", "run", "event-servers", "--tiny", "--install"];
+    let some = "libevent-1,libevent-2,cached,shortfin";
+    let ended = with_builds(
+        &home,
+        &[&words[..], &["--subjects", some, "--json", "-"]].concat(),
+    );
+    let record = ended.json();
+    ended.expect_measured(&record);
+    is_measured(
+        &record,
+        &["kept-c50", "fresh-c50", "times-r25pct", "original"],
+    );
+    // Never in silence: before, in the record, and as a finding.
+    assert_eq!(record["skipped"][0]["name"], "shortfin");
+    assert_eq!(findings(&record, "skipped").len(), 1);
+    ended.expect(
+        ended.status.code().unwrap(),
+        &["shortfin is skipped: it needs the program abx-shortfin"],
+    );
+
+    let ended = with_builds(&home, &["study", "check", "--json", "-", "--quiet"]);
+    ended.expect(0, &[]);
+    for one in ended.json()["subjects"].as_array().unwrap() {
+        let is_brought = ["shortfin", "lighttpd-1.5"].contains(&one["subject"].as_str().unwrap());
+        let expected = if is_brought { "skipped" } else { "ready" };
+        assert_eq!(one["status"], expected, "{one}");
+    }
+}
+
+#[test]
+fn the_studies_of_files_and_of_fastcgi_are_conducted() {
+    // Method: both in the tiny form, over a subject of each kind; every answer is right.
+    for (name, subjects, rows) in [
+        (
+            "static-files",
+            "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx",
+            &["small-c10", "medium-c10", "large-c10"][..],
+        ),
+        ("fastcgi", "inside,outside-tcp,nginx-fpm", &["page-c10"]),
+    ] {
+        let home = Home::new();
+        let words = ["study", "run", name, "--tiny", "--json", "-"];
+        let ended = home.run_abx(&[&words[..], &["--subjects", subjects]].concat());
+        let record = ended.json();
+        ended.expect_measured(&record);
+        is_measured(&record, rows);
+        // The baseline of the study is not always among them.
+        assert_eq!(
+            record["settings"]["baseline"],
+            subjects.split(',').next().unwrap()
+        );
+    }
+}
+
+/// Every load was offered, and every attempt has its outcome; none was wrong.
+fn is_measured(record: &Value, rows: &[&str]) {
+    let loads = record["loads"].as_array().unwrap().iter();
+    let loads: Vec<&str> = loads.map(|load| load["name"].as_str().unwrap()).collect();
+    assert_eq!(loads, rows);
+    for subject in record["subjects"].as_array().unwrap() {
+        let all = slices(record, subject["name"].as_str().unwrap());
+        assert!(!all.is_empty(), "{ABX} measured nothing of {subject}");
+        all.into_iter().for_each(assert_honest);
+    }
+}
