@@ -17,6 +17,11 @@ use super::{End, Failure, output, signals, tell};
 
 /// The studies that abx carries: which servers, under which loads.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx study list\n  \
+    abx study show event-servers\n  \
+    abx study check static-files\n  \
+    abx study run nginx-sendfile --quick --install")]
 pub struct Catalog {
     #[command(subcommand)]
     command: Command,
@@ -43,7 +48,10 @@ enum Command {
 /// ready: it does. missing: something that it needs is not there and can be had. broken: it
 /// did not start, or answered wrongly. skipped: it needs a program that only you can bring.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 no subject is broken; 3 one is; 130 interrupted.")]
+#[command(after_help = "Examples:\n  \
+    abx study check\n  \
+    abx study check event-servers --json -\n\n\
+    Exit codes: 0 no subject is broken; 3 one is; 130 interrupted.")]
 struct Check {
     /// One study alone: its name, or the folder of a study file.
     name: Option<String>,
