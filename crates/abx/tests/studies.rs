@@ -208,7 +208,7 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
     (
         "slice = \"20ms\"",
         "slice = \"20 parsecs\"",
-        &["study.toml:4: ", "`slice` is `20 parsecs`", "such as 30s"],
+        &["study.toml:4: ", "`slice` is `20 parsecs`", "such as 100ms"],
     ),
     (
         "slice = \"20ms\"",
