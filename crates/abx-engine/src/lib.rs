@@ -29,7 +29,7 @@ mod worker;
 pub use backend::{Backend, BackendUsed};
 pub use engine::{Engine, EngineError, OpenReport, PoolId, Stopper};
 pub use plan::{
-    Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan,
-    SliceEnd, SlicePlan,
+    Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, MessagePlan, Pacing,
+    RequestPlan, Shape, SliceEnd, SlicePlan,
 };
 pub use probe::{Answer, ProbeError, probe};

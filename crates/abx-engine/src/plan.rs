@@ -110,6 +110,31 @@ pub struct Asked {
     pub weight: u32,
 }
 
+/// What connections carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Requests and answers of HTTP.
+    #[default]
+    Request,
+    /// WebSocket messages, each of which its connection gets back.
+    Echo(MessagePlan),
+    /// WebSocket messages of one connection, each of which all connections of the
+    /// pool get, the speaker among them.
+    Broadcast(MessagePlan),
+    /// WebSocket connections that say nothing, and answer pings.
+    Hold,
+}
+
+/// A WebSocket message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessagePlan {
+    /// Whether it is text; its bytes are visible ASCII then.
+    pub is_text: bool,
+    /// Length of its payload.
+    pub bytes: u32,
+}
+
 /// The load that one pool of connections makes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadPlan {
@@ -136,6 +161,11 @@ pub struct LoadPlan {
     /// When a connection that is free sends its next request.
     #[serde(default)]
     pub pacing: Pacing,
+    /// What connections carry. Of WebSocket, `requests` has the one request that
+    /// opens each connection, and its answer's status is the handshake's, 101;
+    /// a message takes a request's place everywhere else.
+    #[serde(default)]
+    pub shape: Shape,
 }
 
 impl LoadPlan {

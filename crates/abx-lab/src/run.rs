@@ -145,6 +145,7 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
         }],
         keep_alive: load.keep_alive,
         verify_every: load.verify_every,
+        shape: abx_engine::Shape::Request,
         timeout_ns: Nanos::from(load.timeout).0,
         seed: run.seed,
         pipeline: load.pipeline,

@@ -298,6 +298,7 @@ fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result
             requests: Vec::with_capacity(load.requests.len()),
             keep_alive: load.keep_alive,
             verify_every: load.verify_every,
+            shape: abx_engine::Shape::Request,
             timeout_ns: Nanos::from(load.timeout).0,
             seed,
             pipeline: load.pipeline,

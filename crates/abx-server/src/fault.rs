@@ -16,7 +16,7 @@ use crate::work::Work;
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Faults {
     /// Processor time used for each request.
-    pub work: Duration,
+    pub work: Work,
     /// Time from a whole request to its answer, without holding up other connections.
     pub delay: Duration,
     /// Times at which the whole server does nothing.
@@ -128,7 +128,7 @@ impl Planted {
     pub(crate) fn new(faults: Faults, seed: u64) -> Planted {
         Planted {
             faults,
-            work: Work::of(faults.work),
+            work: faults.work.settled(),
             started: Nanos::now(),
             random: ChaCha8Rng::seed_from_u64(seed),
         }

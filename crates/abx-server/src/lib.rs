@@ -17,6 +17,7 @@ mod work;
 
 pub use config::{BACKLOG, Content, Model, Nagle, ServeError, ServerConfig, WebSocket};
 pub use fault::{Faults, Frames, Stall};
+pub use work::Work;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

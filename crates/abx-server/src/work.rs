@@ -16,29 +16,32 @@ const BY_CLOCK: Duration = Duration::from_micros(100);
 const STRETCH: Nanos = Nanos(100_000);
 const STRETCHES: usize = 40;
 
-/// The work that one request costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
+/// The processor time that one request costs on purpose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Work {
     /// None.
+    #[default]
     Nothing,
-    /// So many turns of a loop: short work.
+    /// So much time. Work below 100 µs is timed once, when the server starts, so
+    /// two processes differ by as much as their timings do: some percent.
+    Time(Duration),
+    /// So many turns of a loop whose steps need each other: the same work in
+    /// every process, about one to two nanoseconds each.
     Turns(u64),
-    /// Turns until the thread has used so much processor time: long work.
-    Clock(Duration),
 }
 
 impl Work {
-    /// Work of this length in processor time. Short work is timed once, here,
-    /// which takes some milliseconds; it is then the same for every request, and
-    /// like any other work takes longer when the processor gets slower.
-    pub(crate) fn of(length: Duration) -> Work {
-        if length.is_zero() {
-            Work::Nothing
-        } else if length >= BY_CLOCK {
-            Work::Clock(length)
-        } else {
-            let turns = Nanos::from(length).0 as f64 / turn_ns();
-            Work::Turns(turns.round() as u64)
+    /// The same work as it is performed: short work as turns, which are then the
+    /// same for every request and like any other work take longer when the
+    /// processor gets slower. Timing them takes some milliseconds.
+    pub(crate) fn settled(self) -> Work {
+        match self {
+            Work::Time(length) if length.is_zero() => Work::Nothing,
+            Work::Time(length) if length < BY_CLOCK => {
+                let turns = Nanos::from(length).0 as f64 / turn_ns();
+                Work::Turns(turns.round() as u64)
+            }
+            other => other,
         }
     }
 
@@ -47,7 +50,7 @@ impl Work {
         match self {
             Work::Nothing => {}
             Work::Turns(turns) => turn(turns),
-            Work::Clock(length) => {
+            Work::Time(length) => {
                 let end = thread_cpu().plus(length.into());
                 while thread_cpu() < end {
                     std::hint::spin_loop();
@@ -93,9 +96,9 @@ mod tests {
     fn long_work_is_paid_by_the_clock_and_none_is_free() {
         // Method: the thread's clock before and after; it may only be late.
         let before = thread_cpu();
-        Work::of(Duration::from_micros(300)).perform();
+        Work::Time(Duration::from_micros(300)).settled().perform();
         assert!(thread_cpu().since(before) >= Nanos(300_000));
-        assert_eq!(Work::of(Duration::ZERO), Work::Nothing);
+        assert_eq!(Work::Time(Duration::ZERO).settled(), Work::Nothing);
     }
 
     #[test]
@@ -103,7 +106,7 @@ mod tests {
         // Method: the turns of three lengths, each timed anew. How long a turn
         // takes is the machine's affair; that ten times as long is more turns
         // than twice as long holds for whatever disturbs the timing.
-        let turns = |ns| match Work::of(Duration::from_nanos(ns)) {
+        let turns = |ns| match Work::Time(Duration::from_nanos(ns)).settled() {
             Work::Turns(turns) => turns,
             other => panic!("{ns} ns are {other:?}"),
         };
@@ -112,5 +115,11 @@ mod tests {
             0 < short && short < long && long < longest,
             "{short} {long} {longest}"
         );
+    }
+
+    #[test]
+    fn turns_are_left_as_they_are() {
+        // Method: what was counted before is not timed again.
+        assert_eq!(Work::Turns(4_000).settled(), Work::Turns(4_000));
     }
 }

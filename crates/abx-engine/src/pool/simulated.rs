@@ -42,6 +42,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
         }],
         keep_alive: true,
         verify_every: 10,
+        shape: crate::Shape::Request,
         timeout_ns: SECOND,
         seed,
         pacing: Pacing::default(),

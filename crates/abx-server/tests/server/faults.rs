@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use abx_server::{Faults, Model, ServerConfig, Stall};
+use abx_server::{Faults, Model, ServerConfig, Stall, Work};
 
 use crate::support::{Answer, Client, To, page, start};
 
@@ -187,7 +187,7 @@ fn stalls_come_again_and_leave_the_answers_whole() {
     // Method: one request after the other until three took half a stall or
     // longer, with some work in each. Without stalls the deadline would pass.
     let faults = Faults {
-        work: Duration::from_micros(200),
+        work: Work::Time(Duration::from_micros(200)),
         stall: Some(Stall {
             length: Duration::from_millis(80),
             period: Duration::from_millis(120),

@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use abx_server::{BACKLOG, Content, Faults, Model, ServeError, ServerConfig, serve};
+use abx_server::{BACKLOG, Content, Faults, Model, ServeError, ServerConfig, Work, serve};
 
 use crate::support::{Client, To, page, start};
 
@@ -235,9 +235,8 @@ fn a_short_backlog_turns_connections_away() {
     // Method: a server that is busy with one request accepts nobody, so that only
     // its backlog takes connections: connect until one is not taken.
     let taken = |backlog| {
-        let work = Duration::from_secs(10);
         let faults = Faults {
-            work,
+            work: Work::Time(Duration::from_secs(10)),
             ..Faults::default()
         };
         let address = start(ServerConfig {

@@ -4,7 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_server::{BACKLOG, Content, Faults, Frames, Model, Nagle, ServerConfig, Stall, WebSocket};
+use abx_server::{
+    BACKLOG, Content, Faults, Frames, Model, Nagle, ServerConfig, Stall, WebSocket, Work,
+};
 use clap::{Args, ValueEnum};
 
 use super::{End, Failure, tell, units};
@@ -43,8 +45,12 @@ pub struct Serve {
     #[arg(long)]
     no_nodelay: bool,
     /// Processor time spent on each request or WebSocket message.
-    #[arg(long, value_parser = units::duration, value_name = "TIME")]
-    work: Option<Duration>,
+    ///
+    /// A time such as 10us, or turns of a fixed loop such as 4000turns, which are
+    /// the same work in every process: a time below 100 us is turned into turns by
+    /// a timing of each start's own, which differ by some percent.
+    #[arg(long, value_parser = units::work, value_name = "TIME|TURNS")]
+    work: Option<Work>,
     /// Time that passes before each answer to a request or message.
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     delay: Option<Duration>,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use abx_engine::schedule::PerSecond;
 use abx_lab::{ExpectBody, Rate, SHARES, SliceLength, units};
+use abx_server::Work;
 
 /// Reads a time such as `10s`, `100ms`, `2m` or `50us`.
 pub fn duration(text: &str) -> Result<Duration, String> {
@@ -88,6 +89,19 @@ pub fn stall(text: &str) -> Result<(Duration, Duration), String> {
     Ok((duration(length)?, duration(period)?))
 }
 
+/// Reads work for each request: a time such as `10us`, or turns such as `4000turns`.
+pub fn work(text: &str) -> Result<Work, String> {
+    if let Some(time) = units::time(text) {
+        return Ok(Work::Time(time));
+    }
+    let turns = text
+        .strip_suffix("turns")
+        .and_then(|turns| turns.parse().ok());
+    turns.map(Work::Turns).ok_or_else(|| {
+        format!("`{text}` is neither a time such as 10us nor turns such as 4000turns")
+    })
+}
+
 /// Reads a header such as `Accept: text/html`.
 pub fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
@@ -108,5 +122,13 @@ mod tests {
         assert!(stall("100ms").is_err());
         assert_eq!(header("A: b:c"), Ok(("A".into(), "b:c".into())));
         assert!(header("A b").is_err());
+    }
+
+    #[test]
+    fn work_is_a_time_or_turns() {
+        // Method: one right of each, and what is neither.
+        assert_eq!(work("10us"), Ok(Work::Time(Duration::from_micros(10))));
+        assert_eq!(work("4000turns"), Ok(Work::Turns(4_000)));
+        assert!(work("4000").is_err() && work("turns").is_err() && work("-1turns").is_err());
     }
 }
