@@ -1,5 +1,5 @@
-//! A pool over either back end, chosen when it is made: what runs per request
-//! is compiled for each of them and asks no more.
+//! A pool over either back end and of any protocol, chosen when it is made: what
+//! runs per request is compiled for each of them and asks no more.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,8 +7,9 @@ use abx_evidence::{Outcomes, Tally};
 use abx_sys::{Nanos, Receiving};
 
 use crate::backend::BackendUsed;
+use crate::conversation::{Conversation, Http};
 use crate::engine::EngineError;
-use crate::io::{EpollIo, UringIo};
+use crate::io::{EpollIo, Io, UringIo};
 use crate::plan::LoadPlan;
 use crate::pool::{Pool, Ran, Stretch, has_large_answers};
 
@@ -23,72 +24,73 @@ pub(crate) struct PoolParts {
     pub(crate) connections: usize,
 }
 
-/// One worker's share of a load's connections, over the back end that it got.
-pub(crate) enum AnyPool {
-    Epoll(Box<Pool<EpollIo>>),
-    Uring(Box<Pool<UringIo>>),
+/// One worker's share of a load's connections.
+pub(crate) trait AnyPool {
+    /// Makes the connections that are missing; answers how many stand, how many
+    /// of them are new, and how tries ended badly.
+    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes);
+
+    /// Loads the subject for one stretch.
+    fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran;
+
+    /// What the last stretch gave.
+    fn tally(&self) -> &Tally;
+
+    /// The pool's clock.
+    fn now(&mut self) -> Nanos;
 }
 
-/// Does the same with the pool of either back end.
-macro_rules! either {
-    ($any:expr, $pool:ident => $what:expr) => {
-        match $any {
-            AnyPool::Epoll($pool) => $what,
-            AnyPool::Uring($pool) => $what,
-        }
-    };
+impl<I: Io, C: Conversation> AnyPool for Pool<I, C> {
+    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes) {
+        let (standing, opened) = Pool::connect_all(self, stop);
+        let failures = std::mem::take(&mut self.connect_failures);
+        (standing, opened, failures)
+    }
+
+    fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
+        Pool::run(self, stretch, stop)
+    }
+
+    fn tally(&self) -> &Tally {
+        Pool::tally(self)
+    }
+
+    fn now(&mut self) -> Nanos {
+        Pool::now(self)
+    }
 }
 
-impl AnyPool {
+impl PoolParts {
     /// Makes a pool; none of it is connected yet.
     ///
     /// # Errors
     /// The kernel gives no epoll set or no ring.
-    pub(crate) fn new(parts: PoolParts) -> Result<AnyPool, EngineError> {
-        let PoolParts {
-            backend,
-            plan,
-            encoded,
-            first,
-            connections,
-        } = parts;
-        Ok(match backend {
+    pub(crate) fn pool(self) -> Result<Box<dyn AnyPool>, EngineError> {
+        Ok(match self.backend {
             BackendUsed::Epoll => {
                 let io = EpollIo::new().map_err(|source| EngineError::System {
                     what: "an epoll set",
                     source,
                 })?;
-                AnyPool::Epoll(Box::new(Pool::new(io, plan, encoded, first, connections)))
+                self.over(io)
             }
             BackendUsed::Uring => {
-                let io = UringIo::new(receiving(&plan))?;
-                AnyPool::Uring(Box::new(Pool::new(io, plan, encoded, first, connections)))
+                let io = UringIo::new(receiving(&self.plan))?;
+                self.over(io)
             }
         })
     }
 
-    /// Makes the connections that are missing; answers how many stand, how many
-    /// of them are new, and how tries ended badly.
-    pub(crate) fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes) {
-        either!(self, pool => {
-            let (standing, opened) = pool.connect_all(stop);
-            (standing, opened, std::mem::take(&mut pool.connect_failures))
-        })
-    }
-
-    /// Loads the subject for one stretch.
-    pub(crate) fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
-        either!(self, pool => pool.run(stretch, stop))
-    }
-
-    /// What the last stretch gave.
-    pub(crate) fn tally(&self) -> &Tally {
-        either!(self, pool => pool.tally())
-    }
-
-    /// The pool's clock.
-    pub(crate) fn now(&mut self) -> Nanos {
-        either!(self, pool => pool.now())
+    fn over(self, io: impl Io + 'static) -> Box<dyn AnyPool> {
+        let http = Http::new(self.plan.requests.len());
+        let PoolParts {
+            plan,
+            encoded,
+            first,
+            connections,
+            ..
+        } = self;
+        Box::new(Pool::new(io, http, plan, encoded, first, connections))
     }
 }
 

@@ -13,6 +13,7 @@
 mod any_pool;
 mod backend;
 mod check;
+mod conversation;
 #[cfg(feature = "counts")]
 #[doc(hidden)]
 pub mod counts;

@@ -21,15 +21,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use abx_evidence::{Outcome, Outcomes, Tally};
 use abx_sys::Nanos;
-use abx_wire::http1::{AnswerKind, HeadMemo};
+use abx_wire::http1::AnswerKind;
 
 use crate::check::{Hashers, Sampler};
+use crate::conversation::Conversation;
 use crate::io::{Io, Ready, RequestId, Token};
 use crate::plan::{LoadPlan, Pacing};
 use crate::random::Chooser;
 use crate::schedule::Arrivals;
 use crate::slot::{Flight, Phase, Slot};
 
+pub(crate) use intake::{Intake, Parsed};
 pub(crate) use stretch::{Ran, Stretch};
 
 use pace::Pace;
@@ -47,8 +49,9 @@ const REST_DOUBLINGS_MAX: u32 = 7;
 const COPIES_BYTES_MAX: usize = 1024 * 1024;
 
 /// Connections to one subject and what came over them.
-pub(crate) struct Pool<I: Io> {
+pub(crate) struct Pool<I: Io, C: Conversation> {
     plan: LoadPlan,
+    conversation: C,
     /// The bytes of each request of the plan, which the back end keeps.
     encoded: Vec<Encoded>,
     chooser: Chooser,
@@ -57,7 +60,7 @@ pub(crate) struct Pool<I: Io> {
     io: I,
     /// Used again for each wait.
     ready: Vec<Ready>,
-    slots: Vec<Slot>,
+    slots: Vec<Slot<C::Client>>,
     /// Requests that a slot has in flight at most.
     window: usize,
     /// A slot with fewer in flight gets more of them; see [`refill_below`].
@@ -66,8 +69,6 @@ pub(crate) struct Pool<I: Io> {
     is_plain: bool,
     sampler: Sampler,
     hashers: Hashers,
-    /// The last head that answered each request of the plan.
-    memos: Vec<HeadMemo>,
     tally: Tally,
     progress: Progress,
     pace: Pace,
@@ -107,15 +108,16 @@ pub(crate) fn has_large_answers(plan: &LoadPlan) -> bool {
     plan.requests.iter().any(exchange::has_large_answer)
 }
 
-impl<I: Io> Pool<I> {
+impl<I: Io, C: Conversation> Pool<I, C> {
     /// Makes a pool of `connections` slots; none is connected yet.
     pub(crate) fn new(
         mut io: I,
+        mut conversation: C,
         plan: LoadPlan,
         encoded: Vec<Vec<u8>>,
         first: usize,
         connections: usize,
-    ) -> Pool<I> {
+    ) -> Pool<I, C> {
         let seed = plan.seed.wrapping_add(first as u64);
         let window = plan.window() as usize;
         let encoded = encoded
@@ -142,13 +144,15 @@ impl<I: Io> Pool<I> {
             first,
             io,
             ready: Vec::new(),
-            slots: (0..connections).map(|_| Slot::new(window)).collect(),
+            slots: (0..connections)
+                .map(|_| Slot::new(window, conversation.client()))
+                .collect(),
+            conversation,
             window,
             refill_below: refill_below(&plan, window),
             is_plain: plan.pacing == Pacing::default(),
             sampler: Sampler::new(plan.verify_every, seed),
             hashers: Hashers::default(),
-            memos: plan.requests.iter().map(|_| HeadMemo::default()).collect(),
             tally: Tally::default(),
             progress: Progress::idle(),
             pace: Pace::none(),
@@ -280,7 +284,7 @@ impl<I: Io> Pool<I> {
         self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
         let token = self.slots[index].token(index);
         match self.io.connect(token, self.plan.address, source) {
-            Ok(()) => self.slots[index].connecting(),
+            Ok(()) => self.slots[index].connecting(self.conversation.client()),
             Err(error) => self.connect_failed(index, &error, now),
         }
     }

@@ -8,6 +8,7 @@ use abx_wire::http1;
 
 use super::intake::{Intake, Parsed};
 use super::{Encoded, Pool};
+use crate::conversation::Conversation;
 use crate::io::{Io, Received, Token};
 use crate::plan::Asked;
 use crate::slot::{Phase, Slot};
@@ -37,7 +38,7 @@ pub(super) fn has_large_answer(asked: &Asked) -> bool {
         .is_some_and(|body| body.bytes >= SKIP_MIN + u64::from(HEAD_BYTES))
 }
 
-impl<I: Io> Pool<I> {
+impl<I: Io, C: Conversation> Pool<I, C> {
     /// Sends a slot's flights, or makes the connection for them.
     pub(super) fn go(&mut self, index: usize, now: Nanos) {
         match self.slots[index].phase {
@@ -75,7 +76,7 @@ impl<I: Io> Pool<I> {
                 break;
             }
             flight.sent = Some(sent);
-            slot.client.expect(encoded.kind);
+            C::expect(&mut slot.client, encoded.kind);
             slot.handed += 1;
             slot.unsent_bytes += encoded.bytes;
         }
@@ -139,7 +140,7 @@ impl<I: Io> Pool<I> {
                 slot: &mut self.slots[index],
                 plan: &self.plan,
                 encoded: &self.encoded,
-                memos: &mut self.memos,
+                conversation: &mut self.conversation,
                 hashers: &mut self.hashers,
                 tally: &mut self.tally,
                 progress: &mut self.progress,
@@ -148,7 +149,7 @@ impl<I: Io> Pool<I> {
                 answers: 0,
             };
             let parsed = match received {
-                Received::Bytes(bytes) => intake.take(bytes),
+                Received::Bytes(bytes) => C::take(&mut intake, bytes),
                 Received::Skipped(bytes) => {
                     intake.skipped(bytes);
                     continue;
@@ -157,7 +158,7 @@ impl<I: Io> Pool<I> {
                     self.close(index);
                     break;
                 }
-                Received::Ended => intake.end(),
+                Received::Ended => C::end(&mut intake),
                 Received::Failed | Received::Nothing => Parsed::Broken(Outcome::Reset),
             };
             let is_next = intake.answers > 0;
@@ -186,7 +187,7 @@ impl<I: Io> Pool<I> {
     /// Leaves the rest of a body unread that nobody will look at.
     fn skip_rest(&mut self, token: Token) {
         let slot = &self.slots[token.slot as usize];
-        let ahead = slot.client.body_ahead();
+        let ahead = C::ahead(&slot.client);
         if ahead >= SKIP_MIN + TAIL && !slot.is_hashing() {
             self.io.skip(token, ahead - TAIL);
         }
@@ -196,10 +197,10 @@ impl<I: Io> Pool<I> {
 /// Sends what is left of what was handed over: so many copies of the request as
 /// are wanted, which end where all of them end.
 #[inline(always)]
-fn send_rest<I: Io>(
+fn send_rest<I: Io, T>(
     io: &mut I,
     token: Token,
-    slot: &mut Slot,
+    slot: &mut Slot<T>,
     request: &Encoded,
 ) -> io::Result<()> {
     let offset = request.bytes * request.copies - slot.unsent_bytes;
@@ -208,7 +209,7 @@ fn send_rest<I: Io>(
 }
 
 /// How much a receive should bring of a large answer: all, or not what is skipped.
-fn receive_bytes(slot: &Slot) -> usize {
+fn receive_bytes<T>(slot: &Slot<T>) -> usize {
     match slot.is_hashing() {
         true => ALL_BYTES,
         false => usize::from(HEAD_BYTES),

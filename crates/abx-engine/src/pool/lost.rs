@@ -24,6 +24,7 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::Pool;
+use crate::conversation::Conversation;
 use crate::io::Io;
 
 /// How often a request may be sent again.
@@ -36,7 +37,7 @@ enum Again {
     Never,
 }
 
-impl<I: Io> Pool<I> {
+impl<I: Io, C: Conversation> Pool<I, C> {
     /// An answer ended the connection.
     pub(super) fn over(&mut self, index: usize, now: Nanos) {
         self.close(index);
@@ -52,7 +53,7 @@ impl<I: Io> Pool<I> {
         } else {
             Again::Never
         };
-        let has_begun = slot.client.has_answer_started();
+        let has_begun = C::has_begun(&slot.client);
         self.close(index);
         let in_flight = self.progress.in_flight;
         if has_begun {

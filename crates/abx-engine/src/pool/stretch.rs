@@ -6,6 +6,7 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::{Pool, WAIT_MAX};
+use crate::conversation::Conversation;
 use crate::io::Io;
 use crate::schedule::Share;
 use crate::slot::{Flight, Phase};
@@ -112,7 +113,7 @@ impl Progress {
     }
 }
 
-impl<I: Io> Pool<I> {
+impl<I: Io, C: Conversation> Pool<I, C> {
     /// Loads the subject for one stretch and waits for what is in flight.
     pub(crate) fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
         self.tally.clear();

@@ -1,0 +1,40 @@
+//! What the connections of a pool carry.
+//!
+//! The pool knows connections, requests in flight and their times; a
+//! [`Conversation`] knows what the bytes mean. It is a type parameter of the pool,
+//! so that what runs per request is compiled for each and asks no more.
+
+mod http;
+
+use abx_wire::http1::AnswerKind;
+
+use crate::pool::{Intake, Parsed};
+
+pub(crate) use http::Http;
+
+/// A protocol, as a client of it speaks over many connections.
+pub(crate) trait Conversation: Sized {
+    /// Our end of one connection.
+    type Client;
+
+    /// The end of a new connection.
+    fn client(&mut self) -> Self::Client;
+
+    /// A request was handed over: its answer is awaited, behind those that already are.
+    fn expect(client: &mut Self::Client, kind: AnswerKind);
+
+    /// Whether at least one byte of the first awaited answer came.
+    fn has_begun(client: &Self::Client) -> bool;
+
+    /// How many of the next bytes need not be looked at.
+    fn ahead(client: &Self::Client) -> u64;
+
+    /// So many of these bytes were thrown away unread.
+    fn skip(client: &mut Self::Client, bytes: u64);
+
+    /// Takes all bytes of one receive.
+    fn take(intake: &mut Intake<'_, Self>, input: &[u8]) -> Parsed;
+
+    /// The peer closed.
+    fn end(intake: &mut Intake<'_, Self>) -> Parsed;
+}
