@@ -7,18 +7,17 @@ use abx_evidence::{Outcomes, Tally};
 use abx_sys::{Nanos, Receiving};
 
 use crate::backend::BackendUsed;
-use crate::conversation::{Conversation, Http};
+use crate::conversation::{Conversation, Http, WebSocket};
 use crate::engine::EngineError;
 use crate::io::{EpollIo, Io, UringIo};
 use crate::plan::LoadPlan;
 use crate::pool::{Pool, Ran, Stretch, has_large_answers};
+use crate::prepared::Prepared;
 
 /// What one worker needs to make its part of a pool.
 pub(crate) struct PoolParts {
     pub(crate) backend: BackendUsed,
-    pub(crate) plan: LoadPlan,
-    /// The bytes of each request of the plan.
-    pub(crate) encoded: Vec<Vec<u8>>,
+    pub(crate) load: Prepared,
     /// Which of all connections of the load this worker's first one is.
     pub(crate) first: usize,
     pub(crate) connections: usize,
@@ -75,22 +74,29 @@ impl PoolParts {
                 self.over(io)
             }
             BackendUsed::Uring => {
-                let io = UringIo::new(receiving(&self.plan))?;
+                let io = UringIo::new(receiving(&self.load.plan))?;
                 self.over(io)
             }
         })
     }
 
-    fn over(self, io: impl Io + 'static) -> Box<dyn AnyPool> {
-        let http = Http::new(self.plan.requests.len());
-        let PoolParts {
-            plan,
-            encoded,
-            first,
-            connections,
-            ..
-        } = self;
-        Box::new(Pool::new(io, http, plan, encoded, first, connections))
+    fn over(mut self, io: impl Io + 'static) -> Box<dyn AnyPool> {
+        match self.load.opening.take() {
+            Some(opening) => {
+                let websocket = WebSocket::new(opening, &self.load.plan, self.first);
+                self.carrying(io, websocket)
+            }
+            None => {
+                let http = Http::new(self.load.encoded.len());
+                self.carrying(io, http)
+            }
+        }
+    }
+
+    fn carrying(self, io: impl Io + 'static, carried: impl Conversation) -> Box<dyn AnyPool> {
+        let Prepared { plan, encoded, .. } = self.load;
+        let (first, connections) = (self.first, self.connections);
+        Box::new(Pool::new(io, carried, plan, encoded, first, connections))
     }
 }
 

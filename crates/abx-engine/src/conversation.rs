@@ -5,20 +5,36 @@
 //! so that what runs per request is compiled for each and asks no more.
 
 mod http;
+mod websocket;
 
 use abx_wire::http1::AnswerKind;
 
 use crate::pool::{Intake, Parsed};
 
 pub(crate) use http::Http;
+pub(crate) use websocket::WebSocket;
 
 /// A protocol, as a client of it speaks over many connections.
-pub(crate) trait Conversation: Sized {
+pub(crate) trait Conversation: Sized + 'static {
     /// Our end of one connection.
     type Client;
 
+    /// Whether a connection stands only when a handshake was answered.
+    const HAS_HANDSHAKE: bool = false;
+
     /// The end of a new connection.
     fn client(&mut self) -> Self::Client;
+
+    /// Whether the handshake was answered rightly, and requests may be sent.
+    fn is_open(_: &Self::Client) -> bool {
+        true
+    }
+
+    /// What the connection has to say of its own, beside requests: the end of a new
+    /// one has its handshake there. `None` when it never has anything.
+    fn unsaid(_: &mut Self::Client) -> Option<&mut Vec<u8>> {
+        None
+    }
 
     /// A request was handed over: its answer is awaited, behind those that already are.
     fn expect(client: &mut Self::Client, kind: AnswerKind);

@@ -197,6 +197,11 @@ impl Io for Memory {
         Ok(bytes - offset)
     }
 
+    fn say(&mut self, _: Token, bytes: &[u8]) -> io::Result<usize> {
+        // HTTP says nothing beside its requests.
+        Ok(bytes.len())
+    }
+
     fn skip(&mut self, token: Token, bytes: u64) {
         self.connection(token).to_skip = usize::try_from(bytes).expect("it lies in memory");
     }

@@ -15,6 +15,7 @@ mod pipelined;
 #[cfg(test)]
 mod simulated;
 mod stretch;
+mod talk;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,10 +82,10 @@ pub(crate) struct Pool<I: Io, C: Conversation> {
 /// One request of the plan as the back end knows it: several copies, of which
 /// any number goes out by one call, as the end of them.
 #[derive(Clone, Copy)]
-struct Encoded {
+pub(crate) struct Encoded {
     id: RequestId,
     /// Of one copy.
-    bytes: usize,
+    pub(crate) bytes: usize,
     copies: usize,
     kind: AnswerKind,
     /// Whether the rest of its answer's body is worth skipping.
@@ -105,7 +106,8 @@ fn refill_below(plan: &LoadPlan, window: usize) -> usize {
 
 /// Whether any answer of a load is known to have a body that is worth skipping.
 pub(crate) fn has_large_answers(plan: &LoadPlan) -> bool {
-    plan.requests.iter().any(exchange::has_large_answer)
+    let mut requests = plan.requests.iter();
+    requests.any(|asked| exchange::has_large_answer(plan, asked))
 }
 
 impl<I: Io, C: Conversation> Pool<I, C> {
@@ -133,7 +135,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
                         _ => bytes.repeat(copies),
                     }),
                     kind: asked.request.answer_kind(),
-                    has_large_answer: exchange::has_large_answer(asked),
+                    has_large_answer: exchange::has_large_answer(&plan, asked),
                 }
             })
             .collect();
@@ -257,7 +259,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
                 self.connected(token.slot as usize, now);
             }
             Ready::Unconnected(token, error) if self.is_current(*token) => {
-                self.connect_failed(token.slot as usize, error, now);
+                self.connect_failed(token.slot as usize, connect_outcome(error), now);
             }
             _ => {}
         }
@@ -285,11 +287,20 @@ impl<I: Io, C: Conversation> Pool<I, C> {
         let token = self.slots[index].token(index);
         match self.io.connect(token, self.plan.address, source) {
             Ok(()) => self.slots[index].connecting(self.conversation.client()),
-            Err(error) => self.connect_failed(index, &error, now),
+            Err(error) => self.connect_failed(index, connect_outcome(&error), now),
         }
     }
 
+    /// The socket is connected; with a handshake, its connection stands only then.
     fn connected(&mut self, index: usize, now: Nanos) {
+        if !C::HAS_HANDSHAKE {
+            self.stands(index, now);
+        } else if self.say(index).is_err() {
+            self.broken(index, Outcome::Reset, now);
+        }
+    }
+
+    fn stands(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         slot.phase = Phase::Standing;
         slot.refusals = 0;
@@ -307,8 +318,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     }
 
     /// The back end has nothing of this connection any more.
-    fn connect_failed(&mut self, index: usize, error: &io::Error, now: Nanos) {
-        let outcome = connect_outcome(error);
+    fn connect_failed(&mut self, index: usize, outcome: Outcome, now: Nanos) {
         let slot = &mut self.slots[index];
         slot.close();
         if slot.flights.is_empty() {

@@ -168,6 +168,11 @@ impl<T> Slot<T> {
         self.unsent_bytes.div_ceil(request_bytes) < self.handed
     }
 
+    /// Whether there is a connection that nobody waits for.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.phase == Phase::Standing && self.flights.is_empty()
+    }
+
     /// Whether the body of the first flight's answer is hashed.
     pub(crate) fn is_hashing(&self) -> bool {
         self.flights.front().is_some_and(|flight| flight.hashed)

@@ -177,6 +177,24 @@ impl Sim {
         }));
     }
 
+    /// Sends what the network takes.
+    fn send_bytes(&mut self, token: Token, mut bytes: Vec<u8>) -> io::Result<usize> {
+        if self.connection(token).is_broken {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        self.sends += 1;
+        if self.chance(self.network.faults.short_send) {
+            let taken = self.random.below(bytes.len() as u64);
+            bytes.truncate(usize::try_from(taken).expect("below a length"));
+            let at = self.now.plus(self.network.delay);
+            self.cause(at, token, What::Room);
+        }
+        let taken = bytes.len();
+        let at = self.now.plus(self.network.delay);
+        self.cause(at, token, What::Reaches(bytes));
+        Ok(taken)
+    }
+
     /// The connection, when it is not closed.
     fn alive(&mut self, token: Token) -> Option<&mut Connection> {
         alive(&mut self.connections, token)
@@ -301,21 +319,12 @@ impl Io for Sim {
     }
 
     fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
-        if self.connection(token).is_broken {
-            return Err(io::ErrorKind::ConnectionReset.into());
-        }
-        self.sends += 1;
-        let mut bytes = self.requests[request.0 as usize][offset..].to_vec();
-        if self.chance(self.network.faults.short_send) {
-            let taken = self.random.below(bytes.len() as u64);
-            bytes.truncate(usize::try_from(taken).expect("below a length"));
-            let at = self.now.plus(self.network.delay);
-            self.cause(at, token, What::Room);
-        }
-        let taken = bytes.len();
-        let at = self.now.plus(self.network.delay);
-        self.cause(at, token, What::Reaches(bytes));
-        Ok(taken)
+        let bytes = self.requests[request.0 as usize][offset..].to_vec();
+        self.send_bytes(token, bytes)
+    }
+
+    fn say(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        self.send_bytes(token, bytes.to_vec())
     }
 
     fn skip(&mut self, token: Token, bytes: u64) {

@@ -7,10 +7,11 @@ use abx_sys::Nanos;
 use abx_wire::http1;
 
 use super::intake::{Intake, Parsed};
+use super::talk::has_unsaid;
 use super::{Encoded, Pool};
 use crate::conversation::Conversation;
 use crate::io::{Io, Received, Token};
-use crate::plan::Asked;
+use crate::plan::{Asked, LoadPlan};
 use crate::slot::{Phase, Slot};
 
 /// Less of a body that is still to come is not worth being skipped.
@@ -31,11 +32,11 @@ const ALL_BYTES: usize = usize::MAX;
 
 /// Whether the answers to a request are known to have a body that is worth
 /// skipping, also when a part of it came with the head.
-pub(super) fn has_large_answer(asked: &Asked) -> bool {
-    asked
-        .expect
-        .body
-        .is_some_and(|body| body.bytes >= SKIP_MIN + u64::from(HEAD_BYTES))
+pub(super) fn has_large_answer(plan: &LoadPlan, asked: &Asked) -> bool {
+    // That a text is UTF-8 is seen by reading it.
+    let is_text = plan.shape.message().is_some_and(|message| message.is_text);
+    let body = asked.expect.body.filter(|_| !is_text);
+    body.is_some_and(|body| body.bytes >= SKIP_MIN + u64::from(HEAD_BYTES))
 }
 
 impl<I: Io, C: Conversation> Pool<I, C> {
@@ -58,7 +59,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     #[inline(always)]
     fn hand_over_run(&mut self, index: usize, now: Nanos) -> bool {
         let slot = &mut self.slots[index];
-        if !slot.may_hand_over() {
+        if !slot.may_hand_over() || has_unsaid::<C>(slot) {
             return false;
         }
         let token = slot.token(index);
@@ -95,14 +96,20 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     /// There is room for the rest of what was handed over.
     pub(super) fn send_on(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        if slot.unsent_bytes == 0 {
+        if slot.unsent_bytes == 0 && !has_unsaid::<C>(slot) {
             return;
         }
         let token = slot.token(index);
-        if send_rest(&mut self.io, token, slot, &self.encoded[slot.sending]).is_err() {
+        if slot.unsent_bytes > 0
+            && send_rest(&mut self.io, token, slot, &self.encoded[slot.sending]).is_err()
+        {
             return self.cannot_send(index, now);
         }
         if slot.unsent_bytes == 0 {
+            if self.say(index).is_err() {
+                return self.cannot_send(index, now);
+            }
+            let slot = &mut self.slots[index];
             // Those behind had to wait for the peer to read.
             for flight in slot.flights.range_mut(slot.handed..) {
                 flight.possible = now;
@@ -154,7 +161,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
                     intake.skipped(bytes);
                     continue;
                 }
-                Received::Ended if intake.slot.flights.is_empty() => {
+                Received::Ended if intake.slot.is_idle() => {
                     self.close(index);
                     break;
                 }
@@ -163,12 +170,17 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             };
             let is_next = intake.answers > 0;
             has_room |= is_next;
+            let parsed = match self.say(index) {
+                Ok(()) => parsed,
+                Err(_) => Parsed::Broken(Outcome::Reset),
+            };
             match parsed {
                 Parsed::More if is_next && self.window == 1 => {}
                 Parsed::More => {
                     if is_next {
                         self.bring(token);
                     }
+                    self.may_stand(index, now);
                     self.skip_rest(token);
                 }
                 Parsed::Over => self.over(index, now),

@@ -29,11 +29,11 @@ pub(crate) enum Parsed {
 
 /// One slot and what takes note of its answers.
 pub(crate) struct Intake<'a, C: Conversation> {
-    pub(super) slot: &'a mut Slot<C::Client>,
+    pub(crate) slot: &'a mut Slot<C::Client>,
     pub(super) plan: &'a LoadPlan,
-    pub(super) encoded: &'a [Encoded],
-    pub(super) conversation: &'a mut C,
-    pub(super) hashers: &'a mut Hashers,
+    pub(crate) encoded: &'a [Encoded],
+    pub(crate) conversation: &'a mut C,
+    pub(crate) hashers: &'a mut Hashers,
     pub(super) tally: &'a mut Tally,
     pub(super) progress: &'a mut Progress,
     pub(super) window: usize,
@@ -104,6 +104,12 @@ impl Intake<'_, Http> {
         None
     }
 
+    #[inline(always)]
+    fn hash(&mut self, bytes: &[u8]) {
+        let is_hashing = self.slot.is_hashing();
+        check::hash(is_hashing, &mut self.slot.hasher, self.hashers, bytes);
+    }
+
     /// The next event.
     #[inline(always)]
     fn next<'b>(&mut self, input: &mut &'b [u8]) -> Option<Event<'b>> {
@@ -164,19 +170,10 @@ impl<C: Conversation> Intake<'_, C> {
     }
 
     /// Bytes came that belong to the first flight.
-    pub(super) fn received(&mut self, bytes: u64) {
+    pub(crate) fn received(&mut self, bytes: u64) {
         let first = self.slot.flights.front();
         if first.is_some_and(|flight| flight.counted) {
             self.tally.bytes += bytes;
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn hash(&mut self, bytes: &[u8]) {
-        if self.slot.is_hashing() {
-            let hashers = &mut self.hashers;
-            let hasher = &mut self.slot.hasher;
-            hasher.get_or_insert_with(|| hashers.take()).update(bytes);
         }
     }
 

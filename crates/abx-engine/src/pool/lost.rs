@@ -26,6 +26,7 @@ use abx_sys::Nanos;
 use super::Pool;
 use crate::conversation::Conversation;
 use crate::io::Io;
+use crate::slot::Phase;
 
 /// How often a request may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,11 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     /// The connection broke.
     pub(super) fn broken(&mut self, index: usize, outcome: Outcome, now: Nanos) {
         let slot = &self.slots[index];
+        if slot.phase == Phase::Connecting {
+            // In its handshake.
+            self.close(index);
+            return self.connect_failed(index, outcome, now);
+        }
         let again = if slot.reused {
             Again::Once
         } else {

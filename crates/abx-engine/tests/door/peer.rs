@@ -156,6 +156,14 @@ impl Connection {
         Some(String::from_utf8(head).expect("the engine sends text"))
     }
 
+    /// Reads what comes next; `None` when there will be nothing.
+    pub fn read(&mut self) -> Option<Vec<u8>> {
+        if self.unread.is_empty() {
+            self.read_more()?;
+        }
+        Some(std::mem::take(&mut self.unread))
+    }
+
     /// Sends in one piece. A client that has gone is noticed by the next read.
     pub fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);

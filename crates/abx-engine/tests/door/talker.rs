@@ -1,0 +1,74 @@
+//! A peer that speaks WebSocket, right or as wrong as a test tells it.
+
+use abx_wire::http1::{self, ServerEvent};
+use abx_wire::websocket::{Event, Limits, MessageKind, Offer, Server};
+
+use crate::peer::{Connection, Peer};
+
+/// A message that came.
+pub struct Said {
+    pub kind: MessageKind,
+    pub payload: Vec<u8>,
+    /// Which message of the connection it is, from 0.
+    pub number: usize,
+}
+
+/// What is done about a message: it writes what is sent, and says whether the
+/// connection goes on.
+pub type Reply = fn(&mut Server, Said, &mut Vec<u8>) -> bool;
+
+/// Sends each message back.
+pub fn echo(server: &mut Server, said: Said, out: &mut Vec<u8>) -> bool {
+    server.send(said.kind, &said.payload, out).is_ok()
+}
+
+/// Accepts every WebSocket and replies to each message.
+pub fn talking(reply: Reply) -> Peer {
+    Peer::start(move |mut connection| {
+        if let Some(server) = accept(&mut connection) {
+            talk(&mut connection, server, reply);
+        }
+    })
+}
+
+/// Reads a handshake and accepts it; `None` when the client has gone.
+pub fn accept(connection: &mut Connection) -> Option<Server> {
+    let head = connection.read_head_text()?;
+    let mut out = Vec::new();
+    let mut input = head.as_bytes();
+    let mut parser = http1::Server::new();
+    let Some(ServerEvent::Head(head)) = parser.receive(&mut input) else {
+        panic!("a handshake is a request");
+    };
+    let offer = Offer::read(&head).unwrap().expect("it is a handshake");
+    let server = Server::accept(&offer, Limits::default(), &mut out);
+    connection.send(&out);
+    Some(server)
+}
+
+/// Replies until the client has gone or the reply ends the connection.
+pub fn talk(connection: &mut Connection, mut server: Server, reply: Reply) {
+    let (mut payload, mut out) = (Vec::new(), Vec::new());
+    let mut number = 0;
+    let mut goes_on = true;
+    while goes_on && let Some(mut bytes) = connection.read() {
+        let mut input = &mut bytes[..];
+        while goes_on && let Some(event) = server.receive(&mut input, &mut out) {
+            match event {
+                Event::Data { bytes, .. } => payload.extend_from_slice(bytes),
+                Event::Message(message) => {
+                    let said = Said {
+                        kind: message.kind,
+                        payload: std::mem::take(&mut payload),
+                        number,
+                    };
+                    number += 1;
+                    goes_on = reply(&mut server, said, &mut out);
+                }
+                Event::Close(_) | Event::Failed(_) => goes_on = false,
+                Event::Open | Event::Ping(_) | Event::Pong(_) => {}
+            }
+        }
+        connection.send(&std::mem::take(&mut out));
+    }
+}
