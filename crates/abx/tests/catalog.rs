@@ -164,7 +164,7 @@ fn every_subject_that_packages_give_starts_and_answers_rightly() {
     // nobody can bring from a registry is skipped.
     let home = Home::new();
     let words = ["study", "run", "event-servers", "--tiny", "--install"];
-    let some = "libevent-1,libevent-2,cached,shortfin";
+    let some = "libevent-1,libevent-2,php-extension,cached,shortfin";
     let ended = with_builds(
         &home,
         &[&words[..], &["--subjects", some, "--json", "-"]].concat(),
