@@ -3,3 +3,4 @@
 mod driver;
 mod foreign;
 mod served;
+mod subjects;
