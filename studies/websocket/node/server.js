@@ -3,7 +3,7 @@
 'use strict';
 
 const { createServer } = require('node:http');
-const { WebSocket, WebSocketServer } = require('ws');
+const { WebSocketServer } = require('ws');
 
 const MESSAGE_BYTES_MAX = 16 << 20;
 // A member for whom more bytes than these wait is told to go.
@@ -33,21 +33,21 @@ function echo(socket) {
 function chat(socket, room) {
   const members = rooms.get(room) ?? new Set();
   rooms.set(room, members.add(socket));
-  socket.on('close', () => {
-    members.delete(socket);
-    if (members.size === 0) rooms.delete(room);
-  });
+  const leave = (member) => {
+    members.delete(member);
+    if (members.size === 0 && rooms.get(room) === members) rooms.delete(room);
+  };
+  socket.on('close', () => leave(socket));
   socket.on('message', (payload, binary) => {
-    for (const member of members) tell(member, payload, binary);
+    for (const member of members) {
+      if (member.bufferedAmount > LISTENER_BYTES_MAX) {
+        leave(member);
+        member.close(1008, 'messages are read too slowly');
+      } else {
+        member.send(payload, { binary });
+      }
+    }
   });
-}
-
-function tell(member, payload, binary) {
-  if (member.bufferedAmount > LISTENER_BYTES_MAX) {
-    member.close(1008, 'messages are read too slowly');
-  } else if (member.readyState === WebSocket.OPEN) {
-    member.send(payload, { binary });
-  }
 }
 
 const server = createServer((request, response) => {

@@ -2,7 +2,8 @@
 //! --websocket`, which is one of them, does.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
 
 use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, SubjectSpec};
@@ -45,7 +46,8 @@ fn command(launch: &Launch, folder: &Path, port: u16) -> Command {
     let mut command = Command::new("env");
     command
         .args(&words)
-        .envs(launch.environment.iter().cloned());
+        .envs(launch.environment.iter().cloned())
+        .stderr(Stdio::null());
     command
 }
 
@@ -135,6 +137,31 @@ fn quarrel(port: &str) {
     assert_eq!(Peer::try_open(&door).unwrap().protocol(), Some("first"));
 }
 
+/// A member that never reads is told to go before it costs too much memory, and the
+/// others go on.
+fn neglect(port: &str) {
+    let mut slow = Peer::open(port, "/chat/slow");
+    let mut speaker = Peer::open(port, "/chat/slow");
+    wait_for("both", || (members(port, "slow") == 2).then_some(()));
+    let payload = vec![7; 64_000];
+    for said in 0.. {
+        exchange(&mut speaker, MessageKind::Binary, &payload);
+        if said % 20 == 0 && members(port, "slow") == 1 {
+            break;
+        }
+        assert!(said < 2_000, "128 MB wait for a member that does not read");
+    }
+    let last = loop {
+        match slow.hear() {
+            heard if heard == Heard::whole(MessageKind::Binary, &payload) => {}
+            other => break other,
+        }
+    };
+    let why = "messages are read too slowly".to_owned();
+    assert_eq!(last, Heard::Close(Some(1008), why));
+    exchange(&mut speaker, MessageKind::Text, b"still here");
+}
+
 #[test]
 fn every_subject_of_the_study_speaks_as_our_server_does() {
     // Method: what subjects need is had by a run, as people have it; then each is
@@ -146,12 +173,20 @@ fn every_subject_of_the_study_speaks_as_our_server_does() {
     ended.expect_measured(&ended.json());
     let (file, folder) = study_file::read(&folder()).unwrap();
     let provisions = provision::survey(&file, &folder, &cache().join("abx"));
-    for spec in &file.subjects {
-        let launch = launch(spec, &folder, &provisions);
-        let start = |port| command(&launch, &folder, port);
-        let (_server, port) = start_on_a_free_port(&spec.name, start);
-        for talk in [echo, chat, quarrel] {
-            talk(&port);
+    thread::scope(|scope| {
+        for spec in &file.subjects {
+            let launch = launch(spec, &folder, &provisions);
+            let start = |port| command(&launch, &folder, port);
+            let (server, port) = start_on_a_free_port(&spec.name, start);
+            // What fails is printed with the thread's name.
+            let named = thread::Builder::new().name(spec.name.clone());
+            let talk = move || {
+                let _server = server;
+                for talk in [echo, chat, quarrel, neglect] {
+                    talk(&port);
+                }
+            };
+            named.spawn_scoped(scope, talk).unwrap();
         }
-    }
+    });
 }
