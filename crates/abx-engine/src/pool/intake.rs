@@ -183,7 +183,7 @@ impl Intake<'_> {
         self.answers += 1;
         self.slot.reused = true;
         let hash = match self.slot.is_sampled() {
-            true => self.look_closer(),
+            true => look_closer(self.slot, self.tally, self.hashers, self.now),
             false => None,
         };
         let flight = self.slot.flights.front();
@@ -198,23 +198,30 @@ impl Intake<'_> {
         super::record(self.tally, flight, outcome, self.now);
         self.slot.land(self.window, self.now);
     }
-    /// Takes note of where the time of the first flight went, which is in the
-    /// sample and has its whole answer. Answers the hash of its body, if it has one.
-    fn look_closer(&mut self) -> Option<u64> {
-        let before = self.slot.clock.last();
-        let flight = self.slot.flights.front()?;
-        let split = self.slot.timing.split(flight, before, self.now);
-        if flight.counted {
-            self.tally.phases.record(&split);
-        }
-        if !flight.hashed {
-            return None;
-        }
-        let hasher = self.slot.hasher.take();
-        let hasher = hasher.unwrap_or_else(|| self.hashers.take());
-        let hash = hasher.digest();
-        self.hashers.give_back(hasher);
-        self.tally.hashed += 1;
-        Some(hash)
+}
+
+/// Takes note of where the time of a slot's first flight went, which is in the
+/// sample and has its whole answer. Answers the hash of its body, if it has one.
+#[cold]
+fn look_closer(
+    slot: &mut Slot,
+    tally: &mut Tally,
+    hashers: &mut Hashers,
+    now: Nanos,
+) -> Option<u64> {
+    let before = slot.clock.last();
+    let flight = slot.flights.front()?;
+    let split = slot.timing.split(flight, before, now);
+    if flight.counted {
+        tally.phases.record(&split);
     }
+    if !flight.hashed {
+        return None;
+    }
+    let hasher = slot.hasher.take();
+    let hasher = hasher.unwrap_or_else(|| hashers.take());
+    let hash = hasher.digest();
+    hashers.give_back(hasher);
+    tally.hashed += 1;
+    Some(hash)
 }
