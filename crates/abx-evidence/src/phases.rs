@@ -141,7 +141,7 @@ impl PhaseSums {
 #[serde(transparent)]
 pub struct Phases(Option<Box<Sampled>>);
 
-/// What [`Phases`] holds of one request or more.
+/// The phases of a sample of requests: their sums, and their times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Phases")]
 struct Sampled {
