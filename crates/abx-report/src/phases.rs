@@ -39,9 +39,17 @@ pub(crate) fn cells(times: &PhaseTimes, phase: Phase) -> [String; 5] {
         phase.name().to_owned(),
         mean(of),
         or_unknown(share, whole_percent),
-        or_unknown(of.p50_us, count),
-        or_unknown(of.p99_us, count),
+        or_unknown(of.p50_us, time),
+        or_unknown(of.p99_us, time),
     ]
+}
+
+/// A time in µs, of which those below 1.5 are not told apart.
+fn time(time_us: u64) -> String {
+    match time_us {
+        0 | 1 => "<2".to_owned(),
+        _ => count(time_us),
+    }
 }
 
 /// The mean, where any request had the phase.
