@@ -11,6 +11,8 @@ mod pace;
 #[cfg(test)]
 mod paced;
 #[cfg(test)]
+mod phased;
+#[cfg(test)]
 mod pipelined;
 #[cfg(test)]
 mod simulated;
@@ -117,6 +119,10 @@ impl<I: Io> Pool<I> {
         connections: usize,
     ) -> Pool<I> {
         let seed = plan.seed.wrapping_add(first as u64);
+        let mut tally = Tally::default();
+        if plan.verify_every > 0 {
+            tally.phases.reserve();
+        }
         let window = plan.window() as usize;
         let encoded = encoded
             .into_iter()
@@ -149,7 +155,7 @@ impl<I: Io> Pool<I> {
             sampler: Sampler::new(plan.verify_every, seed),
             hashers: Hashers::default(),
             memos: plan.requests.iter().map(|_| HeadMemo::default()).collect(),
-            tally: Tally::default(),
+            tally,
             progress: Progress::idle(),
             pace: Pace::none(),
             slices: 0,
@@ -278,9 +284,14 @@ impl<I: Io> Pool<I> {
         self.close(index);
         let flights = &self.slots[index].flights;
         self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
+        let began = match flights.iter().any(|flight| flight.sampled) {
+            // In a large batch it may begin long after what made it due.
+            true => self.io.now(),
+            false => now,
+        };
         let token = self.slots[index].token(index);
         match self.io.connect(token, self.plan.address, source) {
-            Ok(()) => self.slots[index].connecting(),
+            Ok(()) => self.slots[index].connecting(began),
             Err(error) => self.connect_failed(index, &error, now),
         }
     }
@@ -290,6 +301,7 @@ impl<I: Io> Pool<I> {
         slot.phase = Phase::Standing;
         slot.refusals = 0;
         slot.free_since = now;
+        slot.timing.connected(now);
         if slot.flights.is_empty() {
             // Made before a slice, for later.
             return;

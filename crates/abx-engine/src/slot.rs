@@ -8,6 +8,7 @@ use abx_wire::http1;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::io::Token;
+use crate::timing::Timing;
 
 /// What a slot is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(crate) struct Flight {
     pub(crate) counted: bool,
     /// Which request of the load it carries.
     pub(crate) request: usize,
+    /// Whether it is in the random sample that is looked at more closely.
+    pub(crate) sampled: bool,
     /// Whether its body is hashed.
     pub(crate) hashed: bool,
     /// Whether it is the second try after a connection was lost before the answer began.
@@ -109,6 +112,7 @@ pub(crate) struct Slot {
     /// is parked: it stands there once.
     pub(crate) is_listed: bool,
     pub(crate) clock: Clock,
+    pub(crate) timing: Timing,
     pub(crate) hasher: Option<Box<Xxh3>>,
 }
 
@@ -129,6 +133,7 @@ impl Slot {
             free_since: Nanos(0),
             is_listed: false,
             clock: Clock::default(),
+            timing: Timing::default(),
             hasher: None,
         }
     }
@@ -166,6 +171,11 @@ impl Slot {
     /// each of the copies that go out now has so many bytes.
     pub(crate) fn has_sent_first(&self, request_bytes: usize) -> bool {
         self.unsent_bytes.div_ceil(request_bytes) < self.handed
+    }
+
+    /// Whether the first flight is in the sample.
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.flights.front().is_some_and(|flight| flight.sampled)
     }
 
     /// Whether the body of the first flight's answer is hashed.
@@ -208,9 +218,10 @@ impl Slot {
         }
     }
 
-    /// Takes a new connection in the making.
-    pub(crate) fn connecting(&mut self) {
+    /// Takes a new connection, whose making began at this moment.
+    pub(crate) fn connecting(&mut self, began: Nanos) {
         self.phase = Phase::Connecting;
+        self.timing.connecting(began);
         self.client = http1::Client::new();
         self.reused = false;
     }
@@ -249,6 +260,7 @@ mod tests {
             sent: None,
             counted: true,
             request: 0,
+            sampled: false,
             hashed: false,
             retried: false,
         }

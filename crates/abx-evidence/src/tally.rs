@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::arrivals::{Arrivals, Spans, throughput_per_s};
 use crate::histogram::Histogram;
 use crate::outcome::{Outcome, Outcomes};
+use crate::phases::Phases;
 
 /// One request from its intended send to its end, on the monotonic clock in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,9 @@ pub struct Tally {
     /// work: from one reading of the clock to the next, its own waiting left out.
     #[serde(default)]
     pub loop_lag: Histogram,
+    /// Where the time of a random sample of the completed requests went.
+    #[serde(default, skip_serializing_if = "Phases::is_empty")]
+    pub phases: Phases,
 }
 
 impl Tally {
@@ -129,6 +133,7 @@ impl Tally {
         self.service_at_least.merge(&other.service_at_least);
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
+        self.phases.merge(&other.phases);
     }
 
     /// Forgets everything and keeps the memory.
@@ -150,6 +155,7 @@ impl Tally {
         self.service_at_least.clear();
         self.lateness.clear();
         self.loop_lag.clear();
+        self.phases.clear();
     }
 }
 
@@ -195,6 +201,7 @@ mod tests {
 
     use super::*;
     use crate::arrivals::ArrivalKind;
+    use crate::phases::{Moments, Split};
 
     fn tally(samples: &[(u64, u64, u8)]) -> Tally {
         let mut tally = Tally::default();
@@ -210,6 +217,13 @@ mod tests {
             tally.bytes += 1;
             tally.queued += u64::from(*kind > 200);
             tally.loop_lag.record_ns(span / 7);
+            tally.phases.record(&Split::of(&Moments {
+                intended_ns: *intended,
+                connect_ns: None,
+                turn_ns: *intended,
+                first_byte_ns: intended + span / 2,
+                done_ns: intended + span,
+            }));
             if kind % 5 == 0 {
                 tally.record_unsent(*intended, intended + span / 3);
             }
@@ -330,12 +344,14 @@ mod tests {
             "response_at_least",
             "service_at_least",
             "loop_lag",
+            "phases",
         ] {
             assert!(keys.remove(key).is_some(), "{key}");
         }
         let read: Tally = serde_json::from_value(json).unwrap();
         assert_eq!(read.response, old.response);
         assert_eq!((read.unsent, read.loop_lag.count()), (0, 0));
+        assert!(read.phases.is_empty());
     }
 
     #[test]

@@ -80,7 +80,15 @@ impl Intake<'_> {
             }
         }
         self.received(uncounted as u64);
+        self.note_first_byte();
         Parsed::More
+    }
+
+    /// The answer of the first flight goes on behind what was received, if it began.
+    fn note_first_byte(&mut self) {
+        if self.slot.is_sampled() && self.slot.client.has_answer_started() {
+            self.slot.timing.receives(self.now);
+        }
     }
 
     /// How the next answer ends, its body hashed on the way; `None` when it goes on
@@ -174,16 +182,12 @@ impl Intake<'_> {
     fn whole(&mut self, done: &Done) {
         self.answers += 1;
         self.slot.reused = true;
+        let hash = match self.slot.is_sampled() {
+            true => look_closer(self.slot, self.tally, self.hashers, self.now),
+            false => None,
+        };
         let flight = self.slot.flights.front();
         let flight = flight.expect("an answer belongs to a flight");
-        let mut hash = None;
-        if flight.hashed {
-            let hasher = self.slot.hasher.take();
-            let hasher = hasher.unwrap_or_else(|| self.hashers.take());
-            hash = Some(hasher.digest());
-            self.hashers.give_back(hasher);
-            self.tally.hashed += 1;
-        }
         if flight.counted {
             self.tally.body_bytes += done.body_bytes;
         }
@@ -194,4 +198,30 @@ impl Intake<'_> {
         super::record(self.tally, flight, outcome, self.now);
         self.slot.land(self.window, self.now);
     }
+}
+
+/// Takes note of where the time of a slot's first flight went, which is in the
+/// sample and has its whole answer. Answers the hash of its body, if it has one.
+#[cold]
+fn look_closer(
+    slot: &mut Slot,
+    tally: &mut Tally,
+    hashers: &mut Hashers,
+    now: Nanos,
+) -> Option<u64> {
+    let before = slot.clock.last();
+    let flight = slot.flights.front()?;
+    let split = slot.timing.split(flight, before, now);
+    if flight.counted {
+        tally.phases.record(&split);
+    }
+    if !flight.hashed {
+        return None;
+    }
+    let hasher = slot.hasher.take();
+    let hasher = hasher.unwrap_or_else(|| hashers.take());
+    let hash = hasher.digest();
+    hashers.give_back(hasher);
+    tally.hashed += 1;
+    Some(hash)
 }

@@ -224,7 +224,7 @@ impl<I: Io> Pool<I> {
         let request = self.chooser.draw();
         // A body that is not known beforehand cannot be compared.
         let is_known = self.plan.requests[request].expect.body.is_some();
-        let hashed = is_known && self.sampler.draw();
+        let sampled = self.sampler.draw();
         let slot = &mut self.slots[index];
         if counted {
             slot.clock.starts(intended);
@@ -238,7 +238,8 @@ impl<I: Io> Pool<I> {
             sent: None,
             counted,
             request,
-            hashed,
+            sampled,
+            hashed: sampled && is_known,
             retried: false,
         });
     }
