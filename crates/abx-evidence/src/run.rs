@@ -9,6 +9,7 @@ use crate::finding::{Finding, Level};
 use crate::findings::pace::{Pace, PaceLimits};
 use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY, failures};
 use crate::outcome::Outcomes;
+use crate::phase_times::PhaseTimes;
 use crate::record::{AnswerRecord, Machine};
 use crate::summary::share;
 use crate::tally::SliceTally;
@@ -48,6 +49,10 @@ pub struct RunRecord {
     pub response_time_us: Times,
     /// From the actual send to the last byte.
     pub service_time_us: Times,
+    /// Where the time of a random sample of the whole answers went; `None` when
+    /// none was drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<PhaseTimes>,
     /// Bytes received, heads included.
     pub bytes: u64,
     /// Bytes received in bodies.

@@ -20,6 +20,7 @@ mod junit;
 mod markdown;
 mod metrics;
 mod otlp;
+mod phases;
 mod prometheus;
 mod ranking;
 mod run;

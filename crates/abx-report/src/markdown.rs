@@ -9,6 +9,7 @@ use crate::against::against;
 use crate::expectations::reason;
 use crate::findings::Loads;
 use crate::metrics::{capitalized, metric_name};
+use crate::phases;
 use crate::style::Style;
 use crate::sweeps::{capacities, sweeps};
 use crate::table::Table;
@@ -38,6 +39,7 @@ pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
         expectations(record, answers),
         comparisons(record, Role::Primary),
         figures(record),
+        where_time_goes(record),
         beside(record),
         findings(&record.validity.findings, loads),
         reproduce(record),
@@ -174,16 +176,7 @@ fn under(record: &StudyRecord, load: &LoadRecord) -> String {
     if summaries.iter().all(|summary| summary.sent == 0) {
         return format!("{heading} nothing was measured\n");
     }
-    let Table { headers, rows } = table(&summaries, &STYLE);
-    let mut line = vec!["---:"; headers.len()];
-    line[0] = "---";
-    let line: Vec<String> = line.into_iter().map(str::to_owned).collect();
-    let escaped = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
-        row(&cells)
-    };
-    let rows: String = rows.iter().map(|cells| escaped(cells)).collect();
-    let table = format!("{}{}{rows}", escaped(&headers), row(&line));
+    let table = of_figures(&table(&summaries, &STYLE));
     let more: String = { summaries.iter() }
         .flat_map(|one| [neither(one, &STYLE), unsent(one, &STYLE)])
         .filter(|text| !text.is_empty())
@@ -192,6 +185,27 @@ fn under(record: &StudyRecord, load: &LoadRecord) -> String {
     match more.is_empty() {
         true => format!("{heading}\n\n{table}"),
         false => format!("{heading}\n\n{table}\n{more}"),
+    }
+}
+
+/// A table of the terminal: names at the left, figures at the right.
+fn of_figures<const N: usize>(table: &Table<N>) -> String {
+    let mut line = vec!["---:".to_owned(); N];
+    line[0] = "---".to_owned();
+    let escaped = |cells: &[String; N]| row(&cells.each_ref().map(|cell| escape(cell)));
+    let rows: String = table.rows.iter().map(escaped).collect();
+    format!("{}{}{rows}", escaped(&table.headers), row(&line))
+}
+
+/// Where the time goes, where the response time alone does not tell.
+fn where_time_goes(record: &StudyRecord) -> String {
+    let tables = phases::telling(record);
+    let all =
+        tables.map(|(heading, table)| format!("{}\n\n{}", escape(&heading), of_figures(&table)));
+    let all: Vec<String> = all.collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("{}\n{}\n", all.join("\n"), escape(phases::LEGEND)),
     }
 }
 

@@ -4,6 +4,7 @@ use abx_evidence::{Figure, GeneratorSide, Level, Limits, RunRecord, ServerSide, 
 
 use crate::arrivals::{arrivals, exchange, offered, rate};
 use crate::findings::{Loads, findings};
+use crate::phases;
 use crate::style::{Style, Tint};
 use crate::table::Table;
 use crate::times::{at_least_legend, time};
@@ -21,6 +22,7 @@ pub fn run_text(record: &RunRecord, style: &Style) -> String {
         throughput(record, style),
         outcomes(record, style),
         times(record, style),
+        phases::of_run(record, style),
         sides(record, style),
         findings(&record.findings, Loads::One, style),
     ];

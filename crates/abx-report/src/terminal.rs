@@ -9,6 +9,7 @@ use crate::arrivals::{arrivals, exchange, offered};
 use crate::bar::bars;
 use crate::beside::beside;
 use crate::findings::{Loads, findings};
+use crate::phases;
 use crate::ranking::rankings;
 use crate::style::Style;
 use crate::sweeps::{capacities, sweeps};
@@ -35,6 +36,7 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
         sweeps(record, style),
         capacities(record, style),
         tables(record, style),
+        phases::of_study(record, style),
         bars(record, style),
         beside(record, style),
         loaded(record, style),
@@ -99,7 +101,7 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
 }
 
 /// Loads that are no rate of a grid: those are read together, as capacities.
-fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
+pub(crate) fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
     let loads = record.loads.iter();
     loads.filter(|load| load.settings.objective.is_none())
 }

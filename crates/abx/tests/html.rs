@@ -68,6 +68,13 @@ fn points_tell_what_they_are_to_a_keyboard() {
 }
 
 #[test]
+fn bars_of_phases_are_as_long_as_they_say() {
+    // Method: a browser at both widths and in both colours measures them; then
+    // the arrow keys from phase to phase.
+    browser("phases", &MEASURED.page);
+}
+
+#[test]
 fn a_subject_can_be_hidden_in_all_pictures() {
     // Method: one click in one legend, and another.
     browser("toggles", &MEASURED.page);

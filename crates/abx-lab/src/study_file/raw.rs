@@ -262,7 +262,8 @@ pub struct RawLoad {
     pub keep_alive: Option<bool>,
     /// How long a request may take, its connection's making included. Default: 10s.
     pub timeout: Option<Time>,
-    /// Of how many answers one has its body looked at: 1 is all, 0 none. Default: 100.
+    /// Of how many answers one has its body looked at and its phases timed: 1 is all, 0
+    /// none. Default: 100.
     #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100]))]
     pub verify_every: Option<u32>,
     /// Which answers are right.

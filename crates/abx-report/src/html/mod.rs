@@ -14,6 +14,8 @@ mod markup;
 mod order;
 mod outcomes;
 mod page;
+mod phases;
+mod pictured;
 mod plot;
 mod ratios;
 mod run;
@@ -50,6 +52,7 @@ pub fn study_html(record: &StudyRecord) -> String {
         ("blocks", "Block by block", blocks::blocks(record, &cast)),
         ("slices", "Slices over time", slices::slices(record, &cast)),
         ("times", "Response times", times::times(record, &cast)),
+        ("phases", "Where the time goes", phases::phases(record)),
         ("sweep", "From load to load", sweep::sweep(record, &cast)),
         ("cost", "Processor and memory", cost::cost(record, &cast)),
         ("outcomes", "Outcomes", outcomes::outcomes(record)),

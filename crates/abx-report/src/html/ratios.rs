@@ -293,7 +293,7 @@ fn picture_of(row: &Row, scale: Scale) -> Element {
         .add(mark.with("y", BAR_AT).with("aria-label", tip))
 }
 
-fn axis_of(scale: Scale) -> Element {
+pub(crate) fn axis_of(scale: Scale) -> Element {
     let ticks = scale.ticks(TICKS);
     let is_dense = ticks.len() > 4;
     let ticks = ticks.iter().enumerate().flat_map(|(index, tick)| {

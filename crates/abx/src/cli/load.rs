@@ -78,8 +78,8 @@ pub struct LoadFlags {
     /// [default: same].
     #[arg(long, value_parser = units::expect_body, value_name = "same|any|HASH")]
     expect_body: Option<ExpectBody>,
-    /// Of how many answers one has its body looked at (1 is all, 0 none); status
-    /// and length are always checked [default: 100].
+    /// Of how many answers one has its body looked at and its phases timed (1 is
+    /// all, 0 none); status and length are always checked [default: 100].
     #[arg(long, value_name = "N")]
     verify_every: Option<u32>,
 }
