@@ -60,6 +60,8 @@ pub(crate) struct Talker {
     index: usize,
     /// Whether a message has begun and not ended.
     has_begun: bool,
+    /// Bytes of it that came in earlier receives.
+    came_before: u64,
     /// What is to be sent beside messages, and was not yet.
     unsaid: Vec<u8>,
 }
@@ -122,6 +124,7 @@ impl Conversation for WebSocket {
             socket: Client::open(self.options, &self.opening, nonce, &mut unsaid),
             index,
             has_begun: false,
+            came_before: 0,
             unsaid,
         }
     }
@@ -152,6 +155,7 @@ impl Conversation for WebSocket {
 
     fn skip(talker: &mut Talker, bytes: u64) {
         talker.socket.skip(bytes);
+        talker.came_before += bytes;
     }
 
     fn take(intake: &mut Intake<'_, WebSocket>, mut input: &[u8]) -> Parsed {
@@ -190,6 +194,7 @@ impl Conversation for WebSocket {
             return parsed;
         }
         intake.received(uncounted as u64);
+        intake.slot.client.came_before += uncounted as u64;
         intake.note_first_byte();
         Parsed::More
     }
@@ -206,6 +211,7 @@ impl Intake<'_, WebSocket> {
     /// What becomes of the connection when nothing was said that it could answer.
     fn message(&mut self, message: &Message, received: u64) -> Result<(), Outcome> {
         self.slot.client.has_begun = false;
+        let came_before = std::mem::take(&mut self.slot.client.came_before);
         match self.conversation.messages {
             Messages::Ignored => Ok(()),
             Messages::Heard => {
@@ -214,7 +220,7 @@ impl Intake<'_, WebSocket> {
                     number: message::number(message.beginning()),
                     kind: message.kind,
                     bytes: message.bytes,
-                    received,
+                    received: came_before + received,
                 });
                 Ok(())
             }
