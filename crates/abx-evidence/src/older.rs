@@ -39,7 +39,11 @@ fn answers(subjects: &Value) -> Option<Value> {
     let answer = |subject: &Value| {
         let name = subject.get("name")?.as_str()?.to_owned();
         let answer = subject.get("answer")?;
-        let known = if answer.is_null() { vec![] } else { vec![answer.clone()] };
+        let known = if answer.is_null() {
+            vec![]
+        } else {
+            vec![answer.clone()]
+        };
         Some((name, Value::from(known)))
     };
     let all: Option<Map<String, Value>> = subjects.as_array()?.iter().map(answer).collect();

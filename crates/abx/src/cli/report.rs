@@ -132,7 +132,7 @@ fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
     let kinds = [STUDY_SCHEMA, RUN_SCHEMA, DOCTOR_SCHEMA];
     let is_later = |own: &&str| own.split('/').next() == schema.split('/').next();
     let version = env!("CARGO_PKG_VERSION");
-    Failure::usage(match kinds.iter().find(is_later) {
+    Failure::usage(match kinds.into_iter().find(is_later) {
         Some(own) => format!(
             "{path} is a record of schema `{schema}`, which abx {version} cannot read: it knows \
              `{own}`. Read it with the version of abx that wrote it (its `abx_version`), or a \
