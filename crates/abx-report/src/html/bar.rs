@@ -106,12 +106,14 @@ fn end(end: End, scale: Scale, arrow: &str) -> Element {
 pub(crate) fn axis(scale: Scale, show: impl Fn(f64) -> String) -> Element {
     let ticks = scale.ticks(TICKS);
     let is_dense = ticks.len() > 4;
+    // Where there is no difference is written on a narrow page too.
+    let one = ticks.iter().position(|tick| (tick - 1.0).abs() < 1e-9);
+    let kept = one.unwrap_or_default() % 2;
     let ticks = ticks.iter().enumerate().flat_map(|(index, tick)| {
         let at = scale.place(*tick);
-        let minor = if is_dense && index % 2 == 1 {
-            " minor"
-        } else {
-            ""
+        let minor = match is_dense && index % 2 != kept {
+            true => " minor",
+            false => "",
         };
         let text = element("text").class(format!("tick x{minor}"));
         let text = text.with("x", share(at)).with("y", 20).text(&show(*tick));

@@ -7,6 +7,7 @@ use super::bar::{Bar, End, axis};
 use super::markup::{Element, Markup, element};
 use super::scale::Scale;
 use super::slices::rate;
+use super::with_unit;
 use crate::sweeps::{alike, tried};
 use crate::units::{figure, percent};
 use crate::verdict::name;
@@ -48,7 +49,7 @@ fn table(record: &StudyRecord, all: &[Capacity]) -> Markup {
         let cell = element("th").with("scope", "col");
         cell.with("role", "columnheader").text(text)
     };
-    let heads = ["subject", "requests/s (interval)", "requests/s, log scale"].map(header);
+    let heads = ["subject", "capacity (interval)", "requests/s, log scale"].map(header);
     let band = band(record, all);
     let rows = all.iter().map(|one| {
         let subject = element("th").with("scope", "row").with("role", "rowheader");
@@ -90,21 +91,22 @@ fn band(record: &StudyRecord, all: &[Capacity]) -> Option<[f64; 2]> {
     Some([rate / wide, rate * wide])
 }
 
-/// A capacity in words.
+/// A capacity in words, with its unit: a narrow page has no headers.
 fn interval(one: &Capacity) -> String {
+    let rate = |rate: f64| with_unit(&figure(rate), "requests/s");
     match (one.rate_per_s, one.low, one.high) {
-        (Some(rate), Some(low), Some(high)) => {
-            format!("{} ({} to {})", figure(rate), figure(low), figure(high))
+        (Some(found), Some(low), Some(high)) => {
+            format!("{} ({} to {})", rate(found), figure(low), figure(high))
         }
-        (_, Some(low), None) => format!("at least {}", figure(low)),
-        (_, None, Some(high)) => format!("at most {}", figure(high)),
+        (_, Some(low), None) => format!("at least {}", rate(low)),
+        (_, None, Some(high)) => format!("at most {}", rate(high)),
         _ => "beyond the rates that were tried".to_owned(),
     }
 }
 
 fn picture(one: &Capacity, scale: Scale, tried: &[f64], band: Option<[f64; 2]>) -> Element {
     let subject = name(&one.subject);
-    let said = format!("{subject}: {} requests/s", interval(one));
+    let said = format!("{subject}: {}", interval(one));
     let [lowest, highest] = scale.ends();
     Bar {
         label: said.clone(),
