@@ -12,6 +12,7 @@ mod figures;
 mod findings;
 mod grid;
 mod index;
+mod loads;
 mod markup;
 mod order;
 mod outcomes;

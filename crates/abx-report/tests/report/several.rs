@@ -2,7 +2,7 @@
 
 use abx_evidence::{
     Axis, Capacity, Ceiling, Crossover, Finding, Level, Metric, Place, Ranking, Role, Scalability,
-    Sweep, Verdict,
+    StudyRecord, Sweep, Verdict,
 };
 use abx_report::{Style, study_html, study_text};
 
@@ -80,7 +80,7 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
 fn capacity(subject: &str, rate: Option<f64>) -> Capacity {
     Capacity {
         subject: subject.to_owned(),
-        objective: "p99<50ms,errors<0.1%".parse().unwrap(),
+        objective: "p99<50ms,errors<0.1%".parse().expect("an objective"),
         load: "c100".to_owned(),
         rate_per_s: rate,
         low: Some(30_100.0),
@@ -116,6 +116,23 @@ fn capacities_are_drawn_without_any_sweep() {
     assert_eq!(count("#right"), 1, "an arrow");
     assert_eq!(count("class=\"pt\""), 1, "a point where there is a rate");
     assert_eq!(count("class=\"margin\""), 2);
+}
+
+#[test]
+fn rates_that_looked_for_a_capacity_are_folded_away() {
+    // Method: the same load once alone and once as a rate of a grid; its table of
+    // figures must stand in the open, and within what is folded.
+    let folded = |record: &StudyRecord| {
+        let html = study_html(record);
+        let figures = html.find("<section id=\"figures\"").expect("a section");
+        let end = figures + html[figures..].find("</section>").unwrap();
+        html[figures..end].contains("looked for a capacity</summary>")
+    };
+    let mut record = study();
+    assert!(!folded(&record));
+    let settings = &mut record.loads[0].settings;
+    settings.objective = Some("p99<50ms".parse().unwrap());
+    assert!(folded(&record));
 }
 
 #[test]
