@@ -280,11 +280,10 @@ fn checked_studies(name: Option<&str>, cache: &Path) -> Result<Vec<CheckedStudy>
 
 fn entry(name: &str) -> Result<&'static Entry, Failure> {
     catalog::entry(name).ok_or_else(|| {
-        let known: Vec<&str> = catalog::entries().iter().map(|entry| entry.name).collect();
         Failure::usage(format!(
-            "there is no study `{name}` in the catalog, which has {}; a study file of your own \
-             is conducted by `abx compare FILE`",
-            known.join(", ")
+            "there is no study `{name}` in the catalog: {}; a study file of your own is \
+             conducted by `abx compare FILE`",
+            catalog::meant(name)
         ))
     })
 }
