@@ -11,6 +11,7 @@ pub mod counters;
 pub mod cpus;
 pub mod descriptors;
 mod epoll;
+mod file_ring;
 mod kept_file;
 pub mod limits;
 pub mod machine;
@@ -26,6 +27,7 @@ pub mod tree;
 
 pub use clock::{Nanos, thread_cpu};
 pub use epoll::{Epoll, Event, Events, Interest};
+pub use file_ring::{Delivery, FILE_PIECE_BYTES_MAX, FilePart, FileRing, Sent};
 pub use ring::{Happening, Received, Receiving, RequestId, Ring, RingError, RingOptions};
 pub use socket::{ListenOptions, Socket, is_out_of_descriptors};
 pub use tree::ProcTree;
