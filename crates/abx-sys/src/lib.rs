@@ -16,6 +16,7 @@ mod kept_file;
 pub mod limits;
 pub mod machine;
 pub mod network;
+pub mod page_cache;
 pub mod ports;
 pub mod pressure;
 pub mod process;
