@@ -71,6 +71,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             histograms: BTreeMap::new(),
             sides: BTreeMap::new(),
         };
+        bench.cache = raised.cache;
         LoadRun {
             bench,
             plans: &raised.plans,
@@ -199,12 +200,16 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             record,
             times,
             troubles,
+            resident_pages,
         } = self.bench.slice(subject, pool, self.pilot.slice_ns)?;
         let name = self.bench.names[subject].clone();
         let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
         histograms.merge(&times);
         self.note_troubles(subject, &troubles);
         self.note_time_wait(subject);
+        let side = self.side(subject);
+        let seen = side.resident_pages.into_iter().chain(resident_pages);
+        side.resident_pages = seen.reduce(InUse::nearer);
         if record.stopped_answering {
             self.quiet.push(subject);
         }

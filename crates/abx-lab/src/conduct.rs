@@ -209,7 +209,10 @@ impl Conductor<'_> {
         } = self.stage.raise(&mut random)?;
         let each = open.iter().zip(&loads);
         let found: Result<Vec<Vec<Load>>, Halt> = each
-            .map(|(load, raised)| scout(&mut bench, load, &raised.plans))
+            .map(|(load, raised)| {
+                bench.cache = raised.cache;
+                scout(&mut bench, load, &raised.plans)
+            })
             .collect();
         let _ = bench.stop_all(None);
         self.stage.loads = found?.into_iter().flatten().collect();
@@ -231,7 +234,10 @@ impl Conductor<'_> {
             let known = grids.iter().find(|(settings, _)| *settings == alike);
             let found = match known {
                 Some((_, found)) => found.clone(),
-                None => pilot(&mut bench, self.study, &raised.plans, trials[place].clone())?,
+                None => {
+                    bench.cache = raised.cache;
+                    pilot(&mut bench, self.study, &raised.plans, trials[place].clone())?
+                }
             };
             if known.is_none() && alike.objective.is_some() {
                 grids.push((alike, found.clone()));

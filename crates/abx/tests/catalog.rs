@@ -227,8 +227,8 @@ fn the_studies_of_files_and_of_fastcgi_are_conducted() {
     for (name, subjects, rows) in [
         (
             "static-files",
-            "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx",
-            &["small-c10", "medium-c10", "large-c10"][..],
+            "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx-read",
+            &["small-c10", "medium-c10", "large-c10", "cold"][..],
         ),
         ("fastcgi", "inside,outside-tcp,nginx-fpm", &["page-c10"]),
     ] {

@@ -141,15 +141,21 @@ fn show(name: &str) -> Result<End, Failure> {
     }
     text.push_str("\nLoads:\n");
     for load in &file.loads {
-        let paths: Vec<&str> = { load.requests.iter() }
+        let mut paths: Vec<&str> = { load.requests.iter().take(PATHS_SHOWN) }
             .map(|request| request.path.as_deref().unwrap_or("/"))
             .collect();
+        if load.requests.len() > PATHS_SHOWN {
+            paths.push("...");
+        }
         let _ = writeln!(text, "  {}: {}", load.name, paths.join(", "));
     }
     let _ = writeln!(text, "\nRun it with: abx study run {name} --install");
     output::to_stdout(&text).map_err(Failure::no_claim)?;
     Ok(End::Done)
 }
+
+/// Paths of a load that are named.
+const PATHS_SHOWN: usize = 5;
 
 /// How a subject is obtained, in words.
 fn origin(subject: &SubjectSpec) -> String {
