@@ -1,5 +1,5 @@
-//! A pool over either back end, chosen when it is made: what runs per request
-//! is compiled for each of them and asks no more.
+//! A pool over either back end and of any protocol, chosen when it is made: what
+//! runs per request is compiled for each of them and asks no more.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,88 +7,131 @@ use abx_evidence::{Outcomes, Tally};
 use abx_sys::{Nanos, Receiving};
 
 use crate::backend::BackendUsed;
+use crate::conversation::{Conversation, Http, WebSocket};
 use crate::engine::EngineError;
-use crate::io::{EpollIo, UringIo};
-use crate::plan::LoadPlan;
-use crate::pool::{Pool, Ran, Stretch, has_large_answers};
+use crate::io::{EpollIo, Io, UringIo};
+use crate::message::Speech;
+use crate::plan::{LoadPlan, Shape};
+use crate::pool::{Broadcast, Pool, Ran, Stretch, has_large_answers};
+use crate::prepared::Prepared;
 
 /// What one worker needs to make its part of a pool.
 pub(crate) struct PoolParts {
     pub(crate) backend: BackendUsed,
-    pub(crate) plan: LoadPlan,
-    /// The bytes of each request of the plan.
-    pub(crate) encoded: Vec<Vec<u8>>,
+    pub(crate) load: Prepared,
     /// Which of all connections of the load this worker's first one is.
     pub(crate) first: usize,
     pub(crate) connections: usize,
 }
 
-/// One worker's share of a load's connections, over the back end that it got.
-pub(crate) enum AnyPool {
-    Epoll(Box<Pool<EpollIo>>),
-    Uring(Box<Pool<UringIo>>),
+/// One worker's share of a load's connections.
+pub(crate) trait AnyPool {
+    /// Makes the connections that are missing; answers how many stand, how many
+    /// of them are new, and how tries ended badly.
+    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes);
+
+    /// Loads the subject for one stretch.
+    fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran;
+
+    /// What the last stretch gave.
+    fn tally(&self) -> &Tally;
+
+    /// How many connections stand, where that is what a load is about.
+    fn standing(&self) -> Option<usize>;
+
+    /// The pool's clock.
+    fn now(&mut self) -> Nanos;
 }
 
-/// Does the same with the pool of either back end.
-macro_rules! either {
-    ($any:expr, $pool:ident => $what:expr) => {
-        match $any {
-            AnyPool::Epoll($pool) => $what,
-            AnyPool::Uring($pool) => $what,
-        }
-    };
+impl<I: Io, C: Conversation> AnyPool for Pool<I, C> {
+    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes) {
+        let (standing, opened) = Pool::connect_all(self, stop);
+        let failures = std::mem::take(&mut self.connect_failures);
+        (standing, opened, failures)
+    }
+
+    fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
+        Pool::run(self, stretch, stop)
+    }
+
+    fn tally(&self) -> &Tally {
+        Pool::tally(self)
+    }
+
+    fn standing(&self) -> Option<usize> {
+        C::HAS_HANDSHAKE.then(|| Pool::standing(self))
+    }
+
+    fn now(&mut self) -> Nanos {
+        Pool::now(self)
+    }
 }
 
-impl AnyPool {
+impl<I: Io> AnyPool for Broadcast<I> {
+    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes) {
+        AnyPool::connect_all(self.pool_mut(), stop)
+    }
+
+    fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
+        Broadcast::run(self, stretch, stop)
+    }
+
+    fn tally(&self) -> &Tally {
+        self.pool().tally()
+    }
+
+    fn standing(&self) -> Option<usize> {
+        Some(self.pool().standing())
+    }
+
+    fn now(&mut self) -> Nanos {
+        self.pool_mut().now()
+    }
+}
+
+impl PoolParts {
     /// Makes a pool; none of it is connected yet.
     ///
     /// # Errors
     /// The kernel gives no epoll set or no ring.
-    pub(crate) fn new(parts: PoolParts) -> Result<AnyPool, EngineError> {
-        let PoolParts {
-            backend,
-            plan,
-            encoded,
-            first,
-            connections,
-        } = parts;
-        Ok(match backend {
+    pub(crate) fn pool(self) -> Result<Box<dyn AnyPool>, EngineError> {
+        Ok(match self.backend {
             BackendUsed::Epoll => {
                 let io = EpollIo::new().map_err(|source| EngineError::System {
                     what: "an epoll set",
                     source,
                 })?;
-                AnyPool::Epoll(Box::new(Pool::new(io, plan, encoded, first, connections)))
+                self.over(io)
             }
             BackendUsed::Uring => {
-                let io = UringIo::new(receiving(&plan))?;
-                AnyPool::Uring(Box::new(Pool::new(io, plan, encoded, first, connections)))
+                let io = UringIo::new(receiving(&self.load.plan))?;
+                self.over(io)
             }
         })
     }
 
-    /// Makes the connections that are missing; answers how many stand, how many
-    /// of them are new, and how tries ended badly.
-    pub(crate) fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes) {
-        either!(self, pool => {
-            let (standing, opened) = pool.connect_all(stop);
-            (standing, opened, std::mem::take(&mut pool.connect_failures))
-        })
+    fn over(mut self, io: impl Io + 'static) -> Box<dyn AnyPool> {
+        match self.load.opening.take() {
+            Some(opening) => {
+                let plan = &self.load.plan;
+                let websocket = WebSocket::new(opening, plan, self.first);
+                if let Shape::Broadcast(message) = plan.shape {
+                    let speech = Speech::new(message, plan.seed);
+                    return Box::new(Broadcast::new(self.carrying(io, websocket), speech));
+                }
+                Box::new(self.carrying(io, websocket))
+            }
+            None => {
+                let http = Http::new(self.load.encoded.len());
+                Box::new(self.carrying(io, http))
+            }
+        }
     }
 
-    /// Loads the subject for one stretch.
-    pub(crate) fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
-        either!(self, pool => pool.run(stretch, stop))
-    }
-
-    /// What the last stretch gave.
-    pub(crate) fn tally(&self) -> &Tally {
-        either!(self, pool => pool.tally())
-    }
-
-    /// The pool's clock.
-    pub(crate) fn now(&mut self) -> Nanos {
-        either!(self, pool => pool.now())
+    fn carrying<I: Io, C: Conversation>(self, io: I, carried: C) -> Pool<I, C> {
+        let Prepared { plan, encoded, .. } = self.load;
+        let (first, connections) = (self.first, self.connections);
+        Pool::new(io, carried, plan, encoded, first, connections)
     }
 }
 

@@ -12,15 +12,34 @@ pub(crate) fn outcome(expect: &Expectation, done: &http1::Done, hash: Option<u64
     if done.status != expect.status {
         return Outcome::WrongStatus;
     }
+    body(expect, done.body_bytes, hash)
+}
+
+/// Judges the body of a whole answer by its length, and by its hash if that is there.
+#[inline]
+pub(crate) fn body(expect: &Expectation, bytes: u64, hash: Option<u64>) -> Outcome {
     let Some(body) = expect.body else {
         return Outcome::Ok;
     };
-    if done.body_bytes != body.bytes {
+    if bytes != body.bytes {
         return Outcome::WrongLength;
     }
     match hash {
         Some(hash) if hash != body.xxh3 => Outcome::WrongBody,
         _ => Outcome::Ok,
+    }
+}
+
+/// Hands the next bytes of a body to its hasher, which is taken when the first come.
+#[inline(always)]
+pub(crate) fn hash(
+    is_hashing: bool,
+    hasher: &mut Option<Box<Xxh3>>,
+    hashers: &mut Hashers,
+    bytes: &[u8],
+) {
+    if is_hashing {
+        hasher.get_or_insert_with(|| hashers.take()).update(bytes);
     }
 }
 

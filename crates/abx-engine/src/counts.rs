@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::conversation::Http;
 use crate::io::{Io, Ready, Received, RequestId, Token};
 use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
 use crate::pool::{Pool, Stretch};
@@ -75,7 +76,8 @@ pub fn exchange(answers: Answers, pipeline: u32, requests: u64) -> u64 {
     let request = plan.requests[0].request.encode(true);
     let request = request.expect("a plain GET is a request");
     let memory = Memory::new(&answers.bytes(), pipeline as usize);
-    let mut pool = Pool::new(memory, plan, vec![request], 0, CONNECTIONS as usize);
+    let http = Http::new(1);
+    let mut pool = Pool::new(memory, http, plan, vec![request], 0, CONNECTIONS as usize);
     let stop = AtomicBool::new(false);
     pool.connect_all(&stop);
     let start = pool.now();
@@ -193,6 +195,11 @@ impl Io for Memory {
             _ => offset * self.answers.len() / bytes,
         };
         Ok(bytes - offset)
+    }
+
+    fn say(&mut self, _: Token, bytes: &[u8]) -> io::Result<usize> {
+        // HTTP says nothing beside its requests.
+        Ok(bytes.len())
     }
 
     fn skip(&mut self, token: Token, bytes: u64) {

@@ -8,12 +8,13 @@ use std::thread::JoinHandle;
 
 use abx_evidence::{Outcomes, SliceTally};
 use abx_sys::{Receiving, RingError};
-use abx_wire::http1;
+use abx_wire::{http1, websocket};
 
 use crate::any_pool::PoolParts;
 use crate::backend::{Backend, BackendUsed};
 use crate::io::UringIo;
-use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
+use crate::plan::{EnginePlan, LoadPlan, Shape, SliceEnd, SlicePlan};
+use crate::prepared::Prepared;
 use crate::schedule;
 use crate::worker::{Order, Reply, Share, work};
 
@@ -29,6 +30,12 @@ pub enum EngineError {
     /// The request cannot be written.
     #[error("the request cannot be sent: {0}")]
     Request(#[from] http1::RequestError),
+    /// The WebSocket handshake cannot be written.
+    #[error("the WebSocket handshake cannot be sent: {0}")]
+    Opening(#[from] websocket::OpeningError),
+    /// A load of WebSocket messages that contradicts itself.
+    #[error("a load of WebSocket messages needs {0}")]
+    Shape(&'static str),
     /// The system refused a thread or an epoll set.
     #[error("the system refused {what}: {source}")]
     System {
@@ -51,6 +58,8 @@ pub struct PoolId {
     number: u64,
     connections: u64,
     backend: BackendUsed,
+    /// Workers that have a part of it.
+    workers: u64,
 }
 
 impl PoolId {
@@ -151,33 +160,17 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Zero`] without a connection, [`EngineError::Request`] for
-    /// a request that cannot be written, [`EngineError::System`] and
+    /// a request that cannot be written, [`EngineError::Opening`] and
+    /// [`EngineError::Shape`] for WebSocket, [`EngineError::System`] and
     /// [`EngineError::Uring`] when the kernel refuses the pool's back end, which
     /// with [`Backend::Auto`] is epoll at the last. Refused connections are in
     /// the report.
     pub fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
-        if plan.connections == 0 {
-            return Err(EngineError::Zero {
-                what: "connections",
-            });
-        }
-        if plan.requests.is_empty() {
-            return Err(EngineError::Zero { what: "requests" });
-        }
-        if plan.pipeline == 0 {
-            return Err(EngineError::Zero {
-                what: "requests in flight",
-            });
-        }
-        let encoded: Vec<Vec<u8>> = plan
-            .requests
-            .iter()
-            .map(|asked| asked.request.encode(plan.keep_alive))
-            .collect::<Result<_, _>>()?;
-        match self.open_over(self.backend.for_load(plan), plan, &encoded) {
+        let load = Prepared::of(plan)?;
+        match self.open_over(self.backend.for_load(plan), &load) {
             // A limit was met that the first ring of this engine did not meet.
             Err(EngineError::Uring(_)) if self.backend == Backend::Auto => {
-                self.open_over(BackendUsed::Epoll, plan, &encoded)
+                self.open_over(BackendUsed::Epoll, &load)
             }
             other => other,
         }
@@ -186,21 +179,24 @@ impl Engine {
     fn open_over(
         &mut self,
         backend: BackendUsed,
-        plan: &LoadPlan,
-        encoded: &[Vec<u8>],
+        load: &Prepared,
     ) -> Result<(PoolId, OpenReport), EngineError> {
         let id = PoolId {
             number: self.next_pool,
-            connections: u64::from(plan.connections),
+            connections: u64::from(load.plan.connections),
             backend,
+            workers: match load.plan.shape {
+                // Who speaks and who listens are one thing, on one clock.
+                Shape::Broadcast(_) => 1,
+                _ => self.workers.len() as u64,
+            },
         };
         self.next_pool += 1;
         for (number, worker) in self.workers.iter().enumerate() {
             let (first, next) = self.connections_of(number, id);
             let parts = PoolParts {
                 backend,
-                plan: plan.clone(),
-                encoded: encoded.to_vec(),
+                load: load.clone(),
                 first: first as usize,
                 connections: (next - first) as usize,
             };
@@ -268,6 +264,7 @@ impl Engine {
                 .map(|(one, other)| one + other);
             sum.busiest_worker_ns = sum.busiest_worker_ns.max(part.busiest_worker_ns);
             sum.stopped_answering |= part.stopped_answering;
+            sum.add_connections(part.connections);
         }
         Ok(sum)
     }
@@ -282,8 +279,11 @@ impl Engine {
 
     /// The first connection of a worker, and that of the next one.
     fn connections_of(&self, worker: usize, pool: PoolId) -> (u64, u64) {
-        let (number, count) = (worker as u64, self.workers.len() as u64);
-        let before = |worker| share_before(pool.connections, worker, count);
+        let number = worker as u64;
+        let before = |worker: u64| {
+            let worker = worker.min(pool.workers);
+            share_before(pool.connections, worker, pool.workers)
+        };
         (before(number), before(number + 1))
     }
 
@@ -291,7 +291,7 @@ impl Engine {
     /// none; they are the last, and get one that they cannot send.
     fn part_of_schedule(&self, worker: usize, pool: PoolId) -> schedule::Share {
         let most = usize::try_from(pool.connections).unwrap_or(usize::MAX);
-        let workers = self.workers.len().min(most);
+        let workers = usize::try_from(pool.workers).unwrap_or(most).min(most);
         schedule::Share::of(worker.min(workers - 1), workers)
     }
 

@@ -126,6 +126,17 @@ pub enum Shape {
     Hold,
 }
 
+impl Shape {
+    /// The message that connections send, if they send any.
+    #[must_use]
+    pub fn message(self) -> Option<MessagePlan> {
+        match self {
+            Shape::Echo(message) | Shape::Broadcast(message) => Some(message),
+            Shape::Request | Shape::Hold => None,
+        }
+    }
+}
+
 /// A WebSocket message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessagePlan {

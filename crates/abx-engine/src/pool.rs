@@ -4,7 +4,14 @@
 //! slice on them, `exchange.rs` sends requests and receives, `intake.rs` says
 //! what was received, and `lost.rs` what becomes of requests whose connection is gone.
 
+mod audience;
+mod broadcast;
+#[cfg(test)]
+mod broadcasts;
+#[cfg(test)]
+mod echoes;
 mod exchange;
+mod hold;
 mod intake;
 mod lost;
 mod pace;
@@ -17,21 +24,25 @@ mod pipelined;
 #[cfg(test)]
 mod simulated;
 mod stretch;
+mod talk;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use abx_evidence::{Outcome, Outcomes, Tally};
 use abx_sys::Nanos;
-use abx_wire::http1::{AnswerKind, HeadMemo};
+use abx_wire::http1::AnswerKind;
 
 use crate::check::{Hashers, Sampler};
+use crate::conversation::{Conversation, Lost};
 use crate::io::{Io, Ready, RequestId, Token};
 use crate::plan::{LoadPlan, Pacing};
 use crate::random::Chooser;
 use crate::schedule::Arrivals;
 use crate::slot::{Flight, Phase, Slot};
 
+pub(crate) use broadcast::Broadcast;
+pub(crate) use intake::{Intake, Parsed};
 pub(crate) use stretch::{Ran, Stretch};
 
 use pace::Pace;
@@ -49,8 +60,9 @@ const REST_DOUBLINGS_MAX: u32 = 7;
 const COPIES_BYTES_MAX: usize = 1024 * 1024;
 
 /// Connections to one subject and what came over them.
-pub(crate) struct Pool<I: Io> {
+pub(crate) struct Pool<I: Io, C: Conversation> {
     plan: LoadPlan,
+    conversation: C,
     /// The bytes of each request of the plan, which the back end keeps.
     encoded: Vec<Encoded>,
     chooser: Chooser,
@@ -59,7 +71,7 @@ pub(crate) struct Pool<I: Io> {
     io: I,
     /// Used again for each wait.
     ready: Vec<Ready>,
-    slots: Vec<Slot>,
+    slots: Vec<Slot<C::Client>>,
     /// Requests that a slot has in flight at most.
     window: usize,
     /// A slot with fewer in flight gets more of them; see [`refill_below`].
@@ -68,8 +80,6 @@ pub(crate) struct Pool<I: Io> {
     is_plain: bool,
     sampler: Sampler,
     hashers: Hashers,
-    /// The last head that answered each request of the plan.
-    memos: Vec<HeadMemo>,
     tally: Tally,
     progress: Progress,
     pace: Pace,
@@ -82,10 +92,10 @@ pub(crate) struct Pool<I: Io> {
 /// One request of the plan as the back end knows it: several copies, of which
 /// any number goes out by one call, as the end of them.
 #[derive(Clone, Copy)]
-struct Encoded {
+pub(crate) struct Encoded {
     id: RequestId,
     /// Of one copy.
-    bytes: usize,
+    pub(crate) bytes: usize,
     copies: usize,
     kind: AnswerKind,
     /// Whether the rest of its answer's body is worth skipping.
@@ -106,18 +116,20 @@ fn refill_below(plan: &LoadPlan, window: usize) -> usize {
 
 /// Whether any answer of a load is known to have a body that is worth skipping.
 pub(crate) fn has_large_answers(plan: &LoadPlan) -> bool {
-    plan.requests.iter().any(exchange::has_large_answer)
+    let mut requests = plan.requests.iter();
+    requests.any(|asked| exchange::has_large_answer(plan, asked))
 }
 
-impl<I: Io> Pool<I> {
+impl<I: Io, C: Conversation> Pool<I, C> {
     /// Makes a pool of `connections` slots; none is connected yet.
     pub(crate) fn new(
         mut io: I,
+        mut conversation: C,
         plan: LoadPlan,
         encoded: Vec<Vec<u8>>,
         first: usize,
         connections: usize,
-    ) -> Pool<I> {
+    ) -> Pool<I, C> {
         let seed = plan.seed.wrapping_add(first as u64);
         let mut tally = Tally::default();
         if plan.verify_every > 0 {
@@ -137,7 +149,7 @@ impl<I: Io> Pool<I> {
                         _ => bytes.repeat(copies),
                     }),
                     kind: asked.request.answer_kind(),
-                    has_large_answer: exchange::has_large_answer(asked),
+                    has_large_answer: exchange::has_large_answer(&plan, asked),
                 }
             })
             .collect();
@@ -148,13 +160,15 @@ impl<I: Io> Pool<I> {
             first,
             io,
             ready: Vec::new(),
-            slots: (0..connections).map(|_| Slot::new(window)).collect(),
+            slots: (0..connections)
+                .map(|index| Slot::new(window, conversation.client(index)))
+                .collect(),
+            conversation,
             window,
             refill_below: refill_below(&plan, window),
             is_plain: plan.pacing == Pacing::default(),
             sampler: Sampler::new(plan.verify_every, seed),
             hashers: Hashers::default(),
-            memos: plan.requests.iter().map(|_| HeadMemo::default()).collect(),
             tally,
             progress: Progress::idle(),
             pace: Pace::none(),
@@ -211,13 +225,18 @@ impl<I: Io> Pool<I> {
                 self.close(index);
             }
         }
-        let standing = self.count(Phase::Standing);
+        let standing = self.standing();
         (standing, standing.saturating_sub(stood))
     }
 
     /// What the last stretch gave.
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
+    }
+
+    /// How many connections stand.
+    pub(crate) fn standing(&self) -> usize {
+        self.count(Phase::Standing)
     }
 
     /// The back end's clock.
@@ -259,7 +278,7 @@ impl<I: Io> Pool<I> {
                 self.connected(token.slot as usize, now);
             }
             Ready::Unconnected(token, error) if self.is_current(*token) => {
-                self.connect_failed(token.slot as usize, error, now);
+                self.connect_failed(token.slot as usize, connect_outcome(error), now);
             }
             _ => {}
         }
@@ -291,12 +310,24 @@ impl<I: Io> Pool<I> {
         };
         let token = self.slots[index].token(index);
         match self.io.connect(token, self.plan.address, source) {
-            Ok(()) => self.slots[index].connecting(began),
-            Err(error) => self.connect_failed(index, &error, now),
+            Ok(()) => {
+                let client = self.conversation.client(index);
+                self.slots[index].connecting(client, began);
+            }
+            Err(error) => self.connect_failed(index, connect_outcome(&error), now),
         }
     }
 
+    /// The socket is connected; with a handshake, its connection stands only then.
     fn connected(&mut self, index: usize, now: Nanos) {
+        if !C::HAS_HANDSHAKE {
+            self.stands(index, now);
+        } else if self.say(index).is_err() {
+            self.broken(index, Outcome::Reset, now);
+        }
+    }
+
+    fn stands(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         slot.phase = Phase::Standing;
         slot.refusals = 0;
@@ -315,8 +346,12 @@ impl<I: Io> Pool<I> {
     }
 
     /// The back end has nothing of this connection any more.
-    fn connect_failed(&mut self, index: usize, error: &io::Error, now: Nanos) {
-        let outcome = connect_outcome(error);
+    fn connect_failed(&mut self, index: usize, outcome: Outcome, now: Nanos) {
+        self.conversation.lost(Lost {
+            index,
+            outcome,
+            has_stood: false,
+        });
         let slot = &mut self.slots[index];
         slot.close();
         if slot.flights.is_empty() {

@@ -1,14 +1,21 @@
 //! One request outside of any load: is it ready, and what does it answer?
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+mod line;
+mod websocket;
 
-use abx_wire::http1;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use abx_wire::{http1, websocket as wire};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::plan::{BodyIdentity, RequestPlan};
+
+pub use websocket::{Echo, WebSocketAnswer, probe_websocket};
+
+use line::Line;
 
 /// Bytes of an answer that are kept for a look at its headers.
 const START_BYTES: usize = 16 * 1024;
@@ -44,6 +51,12 @@ pub enum ProbeError {
     /// The request cannot be written.
     #[error("the request cannot be sent: {0}")]
     Request(#[from] http1::RequestError),
+    /// The WebSocket was closed too early, or what came on it breaks its rules.
+    #[error("the answer is not WebSocket as it should be: {0}")]
+    WebSocket(wire::Fault),
+    /// The WebSocket handshake cannot be written.
+    #[error("the WebSocket handshake cannot be sent: {0}")]
+    Opening(#[from] wire::OpeningError),
 }
 
 /// Asks once on a fresh connection, which the server is asked to close, and reads the answer to its end.
@@ -55,16 +68,9 @@ pub fn probe(
     request: &RequestPlan,
     timeout: Duration,
 ) -> Result<Answer, ProbeError> {
-    let deadline = Instant::now() + timeout;
     let bytes = request.encode(false)?;
-    let broken = |error: io::Error| match error.kind() {
-        io::ErrorKind::ConnectionRefused => ProbeError::Refused,
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => ProbeError::Timeout(timeout),
-        _ => ProbeError::Broken(error),
-    };
-    let mut stream = TcpStream::connect_timeout(&address, timeout).map_err(broken)?;
-    stream.set_write_timeout(Some(timeout)).map_err(broken)?;
-    stream.write_all(&bytes).map_err(broken)?;
+    let mut line = Line::connect(address, timeout)?;
+    line.send(&bytes)?;
 
     let mut client = http1::Client::new();
     client.expect(request.answer_kind());
@@ -73,15 +79,7 @@ pub fn probe(
     // The first bytes, which mostly hold the whole head.
     let mut start: Vec<u8> = Vec::new();
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ProbeError::Timeout(timeout));
-        }
-        stream.set_read_timeout(Some(left)).map_err(broken)?;
-        let count = match stream.read(&mut buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other.map_err(broken)?,
-        };
+        let count = line.receive(&mut buffer)?;
         let mut input = &buffer[..count];
         if start.len() < START_BYTES {
             start.extend_from_slice(input);

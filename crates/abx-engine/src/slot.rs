@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use abx_evidence::{Outcome, Sample};
 use abx_sys::Nanos;
-use abx_wire::http1;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::io::Token;
@@ -87,11 +86,12 @@ impl Clock {
 const FLIGHTS_RESERVED_MAX: usize = 1024;
 
 /// A place for one connection at a time.
-pub(crate) struct Slot {
+pub(crate) struct Slot<T> {
     pub(crate) phase: Phase,
     /// Counts connections, so that an event of an earlier one is known as stale.
     pub(crate) generation: u32,
-    pub(crate) client: http1::Client,
+    /// Our end of the connection.
+    pub(crate) client: T,
     /// The requests that it carries, in the order of their answers.
     pub(crate) flights: VecDeque<Flight>,
     /// How many of them, from the first on, were handed over to be sent.
@@ -116,13 +116,13 @@ pub(crate) struct Slot {
     pub(crate) hasher: Option<Box<Xxh3>>,
 }
 
-impl Slot {
+impl<T> Slot<T> {
     /// A slot without a connection, for so many requests in flight.
-    pub(crate) fn new(window: usize) -> Slot {
+    pub(crate) fn new(window: usize, client: T) -> Slot<T> {
         Slot {
             phase: Phase::Closed,
             generation: 0,
-            client: http1::Client::new(),
+            client,
             flights: VecDeque::with_capacity(window.min(FLIGHTS_RESERVED_MAX)),
             handed: 0,
             sending: 0,
@@ -173,6 +173,11 @@ impl Slot {
         self.unsent_bytes.div_ceil(request_bytes) < self.handed
     }
 
+    /// Whether there is a connection that nobody waits for.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.phase == Phase::Standing && self.flights.is_empty()
+    }
+
     /// Whether the first flight is in the sample.
     pub(crate) fn is_sampled(&self) -> bool {
         self.flights.front().is_some_and(|flight| flight.sampled)
@@ -219,10 +224,10 @@ impl Slot {
     }
 
     /// Takes a new connection, whose making began at this moment.
-    pub(crate) fn connecting(&mut self, began: Nanos) {
+    pub(crate) fn connecting(&mut self, client: T, began: Nanos) {
         self.phase = Phase::Connecting;
         self.timing.connecting(began);
-        self.client = http1::Client::new();
+        self.client = client;
         self.reused = false;
     }
 }
@@ -246,7 +251,7 @@ mod tests {
     #[test]
     fn a_closed_slot_knows_events_of_its_former_connection() {
         // Method: the generation must change with every close.
-        let mut slot = Slot::new(1);
+        let mut slot = Slot::new(1, ());
         let before = slot.generation;
         slot.close();
         assert_ne!(slot.generation, before);
@@ -270,7 +275,7 @@ mod tests {
     fn room_begins_when_a_full_window_loses_its_first() {
         // Method: a window of three, filled and emptied; only what was full
         // before gives room that was not there.
-        let mut slot = Slot::new(3);
+        let mut slot = Slot::new(3, ());
         slot.phase = Phase::Standing;
         slot.flights.extend([flight(), flight(), flight()]);
         for (now, since, has_room) in [(10, 10, true), (20, 10, true), (30, 10, true)] {
@@ -305,7 +310,7 @@ mod tests {
             (30, 3, false),
             (30, 4, true),
         ] {
-            let mut slot = Slot::new(4);
+            let mut slot = Slot::new(4, ());
             (slot.unsent_bytes, slot.handed) = (unsent, handed);
             assert_eq!(slot.has_sent_first(10), expected, "{unsent} of {handed}");
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
-use abx_evidence::{Outcomes, SliceTally};
+use abx_evidence::{Connections, Outcomes, SliceTally};
 use abx_sys::Nanos;
 
 use crate::any_pool::{AnyPool, PoolParts};
@@ -60,11 +60,11 @@ pub(crate) fn work(
     let _ = abx_sys::limits::separate_descriptors();
     // With the usual slack requests only leave some microseconds later.
     let _ = abx_sys::clock::sharpen_timers();
-    let mut pools: HashMap<PoolId, AnyPool> = HashMap::new();
+    let mut pools: HashMap<PoolId, Box<dyn AnyPool>> = HashMap::new();
     while let Ok(order) = orders.recv() {
         let reply = match order {
-            Order::Open(id, parts) => match AnyPool::new(*parts) {
-                Ok(pool) => connect(pools.entry(id).or_insert(pool), stop),
+            Order::Open(id, parts) => match parts.pool() {
+                Ok(pool) => connect(&mut **pools.entry(id).or_insert(pool), stop),
                 Err(error) => Reply::Failed(error),
             },
             Order::Refresh(id) => connect(pool(&mut pools, id), stop),
@@ -80,18 +80,18 @@ pub(crate) fn work(
     }
 }
 
-fn pool(pools: &mut HashMap<PoolId, AnyPool>, id: PoolId) -> &mut AnyPool {
-    pools
-        .get_mut(&id)
-        .expect("the engine names only pools that it opened")
+fn pool(pools: &mut HashMap<PoolId, Box<dyn AnyPool>>, id: PoolId) -> &mut dyn AnyPool {
+    let pool = pools.get_mut(&id);
+    &mut **pool.expect("the engine names only pools that it opened")
 }
 
-fn connect(pool: &mut AnyPool, stop: &AtomicBool) -> Reply {
+fn connect(pool: &mut dyn AnyPool, stop: &AtomicBool) -> Reply {
     let (standing, opened, failures) = pool.connect_all(stop);
     Reply::Connected(standing, opened, failures)
 }
 
-fn run(pool: &mut AnyPool, share: Share, stop: &AtomicBool) -> Reply {
+fn run(pool: &mut dyn AnyPool, share: Share, stop: &AtomicBool) -> Reply {
+    let stood = pool.standing();
     let scheduled = abx_sys::counters::thread_schedstat();
     let cpu = abx_sys::thread_cpu();
     let start = pool.now();
@@ -121,5 +121,11 @@ fn run(pool: &mut AnyPool, share: Share, stop: &AtomicBool) -> Reply {
         generator_wait_ns,
         busiest_worker_ns: generator_cpu_ns,
         stopped_answering,
+        connections: stood
+            .zip(pool.standing())
+            .map(|(before, after)| Connections {
+                standing: after as u64,
+                lost: before.saturating_sub(after) as u64,
+            }),
     }))
 }

@@ -135,13 +135,11 @@ impl Io for EpollIo {
 
     fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
         let bytes = &self.requests[request.0 as usize][offset..];
-        let connection = current(&mut self.connections, token);
-        let taken = match connection.socket.send(bytes) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            other => other?,
-        };
-        connection.is_blocked = taken < bytes.len();
-        Ok(taken)
+        current(&mut self.connections, token).send(bytes)
+    }
+
+    fn say(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        self.connection(token).send(bytes)
     }
 
     fn skip(&mut self, token: Token, bytes: u64) {
@@ -214,6 +212,16 @@ enum Kept {
 }
 
 impl Connection {
+    /// Sends what the socket has room for.
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = match self.socket.send(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            other => other?,
+        };
+        self.is_blocked = taken < bytes.len();
+        Ok(taken)
+    }
+
     /// Turns one event into what it means for the engine.
     fn take(&mut self, event: Event, token: Token, ready: &mut Vec<Ready>) -> Kept {
         if self.is_connecting {

@@ -53,7 +53,7 @@ pub(crate) enum Ready {
     Connected(Token),
     /// It could not be made; nothing of it is left to be closed.
     Unconnected(Token, io::Error),
-    /// The rest of a request that was taken in part can be sent now.
+    /// The rest of what was taken in part can be sent now.
     MaySend(Token),
     /// There is something to receive: bytes, an end or a failure.
     Receivable(Token),
@@ -94,7 +94,8 @@ pub(crate) enum Received<'a> {
 ///   before it, as far as the kernel still has them.
 /// - **Sending.** The engine sends registered bytes from any offset to their end,
 ///   one such stretch at a time on a connection: each next offset is the last one
-///   and what was taken from there. A short count is followed by `MaySend`.
+///   and what was taken from there. What it says by [`Io::say`] is such a stretch
+///   too. A short count is followed by `MaySend`.
 /// - **Cost.** No call allocates per request.
 pub(crate) trait Io {
     /// Reads the clock that all moments here are on.
@@ -120,6 +121,14 @@ pub(crate) trait Io {
     /// # Errors
     /// The connection is broken. There may still be bytes to receive.
     fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize>;
+
+    /// Sends bytes that are not registered, a stretch of their own, and answers how
+    /// many were taken; the caller keeps the rest, which [`Ready::MaySend`] follows.
+    /// For what is said once: handshakes, pongs. It may cost a call of the kernel's.
+    ///
+    /// # Errors
+    /// As [`Io::send`].
+    fn say(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize>;
 
     /// The next `bytes` of this connection are of no interest: they are counted
     /// by [`Received::Skipped`], in one or more pulls, before any further `Bytes`,

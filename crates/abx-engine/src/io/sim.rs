@@ -4,6 +4,7 @@
 //! and the same seed gives the same run. What the network and the peer do is
 //! said by [`Network`]; what the peer's connections do, by a [`Script`].
 
+pub(crate) mod hub;
 mod peer;
 
 use std::cmp::Reverse;
@@ -88,6 +89,8 @@ pub(crate) struct Sim {
     busy: usize,
     /// What the last pull handed out.
     handed: Vec<u8>,
+    /// The server, when it speaks WebSocket; scripts are not followed then.
+    pub(crate) hub: Option<hub::Hub>,
     /// All bytes that were skipped.
     pub(crate) skipped: u64,
     /// Calls that sent anything or tried to.
@@ -137,6 +140,7 @@ enum What {
     Reaches(Vec<u8>),
     Served,
     IdleClose,
+    Says(Vec<u8>),
 }
 
 impl Sim {
@@ -158,6 +162,7 @@ impl Sim {
             queue: VecDeque::new(),
             busy: 0,
             handed: Vec::new(),
+            hub: None,
             skipped: 0,
             sends: 0,
         }
@@ -175,6 +180,24 @@ impl Sim {
             token,
             what,
         }));
+    }
+
+    /// Sends what the network takes.
+    fn send_bytes(&mut self, token: Token, mut bytes: Vec<u8>) -> io::Result<usize> {
+        if self.connection(token).is_broken {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        self.sends += 1;
+        if self.chance(self.network.faults.short_send) {
+            let taken = self.random.below(bytes.len() as u64);
+            bytes.truncate(usize::try_from(taken).expect("below a length"));
+            let at = self.now.plus(self.network.delay);
+            self.cause(at, token, What::Room);
+        }
+        let taken = bytes.len();
+        let at = self.now.plus(self.network.delay);
+        self.cause(at, token, What::Reaches(bytes));
+        Ok(taken)
     }
 
     /// The connection, when it is not closed.
@@ -215,6 +238,7 @@ impl Sim {
             What::Room => ready.push(Ready::MaySend(token)),
             What::Reaches(bytes) => self.reaches(token, &bytes),
             What::IdleClose => self.peer_closes(token),
+            What::Says(bytes) => self.says(token, bytes),
             What::Served => {}
         }
     }
@@ -301,21 +325,12 @@ impl Io for Sim {
     }
 
     fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
-        if self.connection(token).is_broken {
-            return Err(io::ErrorKind::ConnectionReset.into());
-        }
-        self.sends += 1;
-        let mut bytes = self.requests[request.0 as usize][offset..].to_vec();
-        if self.chance(self.network.faults.short_send) {
-            let taken = self.random.below(bytes.len() as u64);
-            bytes.truncate(usize::try_from(taken).expect("below a length"));
-            let at = self.now.plus(self.network.delay);
-            self.cause(at, token, What::Room);
-        }
-        let taken = bytes.len();
-        let at = self.now.plus(self.network.delay);
-        self.cause(at, token, What::Reaches(bytes));
-        Ok(taken)
+        let bytes = self.requests[request.0 as usize][offset..].to_vec();
+        self.send_bytes(token, bytes)
+    }
+
+    fn say(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        self.send_bytes(token, bytes.to_vec())
     }
 
     fn skip(&mut self, token: Token, bytes: u64) {

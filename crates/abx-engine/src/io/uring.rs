@@ -129,6 +129,10 @@ impl Io for UringIo {
         Ok(taken)
     }
 
+    fn say(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        self.ring.send_bytes(number(token), bytes)
+    }
+
     fn skip(&mut self, token: Token, bytes: u64) {
         self.ring.skip(number(token), bytes);
     }

@@ -7,9 +7,11 @@ use abx_sys::Nanos;
 use abx_wire::http1;
 
 use super::intake::{Intake, Parsed};
+use super::talk::has_unsaid;
 use super::{Encoded, Pool};
+use crate::conversation::Conversation;
 use crate::io::{Io, Received, Token};
-use crate::plan::Asked;
+use crate::plan::{Asked, LoadPlan};
 use crate::slot::{Phase, Slot};
 
 /// Less of a body that is still to come is not worth being skipped.
@@ -30,14 +32,14 @@ const ALL_BYTES: usize = usize::MAX;
 
 /// Whether the answers to a request are known to have a body that is worth
 /// skipping, also when a part of it came with the head.
-pub(super) fn has_large_answer(asked: &Asked) -> bool {
-    asked
-        .expect
-        .body
-        .is_some_and(|body| body.bytes >= SKIP_MIN + u64::from(HEAD_BYTES))
+pub(super) fn has_large_answer(plan: &LoadPlan, asked: &Asked) -> bool {
+    // That a text is UTF-8 is seen by reading it.
+    let is_text = plan.shape.message().is_some_and(|message| message.is_text);
+    let body = asked.expect.body.filter(|_| !is_text);
+    body.is_some_and(|body| body.bytes >= SKIP_MIN + u64::from(HEAD_BYTES))
 }
 
-impl<I: Io> Pool<I> {
+impl<I: Io, C: Conversation> Pool<I, C> {
     /// Sends a slot's flights, or makes the connection for them.
     pub(super) fn go(&mut self, index: usize, now: Nanos) {
         match self.slots[index].phase {
@@ -57,7 +59,7 @@ impl<I: Io> Pool<I> {
     #[inline(always)]
     fn hand_over_run(&mut self, index: usize, now: Nanos) -> bool {
         let slot = &mut self.slots[index];
-        if !slot.may_hand_over() {
+        if !slot.may_hand_over() || has_unsaid::<C>(slot) {
             return false;
         }
         let token = slot.token(index);
@@ -75,7 +77,7 @@ impl<I: Io> Pool<I> {
                 break;
             }
             flight.sent = Some(sent);
-            slot.client.expect(encoded.kind);
+            C::expect(&mut slot.client, encoded.kind);
             slot.handed += 1;
             slot.unsent_bytes += encoded.bytes;
         }
@@ -94,20 +96,30 @@ impl<I: Io> Pool<I> {
     /// There is room for the rest of what was handed over.
     pub(super) fn send_on(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        if slot.unsent_bytes == 0 {
+        if slot.unsent_bytes == 0 && !has_unsaid::<C>(slot) {
             return;
         }
         let token = slot.token(index);
-        if send_rest(&mut self.io, token, slot, &self.encoded[slot.sending]).is_err() {
+        if slot.unsent_bytes > 0
+            && send_rest(&mut self.io, token, slot, &self.encoded[slot.sending]).is_err()
+        {
             return self.cannot_send(index, now);
         }
         if slot.unsent_bytes == 0 {
-            // Those behind had to wait for the peer to read.
-            for flight in slot.flights.range_mut(slot.handed..) {
-                flight.possible = now;
+            if self.say(index).is_err() {
+                return self.cannot_send(index, now);
             }
-            self.hand_over(index, now);
+            self.resume(index, now);
         }
+    }
+
+    /// Sends what had to wait for the peer to read.
+    pub(super) fn resume(&mut self, index: usize, now: Nanos) {
+        let slot = &mut self.slots[index];
+        for flight in slot.flights.range_mut(slot.handed..) {
+            flight.possible = now;
+        }
+        self.hand_over(index, now);
     }
 
     fn cannot_send(&mut self, index: usize, now: Nanos) {
@@ -139,7 +151,7 @@ impl<I: Io> Pool<I> {
                 slot: &mut self.slots[index],
                 plan: &self.plan,
                 encoded: &self.encoded,
-                memos: &mut self.memos,
+                conversation: &mut self.conversation,
                 hashers: &mut self.hashers,
                 tally: &mut self.tally,
                 progress: &mut self.progress,
@@ -148,26 +160,31 @@ impl<I: Io> Pool<I> {
                 answers: 0,
             };
             let parsed = match received {
-                Received::Bytes(bytes) => intake.take(bytes),
+                Received::Bytes(bytes) => C::take(&mut intake, bytes),
                 Received::Skipped(bytes) => {
                     intake.skipped(bytes);
                     continue;
                 }
-                Received::Ended if intake.slot.flights.is_empty() => {
+                Received::Ended if intake.slot.is_idle() && !C::HAS_HANDSHAKE => {
                     self.close(index);
                     break;
                 }
-                Received::Ended => intake.end(),
+                Received::Ended => C::end(&mut intake),
                 Received::Failed | Received::Nothing => Parsed::Broken(Outcome::Reset),
             };
             let is_next = intake.answers > 0;
             has_room |= is_next;
+            let parsed = match self.say(index) {
+                Ok(()) => parsed,
+                Err(_) => Parsed::Broken(Outcome::Reset),
+            };
             match parsed {
                 Parsed::More if is_next && self.window == 1 => {}
                 Parsed::More => {
                     if is_next {
                         self.bring(token);
                     }
+                    self.go_on(index, now);
                     self.skip_rest(token);
                 }
                 Parsed::Over => self.over(index, now),
@@ -186,7 +203,7 @@ impl<I: Io> Pool<I> {
     /// Leaves the rest of a body unread that nobody will look at.
     fn skip_rest(&mut self, token: Token) {
         let slot = &self.slots[token.slot as usize];
-        let ahead = slot.client.body_ahead();
+        let ahead = C::ahead(&slot.client);
         if ahead >= SKIP_MIN + TAIL && !slot.is_hashing() {
             self.io.skip(token, ahead - TAIL);
         }
@@ -196,10 +213,10 @@ impl<I: Io> Pool<I> {
 /// Sends what is left of what was handed over: so many copies of the request as
 /// are wanted, which end where all of them end.
 #[inline(always)]
-fn send_rest<I: Io>(
+fn send_rest<I: Io, T>(
     io: &mut I,
     token: Token,
-    slot: &mut Slot,
+    slot: &mut Slot<T>,
     request: &Encoded,
 ) -> io::Result<()> {
     let offset = request.bytes * request.copies - slot.unsent_bytes;
@@ -208,7 +225,7 @@ fn send_rest<I: Io>(
 }
 
 /// How much a receive should bring of a large answer: all, or not what is skipped.
-fn receive_bytes(slot: &Slot) -> usize {
+fn receive_bytes<T>(slot: &Slot<T>) -> usize {
     match slot.is_hashing() {
         true => ALL_BYTES,
         false => usize::from(HEAD_BYTES),

@@ -6,17 +6,18 @@
 
 use abx_evidence::{Outcome, Tally};
 use abx_sys::Nanos;
-use abx_wire::http1::{Done, Event, Fault, HeadMemo};
+use abx_wire::http1::{Done, Event, Fault};
 
 use super::Encoded;
 use super::exchange::fault_outcome;
 use super::stretch::Progress;
 use crate::check::{self, Hashers};
-use crate::plan::LoadPlan;
+use crate::conversation::{Conversation, Http};
+use crate::plan::{Expectation, LoadPlan};
 use crate::slot::Slot;
 
 /// What the bytes of one receive amounted to, beside whole answers.
-pub(super) enum Parsed {
+pub(crate) enum Parsed {
     /// The connection goes on.
     More,
     /// The last answer was whole and ended the connection, so that those behind
@@ -27,13 +28,12 @@ pub(super) enum Parsed {
 }
 
 /// One slot and what takes note of its answers.
-pub(super) struct Intake<'a> {
-    pub(super) slot: &'a mut Slot,
+pub(crate) struct Intake<'a, C: Conversation> {
+    pub(crate) slot: &'a mut Slot<C::Client>,
     pub(super) plan: &'a LoadPlan,
-    pub(super) encoded: &'a [Encoded],
-    /// The last head that answered each request of the plan.
-    pub(super) memos: &'a mut [HeadMemo],
-    pub(super) hashers: &'a mut Hashers,
+    pub(crate) encoded: &'a [Encoded],
+    pub(crate) conversation: &'a mut C,
+    pub(crate) hashers: &'a mut Hashers,
     pub(super) tally: &'a mut Tally,
     pub(super) progress: &'a mut Progress,
     pub(super) window: usize,
@@ -44,10 +44,10 @@ pub(super) struct Intake<'a> {
 
 // Made for each receive: what is always inlined keeps all of it in registers, which
 // is a fiftieth of a request's instructions.
-impl Intake<'_> {
+impl Intake<'_, Http> {
     /// Hands received bytes to the parser, bodies to the hash, and ends flights.
     #[inline(always)]
-    pub(super) fn take(&mut self, mut input: &[u8]) -> Parsed {
+    pub(crate) fn take(&mut self, mut input: &[u8]) -> Parsed {
         let mut uncounted = input.len();
         while let Some(end) = self.next_end(&mut input) {
             let done = match end {
@@ -71,7 +71,7 @@ impl Intake<'_> {
             let behind = if goes_on { input.len() } else { 0 };
             self.received((uncounted - behind) as u64);
             uncounted = behind;
-            self.whole(&done);
+            self.answered(&done);
             if !goes_on {
                 return Parsed::Over;
             }
@@ -84,18 +84,11 @@ impl Intake<'_> {
         Parsed::More
     }
 
-    /// The answer of the first flight goes on behind what was received, if it began.
-    fn note_first_byte(&mut self) {
-        if self.slot.is_sampled() && self.slot.client.has_answer_started() {
-            self.slot.timing.receives(self.now);
-        }
-    }
-
     /// How the next answer ends, its body hashed on the way; `None` when it goes on
     /// behind these bytes.
     #[inline(always)]
     fn next_end(&mut self, input: &mut &[u8]) -> Option<Result<Done, Fault>> {
-        let memo = &self.memos[self.request()];
+        let memo = &self.conversation.memos[self.request()];
         // Servers mostly answer a request with the head of last time.
         if let Some((done, body)) = self.slot.client.receive_whole(memo, input) {
             self.hash(body);
@@ -112,10 +105,17 @@ impl Intake<'_> {
         None
     }
 
+    #[inline(always)]
+    fn hash(&mut self, bytes: &[u8]) {
+        let is_hashing = self.slot.is_hashing();
+        check::hash(is_hashing, &mut self.slot.hasher, self.hashers, bytes);
+    }
+
     /// The next event.
     #[inline(always)]
     fn next<'b>(&mut self, input: &mut &'b [u8]) -> Option<Event<'b>> {
-        let memo = &mut self.memos[self.request()];
+        let request = self.request();
+        let memo = &mut self.conversation.memos[request];
         self.slot.client.receive_with(memo, input)
     }
 
@@ -126,19 +126,13 @@ impl Intake<'_> {
         first.map_or(0, |flight| flight.request)
     }
 
-    /// Counts bytes of a body that were thrown away unread.
-    pub(super) fn skipped(&mut self, bytes: u64) {
-        self.received(bytes);
-        self.slot.client.skip(bytes);
-    }
-
     /// Tells the parser that the peer closed.
-    pub(super) fn end(&mut self) -> Parsed {
+    pub(crate) fn end(&mut self) -> Parsed {
         loop {
             match self.slot.client.eof() {
                 Some(Event::Done(done)) => {
                     let goes_on = self.goes_on(&done);
-                    self.whole(&done);
+                    self.answered(&done);
                     if !goes_on {
                         return Parsed::Over;
                     }
@@ -147,23 +141,6 @@ impl Intake<'_> {
                 // The end of a connection that awaits nothing ends no answer.
                 _ => return Parsed::Broken(Outcome::EarlyClose),
             }
-        }
-    }
-
-    /// Bytes came that belong to the first flight.
-    fn received(&mut self, bytes: u64) {
-        let first = self.slot.flights.front();
-        if first.is_some_and(|flight| flight.counted) {
-            self.tally.bytes += bytes;
-        }
-    }
-
-    #[inline(always)]
-    fn hash(&mut self, bytes: &[u8]) {
-        if self.slot.is_hashing() {
-            let hashers = &mut self.hashers;
-            let hasher = &mut self.slot.hasher;
-            hasher.get_or_insert_with(|| hashers.take()).update(bytes);
         }
     }
 
@@ -179,7 +156,43 @@ impl Intake<'_> {
 
     /// Ends the first flight with its whole answer.
     #[inline(always)]
-    fn whole(&mut self, done: &Done) {
+    fn answered(&mut self, done: &Done) {
+        self.whole(done.body_bytes, |expect, hash| {
+            check::outcome(expect, done, hash)
+        });
+    }
+}
+
+impl<C: Conversation> Intake<'_, C> {
+    /// Counts bytes of a body that were thrown away unread.
+    pub(super) fn skipped(&mut self, bytes: u64) {
+        self.received(bytes);
+        C::skip(&mut self.slot.client, bytes);
+    }
+
+    /// Bytes came that belong to the first flight.
+    pub(crate) fn received(&mut self, bytes: u64) {
+        let first = self.slot.flights.front();
+        if first.is_some_and(|flight| flight.counted) {
+            self.tally.bytes += bytes;
+        }
+    }
+
+    /// The answer of the first flight goes on behind what was received, if it began.
+    pub(crate) fn note_first_byte(&mut self) {
+        if self.slot.is_sampled() && C::has_begun(&self.slot.client) {
+            self.slot.timing.receives(self.now);
+        }
+    }
+
+    /// Ends the first flight with its whole answer, whose body has so many bytes;
+    /// `judge` is given what was expected, and the body's hash when it was hashed.
+    #[inline(always)]
+    pub(crate) fn whole(
+        &mut self,
+        body_bytes: u64,
+        judge: impl FnOnce(&Expectation, Option<u64>) -> Outcome,
+    ) {
         self.answers += 1;
         self.slot.reused = true;
         let hash = match self.slot.is_sampled() {
@@ -189,12 +202,12 @@ impl Intake<'_> {
         let flight = self.slot.flights.front();
         let flight = flight.expect("an answer belongs to a flight");
         if flight.counted {
-            self.tally.body_bytes += done.body_bytes;
+            self.tally.body_bytes += body_bytes;
         }
         self.progress.answered();
         self.progress.in_flight -= 1;
         let expect = &self.plan.requests[flight.request].expect;
-        let outcome = check::outcome(expect, done, hash);
+        let outcome = judge(expect, hash);
         super::record(self.tally, flight, outcome, self.now);
         self.slot.land(self.window, self.now);
     }
@@ -203,8 +216,8 @@ impl Intake<'_> {
 /// Takes note of where the time of a slot's first flight went, which is in the
 /// sample and has its whole answer. Answers the hash of its body, if it has one.
 #[cold]
-fn look_closer(
-    slot: &mut Slot,
+fn look_closer<T>(
+    slot: &mut Slot<T>,
     tally: &mut Tally,
     hashers: &mut Hashers,
     now: Nanos,

@@ -24,7 +24,9 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::Pool;
+use crate::conversation::{Conversation, Lost};
 use crate::io::Io;
+use crate::slot::Phase;
 
 /// How often a request may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +38,7 @@ enum Again {
     Never,
 }
 
-impl<I: Io> Pool<I> {
+impl<I: Io, C: Conversation> Pool<I, C> {
     /// An answer ended the connection.
     pub(super) fn over(&mut self, index: usize, now: Nanos) {
         self.close(index);
@@ -47,12 +49,22 @@ impl<I: Io> Pool<I> {
     /// The connection broke.
     pub(super) fn broken(&mut self, index: usize, outcome: Outcome, now: Nanos) {
         let slot = &self.slots[index];
+        if slot.phase == Phase::Connecting {
+            // In its handshake.
+            self.close(index);
+            return self.connect_failed(index, outcome, now);
+        }
+        self.conversation.lost(Lost {
+            index,
+            outcome,
+            has_stood: true,
+        });
         let again = if slot.reused {
             Again::Once
         } else {
             Again::Never
         };
-        let has_begun = slot.client.has_answer_started();
+        let has_begun = C::has_begun(&slot.client);
         self.close(index);
         let in_flight = self.progress.in_flight;
         if has_begun {

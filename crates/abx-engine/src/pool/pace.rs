@@ -14,6 +14,7 @@ use abx_sys::Nanos;
 
 use super::Pool;
 use super::stretch::Stretch;
+use crate::conversation::Conversation;
 use crate::io::Io;
 use crate::plan::Pacing;
 use crate::schedule::{Pacer, Schedule, StageList};
@@ -104,7 +105,7 @@ impl Pace {
     }
 }
 
-impl<I: Io> Pool<I> {
+impl<I: Io, C: Conversation> Pool<I, C> {
     /// A slot may have room for requests: then it sends, waits, thinks, or is parked.
     pub(super) fn freed(&mut self, index: usize, now: Nanos) {
         if !(self.progress.may_send(now) && self.slots[index].has_room(self.refill_below)) {

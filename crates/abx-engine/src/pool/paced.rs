@@ -7,6 +7,7 @@ use abx_sys::Nanos;
 
 use super::simulated::{MS, SECOND, count, plan, pool, run, run_requests};
 use super::{Pool, Stretch};
+use crate::conversation::Http;
 use crate::io::sim::{Faults, Network, Service, Sim};
 use crate::plan::Pacing;
 use crate::schedule::{Arrivals, Share};
@@ -25,7 +26,7 @@ fn constant(per_s: &str) -> Pacing {
 }
 
 /// A pool of connections that stand.
-fn paced(network: Network, connections: u32, pacing: Pacing) -> Pool<Sim> {
+fn paced(network: Network, connections: u32, pacing: Pacing) -> Pool<Sim, Http> {
     let mut plan = plan(connections, BODY, 1);
     plan.pacing = pacing;
     plan.verify_every = 0;

@@ -9,6 +9,7 @@ use abx_evidence::{Phase, Tally};
 use super::Pool;
 use super::pipelined::all_faults;
 use super::simulated::{MS, SECOND, plan, pool, pool_of_steps, run, run_requests};
+use crate::conversation::Http;
 use crate::io::script::Step;
 use crate::io::sim::{Network, Sim};
 use crate::plan::{LoadPlan, Pacing};
@@ -48,14 +49,14 @@ fn request_bytes(plan: &LoadPlan) -> usize {
 fn scripted(
     plan: LoadPlan,
     steps: impl Fn(usize) -> Vec<Step> + Send + Sync + 'static,
-) -> Pool<Sim> {
+) -> Pool<Sim, Http> {
     let mut pool = pool_of_steps(Network::faultless(1), plan, Box::new(steps));
     pool.connect_all(&AtomicBool::new(false));
     pool
 }
 
 /// A pool on a peer that answers every request in two parts.
-fn on_slow_bodies(plan: LoadPlan) -> Pool<Sim> {
+fn on_slow_bodies(plan: LoadPlan) -> Pool<Sim, Http> {
     let steps = [&in_two(request_bytes(&plan))[..], &[Step::Again]].concat();
     scripted(plan, move |_| steps.clone())
 }

@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Pool;
 use super::simulated::{MS, SECOND, count, plan, pool, pool_of_steps, run, run_requests};
+use crate::conversation::Http;
 use crate::io::script::Step;
 use crate::io::sim::{Faults, Network, Service, Sim};
 use crate::plan::{Asked, BodyIdentity, LoadPlan};
@@ -48,14 +49,14 @@ fn answer(field: &str, body: &[u8]) -> Arc<[u8]> {
     [head.as_bytes(), body].concat().into()
 }
 
-fn connected(mut pool: Pool<Sim>) -> Pool<Sim> {
+fn connected(mut pool: Pool<Sim, Http>) -> Pool<Sim, Http> {
     pool.connect_all(&AtomicBool::new(false));
     pool
 }
 
 /// A faultless pool of one connection at a time, each with its steps: `answers`
 /// gives what it answers, and `end` what it does then.
-fn scripted(plan: LoadPlan, answers: Vec<Arc<[u8]>>, end: Step) -> Pool<Sim> {
+fn scripted(plan: LoadPlan, answers: Vec<Arc<[u8]>>, end: Step) -> Pool<Sim, Http> {
     let request = plan.requests[0].request.encode(true).unwrap().len();
     let steps = answers
         .into_iter()

@@ -8,6 +8,7 @@ use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Pool, Ran, Stretch};
+use crate::conversation::{Conversation, Http};
 use crate::io::script::{NOBODY, Script, Step};
 use crate::io::sim::{Faults, Network, Service, Sim};
 use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
@@ -50,7 +51,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
 }
 
 /// A pool on a peer that reads a request, works, and answers with `body`, again and again.
-pub(super) fn pool(network: Network, plan: LoadPlan, body: &[u8]) -> Pool<Sim> {
+pub(super) fn pool(network: Network, plan: LoadPlan, body: &[u8]) -> Pool<Sim, Http> {
     pool_of(
         network,
         plan,
@@ -64,7 +65,7 @@ fn head(length: usize) -> String {
 }
 
 /// A pool on a peer that reads a request, works, sends `answer`, and then does the `last` step.
-fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: Step) -> Pool<Sim> {
+fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: Step) -> Pool<Sim, Http> {
     let request = &plan.requests[0].request;
     let request_bytes = request.encode(plan.keep_alive).unwrap().len();
     let answer: Arc<[u8]> = answer.into();
@@ -80,16 +81,17 @@ fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: Step) -> Pool<
 }
 
 /// A pool on a peer with a script.
-pub(super) fn pool_of_steps(network: Network, plan: LoadPlan, script: Script) -> Pool<Sim> {
+pub(super) fn pool_of_steps(network: Network, plan: LoadPlan, script: Script) -> Pool<Sim, Http> {
     let requests = plan.requests.iter();
     let encoded = requests.map(|asked| asked.request.encode(plan.keep_alive).unwrap());
     let encoded = encoded.collect();
     let connections = plan.connections as usize;
-    Pool::new(Sim::new(network, script), plan, encoded, 0, connections)
+    let (sim, http) = (Sim::new(network, script), Http::new(plan.requests.len()));
+    Pool::new(sim, http, plan, encoded, 0, connections)
 }
 
 /// Runs for a span after a discarded part.
-pub(super) fn run(pool: &mut Pool<Sim>, span: u64, discard: u64) -> Ran {
+pub(super) fn run<C: Conversation>(pool: &mut Pool<Sim, C>, span: u64, discard: u64) -> Ran {
     let start = pool.now();
     let stretch = Stretch {
         start,
@@ -101,7 +103,7 @@ pub(super) fn run(pool: &mut Pool<Sim>, span: u64, discard: u64) -> Ran {
     pool.run(stretch, &AtomicBool::new(false))
 }
 
-pub(super) fn run_requests(pool: &mut Pool<Sim>, count: u64) -> Ran {
+pub(super) fn run_requests<C: Conversation>(pool: &mut Pool<Sim, C>, count: u64) -> Ran {
     let start = pool.now();
     let stretch = Stretch {
         start,

@@ -6,7 +6,9 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::{Pool, WAIT_MAX};
+use crate::conversation::Conversation;
 use crate::io::Io;
+use crate::plan::Shape;
 use crate::schedule::Share;
 use crate::slot::{Flight, Phase};
 
@@ -112,9 +114,12 @@ impl Progress {
     }
 }
 
-impl<I: Io> Pool<I> {
+impl<I: Io, C: Conversation> Pool<I, C> {
     /// Loads the subject for one stretch and waits for what is in flight.
     pub(crate) fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
+        if self.plan.shape == Shape::Hold {
+            return self.hold(&stretch, stop);
+        }
         self.tally.clear();
         self.progress = Progress {
             open: true,

@@ -13,6 +13,8 @@ pub(crate) mod pipelined;
 pub(crate) mod pools;
 pub(crate) mod probes;
 pub(crate) mod replaced;
+pub(crate) mod talker;
+pub(crate) mod websocket;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

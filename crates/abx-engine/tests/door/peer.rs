@@ -156,6 +156,19 @@ impl Connection {
         Some(String::from_utf8(head).expect("the engine sends text"))
     }
 
+    /// Reads what comes next; `None` when there will be nothing.
+    pub fn read(&mut self) -> Option<Vec<u8>> {
+        if self.unread.is_empty() {
+            self.read_more()?;
+        }
+        Some(std::mem::take(&mut self.unread))
+    }
+
+    /// Another end to send by, for who else is to send on this connection.
+    pub fn sender(&self) -> TcpStream {
+        self.stream.try_clone().unwrap()
+    }
+
     /// Sends in one piece. A client that has gone is noticed by the next read.
     pub fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);

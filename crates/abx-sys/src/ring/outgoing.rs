@@ -7,6 +7,7 @@ use rustix::net::SendFlags;
 
 use super::line::{End, Sending, Stage};
 use super::op::Kind;
+use super::state::State;
 use super::{RequestId, Ring};
 
 /// What is left of a request from here on is sent at once. Below, it fits the
@@ -32,15 +33,7 @@ impl Ring {
     /// There is no such connection, or it does not stand yet.
     pub fn send(&mut self, token: u64, request: RequestId, offset: usize) -> io::Result<usize> {
         let at = self.known(token);
-        let batch = self.state.batch;
-        let line = self.state.lines.line(at);
-        assert!(line.stage == Stage::Open, "a send follows `Connected`");
-        let is_handed_in = line.is_handed_in(batch);
-        if is_handed_in || line.is_sending() {
-            line.wants_send = true;
-            if is_handed_in {
-                self.state.refused.push(at);
-            }
+        if self.must_wait(at) {
             return Ok(0);
         }
         let end = self.requests[request.0 as usize].len();
@@ -52,6 +45,8 @@ impl Ring {
             offset,
             end,
         };
+        let batch = self.state.batch;
+        let line = self.state.lines.line(at);
         line.handed_in = Some(sending);
         line.batch = batch;
         // SUBTLE: DONTWAIT has the kernel decide on this send in the call that
@@ -66,22 +61,51 @@ impl Ring {
         Ok(end - offset)
     }
 
+    /// Sends bytes that were not registered, now, as far as the socket has room, and
+    /// answers how many were taken: zero while an earlier send on this connection is
+    /// not done. [`Happening::MaySend`](super::Happening::MaySend) follows a count
+    /// that is not all of them.
+    ///
+    /// # Errors
+    /// As [`Ring::send`].
+    ///
+    /// # Panics
+    /// As [`Ring::send`].
+    pub fn send_bytes(&mut self, token: u64, bytes: &[u8]) -> io::Result<usize> {
+        let at = self.known(token);
+        if self.must_wait(at) {
+            return Ok(0);
+        }
+        let taken = self.state.send_now(at, bytes);
+        self.taken_of(at, taken, bytes.len())
+    }
+
+    /// Whether an earlier send on this connection is not done; then the caller is
+    /// told when it is.
+    fn must_wait(&mut self, at: u32) -> bool {
+        let batch = self.state.batch;
+        let line = self.state.lines.line(at);
+        assert!(line.stage == Stage::Open, "a send follows `Connected`");
+        let is_handed_in = line.is_handed_in(batch);
+        let must_wait = is_handed_in || line.is_sending();
+        line.wants_send |= must_wait;
+        if is_handed_in {
+            self.state.refused.push(at);
+        }
+        must_wait
+    }
+
     /// Sends what the socket has room for, and asks for word when that is not all.
     fn send_at_once(&mut self, at: u32, request: RequestId, offset: usize) -> io::Result<usize> {
         let rest = &self.requests[request.0 as usize][offset..];
-        let line = self.state.lines.line(at);
-        let socket = line.socket.as_ref().expect("a line in use has a socket");
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let taken = match rustix::net::send(socket, rest, flags) {
-            Ok(taken) => taken,
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => 0,
-            Err(error) => {
-                // Told behind the bytes that may still be there to be pulled.
-                self.state.end(at, End::Failed(error.raw_os_error()));
-                return Ok(rest.len());
-            }
-        };
-        if taken < rest.len() {
+        let (taken, all) = (self.state.send_now(at, rest), rest.len());
+        self.taken_of(at, taken, all)
+    }
+
+    /// Asks for word of room when not all of what was to be sent at once was taken.
+    fn taken_of(&mut self, at: u32, taken: usize, all: usize) -> io::Result<usize> {
+        if taken < all {
+            let line = self.state.lines.line(at);
             line.wants_send = true;
             line.awaits_room = true;
             let entry = opcode::PollAdd::new(self.fd(at), u32::from(POLLOUT)).build();
@@ -110,6 +134,25 @@ impl Ring {
         opcode::Send::new(fd, bytes.as_ptr(), length)
             .flags(flags)
             .build()
+    }
+}
+
+impl State {
+    /// Sends what the socket has room for, and answers how much that was. All of it,
+    /// when the connection is broken: that is told behind the bytes that may still be
+    /// there to be pulled.
+    fn send_now(&mut self, at: u32, bytes: &[u8]) -> usize {
+        let line = self.lines.line(at);
+        let socket = line.socket.as_ref().expect("a line in use has a socket");
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        match rustix::net::send(socket, bytes, flags) {
+            Ok(taken) => taken,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => 0,
+            Err(error) => {
+                self.end(at, End::Failed(error.raw_os_error()));
+                bytes.len()
+            }
+        }
     }
 }
 

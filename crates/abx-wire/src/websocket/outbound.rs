@@ -37,6 +37,18 @@ pub fn message_frame(kind: MessageKind, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
+/// Writes a whole message as a client sends it, to the end of `out`.
+///
+/// For who sends the same message again and again, and so encodes it once with one
+/// mask: see [`Masking::Fixed`]. `payload` of a text must be UTF-8, which is not checked.
+pub fn masked_message_frame(kind: MessageKind, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
+    let mut client = Outbound::Client {
+        masking: Masking::Fixed(mask),
+        is_inside_message: false,
+    };
+    client.fragment(kind, payload, Place::Last, out);
+}
+
 /// The frames of one side.
 #[derive(Debug)]
 pub(super) enum Outbound {

@@ -1,0 +1,58 @@
+//! What a connection says of its own, beside the requests: its handshake, pongs.
+//!
+//! It is a stretch of its own among the bytes of a connection, so it waits for the
+//! rest of a request, and requests wait for it.
+
+use std::io;
+
+use abx_sys::Nanos;
+
+use super::Pool;
+use crate::conversation::Conversation;
+use crate::io::Io;
+use crate::slot::{Phase, Slot};
+
+impl<I: Io, C: Conversation> Pool<I, C> {
+    /// Says what is to be said, as far as the kernel takes it; the rest follows when
+    /// there is room.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    #[inline(always)]
+    pub(super) fn say(&mut self, index: usize) -> io::Result<()> {
+        if !C::HAS_HANDSHAKE {
+            return Ok(());
+        }
+        let slot = &mut self.slots[index];
+        if !has_unsaid::<C>(slot) || slot.unsent_bytes > 0 {
+            return Ok(());
+        }
+        let token = slot.token(index);
+        if let Some(unsaid) = C::unsaid(&mut slot.client) {
+            let taken = self.io.say(token, unsaid)?;
+            unsaid.drain(..taken);
+        }
+        Ok(())
+    }
+
+    /// Goes on with a connection that has taken bytes: they may have been the last of
+    /// its handshake, and requests may have waited for what was said about them.
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, index: usize, now: Nanos) {
+        if !C::HAS_HANDSHAKE {
+            return;
+        }
+        let slot = &self.slots[index];
+        if slot.phase != Phase::Connecting {
+            self.resume(index, now);
+        } else if C::is_open(&slot.client) {
+            self.stands(index, now);
+        }
+    }
+}
+
+/// Whether something waits to be said.
+#[inline(always)]
+pub(super) fn has_unsaid<C: Conversation>(slot: &mut Slot<C::Client>) -> bool {
+    C::unsaid(&mut slot.client).is_some_and(|unsaid| !unsaid.is_empty())
+}

@@ -1,0 +1,170 @@
+//! One WebSocket outside of any load: does it open, and what comes back?
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use abx_wire::http1;
+use abx_wire::websocket::{
+    Client, ClientOptions, Close, CloseCode, Event, Fault, Limits, Masking, MessageKind,
+    NONCE_BYTES,
+};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::line::Line;
+use super::{ProbeError, START_BYTES};
+use crate::message::payload;
+use crate::plan::{BodyIdentity, MessagePlan, RequestPlan};
+use crate::random::Random;
+
+/// What a WebSocket answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebSocketAnswer {
+    /// The status of the handshake's answer: 101 when it stands, and another one
+    /// when it was refused.
+    pub status: u16,
+    /// What the handshake's `Server` header says, mostly name and version.
+    pub server: Option<String>,
+    /// The first message that came behind ours; `None` when none was sent.
+    pub echo: Option<Echo>,
+    /// From before the connect to the last byte that was waited for.
+    pub elapsed: Duration,
+}
+
+/// A message that came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Echo {
+    /// Whether it is text.
+    pub is_text: bool,
+    /// What loads compare echoes with. A right echo has that of [`payload`].
+    pub body: BodyIdentity,
+}
+
+/// Opens a WebSocket with the path, host and headers of `request`, sends `message`,
+/// whose bytes follow from `seed`, awaits what comes back, and closes.
+///
+/// A handshake that is answered with another status is an answer, without an echo.
+///
+/// # Errors
+/// One [`ProbeError`] for each way in which no whole answer comes.
+pub fn probe_websocket(
+    address: SocketAddr,
+    request: &RequestPlan,
+    message: Option<MessagePlan>,
+    seed: u64,
+    timeout: Duration,
+) -> Result<WebSocketAnswer, ProbeError> {
+    let opening = request.opening().encode()?;
+    let longest = message.map_or(0, |message| u64::from(message.bytes));
+    let usual = Limits::default();
+    let options = ClientOptions {
+        limits: Limits {
+            frame_bytes: usual.frame_bytes.max(longest),
+            message_bytes: usual.message_bytes.max(longest),
+        },
+        masking: Masking::Seeded(seed),
+    };
+    let mut random = Random::new(seed);
+    let nonce = [(); NONCE_BYTES].map(|()| u8::try_from(random.below(256)).expect("below 256"));
+    let mut out = Vec::new();
+    let client = Client::open(options, &opening, nonce, &mut out);
+    let line = Line::connect(address, timeout)?;
+    Talk {
+        line,
+        client,
+        out,
+        start: Vec::new(),
+        hasher: Xxh3::new(),
+    }
+    .follow(message.map(|message| (message, payload(message, seed))))
+}
+
+/// One conversation of a probe.
+struct Talk {
+    line: Line,
+    client: Client,
+    /// What is to be sent next.
+    out: Vec<u8>,
+    /// The first bytes, which mostly hold the whole head.
+    start: Vec<u8>,
+    /// Of the message that comes.
+    hasher: Xxh3,
+}
+
+impl Talk {
+    fn follow(
+        mut self,
+        message: Option<(MessagePlan, Vec<u8>)>,
+    ) -> Result<WebSocketAnswer, ProbeError> {
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            self.line.send(&std::mem::take(&mut self.out))?;
+            let count = self.line.receive(&mut buffer)?;
+            if self.start.len() < START_BYTES {
+                self.start.extend_from_slice(&buffer[..count]);
+            }
+            if let Some((status, echo)) = self.take(&buffer[..count], message.as_ref())? {
+                return self.answer(status, echo);
+            }
+            if count == 0 {
+                return Err(ProbeError::WebSocket(Fault::ClosedEarly));
+            }
+        }
+    }
+
+    /// Takes what was received; gives the status and the echo when all has come.
+    fn take(
+        &mut self,
+        mut input: &[u8],
+        message: Option<&(MessagePlan, Vec<u8>)>,
+    ) -> Result<Option<(u16, Option<Echo>)>, ProbeError> {
+        while let Some(event) = self.client.receive(&mut input, &mut self.out) {
+            match event {
+                Event::Open => match message {
+                    None => return Ok(Some((SWITCHED, None))),
+                    Some((message, payload)) => {
+                        let sent = self.client.send(message.kind(), payload, &mut self.out);
+                        sent.expect("it has just opened");
+                    }
+                },
+                Event::Data { bytes, .. } => self.hasher.update(bytes),
+                Event::Message(came) => {
+                    let echo = Echo {
+                        is_text: came.kind == MessageKind::Text,
+                        body: BodyIdentity {
+                            bytes: came.bytes,
+                            xxh3: self.hasher.digest(),
+                        },
+                    };
+                    return Ok(Some((SWITCHED, Some(echo))));
+                }
+                Event::Ping(_) | Event::Pong(_) => {}
+                Event::Failed(Fault::Refused(status)) => return Ok(Some((status, None))),
+                Event::Failed(fault) => return Err(ProbeError::WebSocket(fault)),
+                Event::Close(_) => return Err(ProbeError::WebSocket(Fault::ClosedEarly)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// All has come: takes leave, which nobody waits for.
+    fn answer(mut self, status: u16, echo: Option<Echo>) -> Result<WebSocketAnswer, ProbeError> {
+        let elapsed = self.line.elapsed();
+        let normal = Close {
+            code: Some(CloseCode::NORMAL),
+            reason: "",
+        };
+        if self.client.close(normal, &mut self.out).is_ok() {
+            // It has answered; whether it hears the end is of no matter.
+            let _ = self.line.send(&self.out);
+        }
+        Ok(WebSocketAnswer {
+            status,
+            server: http1::answer_header(&self.start, "server"),
+            echo,
+            elapsed,
+        })
+    }
+}
+
+/// The status of a handshake that was accepted.
+const SWITCHED: u16 = 101;

@@ -1,0 +1,106 @@
+//! A peer that speaks WebSocket, right or as wrong as a test tells it.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+
+use abx_wire::http1::{self, ServerEvent};
+use abx_wire::websocket::{Event, Limits, MessageKind, Offer, Server, message_frame};
+
+use crate::peer::{Connection, Peer};
+
+/// A message that came.
+pub struct Said {
+    pub kind: MessageKind,
+    pub payload: Vec<u8>,
+    /// Which message of the connection it is, from 0.
+    pub number: usize,
+}
+
+/// What is done about a message: it writes what is sent, and says whether the
+/// connection goes on.
+pub trait Reply: Fn(&mut Server, Said, &mut Vec<u8>) -> bool {}
+
+impl<F: Fn(&mut Server, Said, &mut Vec<u8>) -> bool> Reply for F {}
+
+/// Sends each message back.
+pub fn echo(server: &mut Server, said: Said, out: &mut Vec<u8>) -> bool {
+    server.send(said.kind, &said.payload, out).is_ok()
+}
+
+/// Accepts every WebSocket and replies to each message.
+pub fn talking(reply: impl Reply + Send + Sync + 'static) -> Peer {
+    Peer::start(move |mut connection| {
+        if let Some(server) = accept(&mut connection) {
+            talk(&mut connection, server, &reply);
+        }
+    })
+}
+
+/// Accepts every WebSocket, and tells all of them what one says.
+pub fn room() -> Peer {
+    let members: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+    Peer::start(move |mut connection| {
+        let Some(server) = accept(&mut connection) else {
+            return;
+        };
+        members.lock().unwrap().push(connection.sender());
+        talk(
+            &mut connection,
+            server,
+            &|_: &mut Server, said: Said, _: &mut Vec<u8>| {
+                let mut frame = Vec::new();
+                message_frame(said.kind, &said.payload, &mut frame);
+                // Under the lock, so that all have the messages in one order.
+                let members = members.lock().unwrap();
+                // One that has gone hears nothing.
+                members
+                    .iter()
+                    .for_each(|mut member| drop(member.write_all(&frame)));
+                true
+            },
+        );
+    })
+}
+
+/// Reads a handshake and accepts it; `None` when the client has gone.
+pub fn accept(connection: &mut Connection) -> Option<Server> {
+    let head = connection.read_head_text()?;
+    let mut out = Vec::new();
+    let mut input = head.as_bytes();
+    let mut parser = http1::Server::new();
+    let Some(ServerEvent::Head(head)) = parser.receive(&mut input) else {
+        panic!("a handshake is a request");
+    };
+    let offer = Offer::read(&head).unwrap().expect("it is a handshake");
+    let server = Server::accept(&offer, Limits::default(), &mut out);
+    connection.send(&out);
+    Some(server)
+}
+
+/// Replies until the client has gone or the reply ends the connection.
+pub fn talk(connection: &mut Connection, mut server: Server, reply: &dyn Reply) {
+    let (mut payload, mut out) = (Vec::new(), Vec::new());
+    let mut number = 0;
+    let mut goes_on = true;
+    while goes_on && let Some(mut bytes) = connection.read() {
+        let mut input = &mut bytes[..];
+        while goes_on && let Some(event) = server.receive(&mut input, &mut out) {
+            match event {
+                Event::Data { bytes, .. } => payload.extend_from_slice(bytes),
+                Event::Message(message) => {
+                    let said = Said {
+                        kind: message.kind,
+                        payload: std::mem::take(&mut payload),
+                        number,
+                    };
+                    number += 1;
+                    goes_on = reply(&mut server, said, &mut out);
+                }
+                Event::Close(_) | Event::Failed(_) => goes_on = false,
+                Event::Open | Event::Ping(_) | Event::Pong(_) => {}
+            }
+        }
+        connection.send(&std::mem::take(&mut out));
+    }
+}
