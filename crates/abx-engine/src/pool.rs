@@ -132,9 +132,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     ) -> Pool<I, C> {
         let seed = plan.seed.wrapping_add(first as u64);
         let mut tally = Tally::default();
-        if plan.verify_every > 0 {
-            tally.phases.reserve();
-        }
+        tally.reserve();
         let window = plan.window() as usize;
         let encoded = encoded
             .into_iter()

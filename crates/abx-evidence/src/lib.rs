@@ -21,6 +21,7 @@ pub mod history;
 mod judge;
 mod metric;
 mod objective;
+mod older;
 mod outcome;
 mod phase_times;
 mod phases;

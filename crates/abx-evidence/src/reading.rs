@@ -39,6 +39,11 @@ pub struct Side {
     /// ports that the load's own addresses have for one destination.
     #[serde(default)]
     pub time_wait: Option<InUse>,
+    /// Pages of the subject's files that were in memory although they had been
+    /// dropped before a slice, the most that was seen, beside all of their pages.
+    /// `None` where they were not dropped, or could not be counted.
+    #[serde(default)]
+    pub resident_pages: Option<InUse>,
 }
 
 /// What the machine counted of its own troubles while one subject was loaded:

@@ -267,6 +267,10 @@ pub struct LoadSettings {
     pub requests: Vec<RequestSettings>,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
+    /// Whether the files that abx made for a subject were dropped from memory
+    /// before each of its slices.
+    #[serde(default)]
+    pub cold_cache: bool,
     /// How long a request may take, in seconds.
     pub timeout_s: f64,
     /// Of how many answers one had its body hashed.

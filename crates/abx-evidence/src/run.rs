@@ -59,7 +59,9 @@ pub struct RunRecord {
     pub body_bytes: u64,
     /// Connections opened after the start.
     pub connects: u64,
-    /// Connections that never sent a request.
+    /// Connections that never sent a request; 0 also in records from before they
+    /// were counted.
+    #[serde(default)]
     pub silent: u64,
     /// What the load cost on this side.
     pub generator: GeneratorSide,

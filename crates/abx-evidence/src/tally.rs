@@ -154,6 +154,14 @@ impl Tally {
         self.phases.merge(&other.phases);
     }
 
+    /// Takes the memory that is needed for what is counted of each request.
+    pub fn reserve(&mut self) {
+        self.response.reserve();
+        self.service.reserve();
+        self.lateness.reserve();
+        self.loop_lag.reserve();
+    }
+
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
         self.outcomes = Outcomes::default();

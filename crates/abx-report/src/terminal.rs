@@ -160,17 +160,26 @@ pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     )
 }
 
-/// What was asked, with weights where there are several.
+/// What was asked, with weights where there are several; of many the first ones.
 pub(crate) fn requests(settings: &LoadSettings) -> String {
-    let each = settings.requests.iter().map(|one| {
+    let shown = match settings.requests.len() {
+        few @ ..=REQUESTS_SHOWN => few,
+        _ => REQUESTS_SHOWN - 1,
+    };
+    let each = settings.requests[..shown].iter().map(|one| {
         let asked = format!("{} {}", clean_name(&one.method), clean_name(&one.path));
         match settings.requests.len() {
             1 => asked,
             _ => format!("{}× {asked}", one.weight),
         }
     });
-    each.collect::<Vec<_>>().join(", ")
+    let more = settings.requests.len() - shown;
+    let more = (more > 0).then(|| format!("and {more} more"));
+    each.chain(more).collect::<Vec<_>>().join(", ")
 }
+
+/// Requests of a load that are named one by one.
+const REQUESTS_SHOWN: usize = 10;
 
 pub(crate) fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));

@@ -58,6 +58,10 @@ fn what_the_catalog_does_not_have_is_refused_by_name() {
             &["show", "no-such"],
             &["`no-such`", "event-servers", "abx compare"],
         ),
+        (
+            &["show", "nginx-sendfil"],
+            &["`nginx-sendfil`", "did you mean `nginx-sendfile`?"],
+        ),
         (&["check", "no-such"], &["`no-such`", "static-files"]),
         (&["run", "no-such"], &["`no-such`", "static-files"]),
         (
@@ -84,6 +88,34 @@ fn what_the_catalog_does_not_have_is_refused_by_name() {
     for (words, said) in cases {
         home.run_abx(&[&["study"], *words].concat()).expect(2, said);
     }
+    assert!(!home.join("state/abx").exists(), "a record of nothing");
+}
+
+#[test]
+fn a_study_of_the_catalog_can_be_compared_by_its_name() {
+    // Method: a name as it is, which gets as far as flags that a study file
+    // refuses; nearly one, two words, and a folder of that name, which goes first.
+    let home = Home::new();
+    for (words, said) in [
+        (
+            &["nginx-sendfile", "-c", "9"][..],
+            &["--connections", "[[load]]"][..],
+        ),
+        (
+            &["nginx-sendfil"],
+            &["`nginx-sendfil`", "did you mean `nginx-sendfile`?"],
+        ),
+        (
+            &["nginx-sendfile", "static-files"],
+            &["`nginx-sendfile` is a study", "give it alone"],
+        ),
+    ] {
+        home.run_abx(&[&["compare"], words].concat())
+            .expect(2, said);
+    }
+    fs::create_dir(home.join("nginx-sendfile")).unwrap();
+    home.run_abx(&["compare", "nginx-sendfile"])
+        .expect(2, &["nginx-sendfile/study.toml"]);
     assert!(!home.join("state/abx").exists(), "a record of nothing");
 }
 
@@ -195,8 +227,8 @@ fn the_studies_of_files_and_of_fastcgi_are_conducted() {
     for (name, subjects, rows) in [
         (
             "static-files",
-            "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx",
-            &["small-c10", "medium-c10", "large-c10"][..],
+            "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx-read",
+            &["small-c10", "medium-c10", "large-c10", "cold"][..],
         ),
         ("fastcgi", "inside,outside-tcp,nginx-fpm", &["page-c10"]),
     ] {

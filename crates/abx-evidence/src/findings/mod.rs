@@ -3,6 +3,7 @@
 //! each file holds those of one theme, and [`failures`] those that a run has too.
 
 mod answers;
+mod cold_cache;
 mod descriptors;
 pub(crate) mod failures;
 mod frequency;
@@ -22,6 +23,7 @@ use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::summary::{Sums, share, sums_by_subject};
 
 use answers::{answers_differ, varying};
+use cold_cache::cold_cache;
 use descriptors::descriptors;
 use frequency::frequency;
 use machine::{disturbed, machine};
@@ -54,6 +56,7 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
             }
             about.extend(Network::of(record, load, subject, sums).findings());
             about.extend(descriptors(record, load, subject));
+            about.extend(cold_cache(record, load, subject));
             let saturation = match limit.busy(subject).is_subject_bound() {
                 true => Saturation::Saturated,
                 false => Saturation::HadTime,

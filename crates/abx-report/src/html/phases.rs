@@ -4,14 +4,14 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Phase, PhaseTimes, RunRecord, StudyRecord};
 
+use super::bar::axis;
 use super::cast::legend;
 use super::grid::{Cells, Figure, Grid};
 use super::markup::{Element, Markup, element};
 use super::paragraphs;
 use super::pictured::{cell, name_cell, picture_cell, pictured};
 use super::plot::{percent as share, px};
-use super::ratios::axis_of;
-use super::scale::Scale;
+use super::scale::{Scale, plain};
 use super::with_unit;
 use crate::phases::{LEGEND, NOT_RECORDED, cells};
 use crate::units::{UNKNOWN, count, figure as number};
@@ -79,7 +79,7 @@ fn figure(title: String, rows: &[Row]) -> Option<Figure> {
         "mean",
         "µs, from the intended send to the last byte",
     ];
-    let body = pictured(&title, headers, rows.iter().map(cells), axis_of(scale));
+    let body = pictured(&title, headers, rows.iter().map(cells), axis(scale, plain));
     let samples = rows.iter().filter_map(|row| {
         let requests = row.times?.requests;
         Some(format!("{} of {}", count(requests), row.who))

@@ -113,6 +113,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
                 weight: 1,
             }],
             keep_alive: true,
+            cold_cache: false,
             timeout_s: 10.0,
             verify_every: 64,
             status: 200,

@@ -176,6 +176,7 @@ impl LoadFlags {
             pacing: self.pacing(),
             offer: Offer::AsPaced,
             timeout: self.timeout.unwrap_or(Duration::from_secs(10)),
+            cold_cache: false,
             verify_every: self.verify_every.unwrap_or(100),
             status: self.expect_status.unwrap_or(200),
             body: self.expect_body.clone().unwrap_or(ExpectBody::Same),

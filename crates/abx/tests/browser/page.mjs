@@ -15,7 +15,9 @@ const WIDTHS = [1280, 360];
 const [, , claim, page, record] = process.argv;
 const address = pathToFileURL(page).href;
 
-const claims = { fits, tips, keyboard, phases, toggles, gives, asks, stands, prints };
+const claims = {
+  fits, capacities, tips, keyboard, phases, toggles, gives, asks, stands, prints,
+};
 
 const browser = start();
 try {
@@ -93,6 +95,33 @@ function look() {
     overlapping,
     faint: [...faint, ...marks].map((one) => one.outerHTML.slice(0, 80)),
   };
+}
+
+// Each capacity has a picture as wide as its place, its bar within, and its unit
+// beside it; ticks below keep apart.
+async function capacities(browser) {
+  for (const width of WIDTHS) {
+    const tab = await opened(browser, width);
+    const rows = await tab.value(`[...document.querySelectorAll("#capacity tbody tr")].map((row) => {
+      const box = (one) => one.getBoundingClientRect();
+      const picture = box(row.querySelector("svg.bar"));
+      const bar = box(row.querySelector("line.interval"));
+      return { width: picture.width, inside: bar.left >= picture.left - 1 && bar.right <= picture.right + 1,
+        bar: bar.width, text: row.querySelector(".ratio").textContent };
+    })`);
+    assert.equal(rows.length, 2);
+    for (const row of rows) {
+      assert.ok(row.width >= 250 && row.inside && row.bar >= 5, JSON.stringify(row));
+      assert.match(row.text, /\d\u00a0requests\/s/);
+    }
+    const ticks = await tab.value(`[...document.querySelectorAll("#capacity tfoot text")]
+      .map((one) => one.getBoundingClientRect()).filter((box) => box.width > 0).map((box) => [box.left, box.right])`);
+    assert.ok(ticks.length >= 2, `${ticks.length} ticks`);
+    ticks.slice(1).forEach(([left], index) => assert.ok(left > ticks[index][1], `${ticks}`));
+    assert.equal(await tab.value("document.documentElement.scrollWidth"), width);
+    assert.equal(await tab.value("document.getElementById('sweep')"), null);
+    assertQuiet(tab);
+  }
 }
 
 // The tip of a point comes with the pointer and goes with it.

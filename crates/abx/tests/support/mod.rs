@@ -138,7 +138,8 @@ impl Home {
         command
     }
 
-    fn settle(&self, command: &mut Command) {
+    /// Lets a command run in this folder, with all that it keeps below it.
+    pub fn settle(&self, command: &mut Command) {
         command
             .current_dir(self.path())
             .env(MARKER, self.path())
