@@ -41,10 +41,13 @@ pub fn talking(reply: impl Reply + Send + Sync + 'static) -> Peer {
 pub fn room() -> Peer {
     let members: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
     Peer::start(move |mut connection| {
+        // Under the lock, so that whoever is accepted is a member before anyone speaks.
+        let mut all = members.lock().unwrap();
         let Some(server) = accept(&mut connection) else {
             return;
         };
-        members.lock().unwrap().push(connection.sender());
+        all.push(connection.sender());
+        drop(all);
         talk(
             &mut connection,
             server,
