@@ -41,9 +41,11 @@ impl Histogram {
     }
 
     /// Takes the memory, so that counting needs none.
-    #[cold]
     pub fn reserve(&mut self) {
-        self.counts.resize(layout::COUNTERS, 0);
+        if self.counts.is_empty() {
+            // Pages of zeroes, which the kernel gives when they are first written.
+            self.counts = vec![0; layout::COUNTERS];
+        }
     }
 
     /// Counts one time, given in nanoseconds.
@@ -56,11 +58,18 @@ impl Histogram {
     #[inline]
     fn record_us(&mut self, micros: u64, times: u64) {
         let index = layout::index_of(micros.clamp(1, MICROS_MAX));
-        if self.counts.is_empty() {
-            self.reserve();
+        match self.counts.get_mut(index) {
+            Some(count) => *count += times,
+            None => self.first(index, times),
         }
-        self.counts[index] += times;
         self.total += times;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first(&mut self, index: usize, times: u64) {
+        self.reserve();
+        self.counts[index] = times;
     }
 
     /// How many times were counted.
@@ -153,9 +162,7 @@ impl Histogram {
         if other.is_empty() {
             return;
         }
-        if self.counts.is_empty() {
-            self.reserve();
-        }
+        self.reserve();
         for (own, more) in self.counts.iter_mut().zip(&other.counts) {
             *own += more;
         }
