@@ -28,6 +28,10 @@ pub enum Metric {
     ContextSwitches,
     /// Bytes received for each whole answer.
     WireBytes,
+    /// Memory that each connection takes which is open and says nothing.
+    MemoryPerConnection,
+    /// Connections opened per second, handshake included.
+    ConnectRate,
     /// The highest rate at which an objective is kept to.
     Capacity,
     /// From its start to the first right answer.
@@ -53,7 +57,7 @@ const BEYOND_MIN: f64 = 100.0;
 
 impl Metric {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Metric; 12] = [
+    pub const ALL: [Metric; 14] = [
         Metric::Throughput,
         Metric::ResponseP50,
         Metric::ResponseP90,
@@ -63,6 +67,8 @@ impl Metric {
         Metric::Memory,
         Metric::ContextSwitches,
         Metric::WireBytes,
+        Metric::MemoryPerConnection,
+        Metric::ConnectRate,
         Metric::Capacity,
         Metric::ReadyTime,
         Metric::ColdStart,
@@ -80,15 +86,19 @@ impl Metric {
     #[must_use]
     pub fn sense(self) -> Sense {
         match self {
-            Metric::Throughput | Metric::Capacity | Metric::ColdStart => Sense::Speed,
+            Metric::Throughput | Metric::ConnectRate | Metric::Capacity | Metric::ColdStart => {
+                Sense::Speed
+            }
             Metric::ResponseP50
             | Metric::ResponseP90
             | Metric::ResponseP99
             | Metric::ResponseP999
             | Metric::ReadyTime => Sense::Time,
-            Metric::ServerCpu | Metric::Memory | Metric::ContextSwitches | Metric::WireBytes => {
-                Sense::Cost
-            }
+            Metric::ServerCpu
+            | Metric::Memory
+            | Metric::ContextSwitches
+            | Metric::WireBytes
+            | Metric::MemoryPerConnection => Sense::Cost,
         }
     }
 
@@ -138,6 +148,8 @@ impl Metric {
             Metric::Memory => "memory",
             Metric::ContextSwitches => "context_switches",
             Metric::WireBytes => "wire_bytes",
+            Metric::MemoryPerConnection => "memory_per_connection",
+            Metric::ConnectRate => "connect_rate",
             Metric::Capacity => "capacity",
             Metric::ReadyTime => "ready_time",
             Metric::ColdStart => "cold_start",

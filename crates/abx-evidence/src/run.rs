@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::arrivals::{Arrivals, Offered};
 use crate::exchange::Exchange;
 use crate::finding::{Finding, Level};
+use crate::findings::acknowledgements::Echoes;
+use crate::findings::held::not_held;
 use crate::findings::pace::{Pace, PaceLimits};
 use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY, failures};
+use crate::held::Held;
 use crate::outcome::Outcomes;
 use crate::record::{AnswerRecord, Machine};
 use crate::summary::share;
@@ -56,6 +59,9 @@ pub struct RunRecord {
     pub connects: u64,
     /// Connections that never sent a request.
     pub silent: u64,
+    /// What came of holding connections that say nothing, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
     /// What the load cost on this side.
     pub generator: GeneratorSide,
     /// What it cost on the other side; `None` when the server is not on this
@@ -157,6 +163,7 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
     let mut found: Vec<Finding> = failures::exhausted(outcomes).collect();
     found.extend(failures::failed_requests(
         &record.settings.url,
+        record.settings.exchange.shape,
         outcomes,
         record.requests.hashed,
     ));
@@ -175,6 +182,8 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
         .and_then(|wait| share(wait, slice.wall_ns * threads));
     let generator_busy = record.generator.busy + wait.unwrap_or_default();
     found.extend(pace(record, slice, server_is_busy, wait));
+    found.extend(not_held(&record.settings.url, record.held.into_iter()));
+    found.extend(delayed(record));
     // Who thinks or asks for a rate does not ask for all that there is.
     let is_saturating = record.settings.arrivals.is_saturating();
     if is_saturating && generator_busy >= GENERATOR_BUSY && !server_is_busy {
@@ -216,6 +225,17 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
     }
     found.sort_by_key(|finding| std::cmp::Reverse(finding.level));
     found
+}
+
+fn delayed(record: &RunRecord) -> Option<Finding> {
+    let echoes = Echoes {
+        who: &record.settings.url,
+        exchange: &record.settings.exchange,
+        arrivals: &record.settings.arrivals,
+        service_p50_us: record.service_time_us.p50,
+        server_busy: record.server.as_ref().map(|server| server.busy),
+    };
+    echoes.delayed()
 }
 
 fn pace(

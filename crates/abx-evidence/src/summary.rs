@@ -1,11 +1,13 @@
 //! One subject under one load, described: no comparison rests on these figures.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Late, Offered, Spans, throughput_per_s};
+use crate::held::{Held, HeldFigures};
 use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
 use crate::record::{Histograms, LoadRecord, LoadSettings, SliceRecord, StudyRecord};
@@ -64,6 +66,9 @@ pub struct Summary {
     /// Bytes received for each whole answer; `None` without one.
     #[serde(default)]
     pub bytes_per_request: Option<f64>,
+    /// What came of holding connections that say nothing, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldFigures>,
 }
 
 /// Sums of one subject's slices under one load.
@@ -154,7 +159,7 @@ impl Sums {
 
     /// Verified answers per second; see [`throughput_per_s`].
     pub(crate) fn throughput(&self, settings: &LoadSettings) -> Option<f64> {
-        let connections = settings.connections.into();
+        let connections = settings.exchange.senders(settings.connections).into();
         let spans = Spans {
             connection_ns: self.connection_ns,
             measured_ns: self.measured_ns,
@@ -202,7 +207,8 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
             let completed = sums.outcomes.completed();
             let all_completed = sums.all_completed();
             let sides = record.block_loads(&load.name);
-            let sides = sides.filter_map(|part| part.sides.get(subject));
+            let sides: Vec<_> = sides.filter_map(|part| part.sides.get(subject)).collect();
+            let held: Vec<Held> = sides.iter().filter_map(|side| side.held).collect();
             Summary {
                 subject: subject.clone(),
                 load: load.name.clone(),
@@ -224,7 +230,7 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                 server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
                 generator_busy: share(sums.busiest_worker_ns, sums.wall_ns),
                 rss_bytes: median(lives.iter().filter_map(|life| life.rss_bytes_max)),
-                pss_bytes: median(sides.filter_map(|side| side.pss_bytes)),
+                pss_bytes: median(sides.iter().filter_map(|side| side.pss_bytes)),
                 ready_s: median(
                     lives
                         .iter()
@@ -241,6 +247,7 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                 outcomes: sums.outcomes,
                 bytes: sums.bytes,
                 bytes_per_request: share(sums.bytes, completed),
+                held: HeldFigures::of(&held),
             }
         })
         .collect()
@@ -277,9 +284,9 @@ fn bounded((times, at_least): (Option<Histogram>, Option<Histogram>)) -> Times {
 }
 
 /// The lower median.
-fn median(values: impl Iterator<Item = u64>) -> Option<u64> {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
+pub(crate) fn median<T: Copy + PartialOrd>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut values: Vec<T> = values.collect();
+    values.sort_by(|one, other| one.partial_cmp(other).unwrap_or(Ordering::Equal));
     values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
@@ -302,7 +309,7 @@ mod tests {
     #[test]
     fn the_median_is_one_of_the_values() {
         // Method: none, one, even and odd counts.
-        assert_eq!(median([].into_iter()), None);
+        assert_eq!(median::<u64>([].into_iter()), None);
         assert_eq!(median([7].into_iter()), Some(7));
         assert_eq!(median([9, 1, 5].into_iter()), Some(5));
         assert_eq!(median([9, 1, 5, 3].into_iter()), Some(3));

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::held::Held;
 use crate::metric::Metric;
 use crate::quantile::Quantile;
 use crate::record::{BlockLoad, BlockRecord, LoadRecord, StudyRecord};
@@ -146,6 +147,8 @@ impl Spot<'_> {
                 let sums = self.sums(rounds);
                 share(sums.server_switches?, sums.all_completed())
             }
+            Metric::MemoryPerConnection => self.held()?.memory_per_connection(),
+            Metric::ConnectRate => self.held()?.connect_rate_per_s(),
             Metric::ReadyTime => life?.ready_s,
             // Of several loads together; see `Grid::values`.
             Metric::Capacity => None,
@@ -156,6 +159,10 @@ impl Spot<'_> {
             | Metric::ResponseP999 => return self.quantile(metric),
         };
         amount.map(exact)
+    }
+
+    fn held(self) -> Option<Held> {
+        self.part.sides.get(self.subject)?.held
     }
 
     fn sums(self, rounds: Rounds) -> Sums {

@@ -21,3 +21,4 @@ mod studies;
 mod support;
 mod sweeps;
 mod verdicts;
+mod websocket;
