@@ -8,7 +8,8 @@ use abx_evidence::{
 use crate::against::against;
 use crate::expectations::reason;
 use crate::findings::Loads;
-use crate::metrics::{capitalized, metric_name};
+use crate::held::held_table;
+use crate::metrics::{capitalized, metric_under};
 use crate::style::Style;
 use crate::sweeps::{capacities, sweeps};
 use crate::table::Table;
@@ -161,7 +162,7 @@ fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
     [
         escape(&format!("{} / {}", one.subject, one.baseline)),
         escape(&place),
-        metric_name(one.metric).to_owned(),
+        metric_under(record, &one.load, one.metric).to_owned(),
         ratio,
         interval,
         format!("{}{bound}{fragile}", word(one.verdict)),
@@ -178,19 +179,14 @@ fn under(record: &StudyRecord, load: &LoadRecord) -> String {
     let summaries = record.summaries.iter();
     let summaries: Vec<&Summary> = summaries.filter(|one| one.load == load.name).collect();
     let heading = escape(&offer(record, load));
+    if let Some(Table { headers, rows }) = held_table(&summaries) {
+        return format!("{heading}\n\n{}", ruled(&headers, &rows));
+    }
     if summaries.iter().all(|summary| summary.sent == 0) {
         return format!("{heading} nothing was measured\n");
     }
-    let Table { headers, rows } = table(&summaries, &STYLE);
-    let mut line = vec!["---:"; headers.len()];
-    line[0] = "---";
-    let line: Vec<String> = line.into_iter().map(str::to_owned).collect();
-    let escaped = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
-        row(&cells)
-    };
-    let rows: String = rows.iter().map(|cells| escaped(cells)).collect();
-    let table = format!("{}{}{rows}", escaped(&headers), row(&line));
+    let Table { headers, rows } = table(&summaries, load.settings.exchange.shape, &STYLE);
+    let table = ruled(&headers, &rows);
     let more: String = { summaries.iter() }
         .flat_map(|one| [neither(one, &STYLE), unsent(one, &STYLE)])
         .filter(|text| !text.is_empty())
@@ -200,6 +196,18 @@ fn under(record: &StudyRecord, load: &LoadRecord) -> String {
         true => format!("{heading}\n\n{table}"),
         false => format!("{heading}\n\n{table}\n{more}"),
     }
+}
+
+/// A table whose first column holds names, and the others figures.
+fn ruled<const N: usize>(headers: &[String; N], rows: &[[String; N]]) -> String {
+    let mut line = vec!["---:".to_owned(); N];
+    line[0] = "---".to_owned();
+    let escaped = |cells: &[String; N]| {
+        let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
+        row(&cells)
+    };
+    let rows: String = rows.iter().map(escaped).collect();
+    format!("{}{}{rows}", escaped(headers), row(&line))
 }
 
 /// What else was compared, out of the way.

@@ -13,7 +13,7 @@ use super::scale::Scale;
 use super::times::{nines, tail_axis, time_text};
 use super::{LINE, findings, paragraphs};
 use crate::arrivals::offered;
-use crate::run::{offer, side_lines, throughput};
+use crate::run::{self, offer, side_lines};
 use crate::times::{at_least_legend, time};
 use crate::units::{TimeUnit, count, seconds, share};
 use crate::wrap::clean_name;
@@ -48,7 +48,7 @@ pub(crate) fn page(record: &RunRecord) -> Page {
 }
 
 fn headline(record: &RunRecord) -> Markup {
-    let mut out = paragraphs(&throughput(record, &LINE));
+    let mut out = paragraphs(&run::headline(record, &LINE));
     out.push(paragraphs(&offer(record, &LINE)));
     out
 }
