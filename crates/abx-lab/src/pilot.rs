@@ -64,7 +64,7 @@ pub fn pilot(
     let mut subjects = BTreeMap::new();
     let mut backend = None;
     for (subject, plan) in plans.iter().enumerate() {
-        let (pool, _) = bench.open(plan)?;
+        let pool = bench.open(plan)?.pool;
         backend = Some(pool.backend().name().to_owned());
         let found = explore(bench, subject, pool, plan, study.pilot);
         bench.engine.close(pool);

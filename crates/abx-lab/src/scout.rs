@@ -104,7 +104,7 @@ fn paced(load: &Load, spacing: Spacing, rate: f64, offer: Offer) -> Option<Load>
 
 /// What a subject answers in a closed loop, per second.
 fn saturated(bench: &mut Bench, subject: usize, plan: &LoadPlan) -> Result<f64, Halt> {
-    let (pool, _) = bench.open(plan)?;
+    let pool = bench.open(plan)?.pool;
     let mut measure = || -> Result<_, Halt> {
         bench.slice(subject, pool, WARM_UP_NS)?;
         let first = bench.slice(subject, pool, SLICE_NS)?.record;
@@ -153,7 +153,7 @@ impl Search<'_> {
         };
         let mut plan = self.plan.clone();
         plan.pacing.arrivals = arrivals;
-        let (pool, _) = bench.open(&plan)?;
+        let pool = bench.open(&plan)?.pool;
         let measured = bench.slice(self.subject, pool, PROBE_NS);
         bench.engine.close(pool);
         let Measured { record, times, .. } = measured?;

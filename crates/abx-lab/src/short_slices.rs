@@ -127,7 +127,7 @@ struct PairSide {
 }
 
 fn side(bench: &mut Bench, subject: usize, plans: &[LoadPlan]) -> Result<PairSide, Halt> {
-    let (pool, _) = bench.open(&plans[subject])?;
+    let pool = bench.open(&plans[subject])?.pool;
     Ok(PairSide {
         subject,
         pool,

@@ -152,7 +152,7 @@ pub enum Wrong {
     #[error("the header `{}` has a control character in its value: remove it", short(.0))]
     HeaderValue(String),
     /// Not an address.
-    #[error("`address` is `{}`: abx speaks http:// so far; write http://HOST[:PORT]", short(.0))]
+    #[error("`address` is `{}`: abx speaks http:// and ws:// so far; write http://HOST[:PORT]", short(.0))]
     Address(String),
     /// A name that is taken.
     #[error("the name `{name}` is taken by the {kind} in line {first_line}: give each its own")]
@@ -169,6 +169,28 @@ pub enum Wrong {
         /// The known word that was meant, or all of them.
         meant: String,
     },
+    /// A key that says nothing of loads of this shape.
+    #[error("`{key}` says nothing of a load of shape `{shape}`: leave it out")]
+    NotOfShape {
+        key: &'static str,
+        shape: &'static str,
+    },
+    /// HTTP for what only WebSocket has.
+    #[error(
+        "`protocol` is HTTP, and the shape `{0}` speaks WebSocket: write protocol = \"websocket\", or leave `protocol` out"
+    )]
+    ShapeOfWebSocket(&'static str),
+    /// WebSocket without a shape.
+    #[error(
+        "`protocol` is `websocket`, and nothing says what its connections carry: add shape = \"echo\", \"broadcast\" or \"connections\""
+    )]
+    NoShape,
+    /// Several requests for what is opened by one.
+    #[error("`requests` has several, and a WebSocket is opened by one: leave one")]
+    OneRequest,
+    /// A sweep that visits a length twice.
+    #[error("`message.bytes` lists {0} twice: each length gives one row, so list it once")]
+    MessageTwice(u32),
     /// A sweep that visits a number twice.
     #[error("`connections` lists {0} twice: each number gives one row, so list it once")]
     ConnectionsTwice(u32),
