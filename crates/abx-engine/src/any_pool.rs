@@ -10,8 +10,9 @@ use crate::backend::BackendUsed;
 use crate::conversation::{Conversation, Http, WebSocket};
 use crate::engine::EngineError;
 use crate::io::{EpollIo, Io, UringIo};
-use crate::plan::LoadPlan;
-use crate::pool::{Pool, Ran, Stretch, has_large_answers};
+use crate::message::Speech;
+use crate::plan::{LoadPlan, Shape};
+use crate::pool::{Broadcast, Pool, Ran, Stretch, has_large_answers};
 use crate::prepared::Prepared;
 
 /// What one worker needs to make its part of a pool.
@@ -35,6 +36,9 @@ pub(crate) trait AnyPool {
     /// What the last stretch gave.
     fn tally(&self) -> &Tally;
 
+    /// How many connections stand, where that is what a load is about.
+    fn standing(&self) -> Option<usize>;
+
     /// The pool's clock.
     fn now(&mut self) -> Nanos;
 }
@@ -54,8 +58,34 @@ impl<I: Io, C: Conversation> AnyPool for Pool<I, C> {
         Pool::tally(self)
     }
 
+    fn standing(&self) -> Option<usize> {
+        C::HAS_HANDSHAKE.then(|| Pool::standing(self))
+    }
+
     fn now(&mut self) -> Nanos {
         Pool::now(self)
+    }
+}
+
+impl<I: Io> AnyPool for Broadcast<I> {
+    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes) {
+        AnyPool::connect_all(self.pool_mut(), stop)
+    }
+
+    fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
+        Broadcast::run(self, stretch, stop)
+    }
+
+    fn tally(&self) -> &Tally {
+        self.pool().tally()
+    }
+
+    fn standing(&self) -> Option<usize> {
+        Some(self.pool().standing())
+    }
+
+    fn now(&mut self) -> Nanos {
+        self.pool_mut().now()
     }
 }
 
@@ -83,20 +113,25 @@ impl PoolParts {
     fn over(mut self, io: impl Io + 'static) -> Box<dyn AnyPool> {
         match self.load.opening.take() {
             Some(opening) => {
-                let websocket = WebSocket::new(opening, &self.load.plan, self.first);
-                self.carrying(io, websocket)
+                let plan = &self.load.plan;
+                let websocket = WebSocket::new(opening, plan, self.first);
+                if let Shape::Broadcast(message) = plan.shape {
+                    let speech = Speech::new(message, plan.seed);
+                    return Box::new(Broadcast::new(self.carrying(io, websocket), speech));
+                }
+                Box::new(self.carrying(io, websocket))
             }
             None => {
                 let http = Http::new(self.load.encoded.len());
-                self.carrying(io, http)
+                Box::new(self.carrying(io, http))
             }
         }
     }
 
-    fn carrying(self, io: impl Io + 'static, carried: impl Conversation) -> Box<dyn AnyPool> {
+    fn carrying<I: Io, C: Conversation>(self, io: I, carried: C) -> Pool<I, C> {
         let Prepared { plan, encoded, .. } = self.load;
         let (first, connections) = (self.first, self.connections);
-        Box::new(Pool::new(io, carried, plan, encoded, first, connections))
+        Pool::new(io, carried, plan, encoded, first, connections)
     }
 }
 

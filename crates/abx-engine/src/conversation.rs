@@ -7,12 +7,23 @@
 mod http;
 mod websocket;
 
+use abx_evidence::Outcome;
 use abx_wire::http1::AnswerKind;
 
 use crate::pool::{Intake, Parsed};
 
 pub(crate) use http::Http;
-pub(crate) use websocket::WebSocket;
+pub(crate) use websocket::{Heard, WebSocket};
+
+/// A connection that is gone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lost {
+    /// Its place in the pool.
+    pub(crate) index: usize,
+    pub(crate) outcome: Outcome,
+    /// Whether it stood before.
+    pub(crate) has_stood: bool,
+}
 
 /// A protocol, as a client of it speaks over many connections.
 pub(crate) trait Conversation: Sized + 'static {
@@ -22,8 +33,11 @@ pub(crate) trait Conversation: Sized + 'static {
     /// Whether a connection stands only when a handshake was answered.
     const HAS_HANDSHAKE: bool = false;
 
-    /// The end of a new connection.
-    fn client(&mut self) -> Self::Client;
+    /// The end of a new connection, whose place in the pool is `index`.
+    fn client(&mut self, index: usize) -> Self::Client;
+
+    /// A connection is gone, or could not be made.
+    fn lost(&mut self, _: Lost) {}
 
     /// Whether the handshake was answered rightly, and requests may be sent.
     fn is_open(_: &Self::Client) -> bool {

@@ -13,7 +13,7 @@ use abx_wire::{http1, websocket};
 use crate::any_pool::PoolParts;
 use crate::backend::{Backend, BackendUsed};
 use crate::io::UringIo;
-use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
+use crate::plan::{EnginePlan, LoadPlan, Shape, SliceEnd, SlicePlan};
 use crate::prepared::Prepared;
 use crate::schedule;
 use crate::worker::{Order, Reply, Share, work};
@@ -58,6 +58,8 @@ pub struct PoolId {
     number: u64,
     connections: u64,
     backend: BackendUsed,
+    /// Workers that have a part of it.
+    workers: u64,
 }
 
 impl PoolId {
@@ -183,6 +185,11 @@ impl Engine {
             number: self.next_pool,
             connections: u64::from(load.plan.connections),
             backend,
+            workers: match load.plan.shape {
+                // Who speaks and who listens are one thing, on one clock.
+                Shape::Broadcast(_) => 1,
+                _ => self.workers.len() as u64,
+            },
         };
         self.next_pool += 1;
         for (number, worker) in self.workers.iter().enumerate() {
@@ -257,6 +264,7 @@ impl Engine {
                 .map(|(one, other)| one + other);
             sum.busiest_worker_ns = sum.busiest_worker_ns.max(part.busiest_worker_ns);
             sum.stopped_answering |= part.stopped_answering;
+            sum.add_connections(part.connections);
         }
         Ok(sum)
     }
@@ -271,8 +279,11 @@ impl Engine {
 
     /// The first connection of a worker, and that of the next one.
     fn connections_of(&self, worker: usize, pool: PoolId) -> (u64, u64) {
-        let (number, count) = (worker as u64, self.workers.len() as u64);
-        let before = |worker| share_before(pool.connections, worker, count);
+        let number = worker as u64;
+        let before = |worker: u64| {
+            let worker = worker.min(pool.workers);
+            share_before(pool.connections, worker, pool.workers)
+        };
         (before(number), before(number + 1))
     }
 
@@ -280,7 +291,7 @@ impl Engine {
     /// none; they are the last, and get one that they cannot send.
     fn part_of_schedule(&self, worker: usize, pool: PoolId) -> schedule::Share {
         let most = usize::try_from(pool.connections).unwrap_or(usize::MAX);
-        let workers = self.workers.len().min(most);
+        let workers = usize::try_from(pool.workers).unwrap_or(most).min(most);
         schedule::Share::of(worker.min(workers - 1), workers)
     }
 

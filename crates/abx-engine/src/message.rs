@@ -1,6 +1,6 @@
 //! The WebSocket messages of a load: their bytes follow from the plan and its seed.
 
-use abx_wire::websocket::{MessageKind, masked_message_frame};
+use abx_wire::websocket::{BEGINNING_BYTES, MessageKind, masked_message_frame};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::plan::{BodyIdentity, MessagePlan};
@@ -53,6 +53,63 @@ impl MessagePlan {
         frame
     }
 }
+
+/// A message that is said again and again, each time with another number in the
+/// beginning of its payload: [`NUMBER_BYTES`] hexadecimal digits.
+pub(crate) struct Speech {
+    message: MessagePlan,
+    frame: Vec<u8>,
+    /// Where in the frame its payload begins, behind the mask.
+    payload_at: usize,
+}
+
+impl Speech {
+    /// A speech of messages of at least [`NUMBER_BYTES`].
+    pub(crate) fn new(message: MessagePlan, seed: u64) -> Speech {
+        let frame = message.frame(seed);
+        Speech {
+            payload_at: frame.len() - message.bytes as usize,
+            message,
+            frame,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> MessageKind {
+        self.message.kind()
+    }
+
+    /// Length of the payload.
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.message.bytes)
+    }
+
+    /// Writes the frame of one message to the end of `out`.
+    pub(crate) fn write(&self, number: u64, out: &mut Vec<u8>) {
+        let start = out.len() + self.payload_at;
+        out.extend_from_slice(&self.frame);
+        let mask = &self.frame[self.payload_at - 4..self.payload_at];
+        for (place, masked) in out[start..start + NUMBER_BYTES].iter_mut().enumerate() {
+            let shift = 4 * (NUMBER_BYTES - 1 - place);
+            let digit = usize::try_from(number >> shift & 0xF).expect("below 16");
+            *masked = DIGITS[digit] ^ mask[place % 4];
+        }
+    }
+}
+
+/// The number in the beginning of a message, if there is one.
+pub(crate) fn number(beginning: &[u8]) -> Option<u64> {
+    let digits = beginning.get(..NUMBER_BYTES)?;
+    let has_digits_only = digits.iter().all(|digit| DIGITS.contains(digit));
+    let text = std::str::from_utf8(digits)
+        .ok()
+        .filter(|_| has_digits_only)?;
+    u64::from_str_radix(text, 16).ok()
+}
+
+/// Length of a number, in bytes: what is kept of a message's beginning.
+pub(crate) const NUMBER_BYTES: usize = BEGINNING_BYTES;
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,14 @@
 //! slice on them, `exchange.rs` sends requests and receives, `intake.rs` says
 //! what was received, and `lost.rs` what becomes of requests whose connection is gone.
 
+mod audience;
+mod broadcast;
+#[cfg(test)]
+mod broadcasts;
+#[cfg(test)]
+mod echoes;
 mod exchange;
+mod hold;
 mod intake;
 mod lost;
 mod pace;
@@ -25,13 +32,14 @@ use abx_sys::Nanos;
 use abx_wire::http1::AnswerKind;
 
 use crate::check::{Hashers, Sampler};
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Lost};
 use crate::io::{Io, Ready, RequestId, Token};
 use crate::plan::{LoadPlan, Pacing};
 use crate::random::Chooser;
 use crate::schedule::Arrivals;
 use crate::slot::{Flight, Phase, Slot};
 
+pub(crate) use broadcast::Broadcast;
 pub(crate) use intake::{Intake, Parsed};
 pub(crate) use stretch::{Ran, Stretch};
 
@@ -147,7 +155,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             io,
             ready: Vec::new(),
             slots: (0..connections)
-                .map(|_| Slot::new(window, conversation.client()))
+                .map(|index| Slot::new(window, conversation.client(index)))
                 .collect(),
             conversation,
             window,
@@ -211,13 +219,18 @@ impl<I: Io, C: Conversation> Pool<I, C> {
                 self.close(index);
             }
         }
-        let standing = self.count(Phase::Standing);
+        let standing = self.standing();
         (standing, standing.saturating_sub(stood))
     }
 
     /// What the last stretch gave.
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
+    }
+
+    /// How many connections stand.
+    pub(crate) fn standing(&self) -> usize {
+        self.count(Phase::Standing)
     }
 
     /// The back end's clock.
@@ -286,7 +299,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
         self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
         let token = self.slots[index].token(index);
         match self.io.connect(token, self.plan.address, source) {
-            Ok(()) => self.slots[index].connecting(self.conversation.client()),
+            Ok(()) => self.slots[index].connecting(self.conversation.client(index)),
             Err(error) => self.connect_failed(index, connect_outcome(&error), now),
         }
     }
@@ -319,6 +332,11 @@ impl<I: Io, C: Conversation> Pool<I, C> {
 
     /// The back end has nothing of this connection any more.
     fn connect_failed(&mut self, index: usize, outcome: Outcome, now: Nanos) {
+        self.conversation.lost(Lost {
+            index,
+            outcome,
+            has_stood: false,
+        });
         let slot = &mut self.slots[index];
         slot.close();
         if slot.flights.is_empty() {

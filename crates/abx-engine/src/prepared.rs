@@ -3,6 +3,7 @@
 use abx_wire::websocket::{EncodedOpening, Opening};
 
 use crate::engine::EngineError;
+use crate::message::NUMBER_BYTES;
 use crate::plan::{LoadPlan, RequestPlan, Shape};
 
 /// A plan that can be run, and its bytes.
@@ -55,6 +56,17 @@ fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     };
     if !plan.keep_alive {
         return Err(EngineError::Shape("connections that are kept"));
+    }
+    if let Shape::Broadcast(message) = plan.shape {
+        if (message.bytes as usize) < NUMBER_BYTES {
+            return Err(EngineError::Shape("16 bytes or more, for their numbers"));
+        }
+        if plan.pacing.think_ns > 0
+            || plan.pacing.session_calls.is_some()
+            || plan.pacing.connections_over_time.is_some()
+        {
+            return Err(EngineError::Shape("one speaker, who does not think"));
+        }
     }
     let opening = asked.request.opening().encode()?;
     let mut plan = plan.clone();

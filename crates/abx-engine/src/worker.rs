@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
-use abx_evidence::{Outcomes, SliceTally};
+use abx_evidence::{Connections, Outcomes, SliceTally};
 use abx_sys::Nanos;
 
 use crate::any_pool::{AnyPool, PoolParts};
@@ -91,6 +91,7 @@ fn connect(pool: &mut dyn AnyPool, stop: &AtomicBool) -> Reply {
 }
 
 fn run(pool: &mut dyn AnyPool, share: Share, stop: &AtomicBool) -> Reply {
+    let stood = pool.standing();
     let scheduled = abx_sys::counters::thread_schedstat();
     let cpu = abx_sys::thread_cpu();
     let start = pool.now();
@@ -120,5 +121,11 @@ fn run(pool: &mut dyn AnyPool, share: Share, stop: &AtomicBool) -> Reply {
         generator_wait_ns,
         busiest_worker_ns: generator_cpu_ns,
         stopped_answering,
+        connections: stood
+            .zip(pool.standing())
+            .map(|(before, after)| Connections {
+                standing: after as u64,
+                lost: before.saturating_sub(after) as u64,
+            }),
     }))
 }

@@ -67,7 +67,7 @@ pub use series::{
 };
 pub use summary::Summary;
 pub use sweeps::{Axis, Crossover, Scalability, Sweep};
-pub use tally::{Sample, SliceTally, Tally};
+pub use tally::{Connections, Sample, SliceTally, Tally};
 pub use throughput::block_throughputs;
 pub use times::{Figure, Times};
 pub use verdict::Verdict;

@@ -556,6 +556,12 @@ pub struct Histograms {
     /// For how long the generator did not look at its clock while it had work.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub loop_lag: Histogram,
+    /// Of broadcasts: from the intended send to when the first listener had it.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub first_listener: Histogram,
+    /// The same of the median listener.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub median_listener: Histogram,
 }
 
 impl Histograms {
@@ -569,6 +575,8 @@ impl Histograms {
             service_at_least: tally.service_at_least,
             lateness: tally.lateness,
             loop_lag: tally.loop_lag,
+            first_listener: tally.first_listener,
+            median_listener: tally.median_listener,
         }
     }
 
@@ -580,6 +588,8 @@ impl Histograms {
         self.service_at_least.merge(&other.service_at_least);
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
+        self.first_listener.merge(&other.first_listener);
+        self.median_listener.merge(&other.median_listener);
     }
 }
 

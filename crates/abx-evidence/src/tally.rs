@@ -71,6 +71,20 @@ pub struct Tally {
     /// work: from one reading of the clock to the next, its own waiting left out.
     #[serde(default)]
     pub loop_lag: Histogram,
+    /// Of broadcasts that all listeners got: from the intended send to when the
+    /// first one had it.
+    #[serde(default)]
+    pub first_listener: Histogram,
+    /// The same of the median listener, the lower one of two.
+    #[serde(default)]
+    pub median_listener: Histogram,
+    /// Listeners that never got a broadcast, summed over broadcasts.
+    #[serde(default)]
+    pub lost: u64,
+    /// Broadcasts that came to a listener behind a later one, twice, or from nobody
+    /// of the load, summed over listeners.
+    #[serde(default)]
+    pub out_of_order: u64,
 }
 
 impl Tally {
@@ -129,6 +143,10 @@ impl Tally {
         self.service_at_least.merge(&other.service_at_least);
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
+        self.first_listener.merge(&other.first_listener);
+        self.median_listener.merge(&other.median_listener);
+        self.lost += other.lost;
+        self.out_of_order += other.out_of_order;
     }
 
     /// Forgets everything and keeps the memory.
@@ -150,6 +168,10 @@ impl Tally {
         self.service_at_least.clear();
         self.lateness.clear();
         self.loop_lag.clear();
+        self.first_listener.clear();
+        self.median_listener.clear();
+        self.lost = 0;
+        self.out_of_order = 0;
     }
 }
 
@@ -171,9 +193,30 @@ pub struct SliceTally {
     pub busiest_worker_ns: u64,
     /// Whether the slice ended early because no connection got an answer any more.
     pub stopped_answering: bool,
+    /// The connections themselves; `None` when they carried requests of HTTP.
+    #[serde(default)]
+    pub connections: Option<Connections>,
+}
+
+/// What became of connections that are there to be held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// How many stand at the end of the slice.
+    pub standing: u64,
+    /// How many more of them stood at its beginning.
+    pub lost: u64,
 }
 
 impl SliceTally {
+    /// Adds the connections of one more worker, if it has any to tell of.
+    pub fn add_connections(&mut self, other: Option<Connections>) {
+        if let Some(other) = other {
+            let sum = self.connections.get_or_insert_default();
+            sum.standing += other.standing;
+            sum.lost += other.lost;
+        }
+    }
+
     /// Verified answers per second. In a closed loop: connections that sent
     /// anything, times ok, over their time; in an open loop: ok over the
     /// measured time. `None` without any time.
@@ -210,6 +253,10 @@ mod tests {
             tally.bytes += 1;
             tally.queued += u64::from(*kind > 200);
             tally.loop_lag.record_ns(span / 7);
+            tally.first_listener.record_ns(span / 3);
+            tally.median_listener.record_ns(span / 2);
+            tally.lost += u64::from(*kind % 3);
+            tally.out_of_order += u64::from(*kind % 4);
             if kind % 5 == 0 {
                 tally.record_unsent(*intended, intended + span / 3);
             }
@@ -330,6 +377,10 @@ mod tests {
             "response_at_least",
             "service_at_least",
             "loop_lag",
+            "first_listener",
+            "median_listener",
+            "lost",
+            "out_of_order",
         ] {
             assert!(keys.remove(key).is_some(), "{key}");
         }

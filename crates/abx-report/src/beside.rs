@@ -6,11 +6,12 @@ use abx_evidence::{Comparison, Role, StudyRecord};
 use crate::metrics::{capitalized, metric_under};
 use crate::style::Style;
 use crate::table::Table;
-use crate::units::{UNKNOWN, percent, ratios};
+use crate::units::{percent, ratio_cells};
 use crate::verdict::{name, place, word};
 use crate::wrap::{clean_name, wrap};
 
-/// A table for each load, and one for starts; empty without such comparisons.
+/// A table for each load, and one for starts unless there is one load only; empty
+/// without such comparisons.
 pub(crate) fn beside(record: &StudyRecord, style: &Style) -> String {
     let explored: Vec<&Comparison> = { record.comparisons.iter() }
         .filter(|one| one.role == Role::Exploratory)
@@ -26,18 +27,16 @@ pub(crate) fn beside(record: &StudyRecord, style: &Style) -> String {
         percent(confidence)
     );
     let mut out = wrap(&heading, "", "  ", style.columns());
-    let names = record.loads.iter().map(|load| load.name.as_str());
-    for load in names.chain([""]) {
+    for (under, loads) in tables(record) {
         let rows: Vec<[String; 4]> = { explored.iter() }
-            .filter(|one| one.load == load)
+            .filter(|one| loads.contains(&one.load.as_str()))
             .map(|one| row(record, one))
             .collect();
         if rows.is_empty() {
             continue;
         }
-        if record.loads.len() > 1 && !load.is_empty() {
-            let under = format!("{}:", capitalized(&place(record, load)));
-            out.push_str(&wrap(&under, "", "  ", style.columns()));
+        if let Some(under) = under {
+            out.push_str(&wrap(&format!("{under}:"), "", "  ", style.columns()));
         }
         let headers = ["metric", "ratio", "interval", "verdict"].map(str::to_owned);
         out.push_str(&Table { headers, rows }.text(style.columns()));
@@ -45,20 +44,30 @@ pub(crate) fn beside(record: &StudyRecord, style: &Style) -> String {
     out
 }
 
+/// The heading of each table and the loads whose comparisons stand in it; those
+/// of starts have none.
+fn tables(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
+    if let [load] = &record.loads[..] {
+        return vec![(None, vec![&load.name, STARTS])];
+    }
+    let of_load = |load: &str| capitalized(&place(record, load));
+    let loads = record.loads.iter().map(|load| load.name.as_str());
+    loads
+        .map(|load| (Some(of_load(load)), vec![load]))
+        .chain([(Some("Starts".to_owned()), vec![STARTS])])
+        .collect()
+}
+
+/// The load of comparisons that are of no load.
+const STARTS: &str = "";
+
 fn row(record: &StudyRecord, one: &Comparison) -> [String; 4] {
     let metric = metric_under(record, &one.load, one.metric);
     let what = match record.subjects.len() {
         2 => metric.to_owned(),
         _ => format!("{}: {metric}", clean_name(&one.subject)),
     };
-    let figures = one.ratio.zip(one.low.zip(one.high));
-    let (ratio, interval) = match figures {
-        Some((ratio, (low, high))) => {
-            let [ratio, low, high] = ratios([ratio, low, high]);
-            (ratio, format!("{low} to {high}"))
-        }
-        None => (UNKNOWN.to_owned(), UNKNOWN.to_owned()),
-    };
+    let [ratio, interval] = ratio_cells(one);
     let fragile = if one.fragile { ", fragile" } else { "" };
     [
         what,

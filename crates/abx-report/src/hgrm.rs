@@ -43,7 +43,7 @@ pub fn study_hgrm(record: &StudyRecord) -> Vec<Percentiles> {
 /// Source: `outputPercentileDistribution` of HdrHistogram, with 5 ticks for
 /// each half of the distance to 100 %, as its tools expect.
 fn distribution(times: &Histogram) -> String {
-    let times = times.as_hdr();
+    let times = times.to_hdr();
     let mut out = format!(
         "{:>12} {:>14} {:>10} {:>14}\n\n",
         "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
@@ -121,7 +121,7 @@ pub fn study_hlog(record: &StudyRecord) -> String {
             for (subject, times) in &part.histograms {
                 let tag = tag(subject, &part.load);
                 log.write_histogram(
-                    times.response.as_hdr(),
+                    &times.response.to_hdr(),
                     before,
                     loaded(part, |slice| slice.subject == *subject),
                     Tag::new(&tag),

@@ -14,7 +14,7 @@ use crate::style::Style;
 use crate::sweeps::{capacities, sweeps};
 use crate::table::Table;
 use crate::terminal::{conduct, neither, offer, table, unsent};
-use crate::units::{UNKNOWN, figure, percent, ratios};
+use crate::units::{figure, percent, ratio_cells};
 use crate::verdict::{place, remarks, sentence, word};
 use crate::wrap::{clean, clean_name};
 
@@ -145,14 +145,7 @@ fn comparisons(record: &StudyRecord, role: Role) -> String {
 }
 
 fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
-    let figures = one.ratio.zip(one.low.zip(one.high));
-    let (ratio, interval) = match figures {
-        Some((ratio, (low, high))) => {
-            let [ratio, low, high] = ratios([ratio, low, high]);
-            (ratio, format!("{low} to {high}"))
-        }
-        None => (UNKNOWN.to_owned(), UNKNOWN.to_owned()),
-    };
+    let [ratio, interval] = ratio_cells(one);
     let place = match one.load.as_str() {
         "" => String::new(),
         load => place(record, load),

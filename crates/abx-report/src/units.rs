@@ -2,6 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use abx_evidence::Comparison;
+
 /// A count with its thousands apart.
 pub(crate) fn count(number: u64) -> String {
     group(&number.to_string())
@@ -116,6 +118,17 @@ pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
         })
         .unwrap_or(DECIMALS_MAX);
     values.map(|value| format!("{value:.decimals$}"))
+}
+
+/// The cells of a comparison in a table: its ratio, and its interval.
+pub(crate) fn ratio_cells(one: &Comparison) -> [String; 2] {
+    match one.ratio.zip(one.low.zip(one.high)) {
+        Some((ratio, (low, high))) => {
+            let [ratio, low, high] = ratios([ratio, low, high]);
+            [ratio, format!("{low} to {high}")]
+        }
+        None => [UNKNOWN, UNKNOWN].map(str::to_owned),
+    }
 }
 
 /// What a table of times is given in: one unit for all of it.

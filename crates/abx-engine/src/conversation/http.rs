@@ -22,7 +22,7 @@ impl Http {
 impl Conversation for Http {
     type Client = Client;
 
-    fn client(&mut self) -> Client {
+    fn client(&mut self, _: usize) -> Client {
         Client::new()
     }
 

@@ -10,9 +10,10 @@ use abx_wire::websocket::{
     NONCE_BYTES,
 };
 
-use super::Conversation;
+use super::{Conversation, Lost};
 use crate::check;
-use crate::plan::LoadPlan;
+use crate::message;
+use crate::plan::{LoadPlan, Shape};
 use crate::pool::{Intake, Parsed};
 use crate::random::Random;
 
@@ -20,14 +21,43 @@ use crate::random::Random;
 pub(crate) struct WebSocket {
     opening: EncodedOpening,
     options: ClientOptions,
-    /// What messages are that answer ours; `None` when none are sent, and any may come.
-    awaited: Option<MessageKind>,
+    messages: Messages,
     random: Random,
+    /// What was heard since it was last taken, of [`Messages::Heard`] only.
+    pub(crate) heard: Vec<Heard>,
+    /// Which connections were lost since that was last taken, of the same only.
+    pub(crate) gone: Vec<Lost>,
+}
+
+/// What the messages are that come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Messages {
+    /// Each is the echo of the first one in flight on its connection, of this kind.
+    Echoes(MessageKind),
+    /// They are what somebody says, and are put down.
+    Heard,
+    /// They are nothing to us.
+    Ignored,
+}
+
+/// A message that somebody said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Heard {
+    /// The place in the pool of the connection that heard it.
+    pub(crate) listener: usize,
+    /// Its number; `None` when there is none in its beginning.
+    pub(crate) number: Option<u64>,
+    pub(crate) kind: MessageKind,
+    /// Length of the payload.
+    pub(crate) bytes: u64,
+    /// Bytes received for it, framing included.
+    pub(crate) received: u64,
 }
 
 /// Our end of one connection.
 pub(crate) struct Talker {
     socket: Client,
+    index: usize,
     /// Whether a message has begun and not ended.
     has_begun: bool,
     /// What is to be sent beside messages, and was not yet.
@@ -50,8 +80,10 @@ impl WebSocket {
                 // Of pongs and closes, which are few: nobody reads along.
                 masking: Masking::Seeded(plan.seed),
             },
-            awaited: message.map(|message| message.kind()),
+            messages: Messages::of(plan.shape),
             random: Random::new(plan.seed.wrapping_add(first as u64)),
+            heard: Vec::new(),
+            gone: Vec::new(),
         }
     }
 
@@ -61,18 +93,42 @@ impl WebSocket {
     }
 }
 
+impl Messages {
+    fn of(shape: Shape) -> Messages {
+        match shape {
+            Shape::Echo(message) => Messages::Echoes(message.kind()),
+            Shape::Broadcast(_) => Messages::Heard,
+            Shape::Hold | Shape::Request => Messages::Ignored,
+        }
+    }
+}
+
+impl Talker {
+    /// What is to be sent beside messages, or in place of them.
+    pub(crate) fn unsaid(&mut self) -> &mut Vec<u8> {
+        &mut self.unsaid
+    }
+}
+
 impl Conversation for WebSocket {
     type Client = Talker;
 
     const HAS_HANDSHAKE: bool = true;
 
-    fn client(&mut self) -> Talker {
+    fn client(&mut self, index: usize) -> Talker {
         let mut unsaid = Vec::new();
         let nonce = self.nonce();
         Talker {
             socket: Client::open(self.options, &self.opening, nonce, &mut unsaid),
+            index,
             has_begun: false,
             unsaid,
+        }
+    }
+
+    fn lost(&mut self, lost: Lost) {
+        if self.messages == Messages::Heard {
+            self.gone.push(lost);
         }
     }
 
@@ -120,9 +176,9 @@ impl Conversation for WebSocket {
                 }
                 Event::Ping(_) | Event::Pong(_) => continue,
                 Event::Message(message) => {
-                    intake.received((uncounted - input.len()) as u64);
+                    let received = (uncounted - input.len()) as u64;
                     uncounted = input.len();
-                    match intake.message(&message) {
+                    match intake.message(&message, received) {
                         Ok(()) => continue,
                         Err(outcome) => Parsed::Broken(outcome),
                     }
@@ -143,27 +199,43 @@ impl Conversation for WebSocket {
 }
 
 impl Intake<'_, WebSocket> {
-    /// A whole message has come: the echo of the first one in flight.
+    /// A whole message has come, which ended `received` bytes.
     ///
     /// # Errors
     /// What becomes of the connection when nothing was said that it could answer.
-    fn message(&mut self, message: &Message) -> Result<(), Outcome> {
+    fn message(&mut self, message: &Message, received: u64) -> Result<(), Outcome> {
         self.slot.client.has_begun = false;
-        let Some(awaited) = self.conversation.awaited else {
-            return Ok(());
-        };
+        match self.conversation.messages {
+            Messages::Ignored => Ok(()),
+            Messages::Heard => {
+                self.conversation.heard.push(Heard {
+                    listener: self.slot.client.index,
+                    number: message::number(message.beginning()),
+                    kind: message.kind,
+                    bytes: message.bytes,
+                    received,
+                });
+                Ok(())
+            }
+            Messages::Echoes(kind) => {
+                self.received(received);
+                self.echo(message, kind)
+            }
+        }
+    }
+
+    /// The echo of the first message in flight.
+    fn echo(&mut self, message: &Message, kind: MessageKind) -> Result<(), Outcome> {
         let bytes = self.encoded[self.slot.sending].bytes;
         let was_sent = self.slot.handed > 0
             && (self.slot.unsent_bytes == 0 || self.slot.has_sent_first(bytes));
         if !was_sent {
             return Err(Outcome::Malformed);
         }
-        self.whole(message.bytes, |expect, hash| {
-            match message.kind == awaited {
-                true => check::body(expect, message.bytes, hash),
-                // A text and a binary message of the same bytes are two things.
-                false => Outcome::WrongBody,
-            }
+        self.whole(message.bytes, |expect, hash| match message.kind == kind {
+            true => check::body(expect, message.bytes, hash),
+            // A text and a binary message of the same bytes are two things.
+            false => Outcome::WrongBody,
         });
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! and the same seed gives the same run. What the network and the peer do is
 //! said by [`Network`]; what the peer's connections do, by a [`Script`].
 
+pub(crate) mod hub;
 mod peer;
 
 use std::cmp::Reverse;
@@ -88,6 +89,8 @@ pub(crate) struct Sim {
     busy: usize,
     /// What the last pull handed out.
     handed: Vec<u8>,
+    /// The server, when it speaks WebSocket; scripts are not followed then.
+    pub(crate) hub: Option<hub::Hub>,
     /// All bytes that were skipped.
     pub(crate) skipped: u64,
     /// Calls that sent anything or tried to.
@@ -137,6 +140,7 @@ enum What {
     Reaches(Vec<u8>),
     Served,
     IdleClose,
+    Says(Vec<u8>),
 }
 
 impl Sim {
@@ -158,6 +162,7 @@ impl Sim {
             queue: VecDeque::new(),
             busy: 0,
             handed: Vec::new(),
+            hub: None,
             skipped: 0,
             sends: 0,
         }
@@ -233,6 +238,7 @@ impl Sim {
             What::Room => ready.push(Ready::MaySend(token)),
             What::Reaches(bytes) => self.reaches(token, &bytes),
             What::IdleClose => self.peer_closes(token),
+            What::Says(bytes) => self.says(token, bytes),
             What::Served => {}
         }
     }

@@ -109,13 +109,17 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             if self.say(index).is_err() {
                 return self.cannot_send(index, now);
             }
-            let slot = &mut self.slots[index];
-            // Those behind had to wait for the peer to read.
-            for flight in slot.flights.range_mut(slot.handed..) {
-                flight.possible = now;
-            }
-            self.hand_over(index, now);
+            self.resume(index, now);
         }
+    }
+
+    /// Sends what had to wait for the peer to read.
+    pub(super) fn resume(&mut self, index: usize, now: Nanos) {
+        let slot = &mut self.slots[index];
+        for flight in slot.flights.range_mut(slot.handed..) {
+            flight.possible = now;
+        }
+        self.hand_over(index, now);
     }
 
     fn cannot_send(&mut self, index: usize, now: Nanos) {
@@ -161,7 +165,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
                     intake.skipped(bytes);
                     continue;
                 }
-                Received::Ended if intake.slot.is_idle() => {
+                Received::Ended if intake.slot.is_idle() && !C::HAS_HANDSHAKE => {
                     self.close(index);
                     break;
                 }
@@ -180,7 +184,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
                     if is_next {
                         self.bring(token);
                     }
-                    self.may_stand(index, now);
+                    self.go_on(index, now);
                     self.skip_rest(token);
                 }
                 Parsed::Over => self.over(index, now),

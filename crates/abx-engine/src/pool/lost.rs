@@ -24,7 +24,7 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::Pool;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Lost};
 use crate::io::Io;
 use crate::slot::Phase;
 
@@ -54,6 +54,11 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             self.close(index);
             return self.connect_failed(index, outcome, now);
         }
+        self.conversation.lost(Lost {
+            index,
+            outcome,
+            has_stood: true,
+        });
         let again = if slot.reused {
             Again::Once
         } else {

@@ -8,7 +8,7 @@ use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Pool, Ran, Stretch};
-use crate::conversation::Http;
+use crate::conversation::{Conversation, Http};
 use crate::io::script::{NOBODY, Script, Step};
 use crate::io::sim::{Faults, Network, Service, Sim};
 use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
@@ -91,7 +91,7 @@ pub(super) fn pool_of_steps(network: Network, plan: LoadPlan, script: Script) ->
 }
 
 /// Runs for a span after a discarded part.
-pub(super) fn run(pool: &mut Pool<Sim, Http>, span: u64, discard: u64) -> Ran {
+pub(super) fn run<C: Conversation>(pool: &mut Pool<Sim, C>, span: u64, discard: u64) -> Ran {
     let start = pool.now();
     let stretch = Stretch {
         start,
@@ -103,7 +103,7 @@ pub(super) fn run(pool: &mut Pool<Sim, Http>, span: u64, discard: u64) -> Ran {
     pool.run(stretch, &AtomicBool::new(false))
 }
 
-pub(super) fn run_requests(pool: &mut Pool<Sim, Http>, count: u64) -> Ran {
+pub(super) fn run_requests<C: Conversation>(pool: &mut Pool<Sim, C>, count: u64) -> Ran {
     let start = pool.now();
     let stretch = Stretch {
         start,

@@ -8,6 +8,7 @@ use abx_sys::Nanos;
 use super::{Pool, WAIT_MAX};
 use crate::conversation::Conversation;
 use crate::io::Io;
+use crate::plan::Shape;
 use crate::schedule::Share;
 use crate::slot::{Flight, Phase};
 
@@ -116,6 +117,9 @@ impl Progress {
 impl<I: Io, C: Conversation> Pool<I, C> {
     /// Loads the subject for one stretch and waits for what is in flight.
     pub(crate) fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
+        if self.plan.shape == Shape::Hold {
+            return self.hold(&stretch, stop);
+        }
         self.tally.clear();
         self.progress = Progress {
             open: true,

@@ -32,15 +32,18 @@ impl<I: Io, C: Conversation> Pool<I, C> {
         Ok(())
     }
 
-    /// Takes a connection that is open now: the bytes that told so were the last of
-    /// its handshake.
+    /// Goes on with a connection that has taken bytes: they may have been the last of
+    /// its handshake, and requests may have waited for what was said about them.
     #[inline(always)]
-    pub(super) fn may_stand(&mut self, index: usize, now: Nanos) {
-        if C::HAS_HANDSHAKE {
-            let slot = &self.slots[index];
-            if slot.phase == Phase::Connecting && C::is_open(&slot.client) {
-                self.stands(index, now);
-            }
+    pub(super) fn go_on(&mut self, index: usize, now: Nanos) {
+        if !C::HAS_HANDSHAKE {
+            return;
+        }
+        let slot = &self.slots[index];
+        if slot.phase != Phase::Connecting {
+            self.resume(index, now);
+        } else if C::is_open(&slot.client) {
+            self.stands(index, now);
         }
     }
 }

@@ -23,8 +23,19 @@ impl Sim {
             }
             return;
         }
-        connection.unread.extend(bytes);
+        if self.hub.is_some() {
+            return self.told(token, bytes);
+        }
+        self.connection(token).unread.extend(bytes);
         self.advance(token);
+    }
+
+    /// The peer sends of its own accord.
+    pub(super) fn says(&mut self, token: Token, bytes: Vec<u8>) {
+        if !self.connection(token).peer_closed {
+            self.answer(token, bytes);
+            self.may_close_idle(token);
+        }
     }
 
     /// Follows the script as far as it goes for now.

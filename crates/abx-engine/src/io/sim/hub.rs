@@ -1,0 +1,234 @@
+//! A simulated WebSocket server: a rule says what it does about each message.
+
+use abx_sys::Nanos;
+use abx_wire::http1::{self, ServerEvent};
+use abx_wire::websocket::{Event, Limits, MessageKind, Offer, Server};
+
+use super::{Sim, Token, What};
+
+/// A message that the server got.
+pub(crate) struct Said {
+    /// The place of the connection that it came on.
+    pub(crate) from: usize,
+    pub(crate) kind: MessageKind,
+    pub(crate) payload: Vec<u8>,
+    /// Which message of all it is, from 0.
+    pub(crate) number: usize,
+    /// The places of all connections that are open, in their order.
+    pub(crate) open: Vec<usize>,
+}
+
+/// What it does about that.
+pub(crate) enum Act {
+    /// Sends bytes on the connection at this place, after a while.
+    Send(usize, Vec<u8>, Nanos),
+    /// Closes the connection at this place.
+    Close(usize),
+}
+
+pub(crate) type Rule = Box<dyn FnMut(Said) -> Vec<Act>>;
+
+/// The server's end of all connections.
+pub(crate) struct Hub {
+    rule: Rule,
+    /// What is answered to a handshake in place of accepting it.
+    refusal: Option<Vec<u8>>,
+    talks: Vec<Option<Talk>>,
+    said: usize,
+    /// Pongs that came.
+    pub(crate) pongs: usize,
+}
+
+/// The server's end of one connection.
+struct Talk {
+    generation: u32,
+    /// `None` until the handshake is done.
+    server: Option<Server>,
+    head: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl Hub {
+    /// A server that accepts every WebSocket.
+    pub(crate) fn new(rule: impl FnMut(Said) -> Vec<Act> + 'static) -> Hub {
+        Hub {
+            rule: Box::new(rule),
+            refusal: None,
+            talks: Vec::new(),
+            said: 0,
+            pongs: 0,
+        }
+    }
+
+    /// A server that answers each handshake with these bytes.
+    pub(crate) fn refusing(answer: &[u8]) -> Hub {
+        Hub {
+            refusal: Some(answer.to_vec()),
+            ..Hub::new(|_| Vec::new())
+        }
+    }
+
+    /// A server that sends each message back.
+    pub(crate) fn echoing() -> Hub {
+        Hub::new(|said| vec![Act::Send(said.from, frame(&said), Nanos(0))])
+    }
+
+    /// A server that tells everybody what one says.
+    pub(crate) fn telling_all() -> Hub {
+        Hub::new(|said| to_all(&said))
+    }
+
+    fn talk(&mut self, token: Token) -> &mut Talk {
+        let place = token.slot as usize;
+        if place >= self.talks.len() {
+            self.talks.resize_with(place + 1, || None);
+        }
+        let talk = &mut self.talks[place];
+        if talk
+            .as_ref()
+            .is_none_or(|one| one.generation != token.generation)
+        {
+            *talk = Some(Talk {
+                generation: token.generation,
+                server: None,
+                head: Vec::new(),
+                payload: Vec::new(),
+            });
+        }
+        talk.as_mut().expect("it was just made")
+    }
+
+    /// Forgets connections that are closed.
+    fn forget_all_but(&mut self, alive: &[Option<Token>]) {
+        for (talk, token) in self.talks.iter_mut().zip(alive) {
+            let is_same =
+                |one: &mut Talk| token.is_some_and(|token| token.generation == one.generation);
+            talk.take_if(|one| !is_same(one));
+        }
+    }
+
+    /// Takes bytes of a connection and gives what is done about them.
+    fn take(&mut self, token: Token, bytes: &[u8]) -> Vec<Act> {
+        let place = token.slot as usize;
+        let refusal = self.refusal.clone();
+        let mut out = Vec::new();
+        let talk = self.talk(token);
+        let Some(server) = &mut talk.server else {
+            talk.head.extend_from_slice(bytes);
+            if talk.head.ends_with(b"\r\n\r\n") {
+                match refusal {
+                    Some(refusal) => out = refusal,
+                    None => talk.server = Some(accept(&talk.head, &mut out)),
+                }
+            }
+            return vec![Act::Send(place, out, Nanos(0))];
+        };
+        let mut bytes = bytes.to_vec();
+        let mut input = &mut bytes[..];
+        let (mut whole, mut pongs) = (Vec::new(), 0);
+        while let Some(event) = server.receive(&mut input, &mut out) {
+            match event {
+                Event::Data { bytes, .. } => talk.payload.extend_from_slice(bytes),
+                Event::Message(message) => {
+                    whole.push((message.kind, std::mem::take(&mut talk.payload)));
+                }
+                Event::Pong(_) => pongs += 1,
+                Event::Failed(fault) => panic!("the engine speaks right: {fault}"),
+                Event::Open | Event::Ping(_) | Event::Close(_) => {}
+            }
+        }
+        self.pongs += pongs;
+        let mut acts = vec![Act::Send(place, out, Nanos(0))];
+        for (kind, payload) in whole {
+            let talks = self.talks.iter().enumerate();
+            let is_open =
+                |talk: &Option<Talk>| talk.as_ref().is_some_and(|one| one.server.is_some());
+            let said = Said {
+                from: place,
+                kind,
+                payload,
+                number: self.said,
+                open: talks
+                    .filter(|(_, talk)| is_open(talk))
+                    .map(|(at, _)| at)
+                    .collect(),
+            };
+            self.said += 1;
+            acts.extend((self.rule)(said));
+        }
+        acts
+    }
+}
+
+fn accept(head: &[u8], out: &mut Vec<u8>) -> Server {
+    let mut parser = http1::Server::new();
+    let mut input = head;
+    let Some(ServerEvent::Head(head)) = parser.receive(&mut input) else {
+        panic!("a handshake is a request");
+    };
+    let offer = Offer::read(&head).unwrap().expect("it is a handshake");
+    Server::accept(&offer, Limits::default(), out)
+}
+
+/// The frame that sends a message back.
+pub(crate) fn frame(said: &Said) -> Vec<u8> {
+    let mut frame = Vec::new();
+    abx_wire::websocket::message_frame(said.kind, &said.payload, &mut frame);
+    frame
+}
+
+/// Sends a message to everybody.
+pub(crate) fn to_all(said: &Said) -> Vec<Act> {
+    let frame = frame(said);
+    let open = said.open.iter();
+    open.map(|to| Act::Send(*to, frame.clone(), Nanos(0)))
+        .collect()
+}
+
+impl Sim {
+    /// Bytes of the client have come to the server.
+    pub(super) fn told(&mut self, token: Token, bytes: &[u8]) {
+        let alive: Vec<Option<Token>> = (0..self.connections.len())
+            .map(|at| self.token_at(at))
+            .collect();
+        let hub = self.hub.as_mut().expect("this is a server of WebSockets");
+        hub.forget_all_but(&alive);
+        for act in hub.take(token, bytes) {
+            match act {
+                Act::Send(to, bytes, after) if !bytes.is_empty() => {
+                    if let Some(token) = self.token_at(to) {
+                        self.cause(self.now.plus(after), token, What::Says(bytes));
+                    }
+                }
+                Act::Send(..) => {}
+                Act::Close(to) => {
+                    if let Some(token) = self.token_at(to) {
+                        self.peer_closes(token);
+                    }
+                }
+            }
+        }
+    }
+
+    fn token_at(&self, place: usize) -> Option<Token> {
+        let connection = self.connections.get(place)?.as_ref()?;
+        Some(Token {
+            slot: u32::try_from(place).ok()?,
+            generation: connection.generation,
+        })
+    }
+}
+
+impl Sim {
+    /// The server sends bytes on the connection at this place, unasked.
+    pub(crate) fn hub_says(&mut self, place: usize, bytes: Vec<u8>) {
+        let token = self.token_at(place).expect("it stands");
+        self.cause(self.now, token, What::Says(bytes));
+    }
+
+    /// The server closes the connection at this place.
+    pub(crate) fn hub_closes(&mut self, place: usize) {
+        let token = self.token_at(place).expect("it stands");
+        self.peer_closes(token);
+    }
+}

@@ -1,0 +1,223 @@
+//! Who has heard which broadcast: rounds in flight, listener by listener.
+//!
+//! Numbers count the broadcasts of a pool from 0 and never begin anew, so that a
+//! late one of an earlier slice is known as late. A round ends when all have it, when
+//! a listener's connection is gone that did not have it, or when its time is out;
+//! who is late then is still heard, as late.
+
+use std::collections::VecDeque;
+
+use abx_evidence::{Outcome, Tally};
+use abx_sys::Nanos;
+use abx_wire::websocket::MessageKind;
+
+use crate::conversation::Heard;
+use crate::slot::Flight;
+
+/// What every listener is to get.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Expected {
+    pub(super) kind: MessageKind,
+    pub(super) bytes: u64,
+}
+
+/// One broadcast in flight.
+struct Round {
+    flight: Flight,
+    /// Who has it, one bit each.
+    has_it: Vec<u64>,
+    heard: usize,
+    first: Nanos,
+    median: Nanos,
+    /// What was wrong with it for any listener.
+    wrong: Option<Outcome>,
+}
+
+/// The listeners of a pool, the speaker among them.
+pub(super) struct Audience {
+    expected: Expected,
+    /// The number that each one should get next.
+    next: Vec<u64>,
+    /// In the order of their numbers, without gaps; those that have ended in it
+    /// stay until they are the first.
+    rounds: VecDeque<Option<Round>>,
+    /// The number of the first one of `rounds`.
+    base: u64,
+    /// How many of `rounds` have not ended.
+    in_flight: usize,
+    /// Memory of ended rounds.
+    spare: Vec<Vec<u64>>,
+}
+
+/// How a round has ended.
+pub(super) struct Ended {
+    pub(super) flight: Flight,
+    pub(super) outcome: Outcome,
+}
+
+impl Audience {
+    pub(super) fn new(listeners: usize, expected: Expected) -> Audience {
+        Audience {
+            expected,
+            next: vec![0; listeners],
+            rounds: VecDeque::new(),
+            base: 0,
+            in_flight: 0,
+            spare: Vec::new(),
+        }
+    }
+
+    /// The number of the next broadcast.
+    pub(super) fn next_number(&self) -> u64 {
+        self.base + self.rounds.len() as u64
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// A broadcast was sent to all.
+    pub(super) fn sent(&mut self, flight: Flight) {
+        let mut has_it = self.spare.pop().unwrap_or_default();
+        has_it.clear();
+        has_it.resize(self.next.len().div_ceil(64), 0);
+        self.in_flight += 1;
+        self.rounds.push_back(Some(Round {
+            flight,
+            has_it,
+            heard: 0,
+            first: Nanos(0),
+            median: Nanos(0),
+            wrong: None,
+        }));
+    }
+
+    /// A listener got a message; gives the round that ended with it.
+    pub(super) fn hears(&mut self, heard: &Heard, now: Nanos, tally: &mut Tally) -> Option<Ended> {
+        let number = heard.number.filter(|number| *number < self.next_number());
+        let Some(number) = number else {
+            // Nobody of this pool has said it.
+            tally.out_of_order += 1;
+            return None;
+        };
+        let next = &mut self.next[heard.listener];
+        let is_late = number < *next;
+        *next = (*next).max(number + 1);
+        tally.out_of_order += u64::from(is_late);
+        let place = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        let all = self.next.len();
+        let round = self.rounds.get_mut(place)?.as_mut()?;
+        if round.flight.counted {
+            tally.bytes += heard.received;
+            tally.body_bytes += heard.bytes;
+        }
+        if is_late {
+            round.wrong = Some(Outcome::WrongBody);
+        } else if heard.kind != self.expected.kind {
+            round.wrong.get_or_insert(Outcome::WrongBody);
+        } else if heard.bytes != self.expected.bytes {
+            round.wrong.get_or_insert(Outcome::WrongLength);
+        }
+        if !round.takes(heard.listener) {
+            return None;
+        }
+        if round.heard == 1 {
+            round.first = now;
+        }
+        if round.heard == all.div_ceil(2) {
+            round.median = now;
+        }
+        (round.heard == all).then(|| self.complete(place, tally))
+    }
+
+    /// A listener has another connection, which is told what is said from now on.
+    pub(super) fn joins(&mut self, listener: usize) {
+        self.next[listener] = self.next_number();
+    }
+
+    /// A listener's connection is gone; gives one of the rounds that it misses, which
+    /// has ended with that. Ask until there is none.
+    pub(super) fn misses(
+        &mut self,
+        listener: usize,
+        outcome: Outcome,
+        tally: &mut Tally,
+    ) -> Option<Ended> {
+        self.joins(listener);
+        let mut rounds = self.rounds.iter();
+        let misses = |round: &Option<Round>| round.as_ref().is_some_and(|one| !one.has(listener));
+        let place = rounds.position(misses)?;
+        Some(self.give_up(place, outcome, tally))
+    }
+
+    /// Gives the first round when it was begun before `moment`, and has ended with that.
+    pub(super) fn older(&mut self, moment: Nanos, tally: &mut Tally) -> Option<Ended> {
+        let place = self.rounds.iter().position(Option::is_some)?;
+        let round = self.rounds[place].as_ref()?;
+        (round.flight.begun <= moment).then(|| self.give_up(place, Outcome::Timeout, tally))
+    }
+
+    /// When the oldest round was begun.
+    pub(super) fn oldest(&self) -> Option<Nanos> {
+        let first = self.rounds.iter().flatten().next()?;
+        Some(first.flight.begun)
+    }
+
+    /// Ends every round, interrupted.
+    pub(super) fn abandon(&mut self, tally: &mut Tally) -> Option<Ended> {
+        let place = self.rounds.iter().position(Option::is_some)?;
+        Some(self.give_up(place, Outcome::Unfinished, tally))
+    }
+
+    fn complete(&mut self, place: usize, tally: &mut Tally) -> Ended {
+        let round = self.end(place);
+        if round.flight.counted {
+            let since = |moment: Nanos| moment.since(round.flight.intended).0;
+            tally.first_listener.record_ns(since(round.first));
+            tally.median_listener.record_ns(since(round.median));
+        }
+        let ended = Ended {
+            flight: round.flight,
+            outcome: round.wrong.unwrap_or(Outcome::Ok),
+        };
+        self.spare.push(round.has_it);
+        ended
+    }
+
+    fn give_up(&mut self, place: usize, outcome: Outcome, tally: &mut Tally) -> Ended {
+        let round = self.end(place);
+        if outcome != Outcome::Unfinished {
+            tally.lost += (self.next.len() - round.heard) as u64;
+        }
+        let flight = round.flight;
+        self.spare.push(round.has_it);
+        Ended { flight, outcome }
+    }
+
+    /// Takes out a round, and those that had ended behind it.
+    fn end(&mut self, place: usize) -> Round {
+        self.in_flight -= 1;
+        let round = self.rounds[place].take();
+        while let Some(None) = self.rounds.front() {
+            self.rounds.pop_front();
+            self.base += 1;
+        }
+        round.expect("a round ends once")
+    }
+}
+
+impl Round {
+    fn has(&self, listener: usize) -> bool {
+        self.has_it[listener / 64] & 1 << (listener % 64) != 0
+    }
+
+    /// Notes that a listener has it; false when it had it before.
+    fn takes(&mut self, listener: usize) -> bool {
+        if self.has(listener) {
+            return false;
+        }
+        self.has_it[listener / 64] |= 1 << (listener % 64);
+        self.heard += 1;
+        true
+    }
+}

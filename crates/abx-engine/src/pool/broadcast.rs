@@ -1,0 +1,326 @@
+//! Broadcasts: one connection speaks, and all of them listen.
+//!
+//! A [`Pool`] makes and keeps the connections, which have no requests of their own;
+//! here is what the first of them says, when, and what the others must hear of it.
+//! Nothing is said while a connection is missing, so that no subject gets faster by
+//! losing listeners: they are connected again first, and the time runs on.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use abx_evidence::{Outcome, Outcomes};
+use abx_sys::Nanos;
+
+use super::audience::{Audience, Ended, Expected};
+use super::pace::Pace;
+use super::stretch::Progress;
+use super::{CONNECTING_MAX, Pool, REST_DOUBLINGS_MAX, REST_MIN, Ran, Stretch, WAIT_MAX};
+use crate::conversation::{Lost, WebSocket};
+use crate::io::Io;
+use crate::message::Speech;
+use crate::slot::{Clock, Flight, Phase};
+
+/// Rounds that may fail in a row before the subject counts as one that has stopped
+/// to answer.
+const FAILURES_MAX: usize = 3;
+/// The connection that speaks.
+const SPEAKER: usize = 0;
+
+/// A pool of one speaker and many listeners.
+pub(crate) struct Broadcast<I: Io> {
+    pool: Pool<I, WebSocket>,
+    audience: Audience,
+    speech: Speech,
+    pace: Pace,
+    /// Due and not sent: the window has room, and a connection is missing.
+    waiting: VecDeque<Flight>,
+    clock: Clock,
+    /// Since when there is room in the window and every connection stands.
+    free_since: Nanos,
+    /// No connection is tried before.
+    rests_until: Nanos,
+    /// Connects that failed since all connections stood.
+    refusals: u32,
+    /// Rounds that failed since the last one that did not.
+    failures: usize,
+    slices: u64,
+}
+
+impl<I: Io> Broadcast<I> {
+    /// Takes a pool of connections that hear what is said by `speech`.
+    pub(crate) fn new(pool: Pool<I, WebSocket>, speech: Speech) -> Broadcast<I> {
+        let expected = Expected {
+            kind: speech.kind(),
+            bytes: speech.bytes(),
+        };
+        Broadcast {
+            audience: Audience::new(pool.slots.len(), expected),
+            pool,
+            speech,
+            pace: Pace::none(),
+            waiting: VecDeque::new(),
+            clock: Clock::default(),
+            free_since: Nanos(0),
+            rests_until: Nanos(0),
+            refusals: 0,
+            failures: 0,
+            slices: 0,
+        }
+    }
+
+    /// The connections themselves, and what the last stretch gave.
+    pub(crate) fn pool(&self) -> &Pool<I, WebSocket> {
+        &self.pool
+    }
+
+    /// The same, to make connections.
+    pub(crate) fn pool_mut(&mut self) -> &mut Pool<I, WebSocket> {
+        &mut self.pool
+    }
+
+    /// Broadcasts for one stretch, and waits for what is in flight.
+    pub(crate) fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
+        self.begin(&stretch);
+        let mut requests_left = stretch.requests_max;
+        let (mut now, mut sent_until) = (self.pool.now(), stretch.end);
+        let mut stopped_answering = false;
+        while !self.pool.slots.is_empty() {
+            stopped_answering |= self.failures >= FAILURES_MAX;
+            let is_stopped = stop.load(Ordering::Relaxed);
+            let is_open = now < stretch.end && requests_left > 0;
+            let goes_on = is_open && !stopped_answering && !is_stopped;
+            if stopped_answering || is_stopped {
+                sent_until = sent_until.min(now);
+            }
+            if goes_on {
+                self.take_due(&stretch, &mut requests_left, now);
+            }
+            if is_stopped {
+                self.abandon(now);
+                break;
+            }
+            self.speak(now);
+            let is_idle = self.audience.in_flight() == 0 && self.waiting.is_empty();
+            if is_idle && !(goes_on && self.pace.is_open() && self.pace.due().is_some()) {
+                break;
+            }
+            now = self.turn(&stretch, goes_on, now);
+        }
+        self.close_books(&stretch, requests_left, sent_until);
+        let end = self.clock.last().max(stretch.start);
+        let is_timed = self.pace.is_open() && stretch.end < Nanos::MAX;
+        Ran {
+            end,
+            counted_until: if is_timed { sent_until } else { end },
+            stopped_answering,
+        }
+    }
+
+    /// Whether every connection stands.
+    fn is_whole(&self) -> bool {
+        self.pool.standing() == self.pool.slots.len()
+    }
+
+    fn begin(&mut self, stretch: &Stretch) {
+        // What came and went since the last slice.
+        self.hear(stretch.start);
+        for lost in std::mem::take(&mut self.pool.conversation.gone) {
+            self.audience.joins(lost.index);
+        }
+        self.pool.tally.clear();
+        self.pool.progress = Progress::idle();
+        self.slices += 1;
+        let seed = self.pool.plan.seed.wrapping_add(self.slices);
+        let speakers = self.pool.slots.len().min(1);
+        self.pace
+            .begin(stretch, &self.pool.plan.pacing, seed, speakers);
+        self.clock = Clock::default();
+        self.free_since = stretch.start;
+        self.rests_until = stretch.start;
+        self.failures = 0;
+    }
+
+    /// Takes what is due, as far as the window has room for it.
+    fn take_due(&mut self, stretch: &Stretch, requests_left: &mut u64, now: Nanos) {
+        while *requests_left > 0
+            && self.audience.in_flight() + self.waiting.len() < self.pool.window
+        {
+            let intended = match self.pace.is_open() {
+                false => now,
+                true => match self.pace.due().filter(|due| *due <= now) {
+                    Some(due) => due,
+                    None => return,
+                },
+            };
+            self.pace.pass();
+            *requests_left -= 1;
+            let counted = intended >= stretch.counted_from;
+            if counted {
+                self.clock.starts(intended);
+                self.pool.tally.queued += u64::from(self.free_since > intended);
+            }
+            self.waiting.push_back(Flight {
+                intended,
+                possible: intended.max(self.free_since),
+                begun: now,
+                sent: None,
+                counted,
+                request: 0,
+                hashed: false,
+                retried: false,
+            });
+        }
+    }
+
+    /// Says what waits, when all are there to hear it; else has them connected.
+    fn speak(&mut self, now: Nanos) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        if !self.is_whole() {
+            return self.call_in(now);
+        }
+        while let Some(mut flight) = self.waiting.pop_front() {
+            flight.sent = Some(self.pool.now());
+            let number = self.audience.next_number();
+            let speaker = &mut self.pool.slots[SPEAKER].client;
+            self.speech.write(number, speaker.unsaid());
+            self.audience.sent(flight);
+        }
+        if self.pool.say(SPEAKER).is_err() {
+            self.pool.broken(SPEAKER, Outcome::Reset, now);
+            self.miss(now);
+        }
+    }
+
+    /// Connects those that are missing, in bursts that a listen queue takes.
+    fn call_in(&mut self, now: Nanos) {
+        if now < self.rests_until {
+            return;
+        }
+        let mut room = CONNECTING_MAX.saturating_sub(self.pool.count(Phase::Connecting));
+        for index in 0..self.pool.slots.len() {
+            if room > 0 && self.pool.slots[index].phase == Phase::Closed {
+                self.pool.tally.connects += 1;
+                self.pool.connect(index, now);
+                room -= 1;
+            }
+        }
+    }
+
+    /// Waits once, and takes what has come. Answers the time that all of it had.
+    fn turn(&mut self, stretch: &Stretch, goes_on: bool, before: Nanos) -> Nanos {
+        let timeout = Nanos(self.pool.plan.timeout_ns);
+        let begun = self.waiting.front().map(|flight| flight.begun);
+        let oldest = self.audience.oldest().into_iter().chain(begun).min();
+        let times_out = oldest.map(|begun| begun.plus(timeout));
+        let has_room = self.audience.in_flight() + self.waiting.len() < self.pool.window;
+        let due = self.pace.due().filter(|_| goes_on && has_room);
+        let rests = (self.rests_until > before).then_some(self.rests_until);
+        let moments = [times_out, due, rests, goes_on.then_some(stretch.end)];
+        let until = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX);
+        let was_whole = self.is_whole();
+        let now = self.pool.take_ready(until.min(before.plus(WAIT_MAX)));
+        self.hear(now);
+        self.miss(now);
+        self.time_out(now);
+        if !was_whole && self.is_whole() {
+            self.refusals = 0;
+            self.free_since = now;
+            for flight in &mut self.waiting {
+                flight.possible = now;
+            }
+        }
+        now
+    }
+
+    /// Takes the messages that came.
+    fn hear(&mut self, now: Nanos) {
+        let mut heard = std::mem::take(&mut self.pool.conversation.heard);
+        for one in heard.drain(..) {
+            if let Some(ended) = self.audience.hears(&one, now, &mut self.pool.tally) {
+                self.ended(&ended, now);
+            }
+        }
+        self.pool.conversation.heard = heard;
+    }
+
+    /// Ends the rounds that a listener misses whose connection is gone. What waits
+    /// fails with a connection that could not be made, as any request does.
+    fn miss(&mut self, now: Nanos) {
+        let gone = std::mem::take(&mut self.pool.conversation.gone);
+        for lost in &gone {
+            let Lost { index, outcome, .. } = *lost;
+            while let Some(ended) = self.audience.misses(index, outcome, &mut self.pool.tally) {
+                self.ended(&ended, now);
+            }
+        }
+        if let Some(lost) = gone.iter().find(|lost| !lost.has_stood) {
+            let rest = Nanos(REST_MIN.0 << self.refusals.min(REST_DOUBLINGS_MAX));
+            self.refusals += 1;
+            self.rests_until = now.plus(rest);
+            self.end_waiting(lost.outcome, now);
+        }
+    }
+
+    fn time_out(&mut self, now: Nanos) {
+        let timeout = Nanos(self.pool.plan.timeout_ns);
+        let Some(begun_until) = now.0.checked_sub(timeout.0).map(Nanos) else {
+            return;
+        };
+        while let Some(ended) = self.audience.older(begun_until, &mut self.pool.tally) {
+            self.ended(&ended, now);
+        }
+        if self
+            .waiting
+            .front()
+            .is_some_and(|flight| flight.begun <= begun_until)
+        {
+            self.end_waiting(Outcome::Timeout, now);
+        }
+    }
+
+    fn abandon(&mut self, now: Nanos) {
+        while let Some(ended) = self.audience.abandon(&mut self.pool.tally) {
+            self.ended(&ended, now);
+        }
+        self.end_waiting(Outcome::Unfinished, now);
+    }
+
+    fn end_waiting(&mut self, outcome: Outcome, now: Nanos) {
+        while let Some(flight) = self.waiting.pop_front() {
+            self.ended(&Ended { flight, outcome }, now);
+        }
+    }
+
+    /// Takes note of how a round ended.
+    fn ended(&mut self, ended: &Ended, now: Nanos) {
+        let was_full = self.audience.in_flight() + self.waiting.len() + 1 >= self.pool.window;
+        if was_full {
+            self.free_since = now;
+        }
+        self.failures = match ended.outcome.is_completed() {
+            true => 0,
+            false => self.failures + 1,
+        };
+        super::record(&mut self.pool.tally, &ended.flight, ended.outcome, now);
+        self.clock.reaches(now);
+    }
+
+    /// Counts what was never sent, and the speaker's time; the others only listen.
+    fn close_books(&mut self, stretch: &Stretch, requests_left: u64, end: Nanos) {
+        let mut left = requests_left;
+        while let Some(due) = self.pace.due().filter(|due| *due < end && left > 0) {
+            self.pace.pass();
+            left -= 1;
+            if due >= stretch.counted_from {
+                self.pool.tally.record_unsent(due.0, end.0);
+            }
+        }
+        let speakers = u64::from(self.clock.span().is_some());
+        self.pool.tally.connection_ns = self.clock.span().unwrap_or_default().0;
+        // They were outcomes of rounds.
+        self.pool.connect_failures = Outcomes::default();
+        self.pool.tally.silent = self.pool.slots.len() as u64 - speakers;
+    }
+}
