@@ -7,6 +7,7 @@
 
 mod against;
 mod arrivals;
+mod broadcasts;
 mod capacities;
 pub mod catalog;
 mod ceilings;
@@ -45,6 +46,7 @@ pub use against::{
     judge_against, may_stop_against,
 };
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
+pub use broadcasts::Broadcasts;
 pub use capacities::Capacity;
 pub use ceilings::Ceiling;
 pub use comparison::{Bounds, Comparison, Role, Undisturbed};

@@ -107,6 +107,11 @@ impl<'a> Questions<'a> {
                 self.ask(Ground::Load(load), metric, (values, pairs));
             }
         }
+        if load.settings.exchange.shape == LoadShape::Broadcast {
+            for metric in [Metric::BroadcastFirstP50, Metric::BroadcastMedianP50] {
+                self.explore(Ground::Load(load), metric, under(metric), &answering);
+            }
+        }
         for metric in COSTS {
             if metric == Metric::ColdStart && under(metric).blocks() < BLOCKS_FOR_VERDICT {
                 // One load of several is the first of a block only now and then.

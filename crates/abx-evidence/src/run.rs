@@ -4,10 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Offered};
+use crate::broadcasts::Broadcasts;
 use crate::exchange::Exchange;
 use crate::finding::{Finding, Level};
 use crate::findings::acknowledgements::Echoes;
 use crate::findings::held::not_held;
+use crate::findings::listeners::missed;
 use crate::findings::pace::{Pace, PaceLimits};
 use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY, failures};
 use crate::held::Held;
@@ -59,6 +61,9 @@ pub struct RunRecord {
     pub connects: u64,
     /// Connections that never sent a request.
     pub silent: u64,
+    /// When listeners had broadcasts, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broadcasts: Option<Broadcasts>,
     /// What came of holding connections that say nothing, where the load is that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
@@ -184,6 +189,7 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
     found.extend(pace(record, slice, server_is_busy, wait));
     found.extend(not_held(&record.settings.url, record.held.into_iter()));
     found.extend(delayed(record));
+    found.extend(missed(&record.settings.url, record.broadcasts.as_ref()));
     // Who thinks or asks for a rate does not ask for all that there is.
     let is_saturating = record.settings.arrivals.is_saturating();
     if is_saturating && generator_busy >= GENERATOR_BUSY && !server_is_busy {

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Late, Offered, Spans, throughput_per_s};
+use crate::broadcasts::Broadcasts;
+use crate::exchange::LoadShape;
 use crate::held::{Held, HeldFigures};
 use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
@@ -66,6 +68,9 @@ pub struct Summary {
     /// Bytes received for each whole answer; `None` without one.
     #[serde(default)]
     pub bytes_per_request: Option<f64>,
+    /// When listeners had broadcasts, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broadcasts: Option<Broadcasts>,
     /// What came of holding connections that say nothing, where the load is that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldFigures>,
@@ -79,6 +84,8 @@ pub(crate) struct Sums {
     pub(crate) discarded: Outcomes,
     pub(crate) unsent: u64,
     pub(crate) queued: u64,
+    pub(crate) lost: u64,
+    pub(crate) out_of_order: u64,
     pub(crate) hashed: u64,
     pub(crate) bytes: u64,
     pub(crate) connection_ns: u64,
@@ -118,6 +125,8 @@ impl Sums {
             sums.discarded.merge(&slice.discarded);
             sums.unsent += slice.unsent;
             sums.queued += slice.queued;
+            sums.lost += slice.lost;
+            sums.out_of_order += slice.out_of_order;
             sums.hashed += slice.hashed;
             sums.bytes += slice.bytes;
             sums.connection_ns += slice.connection_ns;
@@ -244,13 +253,27 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                 lateness_us: plain(|all| &all.lateness),
                 loop_lag_us: plain(|all| &all.loop_lag),
                 ok: sums.outcomes.ok(),
-                outcomes: sums.outcomes,
+                outcomes: sums.outcomes.clone(),
                 bytes: sums.bytes,
                 bytes_per_request: share(sums.bytes, completed),
+                broadcasts: broadcasts(record, load, subject, &sums),
                 held: HeldFigures::of(&held),
             }
         })
         .collect()
+}
+
+/// When listeners had broadcasts; `None` under any other load.
+fn broadcasts(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+    sums: &Sums,
+) -> Option<Broadcasts> {
+    let parts = record.block_loads(&load.name);
+    let times = parts.filter_map(|part| part.histograms.get(subject));
+    let is_asked = load.settings.exchange.shape == LoadShape::Broadcast;
+    is_asked.then(|| Broadcasts::over(times, sums.lost, sums.out_of_order))
 }
 
 /// Which of a block's histograms.

@@ -139,12 +139,12 @@ impl<'a> Bench<'a> {
             end: SliceEnd::AfterNs(ns),
             discard_ns: 0,
         };
-        let _slice = self.engine.slice(pool, &plan)?;
+        let slice = self.engine.slice(pool, &plan)?;
         if self.stopper.is_stopped() {
             return Err(Halt::Interrupted);
         }
         self.check(subject)?;
-        Ok(0) // PLACEHOLDER standing
+        Ok(slice.connections.map_or(0, |found| found.standing))
     }
 
     /// Memory of a subject that nobody has loaded in this block yet, pages that

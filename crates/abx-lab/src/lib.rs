@@ -44,7 +44,10 @@ pub use launch::{Filled, Launch, Ready, Template};
 pub use offer::{Offer, Rate, SHARES, Spacing, Sweep};
 pub use place::PlaceError;
 pub use run::{Run, RunEnd, RunError, run};
-pub use shape::{HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, Shape, suits};
+pub use shape::{
+    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, Shape, is_long_enough,
+    suits,
+};
 pub use stage::StageError;
 pub use store::{Store, StoreError, state_folder, write_text, write_whole};
 pub use study::{ExpectBody, Load, MadeFile, Past, PilotCare, Pin, Request, SliceLength, Study};

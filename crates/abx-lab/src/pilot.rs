@@ -12,6 +12,7 @@ use abx_sys::Nanos;
 
 use crate::bench::{Bench, Halt, discard_ns};
 use crate::place::PlaceError;
+use crate::shape::senders;
 use crate::short_slices::{Bounds, choose};
 use crate::study::{PilotCare, SliceLength, Study};
 
@@ -108,7 +109,7 @@ fn explore(
     plan: &LoadPlan,
     care: PilotCare,
 ) -> Result<PilotSubject, Halt> {
-    let connections = plan.connections;
+    let connections = senders(plan);
     let first = bench.slice(subject, pool, BIN_MIN_NS)?.record;
     answering(bench, subject, &first)?;
     let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
@@ -172,7 +173,8 @@ fn work_after(bench: &mut Bench, subject: usize) -> Result<Option<f64>, Halt> {
         .map(|cpu| cpu as f64 / window.window_ns.max(1) as f64))
 }
 
-/// What slices gave together, in verified answers per second.
+/// What slices gave together, in verified answers per second, over so many
+/// connections that send.
 pub(crate) fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
     let ok: u64 = slices.iter().map(|slice| slice.ok).sum();
     let ns: u64 = slices.iter().map(|slice| slice.connection_ns).sum();
@@ -181,7 +183,7 @@ pub(crate) fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
 
 /// Requests that a load has in flight at most.
 fn in_flight(plan: &LoadPlan) -> u64 {
-    u64::from(plan.connections) * u64::from(plan.window())
+    u64::from(senders(plan)) * u64::from(plan.window())
 }
 
 /// How long a request waits for its answer, by Little's law.

@@ -7,8 +7,8 @@ use abx_engine::{
     Asked, Backend, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper,
 };
 use abx_evidence::{
-    GeneratorSide, Held, Offered, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,
-    SliceTally, Times, judge_run,
+    Broadcasts, GeneratorSide, Held, LoadShape, Offered, RUN_SCHEMA, Requests, RunRecord,
+    RunSettings, ServerSide, SliceTally, Times, judge_run,
 };
 use abx_sys::cpus::Split;
 use abx_sys::tree::ThreadTimes;
@@ -111,7 +111,7 @@ pub fn run(
     let server = server.as_mut().and_then(|server| server.used(&slice));
     let mut record = new_record(run, &slice, &verified, threads, server);
     if run.load.shape.hold().is_some() {
-        let standing = 0; // PLACEHOLDER
+        let standing = slice.connections.map_or(0, |found| found.standing);
         record.held = Some(Held {
             asked: run.load.connections.into(),
             standing,
@@ -263,14 +263,14 @@ fn new_record(
             outcomes: tally.outcomes.clone(),
         },
         offered: Offered::of(&arrivals, tally),
-        throughput_per_s: slice
-            .throughput_per_s(&arrivals, run.load.exchange().senders(run.load.connections)),
+        throughput_per_s: slice.throughput_per_s(&arrivals, run.load.connections),
         response_time_us: Times::bounded(&tally.response, &tally.response_at_least),
         service_time_us: Times::bounded(&tally.service, &tally.service_at_least),
         bytes: tally.bytes,
         body_bytes: tally.body_bytes,
         connects: tally.connects,
         silent: tally.silent,
+        broadcasts: (run.load.shape.kind() == LoadShape::Broadcast).then(|| Broadcasts::of(tally)),
         held: None,
         generator: GeneratorSide {
             cpu_s: slice.generator_cpu_ns as f64 / 1e9,

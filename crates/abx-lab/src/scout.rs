@@ -10,6 +10,7 @@ use abx_evidence::{Kept, Objective};
 
 use crate::bench::{Bench, Halt, Measured};
 use crate::offer::{Offer, Spacing};
+use crate::shape::senders;
 use crate::study::Load;
 
 /// How long a subject is loaded before it is read, and then twice for this long.
@@ -113,7 +114,7 @@ fn saturated(bench: &mut Bench, subject: usize, plan: &LoadPlan) -> Result<f64, 
     };
     let slices = measure();
     bench.engine.close(pool);
-    Ok(per_second(&slices?, plan.connections))
+    Ok(per_second(&slices?, senders(plan)))
 }
 
 fn per_second(slices: &[SliceRecord], connections: u32) -> f64 {

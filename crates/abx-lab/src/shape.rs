@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use abx_engine::MessagePlan;
+use abx_engine::{LoadPlan, MessagePlan};
 use abx_evidence::{LoadShape, Message, MessageKind};
 
 /// The payload of a message when nothing else is said, in bytes: as long as the
@@ -11,6 +11,8 @@ use abx_evidence::{LoadShape, Message, MessageKind};
 pub const MESSAGE_BYTES: u32 = 87;
 /// The longest payload that can be asked for, in bytes.
 pub const MESSAGE_BYTES_MAX: u32 = 16 << 20;
+/// The shortest payload of a broadcast, in bytes: it carries its number.
+pub const BROADCAST_BYTES_MIN: u32 = 16;
 /// How long connections are held when nothing else is said.
 pub const HOLD: Duration = Duration::from_secs(1);
 /// The status that opens a WebSocket.
@@ -95,6 +97,22 @@ impl Shape {
     }
 }
 
+/// How many connections of a plan send.
+#[must_use]
+pub fn senders(plan: &LoadPlan) -> u32 {
+    match plan.shape {
+        abx_engine::Shape::Request | abx_engine::Shape::Echo(_) => plan.connections,
+        abx_engine::Shape::Broadcast(_) => 1,
+        abx_engine::Shape::Hold => 0,
+    }
+}
+
+/// Whether messages of this length can be sent in loads of this shape.
+#[must_use]
+pub fn is_long_enough(shape: LoadShape, bytes: u32) -> bool {
+    shape != LoadShape::Broadcast || bytes >= BROADCAST_BYTES_MIN
+}
+
 /// Whether a key of a load says something of loads of this shape: as a study file
 /// names it, and `connection_stages`, which only a run has. Where a key says nothing, it is refused rather than passed over.
 #[must_use]
@@ -108,8 +126,8 @@ pub fn suits(shape: LoadShape, key: &str) -> bool {
         }
         "message" => is_sent && shape != LoadShape::Request,
         "hold" => !is_sent,
-        "rate" | "slo" | "arrivals" => is_sent,
-        "pipeline" | "verify_every" | "connection_stages" => is_answered,
+        "rate" | "slo" | "arrivals" | "pipeline" => is_sent,
+        "verify_every" | "connection_stages" => is_answered,
         _ => true,
     }
 }
@@ -132,7 +150,8 @@ mod tests {
         assert_eq!(takers("message"), [0, 1, 1, 0]);
         assert_eq!(takers("hold"), [0, 0, 0, 1]);
         assert_eq!(takers("rate"), [1, 1, 1, 0]);
-        assert_eq!(takers("pipeline"), [1, 1, 0, 0]);
+        assert_eq!(takers("pipeline"), [1, 1, 1, 0]);
+        assert_eq!(takers("verify_every"), [1, 1, 0, 0]);
         assert_eq!(takers("connections"), [1, 1, 1, 1]);
     }
 }

@@ -15,6 +15,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bench::{Bench, Halt, discard_ns};
 use crate::pilot::{answering, throughput};
+use crate::shape::senders;
 
 /// A short slice, where subjects answer fast enough.
 const SHORT_NS: u64 = 25_000_000;
@@ -131,7 +132,7 @@ fn side(bench: &mut Bench, subject: usize, plans: &[LoadPlan]) -> Result<PairSid
     Ok(PairSide {
         subject,
         pool,
-        connections: plans[subject].connections,
+        connections: senders(&plans[subject]),
     })
 }
 

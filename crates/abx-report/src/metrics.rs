@@ -14,6 +14,8 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
         Metric::Memory => "memory",
         Metric::ContextSwitches => "context switches for each answer",
         Metric::WireBytes => "bytes for each answer",
+        Metric::BroadcastFirstP50 => "p50 time until the first listener has it",
+        Metric::BroadcastMedianP50 => "p50 time until half of the listeners have it",
         Metric::MemoryPerConnection => "memory for each connection",
         Metric::ConnectRate => "connections opened per second",
         Metric::Capacity => "capacity",

@@ -1,6 +1,8 @@
 //! The report of a run: one server, one load.
 
-use abx_evidence::{Figure, GeneratorSide, Level, Limits, LoadShape, RunRecord, ServerSide, Times};
+use abx_evidence::{
+    Broadcasts, Figure, GeneratorSide, Level, Limits, LoadShape, RunRecord, ServerSide, Times,
+};
 
 use crate::arrivals::{arrivals, exchange, keep_alive, offered, rate};
 use crate::findings::{Loads, findings};
@@ -132,16 +134,16 @@ fn times(record: &RunRecord, style: &Style) -> String {
         cells.extend(SHOWN.map(|figure| time(times, figure, unit, style)));
         <[String; 7]>::try_from(cells).expect("a name and six times")
     };
+    // An overloaded server's response times are a thousand times its
+    // service times: each row has its own unit.
+    let own = |name: &str, times: &Times| {
+        let unit = TimeUnit::of([times.p50]);
+        row(format!("{name} {}", unit.sign()), times, unit)
+    };
     let mut legend =
         "Response time runs from the intended send, service time from the actual one".to_owned();
-    let (title, rows) = if record.settings.arrivals.is_open() {
+    let (title, mut rows) = if record.settings.arrivals.is_open() {
         legend.push_str("; lateness is what the generator itself adds");
-        // An overloaded server's response times are a thousand times its
-        // service times: each row has its own unit.
-        let own = |name: &str, times: &Times| {
-            let unit = TimeUnit::of([times.p50]);
-            row(format!("{name} {}", unit.sign()), times, unit)
-        };
         let rows = vec![
             own("response", response),
             own("service", service),
@@ -156,7 +158,15 @@ fn times(record: &RunRecord, style: &Style) -> String {
         ];
         (format!("time in {}", unit.sign()), rows)
     };
+    let listeners = record.broadcasts.iter().flat_map(listeners);
+    rows.extend(listeners.map(|(name, times)| own(name, times)));
     legend.push('.');
+    if record.broadcasts.is_some() {
+        legend.push_str(
+            " A broadcast's response ends when the last listener has it; first and half: when the \
+             first and half of the listeners have it.",
+        );
+    }
     legend.push_str(&at_least_legend(
         [response, service].into_iter(),
         &SHOWN,
@@ -167,6 +177,14 @@ fn times(record: &RunRecord, style: &Style) -> String {
         rows,
     };
     table.text(style.columns()) + &wrap(&legend, "  ", "  ", style.columns())
+}
+
+/// When listeners had broadcasts, each with its name in the table.
+pub(crate) fn listeners(broadcasts: &Broadcasts) -> [(&'static str, &Times); 2] {
+    [
+        ("first", &broadcasts.first_listener_us),
+        ("half", &broadcasts.median_listener_us),
+    ]
 }
 
 /// What went over the wire, and what it cost on both sides.

@@ -9,6 +9,7 @@ pub(crate) mod failures;
 mod frequency;
 pub(crate) mod held;
 mod limit;
+pub(crate) mod listeners;
 mod machine;
 mod network;
 pub(crate) mod pace;
@@ -68,6 +69,7 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
             };
             about.extend(strain(record, load, subject, saturation));
             about.extend(delayed(record, load, subject));
+            about.extend(missed(record, load, subject));
             let limits = pace_limits(record, &limit, subject, sums);
             about.extend(pace(record, load, subject, limits));
             if load.settings.objective.is_some() {
@@ -119,6 +121,13 @@ fn delayed(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Fin
         server_busy: summary.server_busy,
     };
     echoes.delayed().map(|finding| finding.about(subject))
+}
+
+/// Whether listeners of one subject miss broadcasts, by its summary.
+fn missed(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Finding> {
+    let summary = summary(record, load, subject)?;
+    let found = listeners::missed(subject, summary.broadcasts.as_ref());
+    found.map(|finding| finding.about(subject))
 }
 
 fn summary<'a>(record: &'a StudyRecord, load: &LoadRecord, subject: &str) -> Option<&'a Summary> {

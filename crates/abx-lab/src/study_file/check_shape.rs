@@ -8,7 +8,7 @@ use abx_evidence::LoadShape;
 use super::error::{Fault, Wrong};
 use super::raw::{RawBytes, RawKind, RawLoad, RawProtocol, RawShape};
 use super::spot::Spot;
-use crate::shape::{HOLD, MESSAGE_BYTES, Shape, suits};
+use crate::shape::{HOLD, MESSAGE_BYTES, Shape, is_long_enough, suits};
 
 /// The shapes of a load, one for each length of its messages, and how requests
 /// are written.
@@ -31,6 +31,10 @@ pub fn shapes(raw: &RawLoad, here: &Spot) -> Result<(Vec<Shape>, HttpVersion), F
     };
     let shape = |bytes| Shape::of(kind, MessagePlan { is_text, bytes }, hold);
     let lengths = lengths(raw, here)?;
+    if let Some(short) = lengths.iter().find(|one| !is_long_enough(kind, **one)) {
+        let here = here.key("message").key("bytes");
+        return Err(here.fault(Wrong::ShortBroadcast(*short)));
+    }
     Ok((lengths.into_iter().map(shape).collect(), version))
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::shape::BROADCAST_BYTES_MIN;
+
 /// How many faults a message lists; more are counted.
 const LISTED: usize = 10;
 
@@ -188,6 +190,11 @@ pub enum Wrong {
     /// Several requests for what is opened by one.
     #[error("`requests` has several, and a WebSocket is opened by one: leave one")]
     OneRequest,
+    /// A broadcast without room for its number.
+    #[error(
+        "`message.bytes` is {0}: a broadcast carries its number, so write at least {BROADCAST_BYTES_MIN}"
+    )]
+    ShortBroadcast(u32),
     /// A sweep that visits a length twice.
     #[error("`message.bytes` lists {0} twice: each length gives one row, so list it once")]
     MessageTwice(u32),

@@ -219,8 +219,8 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",
-        "shape = \"broadcast\"\npipeline = 2",
-        "46: load \"one\": `pipeline` says nothing of a load of shape `broadcast`: leave it out",
+        "shape = \"broadcast\"\nverify_every = 2",
+        "46: load \"one\": `verify_every` says nothing of a load of shape `broadcast`: leave it out",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",
@@ -251,5 +251,10 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
         "shape = \"request\"\nprotocol = \"http/1.1\"\nconnections = 1\nrequests = [{ path = \"/\" }]",
         "shape = \"echo\"\nrequests = [{ path = \"/\", body = \"x\" }]",
         "46: load \"one\": `requests.body` says nothing of a load of shape `echo`: leave it out",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"",
+        "shape = \"broadcast\"\nmessage = { bytes = 15 }",
+        "46: load \"one\": `message.bytes` is 15: a broadcast carries its number, so write at least 16",
     ),
 ];

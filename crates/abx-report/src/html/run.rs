@@ -68,10 +68,11 @@ fn times(record: &RunRecord) -> Markup {
     };
     let mut headers = vec!["time".to_owned(), "unit".to_owned()];
     headers.extend(SHOWN.map(|figure| figure.name().to_owned()));
+    let listeners = record.broadcasts.iter().flat_map(run::listeners);
     let grid = Grid {
         caption: "Times that a share of the requests does not exceed".to_owned(),
         headers,
-        rows: all.into_iter().map(row).collect(),
+        rows: all.into_iter().chain(listeners).map(row).collect(),
         names: 2,
         cells: Cells::Figures,
     };

@@ -157,7 +157,7 @@ impl LoadFlags {
             objective: self.slo.clone(),
             spacing: self.spacing()?,
         };
-        let shapes = self.shape.shapes(kind);
+        let shapes = self.shape.shapes(kind)?;
         let several = shapes.len() > 1;
         let mut loads = Vec::new();
         for shape in shapes {

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use abx_engine::MessagePlan;
 use abx_evidence::LoadShape;
-use abx_lab::{HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, Scheme, Shape, Source, Subject};
+use abx_lab::{
+    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, Scheme, Shape, Source, Subject,
+    is_long_enough,
+};
 use clap::{Args, ValueEnum};
 
 use super::{Failure, units};
@@ -68,19 +71,29 @@ impl ShapeFlags {
     }
 
     /// This shape with each length of messages that was asked for.
-    pub fn shapes(&self, kind: LoadShape) -> Vec<Shape> {
+    ///
+    /// # Errors
+    /// A usage failure for messages that are too short.
+    pub fn shapes(&self, kind: LoadShape) -> Result<Vec<Shape>, Failure> {
         let hold = self.hold.unwrap_or(HOLD);
         let lengths = match &self.message_bytes[..] {
             [] => &[MESSAGE_BYTES],
             some => some,
         };
-        let plan = |bytes: &u32| MessagePlan {
-            is_text: !self.binary,
-            bytes: *bytes,
+        if let Some(short) = { lengths.iter() }.find(|one| !is_long_enough(kind, **one)) {
+            return Err(Failure::usage(format!(
+                "--message-bytes {short}: a broadcast carries its number, so give at least \
+                 {BROADCAST_BYTES_MIN}"
+            )));
+        }
+        let shape = |bytes: &u32| {
+            let message = MessagePlan {
+                is_text: !self.binary,
+                bytes: *bytes,
+            };
+            Shape::of(kind, message, hold)
         };
-        let each = lengths.iter();
-        each.map(|bytes| Shape::of(kind, plan(bytes), hold))
-            .collect()
+        Ok(lengths.iter().map(shape).collect())
     }
 
     /// What all subjects of a comparison are spoken to in: that of their URLs, and

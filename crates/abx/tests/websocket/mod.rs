@@ -2,4 +2,5 @@
 
 mod driver;
 mod foreign;
+mod loads;
 mod served;
