@@ -2,11 +2,15 @@
 
 use abx_evidence::record::Round;
 use abx_evidence::{
-    Comparison, Held, Histogram, Level, LoadShape, Metric, Role, StudyRecord, Verdict, judge_run,
+    Comparison, Held, Histogram, Level, LoadShape, Metric, Outcome, Role, StudyRecord, Verdict,
+    judge_run,
 };
 
 use crate::runs::run;
-use crate::support::{OK, find, judged, pair, primary, rounds, sides, study};
+use crate::support::{
+    CONNECTIONS, COUNTED_NS, OK, ROUNDS, all_slices, answer, each_slice, find, judged, pair,
+    primary, rounds, sides, study,
+};
 
 /// `new` beside `old` in six blocks: 1,000 connections each, of which one of
 /// `old` takes 20 kB and one of `new` 10 kB, give or take a little.
@@ -171,14 +175,8 @@ fn what_is_sent_as_messages_is_called_so() {
     // Method: failed echoes, in the words of the finding.
     let mut record = pair();
     record.loads[0].settings.exchange.shape = LoadShape::Echo;
-    crate::support::each_slice(&mut record, "new", |slice| {
-        crate::support::answer(
-            slice,
-            &[
-                (abx_evidence::Outcome::Ok, 9_000),
-                (abx_evidence::Outcome::EarlyClose, 100),
-            ],
-        );
+    each_slice(&mut record, "new", |slice| {
+        answer(slice, &[(Outcome::Ok, 9_000), (Outcome::EarlyClose, 100)]);
     });
     let record = judged(record);
     let found = find(&record.validity.findings, "failed_requests").expect("it");
@@ -188,4 +186,47 @@ fn what_is_sent_as_messages_is_called_so() {
         found.message
     );
     assert_eq!(primary(&record)[0].verdict, Verdict::Invalid);
+}
+
+#[test]
+fn broadcasts_are_counted_by_their_one_speaker_and_tell_their_listeners() {
+    // Method: the study of ten connections, of which one speaks all the time; the
+    // first and the median listener of `new` have each in half of the time.
+    let mut record = pair();
+    record.loads[0].settings.exchange.shape = LoadShape::Broadcast;
+    for slice in all_slices(&mut record) {
+        slice.connection_ns = COUNTED_NS;
+        slice.silent = u64::from(CONNECTIONS) - 1;
+    }
+    for block in &mut record.blocks {
+        for (subject, us) in [("old", 200), ("new", 100)] {
+            let own = block.loads[0].histograms.entry(subject.to_owned());
+            let times = own.or_default();
+            for _ in 0..200 {
+                times
+                    .first_listener
+                    .record_ns((us + u64::from(block.index)) * 1_000);
+                times
+                    .median_listener
+                    .record_ns((2 * us + u64::from(block.index)) * 1_000);
+            }
+        }
+    }
+    each_slice(&mut record, "new", |slice| slice.lost = 3);
+    let record = judged(record);
+    assert_eq!(record.summaries[0].throughput_per_s, Some(100_000.0));
+    let broadcasts = record.summaries[1].broadcasts.clone().expect("broadcasts");
+    assert_eq!(broadcasts.lost, 3 * 6 * ROUNDS as u64);
+    assert!(broadcasts.first_listener_us.p50 < broadcasts.median_listener_us.p50);
+    for metric in [Metric::BroadcastFirstP50, Metric::BroadcastMedianP50] {
+        let mut found = record.comparisons.iter().filter(|one| one.metric == metric);
+        let one = found.next().expect("it is compared");
+        assert_eq!(
+            (one.role, one.verdict),
+            (Role::Exploratory, Verdict::Faster)
+        );
+    }
+    let missed = find(&record.validity.findings, "listeners_missed").expect("it");
+    assert_eq!(missed.subject.as_deref(), Some("new"));
+    assert!(find(&record.validity.findings, "slices_too_short").is_none());
 }

@@ -12,4 +12,5 @@ mod run;
 mod several;
 mod study;
 mod support;
+mod websocket;
 mod width;
