@@ -16,6 +16,7 @@ pub(crate) fn outcome(expect: &Expectation, done: &http1::Done, hash: Option<u64
 }
 
 /// Judges the body of a whole answer by its length, and by its hash if that is there.
+#[inline]
 pub(crate) fn body(expect: &Expectation, bytes: u64, hash: Option<u64>) -> Outcome {
     let Some(body) = expect.body else {
         return Outcome::Ok;

@@ -2,7 +2,7 @@
 
 use abx_evidence::{ArrivalKind, Arrivals, Exchange, MessageKind, Offered};
 
-use crate::units::{bytes, count, figure, plural, share};
+use crate::units::{count, figure, plural, share};
 use crate::wrap::clean_name;
 
 /// What was asked for; `None` for a plain closed loop.
@@ -33,9 +33,9 @@ pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
     let message = exchange.message.map(|message| {
         let kind = match message.kind {
             MessageKind::Text => "text",
-            MessageKind::Binary => "bytes",
+            MessageKind::Binary => "binary",
         };
-        format!("messages of {} of {kind}", bytes(message.bytes.into()))
+        format!("{kind} messages of {}", plural(message.bytes.into(), "byte"))
     });
     let parts = [protocol, shape, message, pipeline];
     parts.into_iter().flatten()

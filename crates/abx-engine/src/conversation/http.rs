@@ -7,7 +7,7 @@ use crate::pool::{Intake, Parsed};
 
 /// HTTP, with the last head that answered each request of the load.
 pub(crate) struct Http {
-    pub(crate) memos: Vec<HeadMemo>,
+    pub(crate) memos: Box<[HeadMemo]>,
 }
 
 impl Http {

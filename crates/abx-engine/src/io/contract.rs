@@ -236,6 +236,34 @@ fn the_end_of_what_is_registered_goes_out_alone<I: Io>(maker: Maker<I>) {
     }
 }
 
+fn what_is_said_keeps_its_place<I: Io>(maker: Maker<I>) {
+    // Method: a request right before what is said and one right behind it, without a
+    // wait between them that could hand any of it over; small, and larger than every
+    // buffer. All of it comes back in its order.
+    for bytes in [5, 16_000_000] {
+        let said = pattern(bytes);
+        let mut user = User::new(maker, move |_| {
+            vec![Step::Echo(7), Step::Await(bytes - 5), Step::Echo(12)]
+        });
+        let request = user.io.register(b"request".to_vec());
+        user.connect(token(0, 0));
+        user.send(token(0, 0), request, 7);
+        let mut place = 0;
+        while place < bytes {
+            place += user.io.say(token(0, 0), &said[place..]).unwrap();
+            let may_send = |one: &Ready| matches!(one, Ready::MaySend(_));
+            while place < bytes && !user.wait().iter().any(may_send) {}
+        }
+        let mut sent = user.io.send(token(0, 0), request, 0).unwrap();
+        while sent < 7 {
+            user.wait();
+            sent += user.io.send(token(0, 0), request, sent).unwrap();
+        }
+        let expected = [b"request", &said[bytes - 5..], b"request"].concat();
+        assert_eq!(user.read(token(0, 0), 19).0, expected);
+    }
+}
+
 fn skipped_bytes_are_exactly_those_asked_for<I: Io>(maker: Maker<I>) {
     // Method: random skips between random reads of a known stream; every byte
     // that is not skipped must be the one of its place, at any size of a pull.
@@ -379,6 +407,7 @@ macro_rules! contract {
                 bytes_come_whole_and_before_the_end
                 requests_go_out_whole
                 the_end_of_what_is_registered_goes_out_alone
+                what_is_said_keeps_its_place
                 skipped_bytes_are_exactly_those_asked_for
                 a_stream_that_ends_while_it_is_skipped_ends
                 a_closed_connection_is_not_heard_of_again

@@ -156,7 +156,7 @@ fn a_lost_listener_is_called_in_before_the_next_broadcast() {
         let mut acts = to_all(&said);
         if said.number == 4 {
             acts.pop();
-            acts.push(Act::Close(3));
+            acts.push(Act::Close(3, Nanos(0)));
         }
         acts
     });

@@ -20,6 +20,9 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     /// The connection is broken.
     #[inline(always)]
     pub(super) fn say(&mut self, index: usize) -> io::Result<()> {
+        if !C::HAS_HANDSHAKE {
+            return Ok(());
+        }
         let slot = &mut self.slots[index];
         if !has_unsaid::<C>(slot) || slot.unsent_bytes > 0 {
             return Ok(());

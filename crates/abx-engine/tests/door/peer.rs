@@ -164,6 +164,11 @@ impl Connection {
         Some(std::mem::take(&mut self.unread))
     }
 
+    /// Another end to send by, for who else is to send on this connection.
+    pub fn sender(&self) -> TcpStream {
+        self.stream.try_clone().unwrap()
+    }
+
     /// Sends in one piece. A client that has gone is noticed by the next read.
     pub fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);

@@ -1,7 +1,11 @@
 //! A peer that speaks WebSocket, right or as wrong as a test tells it.
 
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+
 use abx_wire::http1::{self, ServerEvent};
-use abx_wire::websocket::{Event, Limits, MessageKind, Offer, Server};
+use abx_wire::websocket::{Event, Limits, MessageKind, Offer, Server, message_frame};
 
 use crate::peer::{Connection, Peer};
 
@@ -15,7 +19,9 @@ pub struct Said {
 
 /// What is done about a message: it writes what is sent, and says whether the
 /// connection goes on.
-pub type Reply = fn(&mut Server, Said, &mut Vec<u8>) -> bool;
+pub trait Reply: Fn(&mut Server, Said, &mut Vec<u8>) -> bool {}
+
+impl<F: Fn(&mut Server, Said, &mut Vec<u8>) -> bool> Reply for F {}
 
 /// Sends each message back.
 pub fn echo(server: &mut Server, said: Said, out: &mut Vec<u8>) -> bool {
@@ -23,11 +29,37 @@ pub fn echo(server: &mut Server, said: Said, out: &mut Vec<u8>) -> bool {
 }
 
 /// Accepts every WebSocket and replies to each message.
-pub fn talking(reply: Reply) -> Peer {
+pub fn talking(reply: impl Reply + Send + Sync + 'static) -> Peer {
     Peer::start(move |mut connection| {
         if let Some(server) = accept(&mut connection) {
-            talk(&mut connection, server, reply);
+            talk(&mut connection, server, &reply);
         }
+    })
+}
+
+/// Accepts every WebSocket, and tells all of them what one says.
+pub fn room() -> Peer {
+    let members: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+    Peer::start(move |mut connection| {
+        let Some(server) = accept(&mut connection) else {
+            return;
+        };
+        members.lock().unwrap().push(connection.sender());
+        talk(
+            &mut connection,
+            server,
+            &|_: &mut Server, said: Said, _: &mut Vec<u8>| {
+                let mut frame = Vec::new();
+                message_frame(said.kind, &said.payload, &mut frame);
+                // Under the lock, so that all have the messages in one order.
+                let members = members.lock().unwrap();
+                // One that has gone hears nothing.
+                members
+                    .iter()
+                    .for_each(|mut member| drop(member.write_all(&frame)));
+                true
+            },
+        );
     })
 }
 
@@ -47,7 +79,7 @@ pub fn accept(connection: &mut Connection) -> Option<Server> {
 }
 
 /// Replies until the client has gone or the reply ends the connection.
-pub fn talk(connection: &mut Connection, mut server: Server, reply: Reply) {
+pub fn talk(connection: &mut Connection, mut server: Server, reply: &dyn Reply) {
     let (mut payload, mut out) = (Vec::new(), Vec::new());
     let mut number = 0;
     let mut goes_on = true;

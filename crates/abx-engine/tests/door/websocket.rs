@@ -1,57 +1,223 @@
-//! WebSocket messages that come back, over a peer that does as it is told.
+//! WebSocket: messages that come back, broadcasts, connections that are held.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use abx_engine::{MessagePlan, Shape, payload, probe_websocket};
-use abx_evidence::Outcome;
+use abx_engine::{
+    EngineError, LoadPlan, MessagePlan, ProbeError, Shape, WebSocketAnswer, payload,
+    probe_websocket,
+};
+use abx_evidence::{Connections, Outcome};
+use abx_wire::websocket::{Close, Place, Server};
 
-use crate::talker::{echo, talking};
-use crate::{identity, load, outcomes, requests, run};
+use crate::peer::Peer;
+use crate::talker::{Said, accept, echo, room, talking};
+use crate::{engine, identity, load, outcomes, requests, run, span_ms};
 
 const TEXT: MessagePlan = MessagePlan {
     is_text: true,
     bytes: 300,
 };
 
-/// A load of messages that come back, every one compared.
-fn messages(address: std::net::SocketAddr, message: MessagePlan) -> abx_engine::LoadPlan {
+/// Two connections of this shape, every echo compared.
+fn websockets(address: SocketAddr, shape: Shape) -> LoadPlan {
     let mut plan = load(address, 2);
-    plan.shape = Shape::Echo(message);
+    plan.shape = shape;
     plan.requests[0].expect.status = 101;
     plan
+}
+
+fn ask(peer: &Peer, message: Option<MessagePlan>) -> Result<WebSocketAnswer, ProbeError> {
+    let request = load(peer.address(), 1).requests[0].request.clone();
+    let limit = Duration::from_secs(30);
+    probe_websocket(peer.address(), &request, message, 9, limit)
 }
 
 #[test]
 fn every_message_that_comes_back_is_counted_to_the_byte() {
     // Method: texts and binary messages of each length of a frame's head, small ones
-    // pipelined; bytes are those of the frames that came.
-    for (is_text, bytes, pipeline, head) in [
-        (true, 0, 1, 2),
-        (true, 125, 1, 2),
-        (false, 300, 8, 4),
-        (false, 70_000, 1, 10),
+    // pipelined; bytes are those of the frames that came. The longest is skipped
+    // where it is not hashed.
+    for (is_text, bytes, pipeline, head, every) in [
+        (true, 0, 1, 2, 1),
+        (true, 125, 1, 2, 1),
+        (false, 300, 8, 4, 1),
+        (false, 70_000, 1, 10, 1),
+        (false, 70_000, 2, 10, 0),
     ] {
         let peer = talking(echo);
-        let mut plan = messages(peer.address(), MessagePlan { is_text, bytes });
+        let message = MessagePlan { is_text, bytes };
+        let mut plan = websockets(peer.address(), Shape::Echo(message));
         plan.pipeline = pipeline;
+        plan.verify_every = every;
         let slice = run(1, &plan, &requests(40));
         assert_eq!(outcomes(&slice), [(Outcome::Ok, 40)], "{bytes} bytes");
         assert_eq!(slice.tally.bytes, 40 * u64::from(bytes + head));
         assert_eq!(slice.tally.body_bytes, 40 * u64::from(bytes));
-        assert_eq!((slice.tally.hashed, slice.tally.connects), (40, 0));
+        assert_eq!(slice.tally.hashed, u64::from(every) * 40);
+        assert_eq!(slice.tally.connects, 0);
     }
 }
 
 #[test]
+fn fragments_and_pings_between_them_make_one_echo() {
+    // Method: each echo in two fragments with a ping between them, in time.
+    let peer = talking(|server: &mut Server, said: Said, out: &mut Vec<u8>| {
+        let (first, second) = said.payload.split_at(said.number % 300);
+        let sent = server.send_fragment(said.kind, first, Place::Inner, out);
+        sent.and_then(|()| server.ping(b"there?", out))
+            .and_then(|()| server.send_fragment(said.kind, second, Place::Last, out))
+            .is_ok()
+    });
+    let mut plan = websockets(peer.address(), Shape::Echo(TEXT));
+    plan.pipeline = 3;
+    let slice = run(2, &plan, &requests(400));
+    assert_eq!(outcomes(&slice), [(Outcome::Ok, 400)]);
+}
+
+#[test]
+fn a_wrong_echo_is_no_right_answer() {
+    // Method: one byte changed in each, and one left out.
+    let other = |server: &mut Server, mut said: Said, out: &mut Vec<u8>| {
+        said.payload[7] ^= 1;
+        echo(server, said, out)
+    };
+    let shorter = |server: &mut Server, mut said: Said, out: &mut Vec<u8>| {
+        said.payload.pop();
+        echo(server, said, out)
+    };
+    for (peer, outcome) in [
+        (talking(other), Outcome::WrongBody),
+        (talking(shorter), Outcome::WrongLength),
+    ] {
+        let plan = websockets(peer.address(), Shape::Echo(TEXT));
+        let slice = run(1, &plan, &requests(20));
+        assert_eq!(outcomes(&slice), [(outcome, 20)]);
+    }
+}
+
+#[test]
+fn a_server_that_refuses_is_an_outcome_and_an_answer() {
+    // Method: 503 to every handshake: for a load an outcome, for a probe a status.
+    let peer = Peer::answering(b"HTTP/1.1 503 Busy\r\nServer: full\r\nContent-Length: 0\r\n\r\n");
+    let plan = websockets(peer.address(), Shape::Echo(TEXT));
+    let mut engine = engine(1);
+    let (pool, report) = engine.open(&plan).unwrap();
+    assert_eq!((report.standing, report.opened), (0, 0));
+    assert_eq!(report.failures.count(Outcome::WrongStatus), 2);
+    let slice = engine.slice(pool, &requests(100)).unwrap();
+    assert!(slice.stopped_answering);
+    let failed = slice.tally.outcomes.count(Outcome::WrongStatus);
+    assert_eq!((failed > 0, failed), (true, slice.tally.outcomes.sent()));
+
+    let answer = ask(&peer, Some(TEXT)).unwrap();
+    assert_eq!((answer.status, answer.echo), (503, None));
+    assert_eq!(answer.server.as_deref(), Some("full"));
+}
+
+#[test]
 fn an_echo_is_known_by_its_payload() {
-    // Method: a right echo has the identity of the payload that plan and seed give.
+    // Method: a right echo has the identity of the payload that plan and seed give;
+    // without a message the handshake is all.
     let peer = talking(echo);
-    let request = load(peer.address(), 1).requests[0].request.clone();
-    let limit = Duration::from_secs(30);
-    let answer = probe_websocket(peer.address(), &request, Some(TEXT), 9, limit).unwrap();
+    let answer = ask(&peer, Some(TEXT)).unwrap();
     let came = answer.echo.unwrap();
     assert_eq!((answer.status, came.is_text), (101, true));
     assert_eq!(came.body, identity(&payload(TEXT, 9)));
-    let opened = probe_websocket(peer.address(), &request, None, 9, limit).unwrap();
+    let opened = ask(&peer, None).unwrap();
     assert_eq!((opened.status, opened.echo), (101, None));
+}
+
+#[test]
+fn a_websocket_that_breaks_off_is_a_fault() {
+    // Method: a close in place of the echo, an end without one, and no HTTP.
+    let closing = talking(|server: &mut Server, _: Said, out: &mut Vec<u8>| {
+        let close = Close {
+            code: None,
+            reason: "",
+        };
+        server.close(close, out).is_err()
+    });
+    let ending = talking(|_: &mut Server, _: Said, _: &mut Vec<u8>| false);
+    let other = Peer::answering(b"SSH-2.0\r\n\r\n");
+    for peer in [closing, ending, other] {
+        let answer = ask(&peer, Some(TEXT));
+        assert!(
+            matches!(answer, Err(ProbeError::WebSocket(_))),
+            "{answer:?}"
+        );
+    }
+}
+
+#[test]
+fn all_connections_hear_each_broadcast() {
+    // Method: ten listeners of a room, by an engine of three threads; each message is
+    // heard ten times, a frame with a head of four bytes each.
+    for pipeline in [1, 4] {
+        let peer = room();
+        let mut plan = websockets(peer.address(), Shape::Broadcast(TEXT));
+        plan.connections = 10;
+        plan.pipeline = pipeline;
+        let slice = run(3, &plan, &requests(50));
+        assert_eq!(outcomes(&slice), [(Outcome::Ok, 50)]);
+        assert_eq!((slice.tally.lost, slice.tally.out_of_order), (0, 0));
+        assert_eq!(slice.tally.body_bytes, 50 * 10 * 300);
+        assert_eq!(slice.tally.bytes, 50 * 10 * 304);
+        assert_eq!(slice.tally.median_listener.count(), 50);
+        let held = Connections {
+            standing: 10,
+            lost: 0,
+        };
+        assert_eq!(slice.connections, Some(held));
+    }
+}
+
+#[test]
+fn held_connections_that_are_lost_are_told() {
+    // Method: when all stand, the server closes every second one.
+    let is_time = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&is_time);
+    let peer = Peer::start(move |mut connection| {
+        let is_lost = connection.number() < 8 && connection.number() % 2 == 0;
+        if accept(&mut connection).is_none() || !is_lost {
+            return connection.hold();
+        }
+        crate::until("all of them stand", || told.load(Ordering::SeqCst));
+    });
+    let mut plan = websockets(peer.address(), Shape::Hold);
+    plan.connections = 8;
+    let mut engine = engine(2);
+    let (pool, report) = engine.open(&plan).unwrap();
+    assert_eq!(report.opened, 8);
+    is_time.store(true, Ordering::SeqCst);
+    crate::until("half of them are closed", || peer.finished() == 4);
+    let slice = engine.slice(pool, &span_ms(30, 0)).unwrap();
+    let held = Connections {
+        standing: 4,
+        lost: 4,
+    };
+    assert_eq!(slice.connections, Some(held));
+    assert_eq!(slice.tally.outcomes.sent(), 0);
+    // Before the next slice they are opened again.
+    let report = engine.refresh(pool).unwrap();
+    assert_eq!((report.standing, report.opened), (8, 4));
+}
+
+#[test]
+fn a_load_of_messages_that_contradicts_itself_is_refused() {
+    // Method: two requests, no keep-alive, no room for a number, a speaker who thinks.
+    let mut engine = engine(1);
+    let address = crate::NOBODY;
+    let mut refused = |change: fn(&mut LoadPlan)| {
+        let mut plan = websockets(address, Shape::Broadcast(TEXT));
+        change(&mut plan);
+        let refusal = engine.open(&plan).unwrap_err();
+        assert!(matches!(refusal, EngineError::Shape(_)), "{refusal}");
+    };
+    refused(|plan| plan.requests.push(plan.requests[0].clone()));
+    refused(|plan| plan.keep_alive = false);
+    refused(|plan| plan.shape = Shape::Broadcast(MessagePlan { bytes: 15, ..TEXT }));
+    refused(|plan| plan.pacing.think_ns = 1);
 }

@@ -1,10 +1,12 @@
 //! Frames and messages in both directions.
 
-use abx_wire::websocket::{Event, Fault, Limits, MessageKind, Place, message_frame};
+use abx_wire::websocket::{
+    Event, Fault, Limits, MessageKind, Place, masked_message_frame, message_frame,
+};
 
 use crate::support::{
-    BINARY, CLOSE, CONTINUATION, FIN, PING, PONG, Step, TEXT, client_steps, close_payload, masked,
-    open_client, open_server, plain, server_steps,
+    BINARY, CLOSE, CONTINUATION, FIN, MASK, PING, PONG, Step, TEXT, client_steps, close_payload,
+    masked, open_client, open_server, plain, server_steps,
 };
 
 fn message(kind: MessageKind, fragments: u64, payload: &[u8]) -> Step {
@@ -278,4 +280,21 @@ fn bytes_that_need_no_look_may_be_skipped() {
     assert_eq!((whole.bytes, whole.beginning()), (1_000, &payload[..16]));
     let text = plain(FIN | TEXT, &[b'x'; 100]);
     assert_eq!(feed(&mut client, &text[..50]).1, 0);
+}
+
+#[test]
+fn a_message_frame_of_its_own_is_what_a_client_sends() {
+    // Method: each length of a head, text and binary, beside an open client with the
+    // same mask.
+    for kind in [MessageKind::Text, MessageKind::Binary] {
+        for bytes in [0, 125, 126, 65_536] {
+            let payload = vec![b'p'; bytes];
+            let mut client = open_client(Limits::default());
+            let mut sent = Vec::new();
+            client.send(kind, &payload, &mut sent).unwrap();
+            let mut frame = Vec::new();
+            masked_message_frame(kind, &payload, MASK, &mut frame);
+            assert!(frame == sent, "{kind:?} of {bytes} bytes");
+        }
+    }
 }

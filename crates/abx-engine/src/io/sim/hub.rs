@@ -22,8 +22,8 @@ pub(crate) struct Said {
 pub(crate) enum Act {
     /// Sends bytes on the connection at this place, after a while.
     Send(usize, Vec<u8>, Nanos),
-    /// Closes the connection at this place.
-    Close(usize),
+    /// Closes the connection at this place, after a while.
+    Close(usize, Nanos),
 }
 
 pub(crate) type Rule = Box<dyn FnMut(Said) -> Vec<Act>>;
@@ -201,9 +201,9 @@ impl Sim {
                     }
                 }
                 Act::Send(..) => {}
-                Act::Close(to) => {
+                Act::Close(to, after) => {
                     if let Some(token) = self.token_at(to) {
-                        self.peer_closes(token);
+                        self.cause(self.now.plus(after), token, What::IdleClose);
                     }
                 }
             }
