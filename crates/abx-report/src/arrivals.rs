@@ -35,7 +35,10 @@ pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
             MessageKind::Text => "text",
             MessageKind::Binary => "binary",
         };
-        format!("{kind} messages of {}", plural(message.bytes.into(), "byte"))
+        format!(
+            "{kind} messages of {}",
+            plural(message.bytes.into(), "byte")
+        )
     });
     let parts = [protocol, shape, message, pipeline];
     parts.into_iter().flatten()

@@ -11,7 +11,8 @@ const SUBJECT: &str = "[[subject]]\nname = \"one\"\ncommand = [\"./one\", \"{por
 
 fn loads(load: &str) -> Vec<Load> {
     let head = "[[load]]\nname = \"l\"\nrequests = [{ path = \"/echo\" }]\n";
-    parsed(&format!("{SUBJECT}{head}{load}")).unwrap().loads
+    let study = parsed(&format!("{SUBJECT}{head}{load}"));
+    study.expect("a study").loads
 }
 
 fn text(bytes: u32) -> MessagePlan {
