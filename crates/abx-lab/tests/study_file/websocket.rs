@@ -56,7 +56,7 @@ fn lengths_and_connections_are_swept_together() {
     // Method: two lists; every pair is a load with a name of its own.
     let all = loads(
         "shape = \"broadcast\"\nprotocol = \"websocket\"\nconnections = [2, 4]\n\
-         message = { bytes = [10, 5000] }\n",
+         message = { bytes = [100, 5000] }\n",
     );
     let rows: Vec<_> = { all.iter() }
         .map(|load| (load.name.as_str(), load.connections, load.shape))
@@ -64,8 +64,8 @@ fn lengths_and_connections_are_swept_together() {
     assert_eq!(
         rows,
         [
-            ("l-b10-c2", 2, Shape::Broadcast(text(10))),
-            ("l-b10-c4", 4, Shape::Broadcast(text(10))),
+            ("l-b100-c2", 2, Shape::Broadcast(text(100))),
+            ("l-b100-c4", 4, Shape::Broadcast(text(100))),
             ("l-b5000-c2", 2, Shape::Broadcast(text(5000))),
             ("l-b5000-c4", 4, Shape::Broadcast(text(5000))),
         ]
