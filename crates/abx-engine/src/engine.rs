@@ -45,7 +45,7 @@ pub enum EngineError {
         source: io::Error,
     },
     /// The kernel refused io_uring, which was asked for by name.
-    #[error("no io_uring back end: {0}")]
+    #[error("no io_uring back end: {0}; the epoll back end works everywhere")]
     Uring(#[from] RingError),
     /// A worker thread has ended, which is a defect of abx.
     #[error("a worker thread has died: this is a defect of abx, please report it")]

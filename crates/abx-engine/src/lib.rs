@@ -27,6 +27,7 @@ mod probe;
 mod random;
 pub mod schedule;
 mod slot;
+mod timing;
 mod worker;
 
 pub use backend::{Backend, BackendUsed};

@@ -163,7 +163,8 @@ pub struct LoadPlan {
     pub requests: Vec<Asked>,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
-    /// Of how many answers one has its body hashed, on average and at random; 0 is never.
+    /// Of how many answers one has its body hashed and its phases timed, on average and
+    /// at random; 0 is never.
     pub verify_every: u32,
     /// How long a request may take, its connection's making included.
     pub timeout_ns: u64,

@@ -18,6 +18,8 @@ mod pace;
 #[cfg(test)]
 mod paced;
 #[cfg(test)]
+mod phased;
+#[cfg(test)]
 mod pipelined;
 #[cfg(test)]
 mod simulated;
@@ -129,6 +131,8 @@ impl<I: Io, C: Conversation> Pool<I, C> {
         connections: usize,
     ) -> Pool<I, C> {
         let seed = plan.seed.wrapping_add(first as u64);
+        let mut tally = Tally::default();
+        tally.reserve();
         let window = plan.window() as usize;
         let encoded = encoded
             .into_iter()
@@ -163,7 +167,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             is_plain: plan.pacing == Pacing::default(),
             sampler: Sampler::new(plan.verify_every, seed),
             hashers: Hashers::default(),
-            tally: Tally::default(),
+            tally,
             progress: Progress::idle(),
             pace: Pace::none(),
             slices: 0,
@@ -297,9 +301,17 @@ impl<I: Io, C: Conversation> Pool<I, C> {
         self.close(index);
         let flights = &self.slots[index].flights;
         self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
+        let began = match flights.iter().any(|flight| flight.sampled) {
+            // In a large batch it may begin long after what made it due.
+            true => self.io.now(),
+            false => now,
+        };
         let token = self.slots[index].token(index);
         match self.io.connect(token, self.plan.address, source) {
-            Ok(()) => self.slots[index].connecting(self.conversation.client(index)),
+            Ok(()) => {
+                let client = self.conversation.client(index);
+                self.slots[index].connecting(client, began);
+            }
             Err(error) => self.connect_failed(index, connect_outcome(&error), now),
         }
     }
@@ -318,6 +330,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
         slot.phase = Phase::Standing;
         slot.refusals = 0;
         slot.free_since = now;
+        slot.timing.connected(now);
         if slot.flights.is_empty() {
             // Made before a slice, for later.
             return;

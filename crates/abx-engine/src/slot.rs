@@ -7,6 +7,7 @@ use abx_sys::Nanos;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::io::Token;
+use crate::timing::Timing;
 
 /// What a slot is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(crate) struct Flight {
     pub(crate) counted: bool,
     /// Which request of the load it carries.
     pub(crate) request: usize,
+    /// Whether it is in the random sample that is looked at more closely.
+    pub(crate) sampled: bool,
     /// Whether its body is hashed.
     pub(crate) hashed: bool,
     /// Whether it is the second try after a connection was lost before the answer began.
@@ -109,6 +112,7 @@ pub(crate) struct Slot<T> {
     /// is parked: it stands there once.
     pub(crate) is_listed: bool,
     pub(crate) clock: Clock,
+    pub(crate) timing: Timing,
     pub(crate) hasher: Option<Box<Xxh3>>,
 }
 
@@ -129,6 +133,7 @@ impl<T> Slot<T> {
             free_since: Nanos(0),
             is_listed: false,
             clock: Clock::default(),
+            timing: Timing::default(),
             hasher: None,
         }
     }
@@ -173,6 +178,11 @@ impl<T> Slot<T> {
         self.phase == Phase::Standing && self.flights.is_empty()
     }
 
+    /// Whether the first flight is in the sample.
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.flights.front().is_some_and(|flight| flight.sampled)
+    }
+
     /// Whether the body of the first flight's answer is hashed.
     pub(crate) fn is_hashing(&self) -> bool {
         self.flights.front().is_some_and(|flight| flight.hashed)
@@ -213,9 +223,10 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Takes a new connection in the making.
-    pub(crate) fn connecting(&mut self, client: T) {
+    /// Takes a new connection, whose making began at this moment.
+    pub(crate) fn connecting(&mut self, client: T, began: Nanos) {
         self.phase = Phase::Connecting;
+        self.timing.connecting(began);
         self.client = client;
         self.reused = false;
     }
@@ -254,6 +265,7 @@ mod tests {
             sent: None,
             counted: true,
             request: 0,
+            sampled: false,
             hashed: false,
             retried: false,
         }

@@ -3,16 +3,15 @@
 //! [`Expectation::parse`] for the words, at [`answers`] for the answer.
 
 pub mod fuzz;
+mod reading;
 mod words;
 
 use std::fmt;
 
+use self::reading::{Reading, Way};
 use crate::comparison::{Bounds, Comparison, Role};
-use crate::finding::Level;
 use crate::metric::{Metric, Sense};
 use crate::record::StudyRecord;
-use crate::stats::stop::BLOCKS_FOR_VERDICT;
-use crate::verdict::Verdict;
 
 pub use words::{ExpectationError, Known};
 
@@ -40,29 +39,6 @@ impl Sign {
             Sign::Below => "<",
         }
     }
-
-    /// Where an interval lies that is this low and this high.
-    fn side(self, low: f64, high: f64, factor: f64) -> Side {
-        let (right, wrong) = match self {
-            Sign::AtLeast => (low >= factor, high < factor),
-            Sign::AtMost => (high <= factor, low > factor),
-            Sign::Above => (low > factor, high <= factor),
-            Sign::Below => (high < factor, low >= factor),
-        };
-        match (right, wrong) {
-            (true, _) => Side::Right,
-            (_, true) => Side::Wrong,
-            _ => Side::Both,
-        }
-    }
-}
-
-/// Where an interval lies beside a factor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Right,
-    Wrong,
-    Both,
 }
 
 /// A ratio of two subjects that is expected on one side of a factor.
@@ -107,7 +83,7 @@ pub enum Expectation {
     /// A ratio on one side of a factor.
     Ratio(RatioExpectation),
     /// That no subject is slower than its baseline by more than this share, in
-    /// any primary comparison.
+    /// any primary comparison, nor slower than a subject of an older record.
     NotSlower {
         /// From 0 up to, and without, 1.
         share: f64,
@@ -190,7 +166,7 @@ pub struct Answer {
     pub load: String,
     /// The subject; empty when nothing was compared at all.
     pub subject: String,
-    /// What it was set beside.
+    /// What it was set beside; a subject of an older record is its name `of then`.
     pub other: String,
     /// Subject over other, when there is an interval.
     pub bounds: Option<Bounds>,
@@ -247,39 +223,48 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Answer>
             (Way::Straight, false) | (Way::Mirrored, true) => Way::Straight,
             _ => Way::Mirrored,
         };
-        let figures = Reading::of(one, reading);
+        let figures = Reading::of(one.into(), reading);
         Answer {
             metric: Some(one.metric),
-            bounds: figures.bounds,
+            bounds: figures.bounds(),
             is_speed_of_time,
             wanted: Some((wanted.sign, wanted.factor)),
-            standing: figures.standing(one, wanted.sign, wanted.factor),
+            standing: figures.standing(wanted.sign, wanted.factor),
             ..blank
         }
     };
     loads.into_iter().map(answer).collect()
 }
 
-/// One answer for each primary comparison.
+/// One answer for each primary comparison, then one for each with an older record.
 fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<Answer> {
-    let answer = |one: &Comparison| {
-        let (sign, factor) = match one.metric.sense() {
+    let answer = |metric: Metric, figures: Reading| {
+        let (sign, factor) = match metric.sense() {
             Sense::Speed => (Sign::AtLeast, 1.0 - share),
             Sense::Time | Sense::Cost => (Sign::AtMost, 1.0 + share),
         };
-        let figures = Reading::of(one, Way::Straight);
         Answer {
-            metric: Some(one.metric),
-            load: one.load.clone(),
-            subject: one.subject.clone(),
-            other: one.baseline.clone(),
-            bounds: figures.bounds,
+            metric: Some(metric),
+            bounds: figures.bounds(),
             wanted: Some((sign, factor)),
-            standing: figures.standing(one, sign, factor),
+            standing: figures.standing(sign, factor),
             ..nothing_compared()
         }
     };
-    let answers: Vec<Answer> = record.primary().map(answer).collect();
+    let now = record.primary().map(|one| Answer {
+        load: one.load.clone(),
+        subject: one.subject.clone(),
+        other: one.baseline.clone(),
+        ..answer(one.metric, Reading::of(one.into(), Way::Straight))
+    });
+    let beside = record.against.iter().flat_map(|one| &one.comparisons);
+    let then = beside.map(|one| Answer {
+        load: one.load.clone(),
+        subject: one.subject.clone(),
+        other: format!("{} of then", one.baseline),
+        ..answer(one.metric, Reading::of(one.into(), Way::Straight))
+    });
+    let answers: Vec<Answer> = now.chain(then).collect();
     match answers.is_empty() {
         true => vec![nothing_compared()],
         false => answers,
@@ -299,13 +284,6 @@ fn nothing_compared() -> Answer {
         wanted: None,
         standing: Standing::Unsettled(Doubt::NotCompared),
     }
-}
-
-/// Which of two is over which.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Straight,
-    Mirrored,
 }
 
 /// The comparison of these two: beside the baseline, else from the ranking.
@@ -329,67 +307,4 @@ fn find<'a>(
         };
         (is_asked && one.load == load).then_some((one, way))
     })
-}
-
-/// A comparison's figures as they were asked for.
-struct Reading {
-    bounds: Option<Bounds>,
-    /// How far the truth may reach: beyond the interval where that is a bound.
-    reach: Option<(f64, f64)>,
-}
-
-impl Reading {
-    fn of(one: &Comparison, way: Way) -> Reading {
-        let bounds = one.ratio.zip(one.low.zip(one.high));
-        let bounds = bounds.map(|(ratio, (low, high))| Bounds { ratio, low, high });
-        let reach = bounds.map(|bounds| reach(bounds, one.at_least));
-        match way {
-            Way::Straight => Reading { bounds, reach },
-            Way::Mirrored => Reading {
-                bounds: bounds.map(|bounds| Bounds {
-                    ratio: 1.0 / bounds.ratio,
-                    low: 1.0 / bounds.high,
-                    high: 1.0 / bounds.low,
-                }),
-                reach: reach.map(|(low, high)| (1.0 / high, 1.0 / low)),
-            },
-        }
-    }
-
-    fn standing(&self, one: &Comparison, sign: Sign, factor: f64) -> Standing {
-        if one.verdict == Verdict::Invalid {
-            return Standing::Invalid(void_reason(one));
-        }
-        if one.blocks < BLOCKS_FOR_VERDICT {
-            return Standing::Unsettled(Doubt::FewBlocks);
-        }
-        let (Some(bounds), Some((low, high))) = (self.bounds, self.reach) else {
-            return Standing::Unsettled(Doubt::NoInterval);
-        };
-        match sign.side(low, high, factor) {
-            Side::Right => Standing::Holds,
-            Side::Wrong => Standing::Fails,
-            Side::Both => match sign.side(bounds.low, bounds.high, factor) {
-                Side::Both => Standing::Unsettled(Doubt::Straddles),
-                Side::Right | Side::Wrong => Standing::Unsettled(Doubt::Bound),
-            },
-        }
-    }
-}
-
-/// The ends between which the truth may lie. A bound has no far end; where its
-/// direction is open too, it has none at all.
-fn reach(bounds: Bounds, at_least: bool) -> (f64, f64) {
-    let Bounds { low, high, .. } = bounds;
-    match at_least {
-        false => (low, high),
-        true if low > 1.0 => (low, f64::INFINITY),
-        true if high < 1.0 => (0.0, high),
-        true => (0.0, f64::INFINITY),
-    }
-}
-
-fn void_reason(one: &Comparison) -> String {
-    let void = one.findings.iter().find(|one| one.level == Level::Void);
-    void.map_or_else(String::new, |finding| finding.message.clone())
 }

@@ -22,23 +22,31 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// It counts by itself, since counting is done for each request: a shift, an add and
 /// a store. What is asked rarely walks the counters; formats are HdrHistogram's own.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Histogram {
-    counts: Box<[u64]>,
+    /// None of them as long as there is no memory.
+    counts: Vec<u64>,
     total: u64,
 }
 
 impl Histogram {
-    /// An empty distribution; all memory that it will ever need is taken now.
+    /// An empty distribution, without memory: it takes all that it will ever need,
+    /// 190 kB, when the first time is counted, or is [reserved](Histogram::reserve).
     #[must_use]
-    pub fn new() -> Histogram {
+    pub const fn new() -> Histogram {
         Histogram {
-            counts: vec![0; layout::COUNTERS].into_boxed_slice(),
+            counts: Vec::new(),
             total: 0,
         }
     }
 
-    /// Counts one time, given in nanoseconds. Does not allocate.
+    /// Takes the memory, so that counting needs none.
+    #[cold]
+    pub fn reserve(&mut self) {
+        self.counts.resize(layout::COUNTERS, 0);
+    }
+
+    /// Counts one time, given in nanoseconds.
     #[inline]
     pub fn record_ns(&mut self, span_ns: u64) {
         let micros = span_ns.saturating_add(500) / 1000;
@@ -48,6 +56,9 @@ impl Histogram {
     #[inline]
     fn record_us(&mut self, micros: u64, times: u64) {
         let index = layout::index_of(micros.clamp(1, MICROS_MAX));
+        if self.counts.is_empty() {
+            self.reserve();
+        }
         self.counts[index] += times;
         self.total += times;
     }
@@ -79,7 +90,8 @@ impl Histogram {
 
     /// How often this time, or one that is not told apart from it, was counted.
     pub(crate) fn count_at_us(&self, time_us: u64) -> u64 {
-        self.counts[layout::index_of(time_us.min(MICROS_MAX))]
+        let index = layout::index_of(time_us.min(MICROS_MAX));
+        self.counts.get(index).copied().unwrap_or_default()
     }
 
     /// The same in the type of the HdrHistogram library, in µs, for formats that
@@ -141,6 +153,9 @@ impl Histogram {
         if other.is_empty() {
             return;
         }
+        if self.counts.is_empty() {
+            self.reserve();
+        }
         for (own, more) in self.counts.iter_mut().zip(&other.counts) {
             *own += more;
         }
@@ -156,6 +171,14 @@ impl Histogram {
         }
     }
 }
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Histogram) -> bool {
+        self.total == other.total && self.counted().eq(other.counted())
+    }
+}
+
+impl Eq for Histogram {}
 
 impl Default for Histogram {
     fn default() -> Histogram {
@@ -266,6 +289,22 @@ mod tests {
             prop_assert!((mean - expected).abs() <= 1e-9 * expected, "{mean} {expected}");
             prop_assert_eq!(ours.to_hdr(), theirs);
         }
+    }
+
+    #[test]
+    fn memory_makes_no_difference() {
+        // Method: without memory, with it, and emptied are the same; so are two
+        // that count the same by other ways.
+        let [bare, mut reserved, mut emptied] = [(); 3].map(|()| Histogram::new());
+        reserved.reserve();
+        emptied.record_ns(5_000);
+        assert_ne!(bare, emptied);
+        let mut merged = Histogram::new();
+        merged.merge(&emptied);
+        reserved.record_ns(5_000);
+        assert_eq!((&merged, merged.count_at_us(5)), (&reserved, 1));
+        emptied.clear();
+        assert_eq!((&bare, bare.count_at_us(5)), (&emptied, 0));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::against::Fingerprint;
+use crate::comparison::Role;
 use crate::record::{Machine, STUDY_SCHEMA};
 use crate::run::RUN_SCHEMA;
 use crate::verdict::Verdict;
@@ -60,7 +61,7 @@ pub struct Outline {
     pub subjects: Vec<OutlineSubject>,
     /// The names of the loads; of a run, its connections.
     pub loads: Vec<String>,
-    /// What was concluded; nothing in a run.
+    /// What was concluded of what the study was made for; nothing in a run.
     pub comparisons: Vec<OutlineComparison>,
     /// Complete blocks; none in a run.
     pub blocks: usize,
@@ -186,7 +187,7 @@ struct StudyOutline {
     subjects: Vec<OutlineSubject>,
     loads: Vec<Named>,
     #[serde(default)]
-    comparisons: Vec<OutlineComparison>,
+    comparisons: Vec<Compared>,
     #[serde(default)]
     against: Option<AgainstOutline>,
     blocks: Vec<BlockOutline>,
@@ -195,6 +196,14 @@ struct StudyOutline {
 #[derive(Deserialize)]
 struct Named {
     name: String,
+}
+
+#[derive(Deserialize)]
+struct Compared {
+    #[serde(default)]
+    role: Role,
+    #[serde(flatten)]
+    outline: OutlineComparison,
 }
 
 #[derive(Deserialize)]
@@ -211,7 +220,9 @@ struct BlockOutline {
 
 impl StudyOutline {
     fn outline(self) -> Outline {
-        let mut comparisons = self.comparisons;
+        let all = self.comparisons.into_iter();
+        let primary = all.filter(|one| one.role == Role::Primary);
+        let mut comparisons: Vec<OutlineComparison> = primary.map(|one| one.outline).collect();
         if let Some(against) = self.against {
             comparisons.extend(against.comparisons.into_iter().map(|mut one| {
                 one.against = Some(against.record.clone());

@@ -43,6 +43,11 @@ pub struct Side {
     /// What came of holding connections that say nothing, where the load is that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
+    /// Pages of the subject's files that were in memory although they had been
+    /// dropped before a slice, the most that was seen, beside all of their pages.
+    /// `None` where they were not dropped, or could not be counted.
+    #[serde(default)]
+    pub resident_pages: Option<InUse>,
 }
 
 /// What the machine counted of its own troubles while one subject was loaded:

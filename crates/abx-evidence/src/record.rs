@@ -17,6 +17,7 @@ use crate::finding::Validity;
 use crate::histogram::Histogram;
 use crate::objective::Objective;
 use crate::outcome::Outcomes;
+use crate::phases::{PhaseSums, Phases};
 use crate::ranking::Ranking;
 use crate::summary::Summary;
 use crate::sweeps::Sweep;
@@ -266,6 +267,10 @@ pub struct LoadSettings {
     pub requests: Vec<RequestSettings>,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
+    /// Whether the files that abx made for a subject were dropped from memory
+    /// before each of its slices.
+    #[serde(default)]
+    pub cold_cache: bool,
     /// How long a request may take, in seconds.
     pub timeout_s: f64,
     /// Of how many answers one had its body hashed.
@@ -479,6 +484,9 @@ pub struct SliceRecord {
     pub silent: u64,
     /// The sum of response times.
     pub response_ns_sum: u64,
+    /// Where the time of a random sample of the whole answers went.
+    #[serde(default, skip_serializing_if = "PhaseSums::is_empty")]
+    pub phases: PhaseSums,
     /// Processor time of the subject; `None` when not readable.
     pub server_cpu_ns: Option<u64>,
     /// Context switches of the subject's threads, those that came and went
@@ -530,6 +538,7 @@ impl SliceRecord {
             hashed: tally.hashed,
             silent: tally.silent,
             response_ns_sum: tally.response_ns_sum,
+            phases: tally.phases.sums(),
             server_cpu_ns: None,
             server_switches: None,
             others_cpu_ns: None,
@@ -570,6 +579,9 @@ pub struct Histograms {
     /// The same of the median listener.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub median_listener: Histogram,
+    /// Where the time of a random sample of the whole answers went.
+    #[serde(default, skip_serializing_if = "Phases::is_empty")]
+    pub phases: Phases,
 }
 
 impl Histograms {
@@ -585,6 +597,7 @@ impl Histograms {
             loop_lag: tally.loop_lag,
             first_listener: tally.first_listener,
             median_listener: tally.median_listener,
+            phases: tally.phases,
         }
     }
 
@@ -598,6 +611,7 @@ impl Histograms {
         self.loop_lag.merge(&other.loop_lag);
         self.first_listener.merge(&other.first_listener);
         self.median_listener.merge(&other.median_listener);
+        self.phases.merge(&other.phases);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::findings::pace::{Pace, PaceLimits};
 use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY, failures};
 use crate::held::Held;
 use crate::outcome::Outcomes;
+use crate::phase_times::PhaseTimes;
 use crate::record::{AnswerRecord, Machine};
 use crate::summary::share;
 use crate::tally::SliceTally;
@@ -53,13 +54,19 @@ pub struct RunRecord {
     pub response_time_us: Times,
     /// From the actual send to the last byte.
     pub service_time_us: Times,
+    /// Where the time of a random sample of the whole answers went; `None` when
+    /// none was drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<PhaseTimes>,
     /// Bytes received, heads included.
     pub bytes: u64,
     /// Bytes received in bodies.
     pub body_bytes: u64,
     /// Connections opened after the start.
     pub connects: u64,
-    /// Connections that never sent a request.
+    /// Connections that never sent a request; 0 also in records from before they
+    /// were counted.
+    #[serde(default)]
     pub silent: u64,
     /// When listeners had broadcasts, where the load is that.
     #[serde(default, skip_serializing_if = "Option::is_none")]

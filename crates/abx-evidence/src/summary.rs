@@ -12,6 +12,8 @@ use crate::exchange::LoadShape;
 use crate::held::{Held, HeldFigures};
 use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
+use crate::phase_times::PhaseTimes;
+use crate::phases::Phases;
 use crate::record::{Histograms, LoadRecord, LoadSettings, SliceRecord, StudyRecord};
 use crate::times::Times;
 
@@ -28,6 +30,10 @@ pub struct Summary {
     pub response_time_us: Times,
     /// Service times of all blocks together.
     pub service_time_us: Times,
+    /// Where the time of a random sample of the whole answers went, all blocks
+    /// together; `None` when none was drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<PhaseTimes>,
     /// The subject's processor time for each whole answer; `None` when not readable.
     pub server_cpu_us_per_request: Option<f64>,
     /// Context switches of the subject for each whole answer; `None` when not readable.
@@ -230,6 +236,7 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                     pooled(|all| &all.service),
                     pooled(|all| &all.service_at_least),
                 )),
+                phases: PhaseTimes::of(&phases(record, &load.name, subject)),
                 server_cpu_us_per_request: cpu
                     .and_then(|cpu| share(cpu, all_completed))
                     .map(|ns| ns / 1e3),
@@ -295,6 +302,15 @@ pub(crate) fn pooled(
         sum.merge(one);
         Some(sum)
     })
+}
+
+/// Where the time went in all blocks together.
+fn phases(record: &StudyRecord, load: &str, subject: &str) -> Phases {
+    let mut all = Phases::default();
+    let parts = record.block_loads(load);
+    let each = parts.filter_map(|part| part.histograms.get(subject));
+    each.for_each(|own| all.merge(&own.phases));
+    all
 }
 
 /// All times, and those of them that are lower bounds.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::arrivals::{Arrivals, Spans, throughput_per_s};
 use crate::histogram::Histogram;
 use crate::outcome::{Outcome, Outcomes};
+use crate::phases::Phases;
 
 /// One request from its intended send to its end, on the monotonic clock in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +86,9 @@ pub struct Tally {
     /// of the load, summed over listeners.
     #[serde(default)]
     pub out_of_order: u64,
+    /// Where the time of a random sample of the completed requests went.
+    #[serde(default, skip_serializing_if = "Phases::is_empty")]
+    pub phases: Phases,
 }
 
 impl Tally {
@@ -147,6 +151,15 @@ impl Tally {
         self.median_listener.merge(&other.median_listener);
         self.lost += other.lost;
         self.out_of_order += other.out_of_order;
+        self.phases.merge(&other.phases);
+    }
+
+    /// Takes the memory that is needed for what is counted of each request.
+    pub fn reserve(&mut self) {
+        self.response.reserve();
+        self.service.reserve();
+        self.lateness.reserve();
+        self.loop_lag.reserve();
     }
 
     /// Forgets everything and keeps the memory.
@@ -172,6 +185,7 @@ impl Tally {
         self.median_listener.clear();
         self.lost = 0;
         self.out_of_order = 0;
+        self.phases.clear();
     }
 }
 
@@ -238,6 +252,7 @@ mod tests {
 
     use super::*;
     use crate::arrivals::ArrivalKind;
+    use crate::phases::{Moments, Split};
 
     fn tally(samples: &[(u64, u64, u8)]) -> Tally {
         let mut tally = Tally::default();
@@ -257,6 +272,13 @@ mod tests {
             tally.median_listener.record_ns(span / 2);
             tally.lost += u64::from(*kind % 3);
             tally.out_of_order += u64::from(*kind % 4);
+            tally.phases.record(&Split::of(&Moments {
+                intended_ns: *intended,
+                connect_ns: None,
+                turn_ns: *intended,
+                first_byte_ns: intended + span / 2,
+                done_ns: intended + span,
+            }));
             if kind % 5 == 0 {
                 tally.record_unsent(*intended, intended + span / 3);
             }
@@ -381,12 +403,14 @@ mod tests {
             "median_listener",
             "lost",
             "out_of_order",
+            "phases",
         ] {
             assert!(keys.remove(key).is_some(), "{key}");
         }
         let read: Tally = serde_json::from_value(json).unwrap();
         assert_eq!(read.response, old.response);
         assert_eq!((read.unsent, read.loop_lag.count()), (0, 0));
+        assert!(read.phases.is_empty());
     }
 
     #[test]

@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use abx_engine::{Engine, EngineError, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
-use abx_evidence::record::{BlockSubject, Histograms, SliceRecord};
+use abx_evidence::record::{BlockSubject, Histograms, InUse, SliceRecord};
 use abx_sys::Nanos;
 
 use crate::meter::{Meter, Troubles};
 use crate::place::{Place, PlaceError};
+use crate::study::Load;
 use crate::verify::VerifyError;
 
 /// The first part of a slice that is not counted: a tenth.
@@ -59,6 +60,8 @@ pub struct Bench<'a> {
     rss_bytes_max: Vec<Option<u64>>,
     /// The memory of each before any load.
     memory_at_rest: Vec<Option<u64>>,
+    /// What slices find of the subjects' files in memory; what the load at hand asks for.
+    pub cache: Cache,
     /// Whether the person stopped the study.
     stopper: Stopper,
 }
@@ -81,12 +84,39 @@ pub struct Measured {
     pub times: Histograms,
     /// What the machine counted of its troubles meanwhile.
     pub troubles: Troubles,
+    /// Pages of the subject's files that were in memory although they had been
+    /// dropped; `None` where they were not, or could not be counted.
+    pub resident_pages: Option<InUse>,
 }
 
-/// The first part of a slice of this length that is not counted, in ns.
-#[must_use]
-pub fn discard_ns(slice_ns: u64) -> u64 {
-    slice_ns / DISCARDED
+/// What a slice finds of the files that abx made for its subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// What those before it left in memory.
+    Left,
+    /// Nothing, as far as the kernel can be brought to it. Such a slice counts
+    /// from its begin, since its first requests are those that meet the disk.
+    Cold,
+}
+
+impl Cache {
+    /// What a load asks for.
+    #[must_use]
+    pub fn of(load: &Load) -> Cache {
+        match load.cold_cache {
+            true => Cache::Cold,
+            false => Cache::Left,
+        }
+    }
+
+    /// The first part of a slice of this length that is not counted, in ns.
+    #[must_use]
+    pub fn discard_ns(self, slice_ns: u64) -> u64 {
+        match self {
+            Cache::Left => slice_ns / DISCARDED,
+            Cache::Cold => 0,
+        }
+    }
 }
 
 impl<'a> Bench<'a> {
@@ -99,6 +129,7 @@ impl<'a> Bench<'a> {
     ) -> Bench<'a> {
         Bench {
             stopper: engine.stopper(),
+            cache: Cache::Left,
             rss_bytes_max: vec![None; places.len()],
             memory_at_rest: vec![None; places.len()],
             engine,
@@ -163,9 +194,13 @@ impl<'a> Bench<'a> {
     /// [`Halt::Engine`].
     pub fn slice(&mut self, subject: usize, pool: PoolId, ns: u64) -> Result<Measured, Halt> {
         let reopened = self.refresh(pool)?;
+        let resident_pages = match self.cache {
+            Cache::Left => None,
+            Cache::Cold => self.places[subject].drop_files(),
+        };
         let plan = SlicePlan {
             end: SliceEnd::AfterNs(ns),
-            discard_ns: discard_ns(ns),
+            discard_ns: self.cache.discard_ns(ns),
         };
         let before = self.meter.before(subject);
         let slice = self.engine.slice(pool, &plan)?;
@@ -182,6 +217,7 @@ impl<'a> Bench<'a> {
             record,
             times: Histograms::of(slice.tally),
             troubles: window.troubles,
+            resident_pages,
         })
     }
 

@@ -29,6 +29,14 @@ const CEILING_EVERY: u32 = 5;
 const CEILING_TRIAL_NS: u64 = 1_000_000_000;
 const CEILING_WARM_UP_NS: u64 = 100_000_000;
 
+/// What happens while a load is measured, for whoever watches.
+pub enum Moment<'a> {
+    /// A round begins; its number from zero.
+    RoundBegins(u32),
+    /// A round has ended, and this is what it gave.
+    RoundEnded(&'a [SliceRecord]),
+}
+
 /// One load in one block.
 pub struct LoadRun<'a, 'b> {
     /// Who is loaded, and with what.
@@ -64,6 +72,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             histograms: BTreeMap::new(),
             sides: BTreeMap::new(),
         };
+        bench.cache = raised.cache;
         LoadRun {
             bench,
             plans: &raised.plans,
@@ -86,19 +95,19 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     ///
     /// # Errors
     /// [`Halt`].
-    pub fn measure(&mut self, mut on_round: impl FnMut(u32)) -> Result<(), Halt> {
+    pub fn measure(&mut self, mut watch: impl FnMut(Moment)) -> Result<(), Halt> {
         if self.plans.iter().all(|plan| plan.shape == Shape::Hold) {
-            return self.hold(&mut on_round);
+            return self.hold(&mut watch);
         }
         match self.pilot.interleave {
-            Interleave::Slices => self.slices(&mut on_round),
-            Interleave::Trials => self.trials(&mut on_round),
+            Interleave::Slices => self.slices(&mut watch),
+            Interleave::Trials => self.trials(&mut watch),
         }
     }
 
     /// Opens, holds and closes each subject's connections in turn.
-    fn hold(&mut self, on_round: &mut dyn FnMut(u32)) -> Result<(), Halt> {
-        on_round(0);
+    fn hold(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
+        watch(Moment::RoundBegins(0));
         for subject in self.order() {
             self.bench.memory_at_rest(subject);
             let opened = self.open(subject)?;
@@ -112,7 +121,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         Ok(())
     }
 
-    fn slices(&mut self, on_round: &mut dyn FnMut(u32)) -> Result<(), Halt> {
+    fn slices(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
         let mut pools = Vec::with_capacity(self.plans.len());
         for subject in 0..self.plans.len() {
             pools.push(self.open(subject)?.pool);
@@ -123,7 +132,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         let ceiling = self.open_ceiling()?;
         let threads: Vec<_> = self.all(|run, subject| run.bench.meter.threads(subject));
         for round in 0..self.pilot.rounds {
-            on_round(round);
+            watch(Moment::RoundBegins(round));
             let mut slices = Vec::with_capacity(pools.len());
             for subject in self.order() {
                 if !self.quiet.contains(&subject) {
@@ -133,6 +142,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             if let Some((place, pool)) = ceiling.filter(|_| round % CEILING_EVERY == 0) {
                 slices.push(self.bench.slice(place, pool, self.pilot.slice_ns)?.record);
             }
+            watch(Moment::RoundEnded(&slices));
             self.note_round(slices);
         }
         for (subject, before) in threads.into_iter().enumerate() {
@@ -151,9 +161,9 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         Ok(())
     }
 
-    fn trials(&mut self, on_round: &mut dyn FnMut(u32)) -> Result<(), Halt> {
+    fn trials(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
         for round in 0..self.pilot.rounds {
-            on_round(round);
+            watch(Moment::RoundBegins(round));
             let mut slices = Vec::with_capacity(self.plans.len());
             for subject in self.order() {
                 let pool = self.open(subject)?.pool;
@@ -174,6 +184,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
                 slices.push(self.bench.slice(place, pool, ns)?.record);
                 self.bench.engine.close(pool);
             }
+            watch(Moment::RoundEnded(&slices));
             self.note_round(slices);
         }
         Ok(())
@@ -209,12 +220,16 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             record,
             times,
             troubles,
+            resident_pages,
         } = self.bench.slice(subject, pool, self.pilot.slice_ns)?;
         let name = self.bench.names[subject].clone();
         let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
         histograms.merge(&times);
         self.note_troubles(subject, &troubles);
         self.note_time_wait(subject);
+        let side = self.side(subject);
+        let seen = side.resident_pages.into_iter().chain(resident_pages);
+        side.resident_pages = seen.reduce(InUse::nearer);
         if record.stopped_answering {
             self.quiet.push(subject);
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use abx_engine::{Shape, Stopper};
 use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord,
-    STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
+    STUDY_SCHEMA, Settings, SliceRecord, StudyEnd, SubjectRecord,
 };
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
@@ -22,7 +22,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::bench::Halt;
-use crate::block::LoadRun;
+use crate::block::{LoadRun, Moment};
 use crate::hold;
 use crate::machine;
 use crate::meter::canaries;
@@ -65,6 +65,9 @@ pub enum Progress<'a> {
         /// Rounds of the block.
         rounds: u32,
     },
+    /// A round has ended, and these are its slices, that of a server that does
+    /// nothing ([`CEILING`]) among them.
+    Slices(&'a [SliceRecord]),
     /// A block has ended, and this is what the blocks so far say.
     Block(&'a StudyRecord),
 }
@@ -207,7 +210,10 @@ impl Conductor<'_> {
         } = self.stage.raise(&mut random)?;
         let each = open.iter().zip(&loads);
         let found: Result<Vec<Vec<Load>>, Halt> = each
-            .map(|(load, raised)| scout(&mut bench, load, &raised.plans))
+            .map(|(load, raised)| {
+                bench.cache = raised.cache;
+                scout(&mut bench, load, &raised.plans)
+            })
             .collect();
         let _ = bench.stop_all(None);
         self.stage.loads = found?.into_iter().flatten().collect();
@@ -231,7 +237,10 @@ impl Conductor<'_> {
                 Some((_, found)) => found.clone(),
                 None => match load.settings.exchange.hold_ns {
                     Some(hold_ns) => hold::pilot(&mut bench, &raised.plans, hold_ns)?,
-                    None => pilot(&mut bench, self.study, &raised.plans, trials[place].clone())?,
+                    None => {
+                        bench.cache = raised.cache;
+                        pilot(&mut bench, self.study, &raised.plans, trials[place].clone())?
+                    }
                 },
             };
             if known.is_none() && alike.objective.is_some() {
@@ -282,14 +291,17 @@ impl Conductor<'_> {
             .filter_map(|load| Some((load.name.as_str(), load.pilot.as_ref()?)))
             .collect();
         let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
-        let mut on_round = |round, rounds| {
-            (self.watch)(Progress::Round {
-                block: index,
-                round,
-                rounds,
+        let mut on_moment = |moment: Moment, rounds| {
+            (self.watch)(match moment {
+                Moment::RoundBegins(round) => Progress::Round {
+                    block: index,
+                    round,
+                    rounds,
+                },
+                Moment::RoundEnded(slices) => Progress::Slices(slices),
             });
         };
-        let (mut block, ended) = measure(raised, &pilots, cold_ns, &mut random, &mut on_round);
+        let (mut block, ended) = measure(raised, &pilots, cold_ns, &mut random, &mut on_moment);
         block.index = index;
         block.seed = seed;
         self.record.blocks.push(block);
@@ -325,7 +337,7 @@ fn measure(
     pilots: &[(&str, &PilotRecord)],
     cold_ns: u64,
     random: &mut ChaCha8Rng,
-    on_round: &mut dyn FnMut(u32, u32),
+    on_moment: &mut dyn FnMut(Moment, u32),
 ) -> (BlockRecord, Result<(), Halt>) {
     let Raised {
         mut bench,
@@ -344,7 +356,7 @@ fn measure(
         let at_least_ns = if measured.is_empty() { cold_ns } else { 0 };
         let run = LoadRun::new(name, &mut bench, &loads[load], pilot, random);
         let mut run = run.cold(at_least_ns);
-        ended = run.measure(|round| on_round(round, pilot.rounds));
+        ended = run.measure(|moment| on_moment(moment, pilot.rounds));
         measured.push(run.result);
         if ended.is_err() {
             break;

@@ -17,6 +17,7 @@ pub mod keeper;
 mod launch;
 mod listener;
 mod machine;
+mod made_files;
 mod meter;
 mod offer;
 mod pilot;

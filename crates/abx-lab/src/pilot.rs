@@ -10,7 +10,7 @@ use abx_evidence::record::{Interleave, PilotRecord, PilotSubject, SliceRecord};
 use abx_evidence::stats::warm_up::warm_up;
 use abx_sys::Nanos;
 
-use crate::bench::{Bench, Halt, discard_ns};
+use crate::bench::{Bench, Halt};
 use crate::place::PlaceError;
 use crate::shape::senders;
 use crate::short_slices::{Bounds, choose};
@@ -98,6 +98,7 @@ pub fn pilot(
                 .unwrap_or(rounds(record.slice_ns, ROUNDS_AUTO_MAX));
         }
     }
+    record.discard_ns = bench.cache.discard_ns(record.slice_ns);
     Ok(record)
 }
 
@@ -278,7 +279,8 @@ fn set(
         interleave,
         interleave_reason,
         slice_ns,
-        discard_ns: discard_ns(slice_ns),
+        // Known when the length is for good.
+        discard_ns: 0,
         slice_reason,
         slice_choice: None,
         rounds,

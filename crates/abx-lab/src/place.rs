@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use abx_engine::Stopper;
-use abx_evidence::record::BlockSubject;
+use abx_evidence::record::{BlockSubject, InUse};
 use abx_sys::limits::DescriptorLimit;
 use abx_sys::ports::PortError;
 use abx_sys::tree::ProcTree;
@@ -14,6 +14,7 @@ use crate::keeper::{
     Content, Ending, Keeper, KeeperError, KeeperPlan, Manner, SCRATCH_EMPTY, ScratchFile, State,
 };
 use crate::launch::Launch;
+use crate::made_files::MadeFiles;
 use crate::question::Question;
 use crate::study::MadeFile;
 use crate::subject::{Source, Subject};
@@ -130,6 +131,7 @@ pub struct Place {
     pub address: SocketAddr,
     /// `None` for a server that abx leaves alone.
     keeper: Option<Keeper>,
+    files: MadeFiles,
     started: Instant,
     ready_s: Option<f64>,
 }
@@ -140,20 +142,28 @@ impl Place {
     /// # Errors
     /// [`PlaceError::Port`], [`PlaceError::Folder`], [`PlaceError::Start`].
     pub fn start(subject: &Subject, ground: &mut Ground) -> Result<Place, PlaceError> {
-        let (address, keeper) = match &subject.source {
-            Source::Address(target) => (target.address, None),
+        let (address, keeper, files) = match &subject.source {
+            Source::Address(target) => (target.address, None, MadeFiles::default()),
             Source::Command(launch) => {
-                let (port, keeper) = start_kept(&subject.name, launch, ground)?;
-                (SocketAddr::from(([127, 0, 0, 1], port)), Some(keeper))
+                let (port, keeper, files) = start_kept(&subject.name, launch, ground)?;
+                let address = SocketAddr::from(([127, 0, 0, 1], port));
+                (address, Some(keeper), files)
             }
         };
         Ok(Place {
             name: subject.name.clone(),
             address,
             keeper,
+            files,
             started: Instant::now(),
             ready_s: None,
         })
+    }
+
+    /// Drops the files that abx made for it from memory, and counts the pages that
+    /// stayed; `None` where that cannot be done.
+    pub fn drop_files(&mut self) -> Option<InUse> {
+        self.files.drop_from_memory().ok().flatten()
     }
 
     /// Waits until it answers rightly.
@@ -270,7 +280,7 @@ fn start_kept(
     name: &str,
     launch: &Launch,
     ground: &mut Ground,
-) -> Result<(u16, Keeper), PlaceError> {
+) -> Result<(u16, Keeper, MadeFiles), PlaceError> {
     let no_port = |source| PlaceError::Port {
         name: name.to_owned(),
         source,
@@ -312,7 +322,7 @@ fn start_kept(
         name: name.to_owned(),
         source,
     })?;
-    Ok((port, keeper))
+    Ok((port, keeper, MadeFiles::within(&directory, ground.files)))
 }
 
 /// Each file has bytes of its own: the seeds count on from the study's.

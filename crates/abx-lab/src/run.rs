@@ -7,8 +7,8 @@ use abx_engine::{
     Asked, Backend, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper,
 };
 use abx_evidence::{
-    Broadcasts, GeneratorSide, Held, LoadShape, Offered, RUN_SCHEMA, Requests, RunRecord,
-    RunSettings, ServerSide, SliceTally, Times, judge_run,
+    Broadcasts, GeneratorSide, Held, LoadShape, Offered, PhaseTimes, RUN_SCHEMA, Requests,
+    RunRecord, RunSettings, ServerSide, SliceTally, Times, judge_run,
 };
 use abx_sys::cpus::Split;
 use abx_sys::tree::ThreadTimes;
@@ -266,6 +266,7 @@ fn new_record(
         throughput_per_s: slice.throughput_per_s(&arrivals, run.load.connections),
         response_time_us: Times::bounded(&tally.response, &tally.response_at_least),
         service_time_us: Times::bounded(&tally.service, &tally.service_at_least),
+        phases: PhaseTimes::of(&tally.phases),
         bytes: tally.bytes,
         body_bytes: tally.body_bytes,
         connects: tally.connects,

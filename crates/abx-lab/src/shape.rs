@@ -120,10 +120,9 @@ pub fn suits(shape: LoadShape, key: &str) -> bool {
     let is_sent = shape != LoadShape::Connections;
     let is_answered = matches!(shape, LoadShape::Request | LoadShape::Echo);
     match key {
-        "think" | "calls" | "protocol" | "keep_alive" | "expect" | "expect.status"
-        | "expect.body" | "requests.method" | "requests.body" | "requests.weight" => {
-            shape == LoadShape::Request
-        }
+        "think" | "calls" | "cold_cache" | "protocol" | "keep_alive" | "expect"
+        | "expect.status" | "expect.body" | "requests.method" | "requests.body"
+        | "requests.count" | "requests.weight" => shape == LoadShape::Request,
         "message" => is_sent && shape != LoadShape::Request,
         "hold" => !is_sent,
         "rate" | "slo" | "arrivals" | "pipeline" => is_sent,

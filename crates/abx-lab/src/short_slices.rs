@@ -13,7 +13,7 @@ use abx_sys::Nanos;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::bench::{Bench, Halt, discard_ns};
+use crate::bench::{Bench, Halt};
 use crate::pilot::{answering, throughput};
 use crate::shape::senders;
 
@@ -182,7 +182,6 @@ impl Chosen {
                 // The usual length stays what it is, whatever short slices make of it.
                 if choice.slice_ns != choice.usual_ns {
                     record.slice_ns = choice.slice_ns;
-                    record.discard_ns = discard_ns(choice.slice_ns);
                 }
                 lengths.extend(choice.promises.iter().map(|one| SliceLengthRecord {
                     slice_ns: one.slice_ns,

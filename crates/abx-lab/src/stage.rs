@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::bench::{Bench, Halt};
+use crate::bench::{Bench, Cache, Halt};
 use crate::ceiling::{self, RaisedCeiling};
 use crate::meter::Meter;
 use crate::place::{Ground, Place};
@@ -102,6 +102,8 @@ pub struct RaisedLoad {
     pub verified: Vec<Vec<Verified>>,
     /// Whether the bodies of all requests are compared.
     pub bodies_compared: bool,
+    /// What its slices find in memory.
+    pub cache: Cache,
     /// What a server that does nothing is offered; `None` without one.
     pub ceiling: Option<RaisedCeiling>,
 }
@@ -364,6 +366,7 @@ fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result
         plans,
         verified,
         bodies_compared,
+        cache: Cache::of(load),
         ceiling: None,
     })
 }

@@ -149,6 +149,8 @@ pub struct Load {
     pub offer: Offer,
     /// How long a request may take.
     pub timeout: Duration,
+    /// Whether the files that abx made leave memory before each slice.
+    pub cold_cache: bool,
     /// Of how many answers one has its body hashed.
     pub verify_every: u32,
     /// The right status.
@@ -290,6 +292,7 @@ impl Load {
             requests: self.requests.iter().map(Request::settings).collect(),
             keep_alive: self.keep_alive,
             timeout_s: self.timeout.as_secs_f64(),
+            cold_cache: self.cold_cache,
             verify_every: self.verify_every,
             status: self.status,
             bodies_compared,

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use crate::launch::Launch;
-use crate::units;
+use crate::{catalog, units};
 
 /// The placeholder for the port that a subject is given.
 const PORT: &str = "{port}";
@@ -55,10 +55,12 @@ pub struct Target {
 /// Why words do not make a subject.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
-    /// Neither a URL nor `name=command`.
+    /// Neither a URL nor `name=command`, nor a study.
     #[error(
         "`{0}` is neither a URL, nor `name=command`, nor a study file or its folder: give for \
-         example `http://127.0.0.1:8081/` or `'new=./server --port {{port}}'`"
+         example `http://127.0.0.1:8081/` or `'new=./server --port {{port}}'`; nor is it a study \
+         of the catalog: {meant}",
+        meant = catalog::meant(.0)
     )]
     Unnamed(String),
     /// A name that would not fit into tables, files and scripts.

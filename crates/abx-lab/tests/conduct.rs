@@ -20,8 +20,8 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Conducted, ExpectBody, Halt, LabError, Launch, Load, Offer, PilotCare, Pin, Progress, Request,
-    Shape, SliceLength, Source, Store, Study, Subject, Surroundings, conduct,
+    Conducted, ExpectBody, Halt, LabError, Launch, Load, MadeFile, Offer, PilotCare, Pin, Progress,
+    Request, Shape, SliceLength, Source, Store, Study, Subject, Surroundings, conduct,
 };
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 use abx_sys::tree::descendants;
@@ -47,6 +47,10 @@ const CASES: &[(&str, fn())] = &[
     (
         "the_same_seed_gives_the_same_order",
         the_same_seed_gives_the_same_order,
+    ),
+    (
+        "a_cold_load_drops_the_files_and_counts_from_its_begin",
+        a_cold_load_drops_the_files_and_counts_from_its_begin,
     ),
     (
         "a_budget_that_is_used_up_ends_after_a_block",
@@ -133,6 +137,7 @@ fn study(blocks: Option<u32>) -> Study {
             pacing: Pacing::default(),
             offer: Offer::AsPaced,
             timeout: Duration::from_secs(60),
+            cold_cache: false,
             verify_every: 1,
             status: 200,
             body: ExpectBody::Same,
@@ -272,6 +277,43 @@ fn a_record_that_cannot_be_saved_starts_nothing() {
         "{error}"
     );
     assert_eq!(seen, 0);
+}
+
+fn a_cold_load_drops_the_files_and_counts_from_its_begin() {
+    // Method: a cold load and a usual one over two files of 40,000 bytes, 20 or
+    // more pages together where a page has 4 KiB. Subjects that never read them
+    // leave them where the lab puts them: on a disk, unless there is none.
+    let mut study = study(Some(1));
+    study.files = ["a", "deep/b"]
+        .map(|path| MadeFile {
+            path: path.into(),
+            bytes: 40_000,
+        })
+        .into();
+    let cold = Load {
+        name: "cold".to_owned(),
+        cold_cache: true,
+        ..study.loads[0].clone()
+    };
+    study.loads.push(cold);
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("record.json");
+    let conducted = conduct_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+    assert!(conducted.error.is_none());
+    let record = conducted.record;
+    for (load, is_cold) in [("c4", false), ("cold", true)] {
+        let settings = record.loads.iter().find(|one| one.name == load).unwrap();
+        assert_eq!(settings.settings.cold_cache, is_cold);
+        let discard_ns = settings.pilot.as_ref().unwrap().discard_ns;
+        assert_eq!(discard_ns == 0, is_cold);
+        for part in record.block_loads(load) {
+            assert_eq!(part.sides.len(), 2);
+            for side in part.sides.values() {
+                let pages = side.resident_pages.map(|pages| pages.limit.unwrap());
+                assert_eq!(pages.is_some_and(|pages| pages >= 2), is_cold);
+            }
+        }
+    }
 }
 
 fn the_same_seed_gives_the_same_order() {

@@ -26,7 +26,9 @@ fn study(subject: &str, started: u64) -> String {
                     {{"name":"{subject}","command":[],"address":"http://127.0.0.1:81/"}}],
         "loads":[{{"name":"c50","settings":{{}}}}],
         "comparisons":[{{"load":"c50","subject":"{subject}","baseline":"old","ratio":1.25,
-            "low":1.2,"high":1.3,"verdict":"faster","blocks":1}}],
+            "low":1.2,"high":1.3,"verdict":"faster","blocks":1}},
+            {{"role":"exploratory","load":"c50","subject":"{subject}","baseline":"old","ratio":1.0,
+            "low":0.5,"high":2.0,"verdict":"inconclusive","blocks":1}}],
         "against":{{"record":"before.json","comparisons":[{{"load":"c50","subject":"old",
             "baseline":"older","ratio":null,"low":null,"high":null,"verdict":"invalid",
             "blocks":1}}]}},
@@ -94,6 +96,8 @@ fn records_are_listed_with_what_they_say() {
     assert_eq!(one.loads, ["c50"]);
     assert_eq!(one.machine.kernel.as_deref(), Some("6.18"));
     assert_eq!(one.machine.generator_cpus, [1]);
+    // Only what the study was made for, and what was measured before.
+    assert_eq!(one.comparisons.len(), 2);
     assert_eq!(one.comparisons[0].verdict, Verdict::Faster);
     assert_eq!(one.comparisons[0].against, None);
     assert_eq!(one.comparisons[1].against.as_deref(), Some("before.json"));

@@ -1,7 +1,7 @@
 //! Comma-separated values: one row for each slice, or for each comparison.
 
 use abx_evidence::record::{BlockRecord, Round, SliceRecord};
-use abx_evidence::{Bounds, Comparison, Outcome, StudyRecord};
+use abx_evidence::{Bounds, Comparison, Outcome, Phase, StudyRecord};
 use serde_json::json;
 
 use crate::series::word;
@@ -51,7 +51,7 @@ const BEFORE_OUTCOMES: [&str; 12] = [
     "ok",
 ];
 
-const AFTER_OUTCOMES: [&str; 19] = [
+const AFTER_OUTCOMES: [&str; 24] = [
     "discarded",
     "unsent",
     "queued",
@@ -71,6 +71,11 @@ const AFTER_OUTCOMES: [&str; 19] = [
     "busy_ns",
     "window_ns",
     "stopped_answering",
+    "phase_requests",
+    "waiting_ns_sum",
+    "connect_ns_sum",
+    "first_byte_ns_sum",
+    "body_ns_sum",
 ];
 
 const COMPARISON: [&str; 26] = [
@@ -148,7 +153,9 @@ fn slice_row(
         or_empty(slice.busy_ns),
         slice.window_ns.to_string(),
         slice.stopped_answering.to_string(),
+        slice.phases.requests.to_string(),
     ]);
+    fields.extend(Phase::ALL.map(|one| slice.phases.of(one).to_string()));
     fields
 }
 

@@ -21,6 +21,8 @@ mod junit;
 mod markdown;
 mod metrics;
 mod otlp;
+mod phases;
+mod progress;
 mod prometheus;
 mod ranking;
 mod run;
@@ -49,11 +51,11 @@ pub use html::{
 pub use junit::study_junit;
 pub use markdown::{run_markdown, study_markdown};
 pub use otlp::{run_otlp, study_otlp};
+pub use progress::{failures_line, progress_line};
 pub use prometheus::{run_openmetrics, study_openmetrics};
 pub use run::run_text;
 pub use style::Style;
 pub use terminal::study_text;
-pub use verdict::progress_line;
 
 /// A study as one line of JSON: the saved record, nothing left out.
 #[must_use]

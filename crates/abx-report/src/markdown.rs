@@ -10,6 +10,7 @@ use crate::expectations::reason;
 use crate::findings::Loads;
 use crate::held::held_table;
 use crate::metrics::{capitalized, metric_under};
+use crate::phases;
 use crate::style::Style;
 use crate::sweeps::{capacities, sweeps};
 use crate::table::Table;
@@ -39,6 +40,7 @@ pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
         expectations(record, answers),
         comparisons(record, Role::Primary),
         figures(record),
+        where_time_goes(record),
         beside(record),
         findings(&record.validity.findings, loads),
         reproduce(record),
@@ -172,14 +174,13 @@ fn under(record: &StudyRecord, load: &LoadRecord) -> String {
     let summaries = record.summaries.iter();
     let summaries: Vec<&Summary> = summaries.filter(|one| one.load == load.name).collect();
     let heading = escape(&offer(record, load));
-    if let Some(Table { headers, rows }) = held_table(&summaries) {
-        return format!("{heading}\n\n{}", ruled(&headers, &rows));
+    if let Some(table) = held_table(&summaries) {
+        return format!("{heading}\n\n{}", of_figures(&table));
     }
     if summaries.iter().all(|summary| summary.sent == 0) {
         return format!("{heading} nothing was measured\n");
     }
-    let Table { headers, rows } = table(&summaries, load.settings.exchange.shape, &STYLE);
-    let table = ruled(&headers, &rows);
+    let table = of_figures(&table(&summaries, load.settings.exchange.shape, &STYLE));
     let more: String = { summaries.iter() }
         .flat_map(|one| [neither(one, &STYLE), unsent(one, &STYLE)])
         .filter(|text| !text.is_empty())
@@ -191,16 +192,25 @@ fn under(record: &StudyRecord, load: &LoadRecord) -> String {
     }
 }
 
-/// A table whose first column holds names, and the others figures.
-fn ruled<const N: usize>(headers: &[String; N], rows: &[[String; N]]) -> String {
+/// A table of the terminal: names at the left, figures at the right.
+fn of_figures<const N: usize>(table: &Table<N>) -> String {
     let mut line = vec!["---:".to_owned(); N];
     line[0] = "---".to_owned();
-    let escaped = |cells: &[String; N]| {
-        let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
-        row(&cells)
-    };
-    let rows: String = rows.iter().map(escaped).collect();
-    format!("{}{}{rows}", escaped(headers), row(&line))
+    let escaped = |cells: &[String; N]| row(&cells.each_ref().map(|cell| escape(cell)));
+    let rows: String = table.rows.iter().map(escaped).collect();
+    format!("{}{}{rows}", escaped(&table.headers), row(&line))
+}
+
+/// Where the time goes, where the response time alone does not tell.
+fn where_time_goes(record: &StudyRecord) -> String {
+    let tables = phases::telling(record);
+    let all =
+        tables.map(|(heading, table)| format!("{}\n\n{}", escape(&heading), of_figures(&table)));
+    let all: Vec<String> = all.collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("{}\n{}\n", all.join("\n"), escape(phases::LEGEND)),
+    }
 }
 
 /// What else was compared, out of the way.

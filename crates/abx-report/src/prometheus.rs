@@ -1,4 +1,5 @@
-//! OpenMetrics text, as Prometheus reads it.
+//! OpenMetrics text, as Prometheus reads it, and by intention also what readers
+//! of the older text format take: those of text files, and promtool.
 
 use std::fmt::Write;
 
@@ -27,15 +28,18 @@ fn text(all: &[Series]) -> String {
         if let Some(unit) = unit {
             write!(name, "_{unit}").expect("strings take everything");
         }
+        // The older format has no kind for it: a gauge that is always 1.
+        if series.kind == Kind::Info {
+            name.push_str("_info");
+        }
         line(&mut out, &format!("# TYPE {name} {kind}"));
         if let Some(unit) = unit {
             line(&mut out, &format!("# UNIT {name} {unit}"));
         }
         line(&mut out, &format!("# HELP {name} {}", escape(series.help)));
         let suffix = match series.kind {
-            Kind::Gauge => "",
+            Kind::Gauge | Kind::Info => "",
             Kind::Counter => "_total",
-            Kind::Info => "_info",
         };
         for point in &series.points {
             let labels: Vec<String> = { point.labels.iter() }
@@ -69,9 +73,8 @@ fn unit(unit: Unit) -> Option<&'static str> {
 
 fn kind(kind: Kind) -> &'static str {
     match kind {
-        Kind::Gauge => "gauge",
+        Kind::Gauge | Kind::Info => "gauge",
         Kind::Counter => "counter",
-        Kind::Info => "info",
     }
 }
 

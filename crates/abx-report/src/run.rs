@@ -7,6 +7,7 @@ use abx_evidence::{
 use crate::arrivals::{arrivals, exchange, keep_alive, offered, rate};
 use crate::findings::{Loads, findings};
 use crate::held::held_text;
+use crate::phases;
 use crate::style::{Style, Tint};
 use crate::table::Table;
 use crate::times::{at_least_legend, time};
@@ -21,7 +22,11 @@ use crate::wrap::{clean_name, wrap};
 pub fn run_text(record: &RunRecord, style: &Style) -> String {
     let mut sections = vec![offer(record, style), headline(record, style)];
     if record.held.is_none() {
-        sections.extend([outcomes(record, style), times(record, style)]);
+        sections.extend([
+            outcomes(record, style),
+            times(record, style),
+            phases::of_run(record, style),
+        ]);
     }
     sections.extend([
         sides(record, style),

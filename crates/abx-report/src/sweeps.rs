@@ -1,7 +1,7 @@
 //! Sweeps: where subjects change places, how they scale, and the highest rate
 //! at which each keeps to an objective.
 
-use abx_evidence::{Axis, Capacity, Crossover, StudyRecord, Sweep};
+use abx_evidence::{Axis, Capacity, Crossover, Objective, StudyRecord, Sweep};
 
 use crate::metrics::metric_name;
 use crate::style::Style;
@@ -16,14 +16,27 @@ pub(crate) fn sweeps(record: &StudyRecord, style: &Style) -> String {
     each.collect::<Vec<_>>().join("")
 }
 
+/// Capacities of one objective under one load, each in a slice of its own.
+pub(crate) fn alike(all: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
+    all.chunk_by(|one, next| one.load == next.load && one.objective == next.objective)
+}
+
+/// The rates at which an objective was looked at, upwards.
+pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
+    let settings = record.loads.iter().map(|load| &load.settings);
+    let of_grid = settings.filter(|settings| settings.objective.as_ref() == Some(objective));
+    let mut rates: Vec<f64> = of_grid
+        .filter_map(|settings| settings.arrivals.rate_per_s)
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    rates
+}
+
 /// Capacities, a table for each objective; empty when there are none.
 pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
     let mut out = String::new();
-    let mut left = &record.capacities[..];
-    while let Some(first) = left.first() {
-        let is_alike = |one: &&Capacity| one.load == first.load && one.objective == first.objective;
-        let (alike, rest) = left.split_at(left.iter().take_while(is_alike).count());
-        left = rest;
+    for alike in alike(&record.capacities) {
+        let first = &alike[0];
         let heading = format!(
             "The highest rate in requests/s that keeps to {} under {} (interval at {} \
              confidence):",
@@ -35,13 +48,7 @@ pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
         let headers = ["subject", "requests/s", "from", "to"].map(str::to_owned);
         let rows = alike.iter().map(row).collect();
         out.push_str(&Table { headers, rows }.text(style.columns()));
-        let rates = record
-            .loads
-            .iter()
-            .filter(|load| load.settings.objective.as_ref() == Some(&first.objective));
-        let rates: Vec<f64> = rates
-            .filter_map(|load| load.settings.arrivals.rate_per_s)
-            .collect();
+        let rates = tried(record, &first.objective);
         if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
             let text = format!(
                 "from {} rates of {} to {} requests/s, all of them in every block",

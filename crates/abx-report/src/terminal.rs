@@ -11,6 +11,7 @@ use crate::beside::beside;
 use crate::findings::{Loads, findings};
 use crate::held::{held_legend, held_table};
 use crate::metrics::rate_name;
+use crate::phases;
 use crate::ranking::rankings;
 use crate::style::Style;
 use crate::sweeps::{capacities, sweeps};
@@ -37,6 +38,7 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
         sweeps(record, style),
         capacities(record, style),
         tables(record, style),
+        phases::of_study(record, style),
         bars(record, style),
         beside(record, style),
         loaded(record, style),
@@ -101,7 +103,7 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
 }
 
 /// Loads that are no rate of a grid: those are read together, as capacities.
-fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
+pub(crate) fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
     let loads = record.loads.iter();
     loads.filter(|load| load.settings.objective.is_none())
 }
@@ -158,9 +160,13 @@ pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     format!("{}{}:", name.unwrap_or_default(), parts.join(", "))
 }
 
-/// What was asked, with weights where there are several.
+/// What was asked, with weights where there are several; of many the first ones.
 pub(crate) fn requests(settings: &LoadSettings) -> String {
-    let each = settings.requests.iter().map(|one| {
+    let shown = match settings.requests.len() {
+        few @ ..=REQUESTS_SHOWN => few,
+        _ => REQUESTS_SHOWN - 1,
+    };
+    let each = settings.requests[..shown].iter().map(|one| {
         let path = clean_name(&one.path);
         let asked = match settings.exchange.shape {
             LoadShape::Request => format!("{} {path}", clean_name(&one.method)),
@@ -171,8 +177,13 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
             _ => format!("{}× {asked}", one.weight),
         }
     });
-    each.collect::<Vec<_>>().join(", ")
+    let more = settings.requests.len() - shown;
+    let more = (more > 0).then(|| format!("and {more} more"));
+    each.chain(more).collect::<Vec<_>>().join(", ")
 }
+
+/// Requests of a load that are named one by one.
+const REQUESTS_SHOWN: usize = 10;
 
 pub(crate) fn table(summaries: &[&Summary], shape: LoadShape, style: &Style) -> Table<9> {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));

@@ -3,7 +3,6 @@
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
 use abx_evidence::{Bounds, Comparison, Finding, Level, Metric, Sense, StudyRecord, Verdict};
 
-use crate::against::progress;
 use crate::metrics::{metric_under, shape_under};
 use crate::style::{Style, Tint};
 use crate::units::{count, percent, plural, ratios};
@@ -97,28 +96,6 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
     remarks
 }
 
-/// What the blocks so far say of the first comparison, in a few words; empty
-/// when nothing is compared.
-#[must_use]
-pub fn progress_line(record: &StudyRecord) -> String {
-    let Some(one) = record.primary().next() else {
-        let against = record.against.as_ref();
-        return against.and_then(progress).unwrap_or_default();
-    };
-    let [subject, baseline] =
-        [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
-    let state = match bounds(one) {
-        Some([ratio, low, high]) => format!("{ratio} ({low} to {high})"),
-        None if one.verdict == Verdict::Invalid => "invalid".to_owned(),
-        None => "no interval yet".to_owned(),
-    };
-    let line = format!("{subject}/{baseline} {state}");
-    match record.primary().count() - 1 {
-        0 => line,
-        others => format!("{line} · {others} more"),
-    }
-}
-
 /// What the rates of a grid are held against.
 fn objective(record: &StudyRecord, load: &str) -> String {
     let found = record.capacities.iter().find(|one| one.load == load);
@@ -168,7 +145,8 @@ pub(crate) fn tint(verdict: Verdict) -> Tint {
     }
 }
 
-fn bounds(one: &Comparison) -> Option<[String; 3]> {
+/// Ratio and interval as they are written; `None` without an interval.
+pub(crate) fn bounds(one: &Comparison) -> Option<[String; 3]> {
     Some(ratios([one.ratio?, one.low?, one.high?]))
 }
 

@@ -4,6 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use abx_sys::RingError;
+
 use crate::fault::Faults;
 
 /// Everything that the reference server is told.
@@ -81,7 +83,22 @@ pub enum Content {
     Files {
         /// The directory. Nothing above it is served, also not through links.
         root: PathBuf,
+        /// How the files' bytes come to the socket.
+        sending: Sending,
     },
+}
+
+/// How the bytes of a file come to the socket: the same bytes each way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sending {
+    /// By sendfile(2): the kernel moves them.
+    #[default]
+    Sendfile,
+    /// Read into the connection's buffer, 64 KiB or less at a time, and sent from there.
+    Read,
+    /// The same by io_uring, for many connections at once, so that no disk is
+    /// waited for; the event model only.
+    Uring,
 }
 
 /// Why the server does not serve.
@@ -93,6 +110,18 @@ pub enum ServeError {
     /// The model speaks HTTP only.
     #[error("the {0} model speaks no WebSocket: choose the event model")]
     WebSocketModel(&'static str),
+    /// The model has a thread for each connection, and would need as many rings.
+    #[error(
+        "the thread model does not send files by io_uring: choose the event model, or send \
+         them by sendfile or read"
+    )]
+    RingModel,
+    /// The kernel gives no ring.
+    #[error("files cannot be sent by io_uring: {0}; send them by sendfile or read")]
+    Ring(#[from] RingError),
+    /// A ring that was there does not work.
+    #[error("io_uring failed: {0}; send files by sendfile or read")]
+    RingFailed(#[source] io::Error),
     /// A share is no percentage.
     #[error("{name} is {value}: give a number from 0 to 100")]
     Percent {
@@ -173,6 +202,13 @@ impl ServerConfig {
             (Content::Page { .. }, Model::Null) if self.faults != Faults::default() => {
                 return Err(ServeError::NullModel("faults"));
             }
+            (
+                Content::Files {
+                    sending: Sending::Uring,
+                    ..
+                },
+                Model::Thread,
+            ) => return Err(ServeError::RingModel),
             (Content::Files { .. }, _) => {
                 if let Some(name) = self.faults.of_the_page() {
                     return Err(ServeError::FaultOnFiles(name));

@@ -5,22 +5,22 @@
 
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
+use abx_sys::FilePart;
 use abx_wire::http1::{AnswerHead, Method, RequestHead, Version, answer_head};
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2, sendfile};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-use crate::config::{Content, ServeError, ServerConfig};
+use crate::config::{Content, Sending, ServeError, ServerConfig};
 use crate::fault::Twist;
+use crate::files::{Folder, FoundFile, READ_BYTES_MAX, read_piece, send_piece};
 
 /// All that is served.
 #[derive(Debug)]
 pub(crate) enum Site {
     Page(Page),
-    /// The directory, open.
-    Files(OwnedFd),
+    Files(Folder),
 }
 
 /// The page, right and wrong.
@@ -44,11 +44,7 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 enum Found {
     Page,
-    File {
-        file: OwnedFd,
-        bytes: u64,
-        content_type: &'static str,
-    },
+    File(FoundFile),
     /// Nothing: an error with this status.
     Refused(u16),
 }
@@ -61,11 +57,12 @@ pub(crate) enum Tail {
         is_changed: bool,
         range: Range<usize>,
     },
-    File {
-        file: OwnedFd,
-        offset: u64,
-        left: u64,
-    },
+    /// A file that sendfile sends.
+    Sendfile(FilePart),
+    /// A file that is read into the buffer of the bytes that are written out.
+    Read(FilePart),
+    /// A file that a ring reads and sends, with these bytes before it.
+    Uring(FilePart),
 }
 
 /// An answer, but for the bytes that were written out.
@@ -84,15 +81,9 @@ impl Site {
                 let needs_changed = config.faults.wrong_body_percent > 0.0;
                 Ok(Site::Page(Page::new(*bytes, needs_changed)))
             }
-            Content::Files { root } => {
-                let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-                let directory = rustix::fs::open(root, flags, Mode::empty());
-                // One trial, so that a kernel without this call is found out now.
-                let usable = directory.and_then(|directory| {
-                    open_below(&directory, b".")?;
-                    Ok(directory)
-                });
-                usable.map(Site::Files).map_err(|error| ServeError::Root {
+            Content::Files { root, sending } => {
+                let folder = Folder::open(root, *sending);
+                folder.map(Site::Files).map_err(|error| ServeError::Root {
                     root: root.clone(),
                     source: error.into(),
                 })
@@ -105,8 +96,8 @@ impl Site {
         let found = match self {
             Site::Page(_) => Found::Page,
             Site::Files(_) if head.method == Method::Other => Found::Refused(405),
-            Site::Files(root) => match find_file(root, head.target) {
-                Ok(found) => found,
+            Site::Files(folder) => match folder.find(head.target) {
+                Ok(found) => Found::File(found),
                 // Trouble of ours that passes; all else means that the file cannot be had.
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => {
                     Found::Refused(503)
@@ -147,21 +138,13 @@ impl Site {
                 }
                 Tail::None
             }
-            Found::File {
-                file,
-                bytes,
-                content_type,
-            } => {
-                head.content_length = bytes;
-                head.content_type = content_type;
+            Found::File(found) => {
+                head.content_length = found.bytes;
+                head.content_type = found.content_type;
                 answer_head(&head, out);
-                match plan.is_head_only || bytes == 0 {
+                match plan.is_head_only || found.bytes == 0 {
                     true => Tail::None,
-                    false => Tail::File {
-                        file,
-                        offset: 0,
-                        left: bytes,
-                    },
+                    false => Tail::of(found),
                 }
             }
             Found::Page => {
@@ -179,10 +162,10 @@ impl Site {
         Answer { tail, close }
     }
 
-    /// Sends one piece of the tail; done when the tail is [`Tail::None`].
+    /// Sends one piece of a page or by sendfile; done when the tail is [`Tail::None`].
     pub(crate) fn send_piece(&self, socket: impl AsFd, tail: &mut Tail) -> io::Result<()> {
         match tail {
-            Tail::None => {}
+            Tail::None | Tail::Read(_) | Tail::Uring(_) => {}
             Tail::Page { is_changed, range } => {
                 let end = range.end.min(range.start + PIECE_BYTES_MAX);
                 let bytes = &self.page().copy(*is_changed)[range.start..end];
@@ -191,15 +174,9 @@ impl Site {
                     *tail = Tail::None;
                 }
             }
-            Tail::File { file, offset, left } => {
-                let piece = usize::try_from(*left).unwrap_or(usize::MAX);
-                let sent = sendfile(socket, file, Some(offset), piece.min(PIECE_BYTES_MAX))?;
-                if sent == 0 {
-                    // The file became shorter than its head says: only a close is honest.
-                    return Err(io::ErrorKind::UnexpectedEof.into());
-                }
-                *left -= sent as u64;
-                if *left == 0 {
+            Tail::Sendfile(part) => {
+                send_piece(part, socket)?;
+                if part.left == 0 {
                     *tail = Tail::None;
                 }
             }
@@ -227,6 +204,49 @@ impl Site {
             out.extend_from_slice(&self.page().bytes[range]);
         }
         out
+    }
+}
+
+impl Tail {
+    fn of(found: FoundFile) -> Tail {
+        let part = FilePart {
+            file: found.file,
+            offset: 0,
+            left: found.bytes,
+        };
+        match found.sending {
+            Sending::Sendfile => Tail::Sendfile(part),
+            Sending::Read => Tail::Read(part),
+            Sending::Uring => Tail::Uring(part),
+        }
+    }
+
+    /// Brings the next piece of a file that is read behind the bytes to send, as
+    /// long as they are few.
+    pub(crate) fn fill(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        if let Tail::Read(part) = self
+            && out.len() < READ_BYTES_MAX
+        {
+            read_piece(part, out)?;
+            if part.left == 0 {
+                *self = Tail::None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_none(&self) -> bool {
+        matches!(self, Tail::None)
+    }
+
+    /// How the bytes before it are sent: a head without its file would go out as
+    /// a segment of its own.
+    pub(crate) fn flags(&self) -> SendFlags {
+        match self {
+            Tail::None => SendFlags::NOSIGNAL,
+            _ => SendFlags::NOSIGNAL | SendFlags::MORE,
+        }
     }
 }
 
@@ -310,91 +330,6 @@ fn refusal(status: u16) -> &'static [u8] {
     }
 }
 
-fn find_file(root: &OwnedFd, target: &str) -> Result<Found, Errno> {
-    let mut room = [0; PATH_BYTES_MAX];
-    let path = decode_path(target, &mut room).ok_or(Errno::NOENT)?;
-    let file = open_below(root, path)?;
-    let status = fstat(&file)?;
-    if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
-        return Err(Errno::NOENT);
-    }
-    Ok(Found::File {
-        file,
-        bytes: u64::try_from(status.st_size).expect("a file's size is never negative"),
-        content_type: content_type(path),
-    })
-}
-
-/// Opens for reading; the kernel itself refuses every way out of `root`, links included.
-fn open_below(root: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
-    // Without NONBLOCK, opening a named pipe would wait for its writer.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    openat2(root, path, flags, Mode::empty(), resolve)
-}
-
-/// The path below the root that a target names, with `index.html` for a directory.
-///
-/// `None` for what no file can have: `..`, a zero byte, a broken escape, too long a name.
-fn decode_path<'a>(target: &str, room: &'a mut [u8; PATH_BYTES_MAX]) -> Option<&'a [u8]> {
-    // The target may be a whole URL.
-    let target = match target.split_once("://") {
-        Some((scheme, rest)) if !scheme.starts_with('/') => &rest[rest.find('/')?..],
-        _ => target,
-    };
-    let path = target.split('?').next()?.strip_prefix('/')?;
-    let mut length = 0;
-    let mut bytes = path.bytes();
-    while let Some(byte) = bytes.next() {
-        let decoded = match byte {
-            b'%' => hex_digit(bytes.next()?)? << 4 | hex_digit(bytes.next()?)?,
-            byte => byte,
-        };
-        *room.get_mut(length)? = decoded;
-        length += 1;
-    }
-    if length == 0 || room[length - 1] == b'/' {
-        let end = length + INDEX.len();
-        room.get_mut(length..end)?.copy_from_slice(INDEX);
-        length = end;
-    }
-    let path = &room[..length];
-    let has_way_up = path.split(|byte| *byte == b'/').any(|name| name == b"..");
-    (!has_way_up && !path.contains(&0)).then_some(path)
-}
-
-fn hex_digit(byte: u8) -> Option<u8> {
-    let value = char::from(byte).to_digit(16)?;
-    u8::try_from(value).ok()
-}
-
-fn content_type(path: &[u8]) -> &'static str {
-    let extension = path.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-    match extension {
-        b"html" | b"htm" => "text/html",
-        b"css" => "text/css",
-        b"js" | b"mjs" => "text/javascript",
-        b"txt" => "text/plain",
-        b"xml" => "text/xml",
-        b"json" => "application/json",
-        b"pdf" => "application/pdf",
-        b"wasm" => "application/wasm",
-        b"svg" => "image/svg+xml",
-        b"png" => "image/png",
-        b"jpg" | b"jpeg" => "image/jpeg",
-        b"gif" => "image/gif",
-        b"webp" => "image/webp",
-        b"ico" => "image/x-icon",
-        b"woff2" => "font/woff2",
-        _ => "application/octet-stream",
-    }
-}
-
-const INDEX: &[u8] = b"index.html";
-
-/// The longest path that the kernel takes.
-const PATH_BYTES_MAX: usize = 4096;
-
 /// The usual page: small, so that a load measures the server and not the copying.
 const USUAL_PAGE: &[u8; 87] =
     b"<!doctype html><title>abx</title><p>A page to be measured: always the same, never big.\n";
@@ -407,46 +342,3 @@ const INLINE_BYTES_MAX: usize = 16 * 1024;
 
 /// The most that is sent at once, so that one fast reader does not hold up the others.
 const PIECE_BYTES_MAX: usize = 256 * 1024;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_target_names_a_path_below_the_root_or_nothing() {
-        // Method: plain, escaped, whole URLs and indexes; then every way up or out.
-        let cases = [
-            ("/a/b.txt?c=d", "a/b.txt"),
-            ("/%61%2F%2e%62", "a/.b"),
-            ("/", "index.html"),
-            ("/a/?b", "a/index.html"),
-            ("http://host:1/a", "a"),
-            ("/a..b/...", "a..b/..."),
-            ("/a://b", "a://b"),
-        ];
-        let mut room = [0; PATH_BYTES_MAX];
-        for (target, path) in cases {
-            assert_eq!(decode_path(target, &mut room), Some(path.as_bytes()));
-        }
-        let long = format!("/{}", "a".repeat(PATH_BYTES_MAX + 1));
-        for target in [
-            "*",
-            "",
-            "a",
-            "/..",
-            "/../a",
-            "/a/..",
-            "/%2e%2E/a",
-            "/a/%2e./b",
-            "/..%2fa",
-            "/a%00",
-            "/%",
-            "/%4",
-            "/%zz",
-            "http://host",
-            &long,
-        ] {
-            assert_eq!(decode_path(target, &mut room), None, "{target}");
-        }
-    }
-}

@@ -7,6 +7,7 @@
 mod config;
 mod content;
 mod fault;
+mod files;
 mod model_event;
 mod model_null;
 mod model_thread;
@@ -15,7 +16,7 @@ mod rooms;
 mod talk;
 mod work;
 
-pub use config::{BACKLOG, Content, Model, Nagle, ServeError, ServerConfig, WebSocket};
+pub use config::{BACKLOG, Content, Model, Nagle, Sending, ServeError, ServerConfig, WebSocket};
 pub use fault::{Faults, Frames, Stall};
 pub use work::Work;
 

@@ -5,19 +5,20 @@
 //! A request may turn the connection into a WebSocket ([`crate::talk`]).
 
 mod connection;
+mod ring;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 
-use abx_sys::{Events, Nanos};
+use abx_sys::{Delivery, Events, FileRing, Nanos};
 
 use connection::{Connection, Step};
 
 use crate::config::{ServeError, ServerConfig, WebSocket};
 use crate::content::Site;
 use crate::fault::Planted;
-use crate::reception::{Reception, number_of};
+use crate::reception::{Caller, Reception, caller};
 use crate::rooms::Rooms;
 
 /// Serves until the kernel ends the wait.
@@ -26,7 +27,11 @@ pub(crate) fn run(
     site: Site,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
+    let ring = ring::wanted(&config.content)?;
     let (mut reception, address) = Reception::open(config)?;
+    if let Some(ring) = &ring {
+        reception.watch(ring.notice())?;
+    }
     let mut desk = Desk {
         site,
         planted: Planted::new(config.faults, config.seed),
@@ -35,6 +40,8 @@ pub(crate) fn run(
         due: VecDeque::new(),
         again: VecDeque::new(),
         buffer: vec![0; READ_BYTES],
+        ring,
+        deliveries: Vec::new(),
     };
     let mut events = Events::with_capacity(EVENTS_MAX);
     on_ready(address);
@@ -42,9 +49,11 @@ pub(crate) fn run(
         reception.wait(&mut events, desk.deadline())?;
         desk.planted.stall();
         for event in events.iter() {
-            match number_of(event) {
-                None => reception.accept(Connection::new),
-                Some(number) => {
+            match caller(event) {
+                Caller::Listener => reception.accept(Connection::new),
+                // What became of files is asked for below.
+                Caller::Other => {}
+                Caller::Connection(number) => {
                     if let Some(connection) = reception.connection(number) {
                         connection.note(event);
                         desk.give_turn(&mut reception, number);
@@ -53,6 +62,7 @@ pub(crate) fn run(
             }
         }
         desk.go_on(&mut reception);
+        desk.send_files(&mut reception)?;
         reception.retry(Connection::new);
     }
 }
@@ -69,11 +79,16 @@ struct Desk {
     again: VecDeque<usize>,
     /// Room for one read, shared because nothing stays in it.
     buffer: Vec<u8>,
+    /// What sends files, where that is a ring.
+    ring: Option<FileRing>,
+    /// What the ring last told, kept for its memory.
+    deliveries: Vec<Delivery>,
 }
 
 impl Desk {
-    fn deadline(&self) -> Option<Nanos> {
-        match self.again.is_empty() {
+    fn deadline(&mut self) -> Option<Nanos> {
+        let has_files = self.ring.as_mut().is_some_and(FileRing::has_work);
+        match self.again.is_empty() && !has_files {
             true => self.due.front().map(|(at, _)| *at),
             false => Some(Nanos(0)),
         }

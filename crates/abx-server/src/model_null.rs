@@ -12,7 +12,7 @@ use memchr::memmem::Finder;
 
 use crate::config::{ServeError, ServerConfig};
 use crate::content::Site;
-use crate::reception::{Reception, number_of};
+use crate::reception::{Caller, Reception, caller};
 
 /// Serves until the kernel ends the wait.
 pub(crate) fn run(
@@ -27,9 +27,9 @@ pub(crate) fn run(
     loop {
         reception.wait(&mut events, None)?;
         for event in events.iter() {
-            match number_of(event) {
-                None => reception.accept(Connection::new),
-                Some(number) => {
+            match caller(event) {
+                Caller::Listener | Caller::Other => reception.accept(Connection::new),
+                Caller::Connection(number) => {
                     if let Some(connection) = reception.connection(number)
                         && connection.serve(&mut desk, event).is_err()
                     {

@@ -1,13 +1,14 @@
 //! One blocking thread for each connection.
 
 use std::convert::Infallible;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
 use abx_wire::http1::{Server, ServerEvent};
-use rustix::net::{SendFlags, send};
+use rustix::io::retry_on_intr;
+use rustix::net::send;
 
 use crate::config::{Nagle, ServeError, ServerConfig};
 use crate::content::{Answer, CONTINUE, Plan, Site, Tail, answer_malformed};
@@ -137,7 +138,7 @@ impl Talk {
         let twist = self.planted.draw();
         let Answer { tail, close } = self.site.answer(plan, twist, &mut self.out);
         let has_enough = self.out.len() >= OUT_BYTES_ENOUGH;
-        if close || has_enough || !matches!(tail, Tail::None) {
+        if close || has_enough || !tail.is_none() {
             self.send(tail)?;
         }
         match close {
@@ -148,22 +149,20 @@ impl Talk {
 
     /// Sends the buffer and the tail behind it.
     fn send(&mut self, mut tail: Tail) -> io::Result<()> {
-        match tail {
-            Tail::None => self.stream.write_all(&self.out)?,
-            // A head without its file would go out as a segment of its own.
-            _ => {
-                let mut left = self.out.as_slice();
-                while !left.is_empty() {
-                    let flags = SendFlags::NOSIGNAL | SendFlags::MORE;
-                    left = &left[send(&self.stream, left, flags)?..];
-                }
+        loop {
+            tail.fill(&mut self.out)?;
+            let flags = tail.flags();
+            let mut left = self.out.as_slice();
+            while !left.is_empty() {
+                let sent = retry_on_intr(|| send(&self.stream, left, flags))?;
+                left = &left[sent..];
             }
-        }
-        self.out.clear();
-        while !matches!(tail, Tail::None) {
+            self.out.clear();
+            if tail.is_none() {
+                return Ok(());
+            }
             self.site.send_piece(&self.stream, &mut tail)?;
         }
-        Ok(())
     }
 }
 

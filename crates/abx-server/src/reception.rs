@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 
 use abx_sys::{Epoll, Events, Interest, ListenOptions, Nanos, Socket};
 use rustix::net::sockopt::set_tcp_nodelay;
@@ -48,6 +49,12 @@ impl<T> Reception<T> {
             retry_at: None,
         };
         Ok((reception, bound))
+    }
+
+    /// Has the wait end also when this becomes readable; its event is of no connection.
+    pub(crate) fn watch(&self, other: impl AsFd) -> Result<(), ServeError> {
+        let added = self.epoll.add(other, OTHER, Interest::all());
+        added.map_err(ServeError::Wait)
     }
 
     /// Waits for events, at most until `deadline`.
@@ -121,11 +128,25 @@ impl<T> Reception<T> {
     }
 }
 
-/// The number of a connection, or `None` for the listener.
-pub(crate) fn number_of(event: abx_sys::Event) -> Option<usize> {
+/// Whom an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// Somebody wants to come in.
+    Listener,
+    /// The connection of this number.
+    Connection(usize),
+    /// What else is waited for ([`Reception::watch`]).
+    Other,
+}
+
+/// Whom an event is about.
+pub(crate) fn caller(event: abx_sys::Event) -> Caller {
     match event.token() {
-        LISTENER => None,
-        token => Some(usize::try_from(token).expect("numbers are made from an index")),
+        LISTENER => Caller::Listener,
+        OTHER => Caller::Other,
+        token => {
+            Caller::Connection(usize::try_from(token).expect("numbers are made from an index"))
+        }
     }
 }
 
@@ -140,6 +161,7 @@ pub(crate) fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 const LISTENER: u64 = u64::MAX;
+const OTHER: u64 = u64::MAX - 1;
 
 /// How long accepting rests after the kernel refused it.
 pub(crate) const RETRY_AFTER: Nanos = Nanos(50_000_000);

@@ -23,7 +23,7 @@ mod line;
 mod op;
 mod outgoing;
 mod pieces;
-mod setup;
+pub(crate) mod setup;
 mod state;
 
 use std::io;

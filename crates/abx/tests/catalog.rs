@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{ABX, Ended, Home, assert_honest, findings, slices};
+use crate::support::{ABX, Home, assert_honest, findings, slices};
 
 /// The studies of this repository.
 fn names() -> Vec<String> {
@@ -18,12 +18,6 @@ fn names() -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// A home whose cache is the one of all tests here, so that each build is made once.
-fn with_builds(home: &Home, arguments: &[&str]) -> Ended {
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
-    home.run(home.abx(arguments).env("XDG_CACHE_HOME", cache))
 }
 
 #[test]
@@ -39,7 +33,7 @@ fn every_study_is_listed_and_shown() {
     for name in &listed {
         let shown = home.run_abx(&["study", "show", name]);
         shown.expect(0, &[]);
-        let said = ["# ", "Subjects:", "Loads:", "the packages nginx-light"];
+        let said = ["# ", "Subjects:", "Loads:", "the packages "];
         for part in said {
             assert!(shown.stdout.contains(part), "{part}: {shown:?}");
         }
@@ -63,6 +57,10 @@ fn what_the_catalog_does_not_have_is_refused_by_name() {
         (
             &["show", "no-such"],
             &["`no-such`", "event-servers", "abx compare"],
+        ),
+        (
+            &["show", "nginx-sendfil"],
+            &["`nginx-sendfil`", "did you mean `nginx-sendfile`?"],
         ),
         (&["check", "no-such"], &["`no-such`", "static-files"]),
         (&["run", "no-such"], &["`no-such`", "static-files"]),
@@ -90,6 +88,34 @@ fn what_the_catalog_does_not_have_is_refused_by_name() {
     for (words, said) in cases {
         home.run_abx(&[&["study"], *words].concat()).expect(2, said);
     }
+    assert!(!home.join("state/abx").exists(), "a record of nothing");
+}
+
+#[test]
+fn a_study_of_the_catalog_can_be_compared_by_its_name() {
+    // Method: a name as it is, which gets as far as flags that a study file
+    // refuses; nearly one, two words, and a folder of that name, which goes first.
+    let home = Home::new();
+    for (words, said) in [
+        (
+            &["nginx-sendfile", "-c", "9"][..],
+            &["--connections", "[[load]]"][..],
+        ),
+        (
+            &["nginx-sendfil"],
+            &["`nginx-sendfil`", "did you mean `nginx-sendfile`?"],
+        ),
+        (
+            &["nginx-sendfile", "static-files"],
+            &["`nginx-sendfile` is a study", "give it alone"],
+        ),
+    ] {
+        home.run_abx(&[&["compare"], words].concat())
+            .expect(2, said);
+    }
+    fs::create_dir(home.join("nginx-sendfile")).unwrap();
+    home.run_abx(&["compare", "nginx-sendfile"])
+        .expect(2, &["nginx-sendfile/study.toml"]);
     assert!(!home.join("state/abx").exists(), "a record of nothing");
 }
 
@@ -160,15 +186,12 @@ fn a_check_says_of_each_subject_what_became_of_it() {
 
 #[test]
 fn every_subject_that_packages_give_starts_and_answers_rightly() {
-    // Method: builds are made by a run, then all of the catalog is checked. Only what
-    // nobody can bring from a registry is skipped.
+    // Method: what is built, and what is had from npm and pypi, is had by a run; then all
+    // of the catalog is checked. Only what nobody can bring from a registry is skipped.
     let home = Home::new();
     let words = ["study", "run", "event-servers", "--tiny", "--install"];
-    let some = "libevent-1,libevent-2,cached,shortfin";
-    let ended = with_builds(
-        &home,
-        &[&words[..], &["--subjects", some, "--json", "-"]].concat(),
-    );
+    let some = "libevent-1,libevent-2,php-extension,cached,shortfin";
+    let ended = home.run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat());
     let record = ended.json();
     ended.expect_measured(&record);
     is_measured(
@@ -183,7 +206,13 @@ fn every_subject_that_packages_give_starts_and_answers_rightly() {
         &["shortfin is skipped: it needs the program abx-shortfin"],
     );
 
-    let ended = with_builds(&home, &["study", "check", "--json", "-", "--quiet"]);
+    let words = ["study", "run", "websocket", "--tiny", "--install"];
+    let ended = home.run_with_cache(&[&words[..], &["--json", "-"]].concat());
+    let record = ended.json();
+    ended.expect_measured(&record);
+    is_measured(&record, &["members"]);
+
+    let ended = home.run_with_cache(&["study", "check", "--json", "-", "--quiet"]);
     ended.expect(0, &[]);
     for one in ended.json()["subjects"].as_array().unwrap() {
         let is_brought = ["shortfin", "lighttpd-1.5"].contains(&one["subject"].as_str().unwrap());
@@ -198,8 +227,8 @@ fn the_studies_of_files_and_of_fastcgi_are_conducted() {
     for (name, subjects, rows) in [
         (
             "static-files",
-            "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx",
-            &["small-c10", "medium-c10", "large-c10"][..],
+            "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx-read",
+            &["small-c10", "medium-c10", "large-c10", "cold"][..],
         ),
         ("fastcgi", "inside,outside-tcp,nginx-fpm", &["page-c10"]),
     ] {

@@ -19,6 +19,11 @@ const PYTHON: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../target/test-tools/python/bin/python"
 );
+/// What Prometheus looks at metrics with.
+const PROMTOOL: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../target/test-tools/promtool"
+);
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/record.schema.json");
 
 /// A record with response times, in a file.
@@ -99,6 +104,26 @@ fn openmetrics_is_read_by_the_reference_parser() {
     let said = tool(&home, PYTHON, &["-c", script]);
     let expected = "old ok 108000\nnew ok 118800\nnew >= 0.9 * old holds\nNone ok 100\n";
     assert_eq!(said, expected);
+}
+
+#[test]
+fn openmetrics_is_read_by_promtool() {
+    // Method: promtool reads the older text format, as collectors of text files
+    // do. It must read all of it, and may miss only the help of a counter, which
+    // OpenMetrics has under the name without `_total`.
+    let home = Home::new();
+    let path = record(&home);
+    home.run_abx(&["report", &path, "--prometheus", "study.prom"])
+        .expect(0, &[]);
+    let output = Command::new(PROMTOOL)
+        .args(["check", "metrics"])
+        .stdin(fs::File::open(home.join("study.prom")).unwrap())
+        .output()
+        .unwrap_or_else(|error| panic!("{PROMTOOL}: {error}: run `make setup`"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "abx_requests_total no help text\n");
+    // 3: everything was read, and something was found.
+    assert_eq!(output.status.code(), Some(3), "{said}");
 }
 
 #[test]

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use abx_evidence::Capacity;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, Readings};
 
+use crate::made::{judged, pair};
 use crate::support::{Home, Server};
 
 /// A small study and its page, measured once for all tests here.
@@ -56,6 +58,27 @@ fn a_page_fits_a_telephone_and_a_desk_in_light_and_dark() {
 }
 
 #[test]
+fn capacities_have_their_pictures_on_a_telephone_and_a_desk() {
+    // Method: a study whose grid has no curve, one capacity found and one beyond
+    // the rates; a browser must show a wide picture with a bar inside for both.
+    let mut record = judged(pair());
+    let capacity = |subject: &str, rate: Option<f64>| Capacity {
+        subject: subject.to_owned(),
+        objective: "p99<50ms".parse().unwrap(),
+        load: "c50".to_owned(),
+        rate_per_s: rate,
+        low: Some(1_900.0),
+        high: rate.map(|rate| rate * 1.05),
+        confidence: 0.95,
+        blocks: 6,
+    };
+    record.capacities = vec![capacity("old", Some(2_000.0)), capacity("new", None)];
+    let home = Home::new();
+    let page = home.write("capacities.html", &abx_report::study_html(&record));
+    browser("capacities", Path::new(&page));
+}
+
+#[test]
 fn points_tell_what_they_are_to_a_pointer() {
     // Method: a browser's pointer beside a slice, and away from it.
     browser("tips", &MEASURED.page);
@@ -65,6 +88,13 @@ fn points_tell_what_they_are_to_a_pointer() {
 fn points_tell_what_they_are_to_a_keyboard() {
     // Method: Tab to the first point, arrows from one to the next, Escape.
     browser("keyboard", &MEASURED.page);
+}
+
+#[test]
+fn bars_of_phases_are_as_long_as_they_say() {
+    // Method: a browser at both widths and in both colours measures them; then
+    // the arrow keys from phase to phase.
+    browser("phases", &MEASURED.page);
 }
 
 #[test]

@@ -215,12 +215,12 @@ fn a_port_in_use_is_named() {
 
 #[test]
 fn a_report_of_something_else_is_refused() {
-    // Method: no JSON, JSON without a schema, and a schema of the future.
+    // Method: no JSON, JSON without a schema, and with that of another program.
     let home = Home::new();
     for (text, said) in [
         ("no json", "line 1"),
         ("{}", "no schema"),
-        (r#"{"schema":"abx.study/99"}"#, "abx.study/99"),
+        (r#"{"schema":"wrk.result/1"}"#, "wrk.result/1"),
         (r#"{"schema":"abx.study/1"}"#, "missing field"),
     ] {
         let path = home.write("record.json", text);

@@ -2,7 +2,10 @@
 // One page for every path: `php server.php PORT PAGE`.
 declare(strict_types=1);
 
-require __DIR__ . '/event.php';
+// An extension may have brought the classes.
+if (!class_exists('EventBase')) {
+    require __DIR__ . '/event.php';
+}
 
 [, $port, $path] = $argv;
 $page = file_get_contents($path);

@@ -190,6 +190,7 @@ impl Conversation for WebSocket {
             return parsed;
         }
         intake.received(uncounted as u64);
+        intake.note_first_byte();
         Parsed::More
     }
 

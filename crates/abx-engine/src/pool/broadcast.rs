@@ -166,6 +166,7 @@ impl<I: Io> Broadcast<I> {
                 sent: None,
                 counted,
                 request: 0,
+                sampled: false,
                 hashed: false,
                 retried: false,
             });

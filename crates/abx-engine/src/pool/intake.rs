@@ -80,6 +80,7 @@ impl Intake<'_, Http> {
             }
         }
         self.received(uncounted as u64);
+        self.note_first_byte();
         Parsed::More
     }
 
@@ -177,6 +178,13 @@ impl<C: Conversation> Intake<'_, C> {
         }
     }
 
+    /// The answer of the first flight goes on behind what was received, if it began.
+    pub(crate) fn note_first_byte(&mut self) {
+        if self.slot.is_sampled() && C::has_begun(&self.slot.client) {
+            self.slot.timing.receives(self.now);
+        }
+    }
+
     /// Ends the first flight with its whole answer, whose body has so many bytes;
     /// `judge` is given what was expected, and the body's hash when it was hashed.
     #[inline(always)]
@@ -187,16 +195,12 @@ impl<C: Conversation> Intake<'_, C> {
     ) {
         self.answers += 1;
         self.slot.reused = true;
+        let hash = match self.slot.is_sampled() {
+            true => look_closer(self.slot, self.tally, self.hashers, self.now),
+            false => None,
+        };
         let flight = self.slot.flights.front();
         let flight = flight.expect("an answer belongs to a flight");
-        let mut hash = None;
-        if flight.hashed {
-            let hasher = self.slot.hasher.take();
-            let hasher = hasher.unwrap_or_else(|| self.hashers.take());
-            hash = Some(hasher.digest());
-            self.hashers.give_back(hasher);
-            self.tally.hashed += 1;
-        }
         if flight.counted {
             self.tally.body_bytes += body_bytes;
         }
@@ -207,4 +211,30 @@ impl<C: Conversation> Intake<'_, C> {
         super::record(self.tally, flight, outcome, self.now);
         self.slot.land(self.window, self.now);
     }
+}
+
+/// Takes note of where the time of a slot's first flight went, which is in the
+/// sample and has its whole answer. Answers the hash of its body, if it has one.
+#[cold]
+fn look_closer<T>(
+    slot: &mut Slot<T>,
+    tally: &mut Tally,
+    hashers: &mut Hashers,
+    now: Nanos,
+) -> Option<u64> {
+    let before = slot.clock.last();
+    let flight = slot.flights.front()?;
+    let split = slot.timing.split(flight, before, now);
+    if flight.counted {
+        tally.phases.record(&split);
+    }
+    if !flight.hashed {
+        return None;
+    }
+    let hasher = slot.hasher.take();
+    let hasher = hasher.unwrap_or_else(|| hashers.take());
+    let hash = hasher.digest();
+    hashers.give_back(hasher);
+    tally.hashed += 1;
+    Some(hash)
 }

@@ -23,7 +23,7 @@ fn deep(connections: u32, body: &[u8], depth: u32, seed: u64) -> LoadPlan {
     plan
 }
 
-fn all_faults(seed: u64) -> Network {
+pub(super) fn all_faults(seed: u64) -> Network {
     let mut network = Network::faultless(seed + 1);
     network.service = Service::Exponential(Nanos(200_000));
     network.workers = 3;

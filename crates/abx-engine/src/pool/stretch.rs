@@ -229,7 +229,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
         let request = self.chooser.draw();
         // A body that is not known beforehand cannot be compared.
         let is_known = self.plan.requests[request].expect.body.is_some();
-        let hashed = is_known && self.sampler.draw();
+        let sampled = self.sampler.draw();
         let slot = &mut self.slots[index];
         if counted {
             slot.clock.starts(intended);
@@ -243,7 +243,8 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             sent: None,
             counted,
             request,
-            hashed,
+            sampled,
+            hashed: sampled && is_known,
             retried: false,
         });
     }

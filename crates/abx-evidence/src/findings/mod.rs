@@ -4,6 +4,7 @@
 
 pub(crate) mod acknowledgements;
 mod answers;
+mod cold_cache;
 mod descriptors;
 pub(crate) mod failures;
 mod frequency;
@@ -27,6 +28,7 @@ use crate::summary::{Summary, Sums, share, sums_by_subject};
 
 use acknowledgements::Echoes;
 use answers::{answers_differ, varying};
+use cold_cache::cold_cache;
 use descriptors::descriptors;
 use frequency::frequency;
 use machine::{disturbed, machine};
@@ -63,6 +65,7 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
             }
             about.extend(Network::of(record, load, subject, sums).findings());
             about.extend(descriptors(record, load, subject));
+            about.extend(cold_cache(record, load, subject));
             let saturation = match limit.busy(subject).is_subject_bound() {
                 true => Saturation::Saturated,
                 false => Saturation::HadTime,

@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 
 use abx_evidence::expectation::{Known, answers};
 use abx_evidence::{
-    Answer, Bounds, Doubt, Expectation, Finding, Level, Metric, Role, Standing, StudyRecord,
-    Verdict,
+    Answer, Bounds, Doubt, Expectation, Finding, Level, Metric, PastSubject, Role, Standing,
+    StudyRecord, Verdict, against, judge, judge_against,
 };
 use proptest::prelude::*;
 
-use crate::support::{assert_close, judged, pair, study, two_loads};
+use crate::support::{OK, assert_close, judged, pair, study, two_loads};
 
 fn known(record: &StudyRecord) -> Known {
     Known {
@@ -226,4 +226,36 @@ fn what_claims_nothing_settles_nothing() {
     let not_compared = Standing::Unsettled(Doubt::NotCompared);
     assert_eq!(standing(&none, "new > old"), not_compared);
     assert_eq!(not_slower(&none, 0.03), [not_compared]);
+}
+
+/// One subject alone beside `old` of another study of six blocks.
+fn beside_then(now: &[u64]) -> StudyRecord {
+    let then = judged(pair());
+    let mut record = study(&[("new", now)]);
+    let old = PastSubject {
+        record: "then.json",
+        name: Some("old"),
+    };
+    record.against = Some(against(&record, &then, old).unwrap());
+    judge(&mut record);
+    judge_against(&mut record);
+    record
+}
+
+#[test]
+fn a_regression_beside_an_older_record_is_one() {
+    // Method: 4 % slower than then, as fast, and 4 % slower in too few blocks.
+    let slower = OK * 96 / 100;
+    for (now, standing) in [
+        (&[slower; 6][..], Standing::Fails),
+        (&[OK; 6], Standing::Holds),
+        (&[slower; 5], Standing::Unsettled(Doubt::FewBlocks)),
+    ] {
+        let record = beside_then(now);
+        let expectation = Expectation::not_slower(0.03).unwrap();
+        let all = answers(&record, &[expectation]);
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert_eq!(all[0].standing, standing, "{now:?}");
+        assert_eq!([&*all[0].subject, &*all[0].other], ["new", "old of then"]);
+    }
 }

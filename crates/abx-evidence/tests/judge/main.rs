@@ -11,6 +11,7 @@ mod machine;
 mod metrics;
 mod open_loop;
 mod pace;
+mod phases;
 mod properties;
 mod readings;
 mod runs;

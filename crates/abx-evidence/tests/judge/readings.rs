@@ -138,6 +138,35 @@ fn held_ports_are_noted_when_new_connections_need_them() {
 }
 
 #[test]
+fn a_cold_load_that_was_not_cold_is_noted() {
+    // Method: a load that was to be cold, with pages of the files in memory at
+    // the limit and above it in one block of several, or not counted; and the
+    // same pages under a load that was not to be cold.
+    let found = |is_cold, pages: Option<u64>| {
+        let mut record = pair();
+        record.loads[0].settings.cold_cache = is_cold;
+        for subject in ["old", "new"] {
+            sides(&mut record, subject).for_each(|side| {
+                side.resident_pages = Some(of_limit(0, 200));
+            });
+        }
+        let first = sides(&mut record, "new").next().unwrap();
+        first.resident_pages = pages.map(|pages| of_limit(pages, 200));
+        if pages.is_none() {
+            sides(&mut record, "new").for_each(|side| side.resident_pages = None);
+        }
+        let found = compared(record).findings;
+        only(&found).map(|(id, level, message)| (id.to_owned(), level, message.to_owned()))
+    };
+    assert_eq!(found(true, Some(10)), None);
+    let (id, level, message) = found(true, Some(11)).unwrap();
+    assert_eq!((id.as_str(), level), ("not_cold", Level::Note));
+    assert!(message.contains("up to 6 %"), "{message}");
+    assert!(found(true, None).unwrap().2.contains("not checked"));
+    assert_eq!(found(false, Some(200)), None);
+}
+
+#[test]
 fn descriptors_are_noted_near_the_limit_and_bound_at_it() {
     // Method: at 90 % of 200, above it, and all of them, of each side; the remedy
     // names more than there were.

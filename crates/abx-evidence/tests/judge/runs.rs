@@ -41,6 +41,7 @@ pub fn run() -> RunRecord {
         throughput_per_s: Some(1_000.0),
         response_time_us: Times::default(),
         service_time_us: Times::default(),
+        phases: None,
         bytes: 14_800_000,
         body_bytes: 13_200_000,
         connects: 0,

@@ -119,6 +119,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
                 weight: 1,
             }],
             keep_alive: true,
+            cold_cache: false,
             timeout_s: 10.0,
             verify_every: 64,
             status: 200,
@@ -165,6 +166,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         generator_descriptors: Some(of_limit(30, 20_000)),
         time_wait: Some(of_limit(0, 28_232)),
         held: None,
+        resident_pages: None,
     };
     let canary = |cpu| Canary {
         cpu,

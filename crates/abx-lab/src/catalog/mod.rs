@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 pub use check::{CheckError, CheckedStudy, Surroundings, check};
 
-use crate::study_file::{self, StudyFile, StudyFileError};
+use crate::study_file::{self, StudyFile, StudyFileError, nearest};
 
 /// A study of the catalog.
 #[derive(Debug)]
@@ -60,6 +60,13 @@ pub fn entries() -> &'static [Entry] {
 #[must_use]
 pub fn entry(name: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.name == name)
+}
+
+/// What to write instead of a name that no study has, for a message.
+#[must_use]
+pub fn meant(name: &str) -> String {
+    let known: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+    nearest::meant(name, &known)
 }
 
 impl Entry {

@@ -193,6 +193,7 @@ fn load(keep_alive: bool) -> Load {
         pacing: Pacing::default(),
         offer: Offer::AsPaced,
         timeout: TIMEOUT,
+        cold_cache: false,
         verify_every: 100,
         status: 200,
         body: ExpectBody::Same,

@@ -37,6 +37,7 @@ pub fn check(
     templates: Templates,
 ) -> Result<StudyFile, Fault> {
     let RawSchema::One = raw.schema;
+    check_cold(&raw, top)?;
     let margin = raw.margin.as_ref();
     let margin = margin.map(|share| top.key("margin").read(|key| unit::margin(key, &share.0)));
     let slice = raw.slice.as_ref();
@@ -69,6 +70,22 @@ pub fn check(
     }
     check_targets(&study, top)?;
     Ok(study)
+}
+
+/// Refuses a cold load where abx has made no file for each subject.
+fn check_cold(raw: &RawStudy, top: &Spot) -> Result<(), Fault> {
+    let is_cold = |load: &RawLoad| load.cold_cache == Some(true);
+    let Some(index) = raw.load.iter().position(is_cold) else {
+        return Ok(());
+    };
+    let here = top.key("load").item(index).key("cold_cache");
+    if raw.file.is_empty() {
+        return Err(here.fault(Wrong::ColdWithoutFiles));
+    }
+    match raw.subject.iter().any(|one| one.address.is_some()) {
+        true => Err(here.fault(Wrong::ColdAddress)),
+        false => Ok(()),
+    }
 }
 
 /// Refuses a template that would be written over a made file.
@@ -104,10 +121,12 @@ fn files(raw: Vec<RawFile>, list: &Spot) -> Result<Vec<MadeFile>, Fault> {
     let mut files = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index).key("path");
-        let path = here.read(|key| unit::path_below(key, &raw.path))?;
-        check_free(seen.insert(path.clone(), index), &raw.path, list, &here)?;
         let bytes = raw.bytes;
-        files.push(MadeFile { path, bytes });
+        for text in here.read(|key| unit::numbered(key, &raw.path, raw.count))? {
+            let path = here.read(|key| unit::path_below(key, &text))?;
+            check_free(seen.insert(path.clone(), index), &text, list, &here)?;
+            files.push(MadeFile { path, bytes });
+        }
     }
     Ok(files)
 }
@@ -170,21 +189,11 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
     let objective =
         { raw.slo.as_ref() }.map(|text| here.key("slo").read(|_| unit::objective(text)));
     let (shapes, version) = shapes(&raw, here)?;
-    let connections = match raw.connections {
-        None => vec![50],
-        Some(RawConnections::One(one)) => vec![one],
-        Some(RawConnections::Sweep(sweep)) => sweep,
-    };
-    let mut seen = BTreeSet::new();
-    for (index, one) in connections.iter().enumerate() {
-        if !seen.insert(*one) {
-            let here = here.key("connections").item(index);
-            return Err(here.fault(Wrong::ConnectionsTwice(*one)));
-        }
-    }
+    let connections = connections(raw.connections.as_ref(), here)?;
     let list = here.key("requests");
     let requests = raw.requests.into_iter().enumerate();
-    let requests = requests.map(|(index, raw)| request(raw, &list.item(index)));
+    let requests = requests.map(|(index, raw)| requested(raw, &list.item(index)));
+    let requests: Vec<Vec<Request>> = requests.collect::<Result<_, _>>()?;
     let timeout = here.key("timeout").time(raw.timeout.as_ref())?;
     let expect = raw.expect.unwrap_or_default();
     let body = match &expect.body {
@@ -198,13 +207,14 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
         name: raw.name,
         connections: connections[0],
         shape: shapes[0],
-        requests: requests.collect::<Result<_, _>>()?,
+        requests: requests.concat(),
         version,
         pipeline: raw.pipeline.unwrap_or(1),
         keep_alive: raw.keep_alive.unwrap_or(true),
         pacing,
         offer: Offer::AsPaced,
         timeout: timeout.unwrap_or(std::time::Duration::from_secs(10)),
+        cold_cache: raw.cold_cache.unwrap_or(false),
         verify_every: raw.verify_every.unwrap_or(100),
         status: match shapes[0].is_websocket() {
             true => SWITCHED,
@@ -234,6 +244,23 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
         })
     });
     Ok(rows.collect())
+}
+
+/// The numbers of connections of a load, each once.
+fn connections(raw: Option<&RawConnections>, here: &Spot) -> Result<Vec<u32>, Fault> {
+    let connections = match raw {
+        None => vec![50],
+        Some(RawConnections::One(one)) => vec![*one],
+        Some(RawConnections::Sweep(sweep)) => sweep.clone(),
+    };
+    let mut seen = BTreeSet::new();
+    for (index, one) in connections.iter().enumerate() {
+        if !seen.insert(*one) {
+            let here = here.key("connections").item(index);
+            return Err(here.fault(Wrong::ConnectionsTwice(*one)));
+        }
+    }
+    Ok(connections)
 }
 
 /// The rates of a load, and how their requests are laid out.
@@ -295,19 +322,28 @@ fn pacing(raw: &RawLoad, here: &Spot) -> Result<Pacing, Fault> {
     })
 }
 
-fn request(raw: RawRequest, here: &Spot) -> Result<Request, Fault> {
+/// The request of a table, or as many as its `count` says.
+fn requested(raw: RawRequest, here: &Spot) -> Result<Vec<Request>, Fault> {
     let method = raw.method.unwrap_or_else(|| "GET".to_owned());
     if !units::is_token(&method) {
         return Err(here.key("method").fault(Wrong::Method(method)));
     }
-    let path = here.key("path");
-    Ok(Request {
-        path: Some(path.read(|key| unit::url_path(key, &raw.path))?),
+    let like = Request {
+        path: None,
         weight: raw.weight.unwrap_or(1),
         method,
         headers: headers(raw.headers, &here.key("headers"))?,
         body: raw.body.unwrap_or_default().into_bytes(),
-    })
+    };
+    let here = here.key("path");
+    let paths = here.read(|key| unit::numbered(key, &raw.path, raw.count))?;
+    let each = paths.iter().map(|text| {
+        Ok(Request {
+            path: Some(here.read(|key| unit::url_path(key, text))?),
+            ..like.clone()
+        })
+    });
+    each.collect()
 }
 
 fn headers(

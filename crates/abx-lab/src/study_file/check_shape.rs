@@ -61,6 +61,7 @@ fn check_keys(raw: &RawLoad, kind: LoadShape, here: &Spot) -> Result<(), Fault> 
         ("think", raw.think.is_some()),
         ("calls", raw.calls.is_some()),
         ("pipeline", raw.pipeline.is_some()),
+        ("cold_cache", raw.cold_cache.is_some()),
         ("keep_alive", raw.keep_alive.is_some()),
         ("verify_every", raw.verify_every.is_some()),
         ("expect", raw.expect.is_some()),
@@ -79,6 +80,7 @@ fn check_keys(raw: &RawLoad, kind: LoadShape, here: &Spot) -> Result<(), Fault> 
         let given = [
             ("method", "requests.method", request.method.is_some()),
             ("body", "requests.body", request.body.is_some()),
+            ("count", "requests.count", request.count.is_some()),
             ("weight", "requests.weight", request.weight.is_some()),
         ];
         for (name, key, is_given) in given {

@@ -201,6 +201,18 @@ pub enum Wrong {
     /// A sweep that visits a number twice.
     #[error("`connections` lists {0} twice: each number gives one row, so list it once")]
     ConnectionsTwice(u32),
+    /// Many of one name.
+    #[error("`{key}` is `{text}` for each of `count`: write `{{n}}` in it for the number")]
+    NoNumber { key: String, text: String },
+    /// Nothing that could leave memory.
+    #[error("`cold_cache` is about the files that abx makes, and there are none: add a [[file]]")]
+    ColdWithoutFiles,
+    /// A server that has no files of ours.
+    #[error(
+        "`cold_cache` is about the files that abx makes, and a subject at an `address` has none: \
+         start it by `command`"
+    )]
+    ColdAddress,
     /// Not a rate.
     #[error("`rate`: {0}")]
     Rate(String),

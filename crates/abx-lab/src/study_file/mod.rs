@@ -14,7 +14,7 @@ mod document;
 mod error;
 pub mod fuzz;
 mod model;
-mod nearest;
+pub(crate) mod nearest;
 mod raw;
 mod spot;
 mod unit;

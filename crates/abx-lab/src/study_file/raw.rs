@@ -95,9 +95,12 @@ pub enum RawPin {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawFile {
-    /// Its path in {dir}.
+    /// Its path in {dir}; with `count`, one that has `{n}` for the number.
     #[schemars(extend("examples" = ["small.bin"]))]
     pub path: String,
+    /// How many files there are, numbered from 0, each with bytes of its own. Default: one, without a number.
+    #[schemars(range(min = 1, max = 1000), extend("examples" = [250]))]
+    pub count: Option<u32>,
     /// Its length.
     #[schemars(range(min = 0, max = 1_073_741_824), extend("examples" = [1320]))]
     pub bytes: u64,
@@ -260,12 +263,16 @@ pub struct RawLoad {
     /// Requests that a connection has in flight at most. Default: 1.
     #[schemars(range(min = 1, max = 1024), extend("examples" = [16]))]
     pub pipeline: Option<u32>,
+    /// Whether the files that abx made leave memory before each slice. Default: false.
+    #[schemars(extend("examples" = [true]))]
+    pub cold_cache: Option<bool>,
     /// Whether a connection serves more than one request. Default: true.
     #[schemars(extend("examples" = [false]))]
     pub keep_alive: Option<bool>,
     /// How long a request may take, its connection's making included. Default: 10s.
     pub timeout: Option<Time>,
-    /// Of how many answers one has its body looked at: 1 is all, 0 none. Default: 100.
+    /// Of how many answers one has its body looked at and its phases timed: 1 is all, 0
+    /// none. Default: 100.
     #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100]))]
     pub verify_every: Option<u32>,
     /// Which answers are right.
@@ -367,9 +374,12 @@ pub enum RawRate {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawRequest {
-    /// Path and query.
+    /// Path and query; with `count`, one that has `{n}` for the number.
     #[schemars(extend("examples" = ["/small.bin"]))]
     pub path: String,
+    /// How many requests there are, numbered from 0, each with this weight. Default: one, without a number.
+    #[schemars(range(min = 1, max = 1000), extend("examples" = [250]))]
+    pub count: Option<u32>,
     /// Its share among the load's requests. Default: 1.
     #[schemars(range(min = 1, max = 10_000), extend("examples" = [1]))]
     pub weight: Option<u32>,

@@ -61,6 +61,24 @@ pub fn path_below(key: &str, text: &str) -> Result<PathBuf, Wrong> {
     Ok(path.components().filter(is_named).collect())
 }
 
+/// A path, or as many as `count` says, with their numbers for `{n}`.
+pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>, Wrong> {
+    match count {
+        None => Ok(vec![text.to_owned()]),
+        Some(_) if !text.contains(NUMBER) => Err(Wrong::NoNumber {
+            key: key.to_owned(),
+            text: text.to_owned(),
+        }),
+        Some(count) => {
+            let each = |number: u32| text.replace(NUMBER, &number.to_string());
+            Ok((0..count).map(each).collect())
+        }
+    }
+}
+
+/// What stands for the number in a path of many.
+const NUMBER: &str = "{n}";
+
 /// Reads path and query of a request.
 pub fn url_path(key: &str, text: &str) -> Result<String, Wrong> {
     if !units::is_url_path(text) {

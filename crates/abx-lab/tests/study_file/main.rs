@@ -90,6 +90,57 @@ fn a_slice_has_a_length_or_one_to_be_found() {
 }
 
 #[test]
+fn a_count_makes_many_files_and_requests_by_number() {
+    // Method: three files and three requests of one line each, beside plain ones
+    // with braces of their own; then a name that is made twice.
+    let many = GOOD
+        .replace("[[subject]]\nname = \"one\"", "[[file]]\npath = \"many/{n}.bin\"\ncount = 3\nbytes = 5\n\n[[file]]\npath = \"{n}\"\nbytes = 6\n\n[[subject]]\nname = \"one\"")
+        .replace("[{ path = \"/\" }]", "[{ path = \"/many/{n}.bin?{n}\", count = 3, weight = 2 }, { path = \"/{n}\" }]");
+    let study = parsed(&many).unwrap();
+    let paths = study.files.iter().map(|file| file.path.to_str().unwrap());
+    assert_eq!(
+        paths.collect::<Vec<_>>(),
+        ["small.bin", "many/0.bin", "many/1.bin", "many/2.bin", "{n}"]
+    );
+    let requests = study.loads.last().unwrap().requests.iter();
+    let requests = requests.map(|one| (one.path.as_deref().unwrap(), one.weight));
+    assert_eq!(
+        requests.collect::<Vec<_>>(),
+        [
+            ("/many/0.bin?0", 2),
+            ("/many/1.bin?1", 2),
+            ("/many/2.bin?2", 2),
+            ("/{n}", 1)
+        ]
+    );
+    let twice = many.replace("\"{n}\"\nbytes", "\"many/1.bin\"\nbytes");
+    assert!(
+        message(&twice).contains("many/1.bin"),
+        "{}",
+        message(&twice)
+    );
+}
+
+#[test]
+fn a_cold_load_needs_files_that_abx_makes() {
+    // Method: the good file without the subject that has an address, with and
+    // without files.
+    let address = "[[subject]]\nname = \"three\"\naddress = \"http://127.0.0.1:8081/\"\n\n";
+    let cold = GOOD
+        .replace(address, "")
+        .replace("keep_alive", "cold_cache = true\nkeep_alive");
+    let study = parsed(&cold).unwrap();
+    let are_cold = study.loads.iter().map(|load| load.cold_cache);
+    assert_eq!(are_cold.collect::<Vec<_>>(), [true, true, false]);
+    let without = cold.replace("[[file]]\npath = \"small.bin\"\nbytes = 1_320\n\n", "");
+    assert!(
+        message(&without).contains("add a [[file]]"),
+        "{}",
+        message(&without)
+    );
+}
+
+#[test]
 fn a_file_becomes_what_it_says_with_every_default() {
     // Method: one file with all sections; what is written and what is not.
     let study = parsed(GOOD).unwrap();

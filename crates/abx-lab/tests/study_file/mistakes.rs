@@ -20,7 +20,22 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "wait = 3",
-        "36: load \"small\": unknown key `wait`; known are `body`, `headers`, `method`, `path`, `weight`",
+        "36: load \"small\": unknown key `wait`; known are `body`, `count`, `headers`, `method`, `path`, `weight`",
+    ),
+    (
+        "bytes = 1_320",
+        "bytes = 1_320\ncount = 2",
+        "9: file \"small.bin\": `path` is `small.bin` for each of `count`: write `{n}` in it for the number",
+    ),
+    (
+        "weight = 3",
+        "count = 3",
+        "36: load \"small\": `requests.path` is `/small.bin` for each of `count`: write `{n}` in it for the number",
+    ),
+    (
+        "keep_alive = false",
+        "cold_cache = true",
+        "39: load \"small\": `cold_cache` is about the files that abx makes, and a subject at an `address` has none: start it by `command`",
     ),
     (
         "seed = 7",

@@ -7,6 +7,7 @@ use abx_evidence::{BlockFigures, StudyRecord, block_figures};
 use super::blocks::{block_axis, block_indices, load_number};
 use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::loads::each_load;
 use super::markup::Markup;
 use super::plot::{Axis, Place, Plot, Stroke, Words};
 use super::scale::{Scale, plain};
@@ -16,13 +17,12 @@ use crate::verdict::{name, place};
 
 /// The plots of each load, and memory once: it is read for whole blocks.
 pub(crate) fn cost(record: &StudyRecord, cast: &Cast) -> Markup {
-    let mut out = Markup::new();
-    for load in &record.loads {
+    let mut out = each_load(record, |load| {
         let figures = [Reading::Cpu, Reading::Busy]
             .into_iter()
             .filter_map(|reading| figure_of(record, load, cast, reading));
-        out.push(side_by_side(figures.collect()));
-    }
+        side_by_side(figures.collect())
+    });
     if let Some(load) = record.loads.first() {
         let memory = figure_of(record, load, cast, Reading::Memory);
         out.push(side_by_side(memory.into_iter().collect()));

@@ -4,6 +4,7 @@ use abx_evidence::record::LoadRecord;
 use abx_evidence::{Figure as Quantile, StudyRecord, Summary};
 
 use super::grid::{Cells, Grid};
+use super::loads::each_load;
 use super::markup::{Markup, element};
 use super::{LINE, paragraphs};
 use crate::held::{HELD_LEGEND, held_table};
@@ -16,11 +17,7 @@ use crate::wrap::clean_name;
 
 /// A table for each load, what its columns mean, and how much was measured.
 pub(crate) fn figures(record: &StudyRecord) -> Markup {
-    let mut out: Markup = record
-        .loads
-        .iter()
-        .map(|load| of_load(record, load))
-        .collect();
+    let mut out = each_load(record, |load| of_load(record, load));
     if record.summaries.iter().any(|one| one.sent > 0) {
         let times = record.summaries.iter().map(|one| &one.response_time_us);
         let text = format!("{LEGEND}{}", at_least_legend(times, &SHOWN, &LINE));

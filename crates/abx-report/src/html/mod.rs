@@ -2,7 +2,9 @@
 //! same bytes for the same record. Start at [`study_html`]; `page` is what
 //! every page has, each other file is one part of a page or a tool for it.
 
+mod bar;
 mod blocks;
+mod capacity;
 mod cast;
 mod conduct;
 mod cost;
@@ -10,10 +12,13 @@ mod figures;
 mod findings;
 mod grid;
 mod index;
+mod loads;
 mod markup;
 mod order;
 mod outcomes;
 mod page;
+mod phases;
+mod pictured;
 mod plot;
 mod ratios;
 mod run;
@@ -50,7 +55,9 @@ pub fn study_html(record: &StudyRecord) -> String {
         ("blocks", "Block by block", blocks::blocks(record, &cast)),
         ("slices", "Slices over time", slices::slices(record, &cast)),
         ("times", "Response times", times::times(record, &cast)),
+        ("phases", "Where the time goes", phases::phases(record)),
         ("sweep", "From load to load", sweep::sweep(record, &cast)),
+        ("capacity", "Capacity", capacity::capacities(record)),
         ("cost", "Processor and memory", cost::cost(record, &cast)),
         ("outcomes", "Outcomes", outcomes::outcomes(record)),
         (

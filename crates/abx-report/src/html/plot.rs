@@ -317,18 +317,30 @@ pub(crate) fn markers() -> Element {
     });
     let arrows = [("left", "M4-6L-5 0L4 6z"), ("right", "M-4-6L5 0L-4 6z")];
     let arrows = arrows.map(|(id, shape)| element("path").with("id", id).with("d", shape));
-    let margin = element("pattern")
-        .with("id", "hatch")
-        .with("width", 6)
-        .with("height", 6);
-    let margin = margin
-        .with("patternUnits", "userSpaceOnUse")
-        .with("patternTransform", "rotate(45)")
-        .add(element("path").class("hatch").with("d", "M0 0v6"));
+    let patterns = [
+        pattern("hatch", "M0 0v6").with("patternTransform", "rotate(45)"),
+        pattern("stripes", "M1 0v6M4 0v6"),
+        pattern("dashes", "M0 1.5h3M3 4.5h3"),
+    ];
     element("svg")
         .class("defs")
         .with("aria-hidden", "true")
-        .add(element("defs").add_all(shapes).add_all(arrows).add(margin))
+        .add(
+            element("defs")
+                .add_all(shapes)
+                .add_all(arrows)
+                .add_all(patterns),
+        )
+}
+
+/// Lines that fill an area again and again.
+fn pattern(id: &str, lines: &str) -> Element {
+    element("pattern")
+        .with("id", id)
+        .with("width", 6)
+        .with("height", 6)
+        .with("patternUnits", "userSpaceOnUse")
+        .add(element("path").class(id).with("d", lines))
 }
 
 /// A part whose x runs from 0 to [`STRETCHED`], however wide it is shown.

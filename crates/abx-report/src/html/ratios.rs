@@ -3,8 +3,8 @@
 
 use abx_evidence::{Comparison, Metric, Role, StudyRecord};
 
+use super::bar::{Bar, End, axis};
 use super::markup::{Element, Markup, element};
-use super::plot::{STRETCHED, horizontal, percent as share, px, stretched, vertical};
 use super::scale::{Scale, plain};
 use super::verdicts::sign;
 use crate::metrics::{capitalized, metric_under};
@@ -186,7 +186,7 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[Row]) -> Markup {
             .add(cell("picture").add(picture_of(row, scale)))
     };
     let gap = cell("gap").with("colspan", 4);
-    let foot = line().add(gap).add(cell("picture").add(axis_of(scale)));
+    let foot = line().add(gap).add(cell("picture").add(axis(scale, plain)));
     let group = |tag| element(tag).with("role", "rowgroup");
     let table = element("table")
         .class("ratios")
@@ -232,100 +232,26 @@ fn interval(row: &Row) -> String {
 }
 
 fn picture_of(row: &Row, scale: Scale) -> Element {
-    let [left, right] = row.band.map(|end| scale.place(end));
-    let shade = element("rect")
-        .class("margin")
-        .with("x", share(left))
-        .with("y", 0);
-    let shade = shade
-        .with("width", share(right - left))
-        .with("height", px(HEIGHT));
-    let mut picture = element("svg")
-        .class("bar")
-        .with("height", px(HEIGHT))
-        .with("role", "img")
-        .with(
-            "aria-label",
-            format!("{}, {}: {}", row.pair(), row.of, interval(row)),
-        )
-        .add(shade)
-        .add(vertical(scale.place(1.0), [0.0, HEIGHT]).class("one"));
-    if row.blocks().next().is_some() {
-        let dot = |ratio: f64| format!("M{} {}h0", px(scale.place(ratio) * STRETCHED), DOTS_AT);
-        let dots: String = row.blocks().map(dot).collect();
-        let dots = element("path").class("dots").with("d", dots);
-        picture = picture.add(stretched(HEIGHT).add(dots));
-    }
-    let Some([ratio, low, high]) = row.bounds else {
-        return picture;
-    };
-    let places = [ratio, low, high].map(|value| scale.place(value));
-    let [ratio_at, low_at, high_at] = places;
-    let bar = element("line").class("interval").with("x1", share(low_at));
-    let bar = bar
-        .with("x2", share(high_at))
-        .with("y1", BAR_AT)
-        .with("y2", BAR_AT);
-    let end = |at: f64, is_open: bool, sign: &str| match is_open {
-        true => element("use")
-            .with("href", sign)
-            .with("x", share(at))
-            .with("y", BAR_AT),
-        false => vertical(at, [BAR_AT - 5.0, BAR_AT + 5.0]).class("interval"),
-    };
+    let interval = interval(row);
+    let [pair, of] = [row.pair(), row.of.clone()];
     let is_open = row.one.at_least;
-    let tip = format!(
-        "{}, {}: {}, {}",
-        row.pair(),
-        row.of,
-        interval(row),
-        row.verdict()
-    );
-    let mark = element("use")
-        .class("pt")
-        .with("href", "#m3")
-        .with("x", share(ratio_at));
-    picture
-        .add(bar)
-        .add(end(
-            low_at,
-            !scale.holds(low) || is_open && ratio < 1.0,
-            "#left",
-        ))
-        .add(end(
-            high_at,
-            !scale.holds(high) || is_open && ratio >= 1.0,
-            "#right",
-        ))
-        .add(mark.with("y", BAR_AT).with("aria-label", tip))
-}
-
-fn axis_of(scale: Scale) -> Element {
-    let ticks = scale.ticks(TICKS);
-    let is_dense = ticks.len() > 4;
-    let ticks = ticks.iter().enumerate().flat_map(|(index, tick)| {
-        let at = scale.place(*tick);
-        let minor = if is_dense && index % 2 == 1 {
-            " minor"
-        } else {
-            ""
-        };
-        let text = element("text").class(format!("tick x{minor}"));
-        let text = text.with("x", share(at)).with("y", 20).text(&plain(*tick));
-        [vertical(at, [0.0, 5.0]).class(format!("axis{minor}")), text]
-    });
-    element("svg")
-        .class("bar")
-        .with("height", 26)
-        .with("aria-hidden", "true")
-        .add(horizontal("0".to_owned()).class("axis"))
-        .add_all(ticks)
+    Bar {
+        label: format!("{pair}, {of}: {interval}"),
+        tip: format!("{pair}, {of}: {interval}, {}", row.verdict()),
+        band: Some(row.band),
+        rule: Some(1.0),
+        dots: row.blocks().collect(),
+        point: row.bounds.map(|[ratio, ..]| ratio),
+        ends: row.bounds.map(|[ratio, low, high]| {
+            let [low_is_open, high_is_open] = [ratio < 1.0, ratio >= 1.0];
+            [
+                End::new(low, is_open && low_is_open),
+                End::new(high, is_open && high_is_open),
+            ]
+        }),
+    }
+    .markup(scale)
 }
 
 /// How far an interval may reach beyond all blocks, as a factor.
 const BEYOND: f64 = 3.0;
-/// The height of a row's picture, and where in it things are.
-const HEIGHT: f64 = 34.0;
-const BAR_AT: f64 = 13.0;
-const DOTS_AT: f64 = 27.0;
-const TICKS: usize = 7;

@@ -11,7 +11,7 @@ use super::page::{Embedded, Page, Section};
 use super::plot::{Axis, Place, Plot, Stroke, Words};
 use super::scale::Scale;
 use super::times::{nines, tail_axis, time_text};
-use super::{LINE, findings, paragraphs};
+use super::{LINE, findings, paragraphs, phases};
 use crate::arrivals::offered;
 use crate::run::{self, offer, side_lines};
 use crate::times::{at_least_legend, time};
@@ -29,6 +29,7 @@ pub(crate) fn page(record: &RunRecord) -> Page {
     let sections = [
         ("throughput", "Throughput", headline(record)),
         ("times", "Times", times(record)),
+        ("phases", "Where the time goes", phases::of_run(record)),
         ("outcomes", "Outcomes", outcomes(record)),
         ("cost", "Cost", cost(record)),
         ("findings", "Findings", findings::list(&record.findings, 1)),

@@ -67,6 +67,11 @@ impl Scale {
         }
     }
 
+    /// The values at both ends.
+    pub(crate) fn ends(&self) -> [f64; 2] {
+        [self.low, self.high]
+    }
+
     /// Whether a value lies within the ends.
     pub(crate) fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)

@@ -9,6 +9,7 @@ use abx_evidence::{SliceFigures, StudyRecord, slice_figures};
 use super::blocks::load_number;
 use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid};
+use super::loads::each_load;
 use super::markup::{Markup, element};
 use super::plot::{Axis, Place, Plot, Size, Stroke, Tick, Words};
 use super::scale::{Scale, plain};
@@ -18,11 +19,10 @@ use crate::verdict::{name, place};
 
 /// A plot for each load.
 pub(crate) fn slices(record: &StudyRecord, cast: &Cast) -> Markup {
-    let plots = record
-        .loads
-        .iter()
-        .filter_map(|load| of_load(record, load, cast));
-    let out: Markup = plots.map(Figure::markup).collect();
+    let out = each_load(record, |load| {
+        let plot = of_load(record, load, cast).map(Figure::markup);
+        plot.into_iter().collect()
+    });
     if out.is_empty() {
         return out;
     }

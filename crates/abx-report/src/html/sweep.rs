@@ -1,9 +1,6 @@
-//! Sweeps: the same metric from load to load, where subjects change places, and
-//! the rates that they hold.
+//! Sweeps: the same metric from load to load, and where subjects change places.
 
-use abx_evidence::{
-    Axis as Over, Capacity, Crossover, Metric, Scalability, StudyRecord, Summary, Sweep,
-};
+use abx_evidence::{Axis as Over, Crossover, Metric, Scalability, StudyRecord, Summary, Sweep};
 
 use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid, side_by_side};
@@ -19,7 +16,7 @@ use crate::terminal::requests;
 use crate::units::{figure, or_unknown, percent};
 use crate::verdict::name;
 
-/// A plot for each sweep with what it says, and a table for each objective.
+/// A plot for each sweep with what it says.
 pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
     let figures: Vec<Figure> = { record.sweeps.iter().enumerate() }
         .filter_map(|(number, sweep)| figure_of(record, cast, number, sweep))
@@ -27,7 +24,6 @@ pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
     let mut out = side_by_side(figures);
     let laws = { record.sweeps.iter() }.filter(|sweep| !sweep.scalability.is_empty());
     laws.for_each(|sweep| out.push(law(record, sweep).markup()));
-    out.push(capacities(record));
     out
 }
 
@@ -235,34 +231,4 @@ fn table(caption: String, sweep: &Sweep, lines: &[Line]) -> Grid {
         names: 1,
         cells: Cells::Figures,
     }
-}
-
-/// The highest rate at which each subject keeps to an objective.
-fn capacities(record: &StudyRecord) -> Markup {
-    let Some(first) = record.capacities.first() else {
-        return Markup::new();
-    };
-    let row = |one: &Capacity| {
-        vec![
-            name(&one.load),
-            one.objective.to_string(),
-            name(&one.subject),
-            or_unknown(one.rate_per_s, figure),
-            or_unknown(one.low, figure),
-            or_unknown(one.high, figure),
-        ]
-    };
-    let headers = ["load", "objective", "subject", "requests/s", "from", "to"];
-    let grid = Grid {
-        caption: format!(
-            "The highest rate that keeps to the objective (interval at {} confidence; -: beyond \
-             the rates that were tried)",
-            percent(first.confidence)
-        ),
-        headers: headers.map(str::to_owned).into(),
-        rows: record.capacities.iter().map(row).collect(),
-        names: 3,
-        cells: Cells::Figures,
-    };
-    grid.markup().into()
 }

@@ -7,6 +7,7 @@ use abx_evidence::{ResponseTimes, StudyRecord, response_times};
 use super::blocks::load_number;
 use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::loads::each_load;
 use super::markup::{Markup, element};
 use super::plot::{Axis, Place, Plot, Stroke, Tick, Words};
 use super::scale::{Scale, plain};
@@ -16,7 +17,7 @@ use crate::verdict::{name, place};
 
 /// Two plots and a table for each load.
 pub(crate) fn times(record: &StudyRecord, cast: &Cast) -> Markup {
-    let pictures = record.loads.iter().filter_map(|load| {
+    let out = each_load(record, |load| {
         let found = cast.iter().filter_map(|(number, subject)| {
             let times = response_times(record, load, subject)?;
             Some(Known {
@@ -26,9 +27,8 @@ pub(crate) fn times(record: &StudyRecord, cast: &Cast) -> Markup {
             })
         });
         let known: Vec<Known> = found.collect();
-        of_load(record, load, cast, &known)
+        of_load(record, load, cast, &known).unwrap_or_default()
     });
-    let out: Markup = pictures.collect();
     if out.is_empty() {
         return out;
     }

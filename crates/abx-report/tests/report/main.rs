@@ -8,6 +8,7 @@ mod history;
 mod html;
 mod lists;
 mod page;
+mod phases;
 mod run;
 mod several;
 mod study;

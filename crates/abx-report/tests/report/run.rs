@@ -39,6 +39,7 @@ fn nothing_answered() {
     record.throughput_per_s = None;
     record.response_time_us = Times::default();
     record.service_time_us = Times::default();
+    record.phases = None;
     record.generator.lateness_us = Times::default();
     record.generator.cpu_us_per_request = None;
     record.bytes = 0;

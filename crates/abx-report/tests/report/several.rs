@@ -2,9 +2,9 @@
 
 use abx_evidence::{
     Axis, Capacity, Ceiling, Crossover, Finding, Level, Metric, Place, Ranking, Role, Scalability,
-    Sweep, Verdict,
+    StudyRecord, Sweep, Verdict,
 };
-use abx_report::{Style, study_text};
+use abx_report::{Style, study_html, study_text};
 
 use crate::support::{comparison, study};
 
@@ -76,6 +76,65 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
     insta::assert_snapshot!(study_text(&record, &plain()));
 }
 
+/// What one subject keeps to; `None` when that lies above the rates that were tried.
+fn capacity(subject: &str, rate: Option<f64>) -> Capacity {
+    Capacity {
+        subject: subject.to_owned(),
+        objective: "p99<50ms,errors<0.1%".parse().expect("an objective"),
+        load: "c100".to_owned(),
+        rate_per_s: rate,
+        low: Some(30_100.0),
+        high: rate.map(|rate| rate * 1.02),
+        confidence: 0.95,
+        blocks: 6,
+    }
+}
+
+#[test]
+fn capacities_are_drawn_without_any_sweep() {
+    // Method: one that was found and one beyond the rates; each row has its
+    // figures with their unit, a bar, and the margin beside the baseline's.
+    let mut record = study();
+    record.capacities = vec![
+        capacity("nginx", Some(31_240.0)),
+        capacity("lighttpd", None),
+    ];
+    let html = study_html(&record);
+    assert!(!html.contains("id=\"sweep\""));
+    let start = html.find("<section id=\"capacity\"").expect("a section");
+    let section = &html[start..];
+    let section = &section[..section.find("</section>").unwrap()];
+    for part in [
+        "31,240\u{a0}requests/s (30,100 to 31,865)",
+        "at least 30,100\u{a0}requests/s",
+        "p99&lt;50ms,errors&lt;0.1%",
+    ] {
+        assert!(section.contains(part), "{part}: {section}");
+    }
+    let count = |part: &str| section.matches(part).count();
+    assert_eq!(count("class=\"interval\""), 2 + 3, "bars, and closed ends");
+    assert_eq!(count("#right"), 1, "an arrow");
+    assert_eq!(count("class=\"pt\""), 1, "a point where there is a rate");
+    assert_eq!(count("class=\"margin\""), 2);
+}
+
+#[test]
+fn rates_that_looked_for_a_capacity_are_folded_away() {
+    // Method: the same load once alone and once as a rate of a grid; its table of
+    // figures must stand in the open, and within what is folded.
+    let folded = |record: &StudyRecord| {
+        let html = study_html(record);
+        let figures = html.find("<section id=\"figures\"").expect("a section");
+        let end = figures + html[figures..].find("</section>").unwrap();
+        html[figures..end].contains("looked for a capacity</summary>")
+    };
+    let mut record = study();
+    assert!(!folded(&record));
+    let settings = &mut record.loads[0].settings;
+    settings.objective = Some("p99<50ms".parse().unwrap());
+    assert!(folded(&record));
+}
+
 #[test]
 fn sweeps_and_capacities_are_told_in_sentences() {
     // Method: a change of places with one open end, two laws, one capacity that
@@ -106,16 +165,6 @@ fn sweeps_and_capacities_are_told_in_sentences() {
         }],
         scalability: vec![law("nginx", Some(89.9)), law("lighttpd", None)],
     }];
-    let capacity = |subject: &str, rate: Option<f64>| Capacity {
-        subject: subject.to_owned(),
-        objective: "p99<50ms,errors<0.1%".parse().unwrap(),
-        load: "c100".to_owned(),
-        rate_per_s: rate,
-        low: Some(30_100.0),
-        high: rate.map(|rate| rate * 1.02),
-        confidence: 0.95,
-        blocks: 6,
-    };
     record.capacities = vec![
         capacity("nginx", Some(31_240.0)),
         capacity("lighttpd", None),

@@ -5,7 +5,7 @@ use abx_evidence::record::{SliceChoiceRecord, StudyEnd};
 use abx_evidence::{
     Bounds, Comparison, Figure, Finding, Level, StudyRecord, Undisturbed, Validity, Verdict,
 };
-use abx_report::{Style, progress_line, study_json, study_text};
+use abx_report::{Style, failures_line, progress_line, study_json, study_text};
 use insta::assert_snapshot;
 
 use crate::support::{
@@ -318,6 +318,27 @@ fn progress_tells_what_the_blocks_so_far_say() {
     assert_eq!(progress_line(&first), "lighttpd/nginx no interval yet");
     record.comparisons.clear();
     assert_eq!(progress_line(&record), "");
+}
+
+#[test]
+fn failures_are_told_by_name_and_number() {
+    // Method: one subject without, one with two kinds and one of no fault of its
+    // own, and one with a long name; and nobody.
+    let came = |text| outcomes(text);
+    let all = [
+        ("good", came(r#"{"ok":90}"#)),
+        (
+            "bad",
+            came(r#"{"ok":7,"refused":1200,"wrong_body":1,"idle_close":5}"#),
+        ),
+        ("a-name-that-is-too-long", came(r#"{"timeout":2}"#)),
+    ];
+    let all = all.map(|(name, came)| (name.to_owned(), came)).into();
+    assert_eq!(
+        failures_line(&all),
+        "a-name-…o-long failed: 2 timeout; bad failed: 1 wrong body, 1,200 refused"
+    );
+    assert_eq!(failures_line(&[].into()), "");
 }
 
 #[test]

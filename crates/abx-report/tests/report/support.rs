@@ -8,8 +8,8 @@ use abx_evidence::record::{
 };
 use abx_evidence::{
     ArrivalKind, Arrivals, Comparison, Exchange, Figure, Finding, GeneratorSide, Level, Metric,
-    Offered, Outcomes, RUN_SCHEMA, Requests, Role, RunRecord, RunSettings, ServerSide, StudyRecord,
-    Summary, Times, Validity, Verdict,
+    Offered, Outcomes, PhaseTime, PhaseTimes, RUN_SCHEMA, Requests, Role, RunRecord, RunSettings,
+    ServerSide, StudyRecord, Summary, Times, Validity, Verdict,
 };
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
@@ -113,6 +113,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
                 weight: 1,
             }],
             keep_alive: true,
+            cold_cache: false,
             timeout_s: 10.0,
             verify_every: 64,
             status: 200,
@@ -174,6 +175,25 @@ pub fn times(median: u64) -> Times {
     }
 }
 
+/// Phases of these means in µs; one that took no time is one that none had.
+pub fn phases(means: [f64; 4]) -> PhaseTimes {
+    let [waiting, connect, first_byte, body] = means.map(|mean_us| {
+        let known = Some(mean_us as u64).filter(|mean_us| *mean_us > 0);
+        PhaseTime {
+            mean_us,
+            p50_us: known,
+            p99_us: known.map(|mean_us| mean_us * 3),
+        }
+    });
+    PhaseTimes {
+        requests: 6_443,
+        waiting,
+        connect,
+        first_byte,
+        body,
+    }
+}
+
 pub fn outcomes(text: &str) -> Outcomes {
     serde_json::from_str(text).expect("the tests name outcomes that exist")
 }
@@ -185,6 +205,7 @@ pub fn summary(subject: &str, load: &str, rate: f64) -> Summary {
         throughput_per_s: Some(rate),
         response_time_us: times(2_431),
         service_time_us: times(2_431),
+        phases: Some(phases([2.5, 0.0, 2_390.0, 38.5])),
         server_cpu_us_per_request: Some(21.34),
         server_switches_per_request: Some(0.14),
         server_busy: Some(0.981),
@@ -271,6 +292,7 @@ pub fn run() -> RunRecord {
         throughput_per_s: Some(41_234.5),
         response_time_us: times(843),
         service_time_us: times(801),
+        phases: Some(phases([3.25, 0.0, 790.0, 49.75])),
         bytes: 610_280_960,
         body_bytes: 544_304_640,
         connects: 0,
@@ -356,6 +378,7 @@ pub fn overloaded_run() -> RunRecord {
         ],
     };
     record.service_time_us.at_least = vec![Figure::Max, Figure::Mean];
+    record.phases = Some(phases([1_179_200.0, 0.0, 790.0, 49.75]));
     record.generator.lateness_us = Times {
         p50: Some(1_236_000),
         p90: Some(2_143_000),

@@ -1,12 +1,14 @@
 //! One connection of the event model: what it reads, owes and sends.
 
 use std::io;
+use std::rc::Rc;
 
 use abx_sys::{Event, Nanos, Socket};
 use abx_wire::http1::{Server, ServerEvent};
-use rustix::net::{SendFlags, Shutdown, send, shutdown};
+use rustix::net::{Shutdown, send, shutdown};
 
 use super::Desk;
+use super::ring::Errand;
 use crate::config::WebSocket;
 use crate::content::{CONTINUE, Plan, Site, Tail, answer_malformed};
 use crate::fault::{Frames, Twist};
@@ -14,7 +16,7 @@ use crate::talk::{Heard, LISTENER_BYTES_MAX, Talk, Wish, answer_count};
 
 /// A client's socket, and where the talk with it stands.
 pub(super) struct Connection {
-    socket: Socket,
+    pub(super) socket: Rc<Socket>,
     requests: Server,
     /// The request in progress, once its head is read.
     plan: Option<Plan>,
@@ -25,11 +27,13 @@ pub(super) struct Connection {
     /// Bytes that were read and belong to requests not yet looked at.
     unread: Vec<u8>,
     /// Bytes to send, of which the first `sent` are sent; then the tail.
-    out: Vec<u8>,
-    sent: usize,
+    pub(super) out: Vec<u8>,
+    pub(super) sent: usize,
     /// Where in `out` one send ends and the next begins, if not at the end.
     pause_at: Option<usize>,
-    tail: Tail,
+    pub(super) tail: Tail,
+    /// How a file fares that a ring sends.
+    pub(super) errand: Errand,
     /// When the answer to a request or message is due, while it waits.
     pub(super) due: Option<Nanos>,
     phase: Phase,
@@ -38,7 +42,7 @@ pub(super) struct Connection {
     /// The socket may have its end, which no later event tells.
     has_ended: bool,
     /// The socket takes no more until an event says so.
-    is_full: bool,
+    pub(super) is_full: bool,
     pub(super) is_in_again: bool,
 }
 
@@ -63,7 +67,7 @@ pub(super) enum Step {
 impl Connection {
     pub(super) fn new(socket: Socket) -> Connection {
         Connection {
-            socket,
+            socket: Rc::new(socket),
             requests: Server::new(),
             plan: None,
             wish: None,
@@ -73,6 +77,7 @@ impl Connection {
             sent: 0,
             pause_at: None,
             tail: Tail::None,
+            errand: Errand::None,
             due: None,
             phase: Phase::Open,
             is_readable: false,
@@ -89,7 +94,10 @@ impl Connection {
     }
 
     pub(super) fn step(&mut self, number: usize, desk: &mut Desk) -> Step {
-        if !self.out.is_empty() || !matches!(self.tail, Tail::None) {
+        if let Some(step) = self.step_of_errand(number, desk) {
+            return step;
+        }
+        if !self.out.is_empty() || !self.tail.is_none() {
             if self.is_full {
                 return Step::Wait;
             }
@@ -124,16 +132,15 @@ impl Connection {
 
     /// Sends one piece of what is owed.
     fn send(&mut self, site: &Site) -> io::Result<()> {
-        if self.out.is_empty() {
-            return site.send_piece(&self.socket, &mut self.tail);
+        if self.sent == 0 {
+            self.tail.fill(&mut self.out)?;
         }
-        // A head without its file would go out as a segment of its own.
-        let flags = match self.tail {
-            Tail::None => SendFlags::NOSIGNAL,
-            _ => SendFlags::NOSIGNAL | SendFlags::MORE,
-        };
+        if self.out.is_empty() {
+            return site.send_piece(&*self.socket, &mut self.tail);
+        }
+        let flags = self.tail.flags();
         let end = self.pause_at.unwrap_or(self.out.len());
-        self.sent += send(&self.socket, &self.out[self.sent..end], flags)?;
+        self.sent += send(&*self.socket, &self.out[self.sent..end], flags)?;
         if self.sent == end {
             self.pause_at = None;
         }
@@ -198,7 +205,7 @@ impl Connection {
                         || self.talk.is_some()
                         || self.phase != Phase::Open
                         || self.out.len() >= OUT_BYTES_ENOUGH
-                        || !matches!(self.tail, Tail::None);
+                        || !self.tail.is_none();
                     if has_enough {
                         break;
                     }
@@ -340,7 +347,7 @@ impl Connection {
         }
         self.phase = Phase::Lingering;
         self.unread = Vec::new();
-        match shutdown(&self.socket, Shutdown::Write) {
+        match shutdown(&*self.socket, Shutdown::Write) {
             Ok(()) => Step::GoOn,
             Err(_) => Step::Close,
         }

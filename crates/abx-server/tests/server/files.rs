@@ -1,15 +1,37 @@
 //! Files below a root, and nothing above it.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::time::Duration;
 
-use abx_server::{Content, Model, ServerConfig};
+use abx_server::{Content, Faults, Model, Sending, ServerConfig};
+use abx_sys::FileRing;
 use tempfile::TempDir;
 
 use crate::support::{Client, To, page, start};
 
-const REAL: [Model; 2] = [Model::Event, Model::Thread];
+/// A model, and how it sends files.
+type Way = (Model, Sending);
+
+/// Every way that this kernel has.
+fn ways() -> Vec<Way> {
+    let threads = [Sending::Sendfile, Sending::Read].map(|sending| (Model::Thread, sending));
+    event_ways().into_iter().chain(threads).collect()
+}
+
+/// Those of the event model.
+fn event_ways() -> Vec<Way> {
+    let mut all = vec![Sending::Sendfile, Sending::Read];
+    // Containers often forbid rings; the other ways have the same contract.
+    if FileRing::new().is_ok() {
+        all.push(Sending::Uring);
+    }
+    all.into_iter()
+        .map(|sending| (Model::Event, sending))
+        .collect()
+}
 
 /// Large enough that no socket buffers hold it.
 const LARGE_BYTES: usize = 20_000_000;
@@ -44,10 +66,11 @@ fn large() -> Vec<u8> {
     random.take(LARGE_BYTES).collect()
 }
 
-fn config(model: Model, folder: &Path) -> ServerConfig {
+fn config((model, sending): Way, folder: &Path) -> ServerConfig {
     ServerConfig {
         content: Content::Files {
             root: folder.join("root"),
+            sending,
         },
         ..page(model)
     }
@@ -58,8 +81,8 @@ fn files_come_byte_for_byte_with_their_type() {
     // Method: every kind of file on one connection, the large one twice.
     let folder = folder();
     let large = large();
-    for model in REAL {
-        let mut client = Client::connect(start(config(model, folder.path())));
+    for way in ways() {
+        let mut client = Client::connect(start(config(way, folder.path())));
         let cases: [(&str, &str, &[u8]); 6] = [
             ("/large.bin", "application/octet-stream", &large),
             ("/", "text/html", b"index"),
@@ -70,10 +93,10 @@ fn files_come_byte_for_byte_with_their_type() {
         ];
         for (path, content_type, body) in cases {
             let answer = client.get(path);
-            assert_eq!(answer.status, 200, "{model:?} {path}");
-            assert!(answer.body == body, "{model:?} {path}");
+            assert_eq!(answer.status, 200, "{way:?} {path}");
+            assert!(answer.body == body, "{way:?} {path}");
             let line = format!("\r\nContent-Type: {content_type}\r\n");
-            assert!(answer.head.contains(&line), "{model:?} {path}");
+            assert!(answer.head.contains(&line), "{way:?} {path}");
         }
     }
 }
@@ -83,8 +106,8 @@ fn nothing_outside_of_the_root_is_served() {
     // Method: every way up, written out, escaped and through links; then a
     // directory and a name that is not there.
     let folder = folder();
-    for model in REAL {
-        let mut client = Client::connect(start(config(model, folder.path())));
+    for way in ways() {
+        let mut client = Client::connect(start(config(way, folder.path())));
         for path in [
             "/../secret",
             "/inner/../../secret",
@@ -100,8 +123,8 @@ fn nothing_outside_of_the_root_is_served() {
             "/index.html%00",
         ] {
             let answer = client.get(path);
-            assert_eq!(answer.status, 404, "{model:?} {path}");
-            assert!(!answer.body.starts_with(b"secret"), "{model:?} {path}");
+            assert_eq!(answer.status, 404, "{way:?} {path}");
+            assert!(!answer.body.starts_with(b"secret"), "{way:?} {path}");
         }
     }
 }
@@ -110,8 +133,8 @@ fn nothing_outside_of_the_root_is_served() {
 fn files_answer_get_head_and_post_only() {
     // Method: each method in turn on one connection.
     let folder = folder();
-    for model in REAL {
-        let mut client = Client::connect(start(config(model, folder.path())));
+    for way in ways() {
+        let mut client = Client::connect(start(config(way, folder.path())));
         for (method, to, status, length) in [
             ("GET", To::Get, 200, 5),
             ("HEAD", To::Head, 200, 5),
@@ -120,27 +143,168 @@ fn files_answer_get_head_and_post_only() {
         ] {
             client.send(format!("{method} / HTTP/1.1\r\nHost: h\r\n\r\n"));
             let answer = client.answer(to).unwrap();
-            assert_eq!(answer.status, status, "{model:?} {method}");
+            assert_eq!(answer.status, status, "{way:?} {method}");
             let line = format!("\r\nContent-Length: {length}\r\n");
-            assert!(answer.head.contains(&line), "{model:?} {answer:?}");
+            assert!(answer.head.contains(&line), "{way:?} {answer:?}");
         }
     }
 }
 
 #[test]
 fn a_client_that_does_not_read_holds_up_nobody() {
-    // Method: one client asks for the large file ten times and reads nothing
+    // Method: one client asks for the large file five times and reads nothing
     // while another is served a hundred times; then the first one reads it all.
     let folder = folder();
     let large = large();
-    let address = start(config(Model::Event, folder.path()));
-    let mut slow = Client::connect(address);
-    slow.send("GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n".repeat(10));
-    let mut quick = Client::connect(address);
-    for _ in 0..100 {
-        assert_eq!(quick.get("/").body, b"index");
+    for way in event_ways() {
+        let address = start(config(way, folder.path()));
+        let mut slow = Client::connect(address);
+        slow.send("GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n".repeat(5));
+        let mut quick = Client::connect(address);
+        for _ in 0..100 {
+            assert_eq!(quick.get("/").body, b"index", "{way:?}");
+        }
+        for _ in 0..5 {
+            assert!(slow.answer(To::Get).unwrap().body == large, "{way:?}");
+        }
     }
-    for _ in 0..10 {
-        assert!(slow.answer(To::Get).unwrap().body == large);
+}
+
+#[test]
+fn many_connections_are_each_sent_their_own_bytes() {
+    // Method: 200 connections ask for one of ten files of a megabyte each, and
+    // only then are read, one after the other; twice on each connection.
+    let folder = folder();
+    let large = large();
+    let part = |number: usize| &large[number % 10 * 1_000_000..][..1_000_000];
+    for number in 0..10 {
+        let path = folder.path().join(format!("root/{number}.bin"));
+        fs::write(path, part(number)).unwrap();
+    }
+    for way in ways() {
+        let address = start(config(way, folder.path()));
+        let mut clients: Vec<_> = (0..200).map(|_| Client::connect(address)).collect();
+        for turn in 0..2 {
+            for (number, client) in clients.iter_mut().enumerate() {
+                let path = format!("/{}.bin", (number + turn) % 10);
+                client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n"));
+            }
+            for (number, client) in clients.iter_mut().enumerate() {
+                let answer = client.answer(To::Get).unwrap();
+                assert!(answer.body == part(number + turn), "{way:?} {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pipeline_of_small_files_is_answered_in_order() {
+    // Method: files, an index, an empty one, a missing one and a HEAD in one send.
+    let folder = folder();
+    for way in ways() {
+        let mut client = Client::connect(start(config(way, folder.path())));
+        let get = |path| format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n");
+        let head = "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n".to_owned();
+        client.send(
+            [
+                get("/"),
+                get("/missing"),
+                head,
+                get("/empty.css"),
+                get("/link"),
+            ]
+            .concat(),
+        );
+        assert_eq!(client.answer(To::Get).unwrap().body, b"index", "{way:?}");
+        assert_eq!(client.answer(To::Get).unwrap().status, 404, "{way:?}");
+        assert_eq!(client.answer(To::Head).unwrap().status, 200, "{way:?}");
+        assert_eq!(client.answer(To::Get).unwrap().body, b"", "{way:?}");
+        assert_eq!(client.answer(To::Get).unwrap().body, b"inside", "{way:?}");
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_ends_the_connection_and_one_that_grows_keeps_its_length() {
+    // Method: a client asks for a file that no buffers hold and reads its head;
+    // then the file is cut to half, or gets longer, and the client reads on.
+    let large = large();
+    for way in ways() {
+        for is_cut in [true, false] {
+            let folder = folder();
+            let file = fs::OpenOptions::new()
+                .append(true)
+                .open(folder.path().join("root/large.bin"))
+                .unwrap();
+            let mut client = Client::connect(start(config(way, folder.path())));
+            client.send("GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n");
+            let head = client.answer(To::Head).unwrap();
+            assert!(
+                head.head
+                    .contains(&format!("Content-Length: {LARGE_BYTES}\r\n"))
+            );
+            match is_cut {
+                true => {
+                    file.set_len(LARGE_BYTES as u64 / 2).unwrap();
+                    let rest = client.rest();
+                    assert!(rest.len() < LARGE_BYTES, "{way:?} {}", rest.len());
+                    assert!(rest == large[..rest.len()], "{way:?}");
+                }
+                false => {
+                    (&file).write_all(b"more").unwrap();
+                    assert!(client.bytes(LARGE_BYTES) == large, "{way:?}");
+                    assert_eq!(client.get("/").body, b"index", "{way:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_that_leaves_in_the_middle_leaves_the_others_alone() {
+    // Method: twenty clients ask for the large file and go without reading it,
+    // so that their numbers are given out again; then others read it whole.
+    let folder = folder();
+    let large = large();
+    for way in ways() {
+        let address = start(config(way, folder.path()));
+        for _ in 0..3 {
+            for _ in 0..20 {
+                let mut client = Client::connect(address);
+                client.send("GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n");
+                client.answer(To::Head).unwrap();
+            }
+            let mut client = Client::connect(address);
+            assert!(client.get("/large.bin").body == large, "{way:?}");
+            assert_eq!(client.get("/").body, b"index", "{way:?}");
+        }
+    }
+}
+
+#[test]
+fn files_are_late_or_refused_where_that_is_planted() {
+    // Method: every second request of many is refused, all of them wait a moment;
+    // what is not refused must be whole, and both must occur.
+    let folder = folder();
+    for way in ways() {
+        let faults = Faults {
+            delay: Duration::from_millis(1),
+            fail_percent: 50.0,
+            ..Faults::default()
+        };
+        let config = ServerConfig {
+            faults,
+            ..config(way, folder.path())
+        };
+        let mut client = Client::connect(start(config));
+        let mut counts = [0, 0];
+        for _ in 0..60 {
+            let answer = client.get("/link");
+            match answer.status {
+                200 => assert_eq!(answer.body, b"inside", "{way:?}"),
+                status => assert_eq!(status, 503, "{way:?}"),
+            }
+            counts[usize::from(answer.status == 503)] += 1;
+        }
+        assert!(counts.iter().all(|count| *count > 5), "{way:?} {counts:?}");
     }
 }

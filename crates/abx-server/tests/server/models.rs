@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use abx_server::{BACKLOG, Content, Faults, Model, ServeError, ServerConfig, Work, serve};
+use abx_server::{BACKLOG, Content, Faults, Model, Sending, ServeError, ServerConfig, Work, serve};
 
 use crate::support::{Client, To, page, start};
 
@@ -203,6 +203,7 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     };
     let files = || Content::Files {
         root: "/nowhere".into(),
+        sending: Sending::Sendfile,
     };
     let sized = |bytes| Content::Page { bytes: Some(bytes) };
     let none = Faults::default();
@@ -215,6 +216,12 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     assert!(matches!(error, ServeError::FaultOnFiles(_)), "{error}");
     let error = refusal(with(Model::Event, files(), none));
     assert!(matches!(error, ServeError::Root { .. }), "{error}");
+    let by_ring = Content::Files {
+        root: ".".into(),
+        sending: Sending::Uring,
+    };
+    let error = refusal(with(Model::Thread, by_ring, none));
+    assert!(matches!(error, ServeError::RingModel), "{error}");
     let error = refusal(with(Model::Event, sized(0), wrong));
     assert!(matches!(error, ServeError::EmptyPage), "{error}");
     let error = refusal(with(Model::Event, sized(1 << 40), none));

@@ -89,6 +89,13 @@ impl Client {
         Ok(Answer { status, head, body })
     }
 
+    /// Reads so many bytes.
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        self.0.read_exact(&mut bytes).expect("they come");
+        bytes
+    }
+
     /// Reads what is left to the end, which must be no reset.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();

@@ -10,20 +10,20 @@ use io_uring::{IoUring, Probe, opcode};
 use super::buffers::Buffers;
 use super::{BUFFER_GROUP, RingOptions};
 
-/// Why there is no ring. Epoll does the same work everywhere.
+/// Why there is no ring. What does the same work without one is the caller's to say.
 #[derive(Debug, thiserror::Error)]
 pub enum RingError {
     /// The kernel was built without io_uring or is older than it.
-    #[error("this kernel has no io_uring (Linux 6.1 has what is needed): use the epoll back end")]
+    #[error("this kernel has no io_uring (Linux 6.1 has what is needed)")]
     Absent,
     /// A seccomp filter or the setting `kernel.io_uring_disabled` forbids it.
     #[error(
         "io_uring is forbidden here, by a seccomp filter (containers) or by \
-         `sysctl kernel.io_uring_disabled`: use the epoll back end"
+         `sysctl kernel.io_uring_disabled`"
     )]
     Forbidden,
     /// There is io_uring, but without something that is needed.
-    #[error("this kernel's io_uring lacks {0}: use the epoll back end, or Linux 6.1 or later")]
+    #[error("this kernel's io_uring lacks {0}: Linux 6.1 or later has it")]
     Lacks(&'static str),
     /// A limit was met: locked memory, descriptors.
     #[error("no io_uring could be made: {0}; look at `ulimit -l` and `ulimit -n`")]
@@ -40,6 +40,26 @@ enum Step {
 
 /// Makes the ring and its buffers, and looks whether all that is used is there.
 pub(super) fn make(options: &RingOptions) -> Result<(IoUring, Buffers), RingError> {
+    let ring = bare(options.entries, &NEEDED)?;
+    let mut buffers = Buffers::new(options.buffer_count, options.buffer_bytes)?;
+    register(&ring, &buffers)?;
+    buffers.offer_all();
+    Ok((ring, buffers))
+}
+
+/// An operation by its number, and its name for people.
+pub(crate) type Needed = (u8, &'static str);
+
+/// What a ring for connections asks for.
+const NEEDED: [Needed; 4] = [
+    (opcode::Connect::CODE, "the operation connect"),
+    (opcode::Send::CODE, "the operation send"),
+    (opcode::Recv::CODE, "the operation recv"),
+    (opcode::AsyncCancel::CODE, "the operation cancel"),
+];
+
+/// Makes a ring without buffers that knows these operations.
+pub(crate) fn bare(entries: u32, needed: &[Needed]) -> Result<IoUring, RingError> {
     let ring = IoUring::builder()
         // One thread hands in and takes out; the kernel does its part of the
         // work in that thread's waits, not in interrupts of its parsing.
@@ -50,16 +70,13 @@ pub(super) fn make(options: &RingOptions) -> Result<(IoUring, Buffers), RingErro
         .setup_submit_all()
         .setup_clamp()
         // A wait may bring several completions for each entry handed in.
-        .setup_cqsize(options.entries.saturating_mul(COMPLETIONS_PER_ENTRY))
+        .setup_cqsize(entries.saturating_mul(COMPLETIONS_PER_ENTRY))
         .dontfork()
-        .build(options.entries)
+        .build(entries)
         .map_err(|error| refused(error, Step::Make))?;
     check_features(&ring)?;
-    check_opcodes(&ring)?;
-    let mut buffers = Buffers::new(options.buffer_count, options.buffer_bytes)?;
-    register(&ring, &buffers)?;
-    buffers.offer_all();
-    Ok((ring, buffers))
+    check_opcodes(&ring, needed)?;
+    Ok(ring)
 }
 
 fn check_features(ring: &IoUring) -> Result<(), RingError> {
@@ -86,17 +103,11 @@ fn check_features(ring: &IoUring) -> Result<(), RingError> {
     }
 }
 
-fn check_opcodes(ring: &IoUring) -> Result<(), RingError> {
+fn check_opcodes(ring: &IoUring, needed: &[Needed]) -> Result<(), RingError> {
     let mut probe = Probe::new();
     ring.submitter()
         .register_probe(&mut probe)
         .map_err(|error| refused(error, Step::Probe))?;
-    let needed = [
-        (opcode::Connect::CODE, "the operation connect"),
-        (opcode::Send::CODE, "the operation send"),
-        (opcode::Recv::CODE, "the operation recv"),
-        (opcode::AsyncCancel::CODE, "the operation cancel"),
-    ];
     match needed.iter().find(|(code, _)| !probe.is_supported(*code)) {
         Some((_, name)) => Err(RingError::Lacks(name)),
         None => Ok(()),

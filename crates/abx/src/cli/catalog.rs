@@ -141,15 +141,21 @@ fn show(name: &str) -> Result<End, Failure> {
     }
     text.push_str("\nLoads:\n");
     for load in &file.loads {
-        let paths: Vec<&str> = { load.requests.iter() }
+        let mut paths: Vec<&str> = { load.requests.iter().take(PATHS_SHOWN) }
             .map(|request| request.path.as_deref().unwrap_or("/"))
             .collect();
+        if load.requests.len() > PATHS_SHOWN {
+            paths.push("...");
+        }
         let _ = writeln!(text, "  {}: {}", load.name, paths.join(", "));
     }
     let _ = writeln!(text, "\nRun it with: abx study run {name} --install");
     output::to_stdout(&text).map_err(Failure::no_claim)?;
     Ok(End::Done)
 }
+
+/// Paths of a load that are named.
+const PATHS_SHOWN: usize = 5;
 
 /// How a subject is obtained, in words.
 fn origin(subject: &SubjectSpec) -> String {
@@ -280,11 +286,10 @@ fn checked_studies(name: Option<&str>, cache: &Path) -> Result<Vec<CheckedStudy>
 
 fn entry(name: &str) -> Result<&'static Entry, Failure> {
     catalog::entry(name).ok_or_else(|| {
-        let known: Vec<&str> = catalog::entries().iter().map(|entry| entry.name).collect();
         Failure::usage(format!(
-            "there is no study `{name}` in the catalog, which has {}; a study file of your own \
-             is conducted by `abx compare FILE`",
-            known.join(", ")
+            "there is no study `{name}` in the catalog: {}; a study file of your own is \
+             conducted by `abx compare FILE`",
+            catalog::meant(name)
         ))
     })
 }

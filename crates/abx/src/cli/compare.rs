@@ -24,15 +24,15 @@ use super::{End, Failure, expect, history, output, signals, study, tell, units};
     abx compare 'old=./server --port {port}' 'new=./server --port {port} --fast' --path /x\n  \
     abx compare http://127.0.0.1:8081/ http://127.0.0.1:8082/\n  \
     abx compare --aa 'nginx=nginx -c /etc/nginx-{port}.conf'\n  \
-    abx compare studies/nginx-vs-lighttpd\n  \
+    abx compare nginx-vs-lighttpd\n  \
     abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --fail-if-slower 3%\n  \
     abx compare --against 3fa9c1:old 'new=./server --port {port}' --path /x\n\n\
     A command is split into words without a shell. {port} is the port that abx chose, {dir} a \
     fresh folder. A study file says the same in TOML, and more; flags about the study win over \
     it, what is offered stands in the file alone.")]
 pub struct Compare {
-    /// A study file or its folder; or a URL, or 'name=command with {port}'. The
-    /// first is the baseline.
+    /// A study: its file, its folder, or its name in `abx study list`; or subjects, each a URL
+    /// or 'name=command with {port}', the first the baseline.
     #[arg(value_name = "STUDY|SUBJECT")]
     pub words: Vec<String>,
     /// Compare the one subject with itself: what can this machine tell apart?

@@ -15,8 +15,8 @@ pub struct ExpectFlags {
     /// several times.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Exit with 1 when a subject is certainly slower than the baseline by more
-    /// than this, such as 3%.
+    /// Exit with 1 when a subject is certainly slower than the baseline, or than one of an
+    /// older record (`--against`), by more than this, such as 3%.
     #[arg(long, value_name = "PCT", value_parser = slack)]
     pub fail_if_slower: Option<Expectation>,
 }

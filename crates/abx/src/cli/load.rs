@@ -81,8 +81,8 @@ pub struct LoadFlags {
     /// [default: same].
     #[arg(long, value_parser = units::expect_body, value_name = "same|any|HASH")]
     expect_body: Option<ExpectBody>,
-    /// Of how many answers one has its body looked at (1 is all, 0 none); status
-    /// and length are always checked [default: 100].
+    /// Of how many answers one has its body looked at and its phases timed (1 is
+    /// all, 0 none); status and length are always checked [default: 100].
     #[arg(long, value_name = "N")]
     verify_every: Option<u32>,
     #[command(flatten)]
@@ -193,6 +193,7 @@ impl LoadFlags {
             pacing: self.pacing(),
             offer: Offer::AsPaced,
             timeout: self.timeout.unwrap_or(Duration::from_secs(10)),
+            cold_cache: false,
             verify_every: self.verify_every.unwrap_or(100),
             status: match shape.is_websocket() {
                 true => SWITCHED,

@@ -8,6 +8,7 @@ mod expect;
 pub mod history;
 mod load;
 pub mod manual;
+mod named_study;
 mod otlp;
 mod output;
 pub mod report;

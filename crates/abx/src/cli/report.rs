@@ -106,8 +106,8 @@ pub fn read(path: &Path) -> Result<Kept, Failure> {
     match value.get("schema").and_then(Value::as_str) {
         Some(STUDY_SCHEMA) => {
             // Read from the text again: its errors name line and column.
-            let mut record: Box<StudyRecord> =
-                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            let record = StudyRecord::read(&text).map_err(|error| not_a_record(&error))?;
+            let mut record = Box::new(record);
             judge(&mut record);
             judge_against(&mut record);
             Ok(Kept::Study(record))
@@ -122,10 +122,26 @@ pub fn read(path: &Path) -> Result<Kept, Failure> {
             examine(&mut record);
             Ok(Kept::Machine(record))
         }
-        Some(other) => Err(not_a_record(&format!(
-            "its schema is `{other}`, this version knows {STUDY_SCHEMA}, {RUN_SCHEMA} and \
-             {DOCTOR_SCHEMA}"
-        ))),
+        Some(other) => Err(unknown_schema(&shown, other)),
         None => Err(not_a_record(&"it has no schema")),
     }
+}
+
+/// A schema that this version cannot read: a later one of its own, or no record at all.
+fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
+    let kinds = [STUDY_SCHEMA, RUN_SCHEMA, DOCTOR_SCHEMA];
+    let is_later = |own: &&str| own.split('/').next() == schema.split('/').next();
+    let version = env!("CARGO_PKG_VERSION");
+    Failure::usage(match kinds.into_iter().find(is_later) {
+        Some(own) => format!(
+            "{path} is a record of schema `{schema}`, which abx {version} cannot read: it knows \
+             `{own}`. Read it with the version of abx that wrote it (its `abx_version`), or a \
+             later one"
+        ),
+        None => format!(
+            "{path} is no record of abx (its schema is `{schema}`, and abx {version} knows {}): \
+             give a file that `abx compare` or `abx run` saved",
+            kinds.join(", ")
+        ),
+    })
 }

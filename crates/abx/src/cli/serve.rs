@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_server::{
-    BACKLOG, Content, Faults, Frames, Model, Nagle, ServerConfig, Stall, WebSocket, Work,
+    BACKLOG, Content, Faults, Frames, Model, Nagle, Sending, ServerConfig, Stall, WebSocket, Work,
 };
 use clap::{Args, ValueEnum};
 
@@ -17,6 +17,7 @@ use super::{End, Failure, tell, units};
     abx serve --port 8080\n  \
     abx serve --port 8081 --model thread --work 10us\n  \
     abx serve --port 8082 --root ./public\n  \
+    abx serve --port 8082 --root ./public --files uring\n  \
     abx serve --port 8083 --websocket")]
 pub struct Serve {
     /// The port; 0 lets the kernel choose.
@@ -34,6 +35,9 @@ pub struct Serve {
     /// Serve the files below this folder instead of a page.
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
+    /// How the files' bytes come to the socket; by default sendfile.
+    #[arg(long, value_enum, requires = "root", value_name = "WAY")]
+    files: Option<Way>,
     /// Speak WebSocket at /echo and /chat/ROOM; the event model only.
     ///
     /// A message may have 16 MiB. In a room it goes to all members, its speaker
@@ -91,6 +95,17 @@ enum ModelName {
     Null,
 }
 
+/// How the bytes of a file come to the socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Way {
+    /// The kernel moves them.
+    Sendfile,
+    /// They are read into a buffer and sent from there.
+    Read,
+    /// The same by `io_uring`, for many connections at once; the event model only.
+    Uring,
+}
+
 impl Serve {
     fn config(&self) -> ServerConfig {
         ServerConfig {
@@ -101,7 +116,14 @@ impl Serve {
                 ModelName::Null => Model::Null,
             },
             content: match &self.root {
-                Some(root) => Content::Files { root: root.clone() },
+                Some(root) => Content::Files {
+                    root: root.clone(),
+                    sending: match self.files {
+                        None | Some(Way::Sendfile) => Sending::Sendfile,
+                        Some(Way::Read) => Sending::Read,
+                        Some(Way::Uring) => Sending::Uring,
+                    },
+                },
                 None => Content::Page {
                     bytes: self.page_bytes,
                 },

@@ -12,20 +12,14 @@ use abx_lab::{Ceiling, Launch, PilotCare, Pin, SliceLength, Source, Study, Subje
 use super::against::past;
 use super::compare::{Compare, InterleaveName, PinName, own_program};
 use super::load::seed_from_clock;
+use super::named_study::NamedStudy;
 use super::{Failure, tell};
 
 /// The study that the words describe. Nothing is started.
 pub fn study(compare: &Compare) -> Result<Study, Failure> {
-    let mut study = match &compare.words[..] {
-        [word] if names_a_study(word) => from_file(Path::new(word), &Extent::whole(word), compare)?,
-        words => {
-            if let Some(word) = words.iter().find(|word| names_a_study(word)) {
-                return Err(Failure::usage(format!(
-                    "`{word}` is a study file, which names its subjects itself: give it alone"
-                )));
-            }
-            from_words(compare)?
-        }
+    let mut study = match NamedStudy::of(&compare.words)? {
+        Some(named) => from_file(&named.path, &named.extent, compare)?,
+        None => from_words(compare)?,
     };
     finish(&mut study, compare)?;
     Ok(study)
@@ -83,8 +77,8 @@ pub enum Loads<'a> {
 }
 
 impl Extent<'_> {
-    /// All of a study file that was named as this word.
-    fn whole(word: &str) -> Extent<'static> {
+    /// All of a study that was named as this word.
+    pub fn whole(word: &str) -> Extent<'static> {
         Extent {
             command: format!("abx compare {word}"),
             subjects: &[],
@@ -117,13 +111,6 @@ impl Extent<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether a word is a study's file or folder rather than a subject.
-fn names_a_study(word: &str) -> bool {
-    let is_subject = word.contains("://") || word.contains('=');
-    let looks_like_one = word.contains('/') || word.ends_with(".toml");
-    Path::new(word).exists() || (looks_like_one && !is_subject)
 }
 
 fn from_words(compare: &Compare) -> Result<Study, Failure> {

@@ -1,22 +1,28 @@
-//! Shows a person how far a study is. Drawn between slices only, so that the
-//! drawing never meets the measuring.
+//! Shows a person how far a study is, and what fails. Drawn between slices only,
+//! so that the drawing never meets the measuring.
 
-use std::io::IsTerminal;
+mod face;
+
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use abx_evidence::StudyRecord;
+use abx_evidence::record::{CEILING, SliceRecord};
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
+use abx_evidence::{Outcomes, StudyRecord};
 use abx_lab::Progress;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A line on the terminal that follows the study; nothing where there is no terminal.
+use self::face::{Face, Urgency};
+
+/// What is known of a study that is being conducted.
 pub struct Watch {
-    bar: ProgressBar,
+    face: Face,
     started: Instant,
     budget: Duration,
     ordered: Option<u32>,
     /// What the blocks so far say.
     so_far: String,
+    /// What became of each subject's requests so far, warm-up left out.
+    came: BTreeMap<String, Outcomes>,
     /// How many blocks there will be, as far as one can tell.
     expected: u32,
     /// When the first block began: the pilot takes another time than blocks.
@@ -26,19 +32,13 @@ pub struct Watch {
 impl Watch {
     /// Follows a study of this budget, or of this number of blocks.
     pub fn new(quiet: bool, budget: Duration, ordered: Option<u32>) -> Watch {
-        let bar = ProgressBar::no_length();
-        if quiet || !std::io::stderr().is_terminal() {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-        }
-        if let Ok(style) = ProgressStyle::with_template("{msg}") {
-            bar.set_style(style);
-        }
         Watch {
-            bar,
+            face: Face::of(quiet),
             started: Instant::now(),
             budget,
             ordered,
             so_far: String::new(),
+            came: BTreeMap::new(),
             expected: ordered.unwrap_or(BLOCKS_FOR_VERDICT as u32),
             first_block: None,
         }
@@ -47,34 +47,64 @@ impl Watch {
     /// Takes note of what happens.
     pub fn see(&mut self, progress: &Progress) {
         match progress {
-            Progress::Pilot => self.bar.set_message(
+            Progress::Pilot => self.face.show(
                 "pilot: how long do the subjects take to warm up, and how long must a slice be?",
+                Urgency::News,
             ),
             Progress::Round {
                 block,
                 round,
                 rounds,
             } => {
-                let began = *self.first_block.get_or_insert_with(Instant::now);
                 let done = f64::from(*block) + f64::from(*round) / f64::from((*rounds).max(1));
-                self.bar.set_message(format!(
-                    "block {} of {}{}, round {} of {rounds}{}{}",
-                    block + 1,
-                    if self.ordered.is_some() { "" } else { "about " },
-                    self.expected.max(block + 1),
-                    round + 1,
-                    self.so_far,
-                    self.time_left(began, done),
-                ));
+                let place = format!("{}, round {} of {rounds}", self.block(block + 1), round + 1);
+                let text = self.text(&place, done);
+                self.face.show(&text, Urgency::Movement);
             }
-            Progress::Block(record) => self.learn(record),
+            Progress::Slices(slices) => self.count(slices),
+            Progress::Block(record) => {
+                self.learn(record);
+                let done = record.blocks.len() as u32;
+                let place = format!("{} is measured", self.block(done));
+                let text = self.text(&place, done.into());
+                self.face.show(&text, Urgency::News);
+            }
         }
-        self.bar.tick();
     }
 
-    /// Takes the line away.
+    /// Takes away what is not to stay.
     pub fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.face.clear();
+    }
+
+    /// Where the study is after so many blocks, what failed, and what is known.
+    fn text(&mut self, place: &str, done: f64) -> String {
+        let began = *self.first_block.get_or_insert_with(Instant::now);
+        let parts = [
+            place.to_owned(),
+            self.time_left(began, done),
+            abx_report::failures_line(&self.came),
+            self.so_far.clone(),
+        ];
+        let said: Vec<String> = { parts.into_iter() }
+            .filter(|part| !part.is_empty())
+            .collect();
+        said.join(" · ")
+    }
+
+    /// The block of this number, from one.
+    fn block(&self, number: u32) -> String {
+        let about = if self.ordered.is_some() { "" } else { "about " };
+        format!("block {number} of {about}{}", self.expected.max(number))
+    }
+
+    /// Also what began in the discarded part of a slice: a failure is one.
+    fn count(&mut self, slices: &[SliceRecord]) {
+        for slice in slices.iter().filter(|slice| slice.subject != CEILING) {
+            let came = self.came.entry(slice.subject.clone()).or_default();
+            came.merge(&slice.outcomes);
+            came.merge(&slice.discarded);
+        }
     }
 
     fn learn(&mut self, record: &StudyRecord) {
@@ -86,12 +116,7 @@ impl Watch {
         self.expected = self
             .ordered
             .unwrap_or(needed.max(BLOCKS_FOR_VERDICT as u32));
-        let line = abx_report::progress_line(record);
-        self.so_far = if line.is_empty() {
-            line
-        } else {
-            format!(" · {line}")
-        };
+        self.so_far = abx_report::progress_line(record);
     }
 
     fn time_left(&self, began: Instant, done: f64) -> String {
@@ -105,6 +130,6 @@ impl Watch {
             Some(_) => wanted,
             None => wanted.min(in_budget.as_secs_f64()),
         };
-        format!(" · {seconds:.0} s left")
+        format!("{seconds:.0} s left")
     }
 }

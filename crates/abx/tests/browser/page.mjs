@@ -15,7 +15,9 @@ const WIDTHS = [1280, 360];
 const [, , claim, page, record] = process.argv;
 const address = pathToFileURL(page).href;
 
-const claims = { fits, tips, keyboard, toggles, gives, asks, stands, prints };
+const claims = {
+  fits, capacities, tips, keyboard, phases, toggles, gives, asks, stands, prints,
+};
 
 const browser = start();
 try {
@@ -95,6 +97,33 @@ function look() {
   };
 }
 
+// Each capacity has a picture as wide as its place, its bar within, and its unit
+// beside it; ticks below keep apart.
+async function capacities(browser) {
+  for (const width of WIDTHS) {
+    const tab = await opened(browser, width);
+    const rows = await tab.value(`[...document.querySelectorAll("#capacity tbody tr")].map((row) => {
+      const box = (one) => one.getBoundingClientRect();
+      const picture = box(row.querySelector("svg.bar"));
+      const bar = box(row.querySelector("line.interval"));
+      return { width: picture.width, inside: bar.left >= picture.left - 1 && bar.right <= picture.right + 1,
+        bar: bar.width, text: row.querySelector(".ratio").textContent };
+    })`);
+    assert.equal(rows.length, 2);
+    for (const row of rows) {
+      assert.ok(row.width >= 250 && row.inside && row.bar >= 5, JSON.stringify(row));
+      assert.match(row.text, /\d\u00a0requests\/s/);
+    }
+    const ticks = await tab.value(`[...document.querySelectorAll("#capacity tfoot text")]
+      .map((one) => one.getBoundingClientRect()).filter((box) => box.width > 0).map((box) => [box.left, box.right])`);
+    assert.ok(ticks.length >= 2, `${ticks.length} ticks`);
+    ticks.slice(1).forEach(([left], index) => assert.ok(left > ticks[index][1], `${ticks}`));
+    assert.equal(await tab.value("document.documentElement.scrollWidth"), width);
+    assert.equal(await tab.value("document.getElementById('sweep')"), null);
+    assertQuiet(tab);
+  }
+}
+
 // The tip of a point comes with the pointer and goes with it.
 async function tips(browser) {
   const tab = await opened(browser);
@@ -153,6 +182,56 @@ async function keyboard(browser) {
   await tab.press("Escape");
   assert.equal(await tab.value(shown), null);
   assertQuiet(tab);
+}
+
+// Bars of phases: on one axis, as long as they say, cut without gaps into parts
+// that differ in pattern, and walked along by keyboard.
+async function phases(browser) {
+  for (const width of WIDTHS) {
+    for (const scheme of ["light", "dark"]) {
+      const tab = await browser.tab(width, 800);
+      await tab.media("screen", scheme);
+      await tab.open(address);
+      const { rows, fills } = await tab.value(`(${cut})()`);
+      const where = `${width} pixels, ${scheme}`;
+      assert.equal(rows.length, 2, where);
+      const [scale] = rows.map((row) => (row.right - row.left) / row.mean);
+      for (const row of rows) {
+        assert.ok(Math.abs(row.left - rows[0].left) < 1, `${row.left} and ${rows[0].left}: ${where}`);
+        assert.ok(Math.abs((row.right - row.left) / row.mean / scale - 1) < 0.03, `${JSON.stringify(row)}: ${where}`);
+        assert.ok(row.gaps.every((gap) => Math.abs(gap) < 1), `${row.gaps}: ${where}`);
+        assert.ok(row.right - row.left > 60, `${JSON.stringify(row)}: ${where}`);
+      }
+      assert.equal(new Set(fills).size, 4, `${fills}: ${where}`);
+      // All but one are patterns: they differ on grey paper too.
+      assert.equal(fills.filter((fill) => fill.startsWith("url")).length, 3, `${fills}: ${where}`);
+      assertQuiet(tab);
+    }
+  }
+  const tab = await opened(browser);
+  await tab.value("document.querySelector('#phases .pt').focus()");
+  const focused = "document.activeElement.getAttribute('aria-label')";
+  assert.match(await tab.value(focused), /waiting .*µs/);
+  await tab.press("ArrowRight");
+  assert.match(await tab.value(focused), /first byte .*µs/);
+  await tab.until("the tip of the phase", `document.getElementById('tip').textContent === ${focused}`);
+  assertQuiet(tab);
+}
+
+// Runs in the page.
+function cut() {
+  const box = (one) => one.getBoundingClientRect();
+  const rows = [...document.querySelectorAll("#phases table[role=table] tbody tr")].map((row) => {
+    const parts = [...row.querySelectorAll(".pt")].map(box);
+    return {
+      mean: Number(row.querySelector(".ratio").textContent.replace(/[^\d.]/g, "")),
+      left: parts[0].left,
+      right: parts.at(-1).right,
+      gaps: parts.slice(1).map((part, index) => part.left - parts[index].right),
+    };
+  });
+  const keys = [...document.querySelectorAll("#phases .key .phase")];
+  return { rows, fills: keys.map((key) => getComputedStyle(key).fill) };
 }
 
 // A subject in a legend hides its marks in every picture, and shows them again.

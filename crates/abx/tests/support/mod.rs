@@ -39,6 +39,24 @@ pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Where `scripts/install-test-servers` puts what it has from npm and pypi.
+pub fn peers(path: &str) -> PathBuf {
+    let found = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../target/test-peers")
+        .join(path);
+    assert!(
+        found.exists(),
+        "{} is missing: run scripts/install-test-servers",
+        found.display()
+    );
+    found
+}
+
+/// The cache of all tests that install or build, so that each is done once.
+pub fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
 /// A folder in which abx runs, with its records and temporary files below it.
 pub struct Home {
     folder: TempDir,
@@ -120,7 +138,8 @@ impl Home {
         command
     }
 
-    fn settle(&self, command: &mut Command) {
+    /// Lets a command run in this folder, with all that it keeps below it.
+    pub fn settle(&self, command: &mut Command) {
         command
             .current_dir(self.path())
             .env(MARKER, self.path())
@@ -155,6 +174,19 @@ impl Home {
             stdout,
             stderr,
         }
+    }
+
+    /// Runs `abx` with these arguments and [`cache`] to its end. npm and pip have
+    /// nothing but the copies that `scripts/install-test-servers` has kept.
+    pub fn run_with_cache(&self, arguments: &[&str]) -> Ended {
+        self.run(
+            self.abx(arguments)
+                .env("XDG_CACHE_HOME", cache())
+                .env("npm_config_cache", peers("npm"))
+                .env("npm_config_offline", "true")
+                .env("PIP_NO_INDEX", "1")
+                .env("PIP_FIND_LINKS", peers("wheels")),
+        )
     }
 
     /// The records in a folder below this one.

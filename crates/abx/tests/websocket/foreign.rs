@@ -10,19 +10,7 @@ use std::thread;
 use abx_wire::websocket::{Fault, MessageKind};
 
 use super::driver::{Door, Heard, Peer};
-use crate::support::{Home, Server, wait_for};
-
-/// Where `scripts/install-test-servers` puts what it has from npm and pypi.
-fn installed(path: &str) -> PathBuf {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/test-peers");
-    let found = root.join(path);
-    assert!(
-        found.exists(),
-        "{} is missing: run scripts/install-test-servers",
-        found.display()
-    );
-    found
-}
+use crate::support::{Home, Server, peers, wait_for};
 
 /// One of the scripts beside this file, for `ws` or for `websockets` by its ending.
 fn script(name: &str) -> Command {
@@ -30,11 +18,11 @@ fn script(name: &str) -> Command {
         .join("tests/websocket/peers")
         .join(name);
     let mut command = match name.ends_with(".py") {
-        true => Command::new(installed("venv/bin/python")),
+        true => Command::new(peers("venv/bin/python")),
         false => Command::new("node"),
     };
     if !name.ends_with(".py") {
-        command.env("NODE_PATH", installed("node_modules"));
+        command.env("NODE_PATH", peers("node_modules"));
     }
     command
         .arg(file)
@@ -44,7 +32,7 @@ fn script(name: &str) -> Command {
 }
 
 /// A server that is ended with the test.
-struct Foreign(Child);
+pub struct Foreign(Child);
 
 impl Drop for Foreign {
     fn drop(&mut self) {
@@ -61,6 +49,28 @@ fn start(name: &str) -> (Foreign, String) {
     let mut port = String::new();
     BufReader::new(stdout).read_line(&mut port).unwrap();
     (foreign, port.trim().to_owned())
+}
+
+/// A server that is told its port, once it listens there, and that port.
+pub fn start_on_a_free_port(
+    name: &str,
+    mut command: impl FnMut(u16) -> Command,
+) -> (Foreign, String) {
+    // The port is free a moment before; another test may take it meanwhile.
+    for _ in 0..10 {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let mut server = Foreign(command(port).stdin(Stdio::null()).spawn().unwrap());
+        let is_up = wait_for(name, || match server.0.try_wait().unwrap() {
+            Some(_) => Some(false),
+            None => TcpStream::connect(("127.0.0.1", port)).ok().map(|_| true),
+        });
+        if is_up {
+            return (server, port.to_string());
+        }
+    }
+    panic!("{name} did not start in ten tries");
 }
 
 fn text(payload: &str) -> Heard {
@@ -211,11 +221,7 @@ fn our_client_speaks_through_the_tunnel_of_lighttpd() {
 
 /// A lighttpd that is a tunnel to this port at `/`, and its own port.
 fn tunnel(home: &Home, behind_port: u16) -> (Foreign, String) {
-    // The port is free a moment before; another test may take it meanwhile.
-    for _ in 0..10 {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+    start_on_a_free_port("lighttpd", |port| {
         let configuration = home.write(
             "lighttpd.conf",
             &format!(
@@ -231,14 +237,6 @@ fn tunnel(home: &Home, behind_port: u16) -> (Foreign, String) {
         command
             .args(["-D", "-f", &configuration])
             .stderr(Stdio::null());
-        let mut lighttpd = Foreign(command.spawn().unwrap());
-        let is_up = wait_for("lighttpd", || match lighttpd.0.try_wait().unwrap() {
-            Some(_) => Some(false),
-            None => TcpStream::connect(("127.0.0.1", port)).ok().map(|_| true),
-        });
-        if is_up {
-            return (lighttpd, port.to_string());
-        }
-    }
-    panic!("lighttpd did not start in ten tries");
+        command
+    })
 }

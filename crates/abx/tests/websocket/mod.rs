@@ -1,6 +1,8 @@
-//! WebSocket: our server with our client, and each with those of others.
+//! WebSocket: our server with our client, each with those of others, and the subjects
+//! of a study.
 
 mod driver;
 mod foreign;
 mod loads;
 mod served;
+mod subjects;

@@ -22,7 +22,7 @@ fn get(port: &str, path: &str, headers: &str) -> (String, String) {
 }
 
 /// How many members a room says it has.
-fn members(port: &str, room: &str) -> usize {
+pub fn members(port: &str, room: &str) -> usize {
     let (status, body) = get(port, &format!("/chat/{room}"), "");
     assert_eq!(status, "HTTP/1.1 200 OK");
     body.trim().parse().unwrap()

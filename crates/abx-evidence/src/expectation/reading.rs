@@ -1,0 +1,148 @@
+//! What one comparison's interval says to an expectation.
+
+use super::{Doubt, Sign, Standing};
+use crate::against::Unpaired;
+use crate::comparison::{Bounds, Comparison};
+use crate::finding::{Finding, Level};
+use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::verdict::Verdict;
+
+/// What an answer rests on, whether its blocks were measured side by side or not.
+pub(super) struct Figures<'a> {
+    bounds: Option<Bounds>,
+    verdict: Verdict,
+    at_least: bool,
+    /// Blocks of the side that has fewer.
+    blocks: usize,
+    findings: &'a [Finding],
+}
+
+impl<'a> From<&'a Comparison> for Figures<'a> {
+    fn from(one: &'a Comparison) -> Figures<'a> {
+        Figures {
+            bounds: bounds(one.ratio, one.low, one.high),
+            verdict: one.verdict,
+            at_least: one.at_least,
+            blocks: one.blocks,
+            findings: &one.findings,
+        }
+    }
+}
+
+impl<'a> From<&'a Unpaired> for Figures<'a> {
+    fn from(one: &'a Unpaired) -> Figures<'a> {
+        Figures {
+            bounds: bounds(one.ratio, one.low, one.high),
+            verdict: one.verdict,
+            at_least: one.at_least,
+            blocks: one.blocks.min(one.blocks_then),
+            findings: &one.findings,
+        }
+    }
+}
+
+fn bounds(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Bounds> {
+    let (ratio, (low, high)) = ratio.zip(low.zip(high))?;
+    Some(Bounds { ratio, low, high })
+}
+
+/// Which of two is over which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Straight,
+    Mirrored,
+}
+
+/// A comparison's figures as they were asked for.
+pub(super) struct Reading<'a> {
+    figures: Figures<'a>,
+    /// How far the truth may reach: beyond the interval where that is a bound.
+    reach: Option<(f64, f64)>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn of(figures: Figures<'a>, way: Way) -> Reading<'a> {
+        let reach = figures.bounds.map(|bounds| reach(bounds, figures.at_least));
+        match way {
+            Way::Straight => Reading { figures, reach },
+            Way::Mirrored => Reading {
+                figures: Figures {
+                    bounds: figures.bounds.map(|bounds| Bounds {
+                        ratio: 1.0 / bounds.ratio,
+                        low: 1.0 / bounds.high,
+                        high: 1.0 / bounds.low,
+                    }),
+                    ..figures
+                },
+                reach: reach.map(|(low, high)| (1.0 / high, 1.0 / low)),
+            },
+        }
+    }
+
+    /// The ratio and its interval, when there is one.
+    pub(super) fn bounds(&self) -> Option<Bounds> {
+        self.figures.bounds
+    }
+
+    /// What they say to a ratio that is expected on this side of a factor.
+    pub(super) fn standing(&self, sign: Sign, factor: f64) -> Standing {
+        if self.figures.verdict == Verdict::Invalid {
+            return Standing::Invalid(self.void_reason());
+        }
+        if self.figures.blocks < BLOCKS_FOR_VERDICT {
+            return Standing::Unsettled(Doubt::FewBlocks);
+        }
+        let (Some(bounds), Some((low, high))) = (self.figures.bounds, self.reach) else {
+            return Standing::Unsettled(Doubt::NoInterval);
+        };
+        match side(sign, [low, high], factor) {
+            Side::Right => Standing::Holds,
+            Side::Wrong => Standing::Fails,
+            Side::Both => match side(sign, [bounds.low, bounds.high], factor) {
+                Side::Both => Standing::Unsettled(Doubt::Straddles),
+                Side::Right | Side::Wrong => Standing::Unsettled(Doubt::Bound),
+            },
+        }
+    }
+
+    fn void_reason(&self) -> String {
+        let mut findings = self.figures.findings.iter();
+        let void = findings.find(|one| one.level == Level::Void);
+        void.map_or_else(String::new, |finding| finding.message.clone())
+    }
+}
+
+/// Where an interval lies beside a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Right,
+    Wrong,
+    Both,
+}
+
+/// Where an interval lies that is this low and this high.
+fn side(sign: Sign, [low, high]: [f64; 2], factor: f64) -> Side {
+    let (right, wrong) = match sign {
+        Sign::AtLeast => (low >= factor, high < factor),
+        Sign::AtMost => (high <= factor, low > factor),
+        Sign::Above => (low > factor, high <= factor),
+        Sign::Below => (high < factor, low >= factor),
+    };
+    match (right, wrong) {
+        (true, _) => Side::Right,
+        (_, true) => Side::Wrong,
+        _ => Side::Both,
+    }
+}
+
+/// The ends between which the truth may lie. A bound has no far end; where its
+/// direction is open too, it has none at all.
+fn reach(bounds: Bounds, at_least: bool) -> (f64, f64) {
+    let Bounds { low, high, .. } = bounds;
+    match at_least {
+        false => (low, high),
+        true if low > 1.0 => (low, f64::INFINITY),
+        true if high < 1.0 => (0.0, high),
+        true => (0.0, f64::INFINITY),
+    }
+}

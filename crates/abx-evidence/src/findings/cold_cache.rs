@@ -1,0 +1,35 @@
+//! Whether files that were to be read from the disk were in memory all the same.
+
+use crate::finding::{Finding, Level};
+use crate::record::{InUse, LoadRecord, StudyRecord};
+
+/// Pages that stay where dropping works: readahead, and what another program reads.
+const RESIDENT_MAX: f64 = 0.05;
+
+/// What one subject's cold load found in memory.
+pub(super) fn cold_cache(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+) -> Option<Finding> {
+    if !load.settings.cold_cache {
+        return None;
+    }
+    let parts = record.block_loads(&load.name);
+    let sides = parts.filter_map(|part| part.sides.get(subject));
+    let most = { sides.filter_map(|side| side.resident_pages) }.reduce(InUse::nearer);
+    let message = match most {
+        None => "whether the files left memory before slices is not checked".to_owned(),
+        Some(most) => {
+            let share = most.share().filter(|share| *share > RESIDENT_MAX)?;
+            format!(
+                "up to {:.0} % of the files stayed in memory: the load was not cold",
+                100.0 * share
+            )
+        }
+    };
+    let remedy = "set TMPDIR to a folder on a disk (a tmpfs is memory), and let no other program \
+                  map or read the files";
+    let finding = Finding::new("not_cold", Level::Note, message, remedy);
+    Some(finding.about(subject))
+}

@@ -1,0 +1,124 @@
+//! Capacities: the highest rate at which each subject keeps to an objective, a
+//! table for each objective whose last column is the picture.
+
+use abx_evidence::{Capacity, StudyRecord};
+
+use super::bar::{Bar, End, axis};
+use super::markup::{Element, Markup, element};
+use super::scale::Scale;
+use super::slices::rate;
+use super::with_unit;
+use crate::sweeps::{alike, tried};
+use crate::units::{figure, percent};
+use crate::verdict::name;
+
+/// A table for each objective and load, and how to read the pictures.
+pub(crate) fn capacities(record: &StudyRecord) -> Markup {
+    let mut out: Markup = { alike(&record.capacities) }
+        .map(|all| table(record, all))
+        .collect();
+    if !out.is_empty() {
+        let note = format!(
+            "Diamond: the highest rate that keeps to the objective; bar: its interval; an arrow: \
+             beyond the rates that were tried, which are the dots below. Hatched: up to {} from \
+             the baseline's, which does not matter.",
+            percent(record.settings.margin)
+        );
+        out.push(element("p").class("note").text(&note));
+    }
+    out
+}
+
+/// Capacities of one objective under one load.
+fn table(record: &StudyRecord, all: &[Capacity]) -> Markup {
+    let first = &all[0];
+    let tried = tried(record, &first.objective);
+    let known = all
+        .iter()
+        .flat_map(|one| [one.rate_per_s, one.low, one.high]);
+    let Some(scale) = Scale::log_around(known.flatten().chain(tried.iter().copied())) else {
+        return Markup::new();
+    };
+    let caption = format!(
+        "The highest rate that keeps to {} under {} (interval at {} confidence)",
+        first.objective,
+        name(&first.load),
+        percent(first.confidence)
+    );
+    let header = |text: &str| {
+        let cell = element("th").with("scope", "col");
+        cell.with("role", "columnheader").text(text)
+    };
+    let heads = ["subject", "capacity (interval)", "requests/s, log scale"].map(header);
+    let band = band(record, all);
+    let rows = all.iter().map(|one| {
+        let subject = element("th").with("scope", "row").with("role", "rowheader");
+        line()
+            .add(
+                subject
+                    .class("who")
+                    .add(element("bdi").text(&name(&one.subject))),
+            )
+            .add(cell("ratio").text(&interval(one)))
+            .add(cell("picture").add(picture(one, scale, &tried, band)))
+    });
+    let gap = cell("gap").with("colspan", 2);
+    let foot = line().add(gap).add(cell("picture").add(axis(scale, rate)));
+    let group = |tag| element(tag).with("role", "rowgroup");
+    let table = element("table")
+        .class("ratios")
+        .with("role", "table")
+        .add(element("caption").text(&caption))
+        .add(group("thead").add(line().add_all(heads)))
+        .add(group("tbody").add_all(rows))
+        .add(group("tfoot").add(foot));
+    element("figure").add(table).into()
+}
+
+fn line() -> Element {
+    element("tr").with("role", "row")
+}
+
+fn cell(class: &str) -> Element {
+    element("td").with("role", "cell").class(class)
+}
+
+/// Rates that do not matter beside the baseline's, where that is known.
+fn band(record: &StudyRecord, all: &[Capacity]) -> Option<[f64; 2]> {
+    let is_baseline = |one: &&Capacity| one.subject == record.settings.baseline;
+    let rate = all.iter().find(is_baseline)?.rate_per_s?;
+    let wide = 1.0 + record.settings.margin;
+    Some([rate / wide, rate * wide])
+}
+
+/// A capacity in words, with its unit: a narrow page has no headers.
+fn interval(one: &Capacity) -> String {
+    let rate = |rate: f64| with_unit(&figure(rate), "requests/s");
+    match (one.rate_per_s, one.low, one.high) {
+        (Some(found), Some(low), Some(high)) => {
+            format!("{} ({} to {})", rate(found), figure(low), figure(high))
+        }
+        (_, Some(low), None) => format!("at least {}", rate(low)),
+        (_, None, Some(high)) => format!("at most {}", rate(high)),
+        _ => "beyond the rates that were tried".to_owned(),
+    }
+}
+
+fn picture(one: &Capacity, scale: Scale, tried: &[f64], band: Option<[f64; 2]>) -> Element {
+    let subject = name(&one.subject);
+    let said = format!("{subject}: {}", interval(one));
+    let [lowest, highest] = scale.ends();
+    Bar {
+        label: said.clone(),
+        tip: said,
+        band,
+        rule: None,
+        dots: tried.to_vec(),
+        point: one.rate_per_s,
+        ends: Some([
+            End::new(one.low.unwrap_or(lowest), one.low.is_none()),
+            End::new(one.high.unwrap_or(highest), one.high.is_none()),
+        ]),
+    }
+    .markup(scale)
+}

@@ -1,0 +1,324 @@
+//! Files sent over sockets by io_uring, many pieces for each system call.
+//!
+//! A piece is two operations, of which the second waits for the first: a read of
+//! the file behind the bytes that stand in a buffer, and a send of that buffer.
+//! A send takes what there is room for; only reads may
+//! take their time, and nobody waits for them but [`FileRing::notice`]. [`FileRing::advance`]
+//! hands over what was asked for and tells what became of it.
+//!
+//! What keeps it sound: buffer, file and socket of a piece belong to the ring
+//! while it is under way; a dropped ring waits for all that is, or keeps it.
+
+mod transfer;
+
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
+
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring, opcode, squeue};
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::ring::setup::{Needed, bare};
+use crate::{RingError, Socket};
+use transfer::{Next, Transfer};
+
+/// What is still to be sent of a file.
+#[derive(Debug)]
+pub struct FilePart {
+    /// The file.
+    pub file: OwnedFd,
+    /// Where the next byte is.
+    pub offset: u64,
+    /// How many bytes are left, from there on.
+    pub left: u64,
+}
+
+/// What became of what is to be sent on one connection.
+#[derive(Debug)]
+pub struct Delivery {
+    /// The connection's number.
+    pub number: usize,
+    /// What became of it.
+    pub sent: Sent,
+}
+
+/// How far it came.
+#[derive(Debug)]
+pub enum Sent {
+    /// All of it is sent; the buffer comes back empty.
+    Whole(Vec<u8>),
+    /// The socket has no room: [`FileRing::go_on`] when it may have some again.
+    Full,
+    /// The connection is broken, or the file shorter than was said; nothing is
+    /// left of it in the ring.
+    Failed(io::Error),
+}
+
+/// A ring for the files of one thread, which is the one that made it.
+pub struct FileRing {
+    /// Dropped first, so that the kernel is done with what follows.
+    ring: ManuallyDrop<IoUring>,
+    /// By the connections' numbers.
+    transfers: ManuallyDrop<Vec<Option<Transfer>>>,
+    notice: OwnedFd,
+    /// Operations that the kernel was told of, or is about to be, and that have not ended.
+    under_way: usize,
+}
+
+impl FileRing {
+    /// Makes a ring that has nothing to send.
+    ///
+    /// # Errors
+    /// Why there can be none: see [`RingError`].
+    pub fn new() -> Result<FileRing, RingError> {
+        let ring = bare(ENTRIES, &NEEDED)?;
+        let notice = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let notice = notice.map_err(io::Error::from)?;
+        ring.submitter().register_eventfd(notice.as_raw_fd())?;
+        Ok(FileRing {
+            ring: ManuallyDrop::new(ring),
+            transfers: ManuallyDrop::new(Vec::new()),
+            notice,
+            under_way: 0,
+        })
+    }
+
+    /// What becomes readable, edge by edge, when [`FileRing::advance`] may have something to tell.
+    #[must_use]
+    pub fn notice(&self) -> BorrowedFd<'_> {
+        self.notice.as_fd()
+    }
+
+    /// Whether [`FileRing::advance`] has something to do without a notice.
+    #[must_use]
+    pub fn has_work(&mut self) -> bool {
+        let queue = self.ring.submission();
+        !queue.is_empty() || queue.cq_overflow()
+    }
+
+    /// Sends `out` and then the part of a file, which is not empty, over a
+    /// socket. The connection's `number` names it.
+    ///
+    /// # Errors
+    /// The kernel takes no more operations; not seen.
+    ///
+    /// # Panics
+    /// Something is being sent under this number.
+    pub fn start(
+        &mut self,
+        number: usize,
+        socket: Rc<Socket>,
+        out: Vec<u8>,
+        part: FilePart,
+    ) -> io::Result<()> {
+        if self.transfers.len() <= number {
+            self.transfers.resize_with(number + 1, || None);
+        }
+        let place = &mut self.transfers[number];
+        assert!(place.is_none(), "one file at a time on a connection");
+        *place = Some(Transfer::new(socket, out, part));
+        self.push_next(number)
+    }
+
+    /// Goes on with what had found no room.
+    ///
+    /// # Errors
+    /// The kernel takes no more operations; not seen.
+    ///
+    /// # Panics
+    /// Nothing is being sent under this number.
+    pub fn go_on(&mut self, number: usize) -> io::Result<()> {
+        self.push_next(number)
+    }
+
+    /// Hands over all that was asked for, waits for nothing, and adds to
+    /// `deliveries` what has come to an end or to a full socket.
+    ///
+    /// # Errors
+    /// What the kernel says; not seen on an open ring.
+    pub fn advance(&mut self, deliveries: &mut Vec<Delivery>) -> io::Result<()> {
+        if self.under_way == 0 {
+            return Ok(());
+        }
+        self.enter(0)?;
+        while let Some((number, next)) = self.reap_one() {
+            match next {
+                Next::Waits => {}
+                Next::Piece => self.push_next(number)?,
+                Next::Full => deliveries.push(Delivery {
+                    number,
+                    sent: Sent::Full,
+                }),
+                Next::End(end) => {
+                    let transfer = self.transfers[number].take();
+                    let transfer = transfer.expect("it has just ended");
+                    let sent = match end {
+                        Ok(()) => Sent::Whole(transfer.into_buffer()),
+                        Err(error) => Sent::Failed(error),
+                    };
+                    deliveries.push(Delivery { number, sent });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out one completion, and says what its transfer does next.
+    fn reap_one(&mut self) -> Option<(usize, Next)> {
+        let entry = self.ring.completion().next()?;
+        self.under_way -= 1;
+        let (number, kind) = named(entry.user_data());
+        let transfer = self.transfers[number].as_mut();
+        let transfer = transfer.expect("a transfer outlives its operations");
+        let next = match kind {
+            Kind::Read => transfer.has_read(entry.result()),
+            Kind::Send => transfer.has_sent(entry.result()),
+        };
+        Some((number, next))
+    }
+
+    /// Has a transfer go on with its next piece, or drops it.
+    fn push_next(&mut self, number: usize) -> io::Result<()> {
+        let pushed = self.push_piece(number);
+        if pushed.is_err() {
+            // Nothing of it is under way, and nobody will ask for it again.
+            self.transfers[number] = None;
+        }
+        pushed
+    }
+
+    /// Writes the entries of a piece: a read where the buffer has room, and a send.
+    fn push_piece(&mut self, number: usize) -> io::Result<()> {
+        let transfer = self.transfers[number].as_mut();
+        let transfer = transfer.expect("the connection has something to send");
+        let span = transfer.prepare();
+        let user_data = |kind| number as u64 * KINDS + kind as u64;
+        let socket = Fd(transfer.socket_number());
+        let send = opcode::Send::new(socket, span.unsent, span.unsent_bytes)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
+            .build()
+            .user_data(user_data(Kind::Send));
+        match span.read {
+            None => {
+                transfer.under_way = 1;
+                self.push(&[send])
+            }
+            Some(read) => {
+                transfer.under_way = 2;
+                let read = opcode::Read::new(Fd(read.file), read.into, read.bytes)
+                    .offset(read.offset)
+                    .build()
+                    .flags(squeue::Flags::IO_LINK)
+                    .user_data(user_data(Kind::Read));
+                self.push(&[read, send])
+            }
+        }
+    }
+
+    /// Writes entries that belong together, handing over earlier ones when there is no room.
+    #[allow(unsafe_code)]
+    fn push(&mut self, entries: &[squeue::Entry]) -> io::Result<()> {
+        for _ in 0..PUSHES_MAX {
+            // SAFETY: Buffer, file and socket belong to a transfer, which moves,
+            // changes or drops none of them while one of its operations is under
+            // way (`Transfer`): it leaves the table after its last completion.
+            // `Drop` waits for all completions, or keeps the memory.
+            if unsafe { self.ring.submission().push_multiple(entries) }.is_ok() {
+                self.under_way += entries.len();
+                return Ok(());
+            }
+            self.enter(0)?;
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    /// Hands over all entries, runs what the kernel has put off for this thread,
+    /// and waits for `want` completions, for a while at most.
+    #[allow(unsafe_code)]
+    fn enter(&mut self, want: u32) -> io::Result<()> {
+        let count = u32::try_from(self.ring.submission().len()).expect("at most ENTRIES");
+        let flags = (EnterFlags::GETEVENTS | EnterFlags::EXT_ARG).bits();
+        let span = Timespec::new().nsec(DROP_WAIT_NS);
+        let args = SubmitArgs::new().timespec(&span);
+        // SAFETY: `args` is what EXT_ARG announces, and it and the time it points
+        // at live until the call returns; the kernel keeps neither.
+        match unsafe { { self.ring.submitter() }.enter(count, want, flags, Some(&args)) } {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // Time is up, a signal came, or completions must be taken out first.
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Waits for the ends of all that is under way; answers whether all has ended.
+    fn drain(&mut self) -> bool {
+        for _ in 0..DROP_WAITS_MAX {
+            if self.under_way == 0 {
+                return true;
+            }
+            if self.enter(1).is_err() {
+                return false;
+            }
+            while self.reap_one().is_some() {}
+        }
+        false
+    }
+}
+
+impl Drop for FileRing {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        let is_over = self.drain();
+        // SAFETY: None of the fields is used after this. The kernel reads and
+        // writes none of the memory any more, since every operation has given its
+        // completion; when that cannot be had, the memory is kept for good.
+        unsafe {
+            ManuallyDrop::drop(&mut self.ring);
+            if is_over {
+                ManuallyDrop::drop(&mut self.transfers);
+            }
+        }
+    }
+}
+
+/// The operations of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Read,
+    Send,
+}
+
+/// The connection and the operation that a completion is of.
+fn named(user_data: u64) -> (usize, Kind) {
+    let number = usize::try_from(user_data / KINDS).expect("made from an index");
+    let kind = match user_data % KINDS {
+        0 => Kind::Read,
+        _ => Kind::Send,
+    };
+    (number, kind)
+}
+
+const KINDS: u64 = 2;
+
+/// What is asked of the ring.
+const NEEDED: [Needed; 2] = [
+    (opcode::Read::CODE, "the operation read"),
+    (opcode::Send::CODE, "the operation send"),
+];
+
+/// Operations that one system call hands over; more take further calls.
+const ENTRIES: u32 = 1024;
+
+/// The most that is read of a file at once, in bytes.
+pub const FILE_PIECE_BYTES_MAX: usize = 64 * 1024;
+
+/// Room in a full queue is had by the first try.
+const PUSHES_MAX: usize = 16;
+
+/// How often and how long a drop waits: a read takes as long as its disk.
+const DROP_WAITS_MAX: usize = 50;
+const DROP_WAIT_NS: u32 = 100_000_000;

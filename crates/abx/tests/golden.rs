@@ -1,0 +1,106 @@
+//! Records of every form that a schema has had, each with the reports that it
+//! gives: what was measured once can be looked at in the same way at any later time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::Home;
+
+/// What each record is read as, and how its file of that is called.
+const FORMATS: [(&str, &str); 3] = [("", "txt"), ("--markdown", "md"), ("--html", "html")];
+
+/// The records, each as the version of its time wrote it.
+const RECORDS: [&str; 7] = [
+    // The first form: a load is one request, and answers stand in subjects.
+    "study-one-request",
+    "study-one-request-slices",
+    "run-one-request",
+    // Several requests to a load, open loops, pipelines.
+    "study-open-loop",
+    "run-open-loop",
+    // Many metrics, what the machine counts of its troubles, stages.
+    "study-many-metrics",
+    "run-stages",
+];
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
+}
+
+/// A report without the style, the program and the record in a page: the first
+/// two are files of their own, and the last is a file here.
+fn without_parts(report: &str) -> String {
+    let mut left = report;
+    let mut out = String::new();
+    while let Some(start) = ["<style", "<script"]
+        .iter()
+        .filter_map(|tag| left.find(tag))
+        .min()
+    {
+        let tag = if left[start..].starts_with("<style") {
+            "</style>"
+        } else {
+            "</script>"
+        };
+        let end = start + left[start..].find(tag).unwrap() + tag.len();
+        out.push_str(&left[..start]);
+        left = &left[end..];
+    }
+    // A line for each tag; the policy holds hashes of style and program.
+    let all = (out + left).replace("><", ">\n<");
+    let is_policy = |line: &&str| line.contains("Content-Security-Policy");
+    let kept: Vec<&str> = all.lines().filter(|line| !is_policy(line)).collect();
+    kept.join("\n") + "\n"
+}
+
+#[test]
+fn records_of_every_form_give_the_same_reports_at_any_later_time() {
+    // Method: each record in each format beside the file of what it gave before;
+    // UPDATE=1 writes them.
+    let home = Home::new();
+    for name in RECORDS {
+        let record = folder("records").join(format!("{name}.json"));
+        let record = record.to_str().unwrap();
+        for (flag, ending) in FORMATS {
+            let words = ["report", record, flag, "-", "--quiet"];
+            let words = if flag.is_empty() {
+                &words[..2]
+            } else {
+                &words[..]
+            };
+            let ended = home.run_abx(words);
+            let given = without_parts(&ended.stdout);
+            assert!(given.len() > 500, "{name} {flag}: {ended:#?}");
+            let kept = folder("reports").join(format!("{name}.{ending}"));
+            if std::env::var_os("UPDATE").is_some() {
+                fs::write(&kept, &given).unwrap();
+            }
+            let expected = fs::read_to_string(&kept).unwrap_or_default();
+            assert!(
+                expected == given,
+                "{} is not what {name} gives now; where that is meant, write it anew with: \
+                 UPDATE=1 cargo test -p abx --test end_to_end golden",
+                kept.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_record_of_a_later_schema_is_refused_with_the_remedy() {
+    // Method: the newest records with the next number of their schema.
+    let home = Home::new();
+    for (name, schema) in [
+        ("study-many-metrics", "abx.study/2"),
+        ("run-stages", "abx.run/2"),
+    ] {
+        let text = fs::read_to_string(folder("records").join(format!("{name}.json"))).unwrap();
+        let earlier = schema.replace("/2", "/1");
+        let later = text.replacen(&earlier, schema, 1);
+        let path = home.write("later.json", &later);
+        home.run_abx(&["report", &path])
+            .expect(2, &[schema, &earlier, "version of abx that wrote it"]);
+    }
+}
