@@ -7,6 +7,7 @@
 
 mod against;
 mod arrivals;
+mod broadcasts;
 mod capacities;
 pub mod catalog;
 mod ceilings;
@@ -16,6 +17,7 @@ mod exchange;
 pub mod expectation;
 mod finding;
 mod findings;
+mod held;
 mod histogram;
 pub mod history;
 mod judge;
@@ -47,12 +49,14 @@ pub use against::{
     judge_against, may_stop_against,
 };
 pub use arrivals::{ArrivalKind, Arrivals, Offered};
+pub use broadcasts::Broadcasts;
 pub use capacities::Capacity;
 pub use ceilings::Ceiling;
 pub use comparison::{Bounds, Comparison, Role, Undisturbed};
-pub use exchange::Exchange;
+pub use exchange::{Exchange, LoadShape, Message, MessageKind};
 pub use expectation::{Answer, Doubt, Expectation, Standing};
 pub use finding::{Finding, Level, Limits, Status, Validity};
+pub use held::{Held, HeldFigures};
 pub use histogram::Histogram;
 pub use judge::{judge, may_stop};
 pub use metric::{Metric, Sense};

@@ -28,6 +28,16 @@ pub enum Metric {
     ContextSwitches,
     /// Bytes received for each whole answer.
     WireBytes,
+    /// The time until the first listener has half of the broadcasts.
+    #[serde(rename = "broadcast_first_p50")]
+    BroadcastFirstP50,
+    /// The time until half of the listeners have half of the broadcasts.
+    #[serde(rename = "broadcast_median_p50")]
+    BroadcastMedianP50,
+    /// Memory that each connection takes which is open and says nothing.
+    MemoryPerConnection,
+    /// Connections opened per second, handshake included.
+    ConnectRate,
     /// The highest rate at which an objective is kept to.
     Capacity,
     /// From its start to the first right answer.
@@ -53,7 +63,7 @@ const BEYOND_MIN: f64 = 100.0;
 
 impl Metric {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Metric; 12] = [
+    pub const ALL: [Metric; 16] = [
         Metric::Throughput,
         Metric::ResponseP50,
         Metric::ResponseP90,
@@ -63,6 +73,10 @@ impl Metric {
         Metric::Memory,
         Metric::ContextSwitches,
         Metric::WireBytes,
+        Metric::BroadcastFirstP50,
+        Metric::BroadcastMedianP50,
+        Metric::MemoryPerConnection,
+        Metric::ConnectRate,
         Metric::Capacity,
         Metric::ReadyTime,
         Metric::ColdStart,
@@ -80,15 +94,21 @@ impl Metric {
     #[must_use]
     pub fn sense(self) -> Sense {
         match self {
-            Metric::Throughput | Metric::Capacity | Metric::ColdStart => Sense::Speed,
+            Metric::Throughput | Metric::ConnectRate | Metric::Capacity | Metric::ColdStart => {
+                Sense::Speed
+            }
             Metric::ResponseP50
             | Metric::ResponseP90
             | Metric::ResponseP99
             | Metric::ResponseP999
+            | Metric::BroadcastFirstP50
+            | Metric::BroadcastMedianP50
             | Metric::ReadyTime => Sense::Time,
-            Metric::ServerCpu | Metric::Memory | Metric::ContextSwitches | Metric::WireBytes => {
-                Sense::Cost
-            }
+            Metric::ServerCpu
+            | Metric::Memory
+            | Metric::ContextSwitches
+            | Metric::WireBytes
+            | Metric::MemoryPerConnection => Sense::Cost,
         }
     }
 
@@ -138,6 +158,10 @@ impl Metric {
             Metric::Memory => "memory",
             Metric::ContextSwitches => "context_switches",
             Metric::WireBytes => "wire_bytes",
+            Metric::BroadcastFirstP50 => "broadcast_first_p50",
+            Metric::BroadcastMedianP50 => "broadcast_median_p50",
+            Metric::MemoryPerConnection => "memory_per_connection",
+            Metric::ConnectRate => "connect_rate",
             Metric::Capacity => "capacity",
             Metric::ReadyTime => "ready_time",
             Metric::ColdStart => "cold_start",

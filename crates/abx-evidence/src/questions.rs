@@ -5,6 +5,7 @@
 
 use crate::capacities::grids;
 use crate::comparison::{Ground, Role, both_kept_up};
+use crate::exchange::LoadShape;
 use crate::finding::{Finding, Level};
 use crate::metric::Metric;
 use crate::record::{LoadRecord, StudyRecord};
@@ -43,7 +44,10 @@ impl<'a> Questions<'a> {
         // What is one rate of a grid is read together with the others.
         let alone = { record.loads.iter() }.filter(|load| load.settings.objective.is_none());
         for load in alone {
-            questions.ask_under(record, load, &pairs, found);
+            match load.settings.exchange.shape {
+                LoadShape::Connections => questions.ask_of_connections(record, load, &pairs),
+                _ => questions.ask_under(record, load, &pairs, found),
+            }
         }
         for grid in grids(record) {
             let values = grid.values(record);
@@ -103,6 +107,11 @@ impl<'a> Questions<'a> {
                 self.ask(Ground::Load(load), metric, (values, pairs));
             }
         }
+        if load.settings.exchange.shape == LoadShape::Broadcast {
+            for metric in [Metric::BroadcastFirstP50, Metric::BroadcastMedianP50] {
+                self.explore(Ground::Load(load), metric, under(metric), &answering);
+            }
+        }
         for metric in COSTS {
             if metric == Metric::ColdStart && under(metric).blocks() < BLOCKS_FOR_VERDICT {
                 // One load of several is the first of a block only now and then.
@@ -110,6 +119,31 @@ impl<'a> Questions<'a> {
             }
             self.explore(Ground::Load(load), metric, under(metric), &answering);
         }
+    }
+
+    /// Connections that say nothing take memory, and time to be opened.
+    fn ask_of_connections(
+        &mut self,
+        record: &'a StudyRecord,
+        load: &'a LoadRecord,
+        pairs: &[[&'a str; 2]],
+    ) {
+        let memory = Values::under(record, load, Metric::MemoryPerConnection, Rounds::All);
+        let known = whole(&memory, pairs.iter());
+        if known.len() < pairs.len() {
+            self.findings.push(memory_unknown(load));
+        }
+        let primary = known.iter().map(|pair| (*pair, Role::Primary)).collect();
+        let ground = || Ground::Load(load);
+        self.ask(ground(), Metric::MemoryPerConnection, (memory, primary));
+        let rate = Values::under(record, load, Metric::ConnectRate, Rounds::All);
+        let role = |pair: &[&'a str; 2]| match known.contains(pair) {
+            true => Role::Exploratory,
+            false => Role::Primary,
+        };
+        let pairs = whole(&rate, pairs.iter());
+        let pairs = pairs.into_iter().map(|pair| (pair, role(&pair))).collect();
+        self.ask(ground(), Metric::ConnectRate, (rate, pairs));
     }
 
     fn ask(&mut self, ground: Ground<'a>, metric: Metric, (values, pairs): Asked<'a>) {
@@ -204,4 +238,12 @@ fn too_few_requests(load: &LoadRecord, metric: Metric) -> Finding {
     );
     let remedy = "raise the rate (`-r`), or lengthen the slices (`--slice`)";
     Finding::new("too_few_requests", Level::Note, message, remedy).under(&load.name)
+}
+
+fn memory_unknown(load: &LoadRecord) -> Finding {
+    let message = "the memory of a connection could not be told for every subject in every block: \
+                   it was not readable, or did not grow";
+    let remedy = "hold more connections (`connections`), and let abx start the subjects, on this \
+                  machine";
+    Finding::new("memory_unknown", Level::Note, message, remedy).under(&load.name)
 }

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, Family, Ground, Role};
+use crate::exchange::LoadShape;
 use crate::finding::Finding;
 use crate::findings::Limit;
 use crate::metric::Metric;
@@ -76,6 +77,7 @@ fn rank(record: &StudyRecord, load: &LoadRecord, found: &[Finding]) -> Ranking {
         .collect();
     // Told of each subject beside the baseline: all of them or throughput.
     let metric = match kept_up.len() + 1 == names.len() {
+        _ if load.settings.exchange.shape == LoadShape::Connections => Metric::MemoryPerConnection,
         true => primary_time(load),
         false => Metric::Throughput,
     };

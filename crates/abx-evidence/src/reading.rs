@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::held::Held;
 use crate::record::SliceRecord;
 
 /// What was read for one subject over one load of a block.
@@ -39,6 +40,9 @@ pub struct Side {
     /// ports that the load's own addresses have for one destination.
     #[serde(default)]
     pub time_wait: Option<InUse>,
+    /// What came of holding connections that say nothing, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
     /// Pages of the subject's files that were in memory although they had been
     /// dropped before a slice, the most that was seen, beside all of their pages.
     /// `None` where they were not dropped, or could not be counted.

@@ -464,6 +464,12 @@ pub struct SliceRecord {
     /// Requests of an open loop that were due when every connection was in use.
     #[serde(default)]
     pub queued: u64,
+    /// Listeners that never got a broadcast, summed over broadcasts.
+    #[serde(default)]
+    pub lost: u64,
+    /// Broadcasts that listeners got out of order or twice.
+    #[serde(default)]
+    pub out_of_order: u64,
     /// Bytes received.
     pub bytes: u64,
     /// Bytes received in bodies.
@@ -523,6 +529,8 @@ impl SliceRecord {
             discarded: tally.discarded.clone(),
             unsent: tally.unsent,
             queued: tally.queued,
+            lost: tally.lost,
+            out_of_order: tally.out_of_order,
             bytes: tally.bytes,
             body_bytes: tally.body_bytes,
             connects: tally.connects,

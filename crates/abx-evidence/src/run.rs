@@ -4,10 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Offered};
+use crate::broadcasts::Broadcasts;
 use crate::exchange::Exchange;
 use crate::finding::{Finding, Level};
+use crate::findings::acknowledgements::Echoes;
+use crate::findings::held::not_held;
+use crate::findings::listeners::missed;
 use crate::findings::pace::{Pace, PaceLimits};
 use crate::findings::{GENERATOR_BUSY, SUBJECT_BUSY, failures};
+use crate::held::Held;
 use crate::outcome::Outcomes;
 use crate::phase_times::PhaseTimes;
 use crate::record::{AnswerRecord, Machine};
@@ -63,6 +68,12 @@ pub struct RunRecord {
     /// were counted.
     #[serde(default)]
     pub silent: u64,
+    /// When listeners had broadcasts, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broadcasts: Option<Broadcasts>,
+    /// What came of holding connections that say nothing, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
     /// What the load cost on this side.
     pub generator: GeneratorSide,
     /// What it cost on the other side; `None` when the server is not on this
@@ -164,6 +175,7 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
     let mut found: Vec<Finding> = failures::exhausted(outcomes).collect();
     found.extend(failures::failed_requests(
         &record.settings.url,
+        record.settings.exchange.shape,
         outcomes,
         record.requests.hashed,
     ));
@@ -182,6 +194,9 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
         .and_then(|wait| share(wait, slice.wall_ns * threads));
     let generator_busy = record.generator.busy + wait.unwrap_or_default();
     found.extend(pace(record, slice, server_is_busy, wait));
+    found.extend(not_held(&record.settings.url, record.held.into_iter()));
+    found.extend(delayed(record));
+    found.extend(missed(&record.settings.url, record.broadcasts.as_ref()));
     // Who thinks or asks for a rate does not ask for all that there is.
     let is_saturating = record.settings.arrivals.is_saturating();
     if is_saturating && generator_busy >= GENERATOR_BUSY && !server_is_busy {
@@ -223,6 +238,17 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
     }
     found.sort_by_key(|finding| std::cmp::Reverse(finding.level));
     found
+}
+
+fn delayed(record: &RunRecord) -> Option<Finding> {
+    let echoes = Echoes {
+        who: &record.settings.url,
+        exchange: &record.settings.exchange,
+        arrivals: &record.settings.arrivals,
+        service_p50_us: record.service_time_us.p50,
+        server_busy: record.server.as_ref().map(|server| server.busy),
+    };
+    echoes.delayed()
 }
 
 fn pace(

@@ -1,11 +1,15 @@
 //! One subject under one load, described: no comparison rests on these figures.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Late, Offered, Spans, throughput_per_s};
+use crate::broadcasts::Broadcasts;
+use crate::exchange::LoadShape;
+use crate::held::{Held, HeldFigures};
 use crate::histogram::Histogram;
 use crate::outcome::Outcomes;
 use crate::phase_times::PhaseTimes;
@@ -70,6 +74,12 @@ pub struct Summary {
     /// Bytes received for each whole answer; `None` without one.
     #[serde(default)]
     pub bytes_per_request: Option<f64>,
+    /// When listeners had broadcasts, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broadcasts: Option<Broadcasts>,
+    /// What came of holding connections that say nothing, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldFigures>,
 }
 
 /// Sums of one subject's slices under one load.
@@ -80,6 +90,8 @@ pub(crate) struct Sums {
     pub(crate) discarded: Outcomes,
     pub(crate) unsent: u64,
     pub(crate) queued: u64,
+    pub(crate) lost: u64,
+    pub(crate) out_of_order: u64,
     pub(crate) hashed: u64,
     pub(crate) bytes: u64,
     pub(crate) connection_ns: u64,
@@ -119,6 +131,8 @@ impl Sums {
             sums.discarded.merge(&slice.discarded);
             sums.unsent += slice.unsent;
             sums.queued += slice.queued;
+            sums.lost += slice.lost;
+            sums.out_of_order += slice.out_of_order;
             sums.hashed += slice.hashed;
             sums.bytes += slice.bytes;
             sums.connection_ns += slice.connection_ns;
@@ -160,7 +174,7 @@ impl Sums {
 
     /// Verified answers per second; see [`throughput_per_s`].
     pub(crate) fn throughput(&self, settings: &LoadSettings) -> Option<f64> {
-        let connections = settings.connections.into();
+        let connections = settings.exchange.senders(settings.connections).into();
         let spans = Spans {
             connection_ns: self.connection_ns,
             measured_ns: self.measured_ns,
@@ -208,7 +222,8 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
             let completed = sums.outcomes.completed();
             let all_completed = sums.all_completed();
             let sides = record.block_loads(&load.name);
-            let sides = sides.filter_map(|part| part.sides.get(subject));
+            let sides: Vec<_> = sides.filter_map(|part| part.sides.get(subject)).collect();
+            let held: Vec<Held> = sides.iter().filter_map(|side| side.held).collect();
             Summary {
                 subject: subject.clone(),
                 load: load.name.clone(),
@@ -231,7 +246,7 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                 server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
                 generator_busy: share(sums.busiest_worker_ns, sums.wall_ns),
                 rss_bytes: median(lives.iter().filter_map(|life| life.rss_bytes_max)),
-                pss_bytes: median(sides.filter_map(|side| side.pss_bytes)),
+                pss_bytes: median(sides.iter().filter_map(|side| side.pss_bytes)),
                 ready_s: median(
                     lives
                         .iter()
@@ -245,12 +260,27 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
                 lateness_us: plain(|all| &all.lateness),
                 loop_lag_us: plain(|all| &all.loop_lag),
                 ok: sums.outcomes.ok(),
-                outcomes: sums.outcomes,
+                outcomes: sums.outcomes.clone(),
                 bytes: sums.bytes,
                 bytes_per_request: share(sums.bytes, completed),
+                broadcasts: broadcasts(record, load, subject, &sums),
+                held: HeldFigures::of(&held),
             }
         })
         .collect()
+}
+
+/// When listeners had broadcasts; `None` under any other load.
+fn broadcasts(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+    sums: &Sums,
+) -> Option<Broadcasts> {
+    let parts = record.block_loads(&load.name);
+    let times = parts.filter_map(|part| part.histograms.get(subject));
+    let is_asked = load.settings.exchange.shape == LoadShape::Broadcast;
+    is_asked.then(|| Broadcasts::over(times, sums.lost, sums.out_of_order))
 }
 
 /// Which of a block's histograms.
@@ -293,9 +323,9 @@ fn bounded((times, at_least): (Option<Histogram>, Option<Histogram>)) -> Times {
 }
 
 /// The lower median.
-fn median(values: impl Iterator<Item = u64>) -> Option<u64> {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
+pub(crate) fn median<T: Copy + PartialOrd>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut values: Vec<T> = values.collect();
+    values.sort_by(|one, other| one.partial_cmp(other).unwrap_or(Ordering::Equal));
     values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
@@ -318,7 +348,7 @@ mod tests {
     #[test]
     fn the_median_is_one_of_the_values() {
         // Method: none, one, even and odd counts.
-        assert_eq!(median([].into_iter()), None);
+        assert_eq!(median::<u64>([].into_iter()), None);
         assert_eq!(median([7].into_iter()), Some(7));
         assert_eq!(median([9, 1, 5].into_iter()), Some(5));
         assert_eq!(median([9, 1, 5, 3].into_iter()), Some(3));

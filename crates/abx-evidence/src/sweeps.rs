@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, Role};
+use crate::exchange::LoadShape;
 use crate::metric::{Metric, Sense};
 use crate::questions::primary_time;
 use crate::record::{LoadRecord, LoadSettings, StudyRecord};
@@ -105,7 +106,8 @@ pub(crate) fn sweeps(record: &StudyRecord, comparisons: &[Comparison]) -> Vec<Sw
 /// What a load sweeps over, and its settings without that number.
 fn without_number(settings: &LoadSettings) -> Option<(Axis, LoadSettings)> {
     let mut rest = settings.clone();
-    if settings.objective.is_some() {
+    // Connections that are held have no throughput to be read together.
+    if settings.objective.is_some() || settings.exchange.shape == LoadShape::Connections {
         return None;
     }
     if settings.arrivals.is_open() {

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::held::Held;
 use crate::metric::Metric;
 use crate::quantile::Quantile;
 use crate::record::{BlockLoad, BlockRecord, LoadRecord, StudyRecord};
-use crate::summary::{Sums, share};
+use crate::summary::{Pick, Sums, share};
 
 /// One block's number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -146,6 +147,10 @@ impl Spot<'_> {
                 let sums = self.sums(rounds);
                 share(sums.server_switches?, sums.all_completed())
             }
+            Metric::BroadcastFirstP50 => self.listener(|times| &times.first_listener),
+            Metric::BroadcastMedianP50 => self.listener(|times| &times.median_listener),
+            Metric::MemoryPerConnection => self.held()?.memory_per_connection(),
+            Metric::ConnectRate => self.held()?.connect_rate_per_s(),
             Metric::ReadyTime => life?.ready_s,
             // Of several loads together; see `Grid::values`.
             Metric::Capacity => None,
@@ -156,6 +161,20 @@ impl Spot<'_> {
             | Metric::ResponseP999 => return self.quantile(metric),
         };
         amount.map(exact)
+    }
+
+    /// Half of the broadcasts took one listener at most so long.
+    fn listener(self, pick: Pick) -> Option<f64> {
+        let times = pick(self.part.histograms.get(self.subject)?);
+        if times.count() < Metric::ResponseP50.requests_min() {
+            return None;
+        }
+        let found = Quantile::of(times, None, 0.5)?;
+        Some(found.us.max(1) as f64)
+    }
+
+    fn held(self) -> Option<Held> {
+        self.part.sides.get(self.subject)?.held
     }
 
     fn sums(self, rounds: Rounds) -> Sums {

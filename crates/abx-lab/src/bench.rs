@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use abx_engine::{Engine, EngineError, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::record::{BlockSubject, Histograms, InUse, SliceRecord};
+use abx_sys::Nanos;
 
 use crate::meter::{Meter, Troubles};
 use crate::place::{Place, PlaceError};
@@ -57,10 +58,22 @@ pub struct Bench<'a> {
     pub names: Vec<String>,
     /// The most memory of each that was seen.
     rss_bytes_max: Vec<Option<u64>>,
+    /// The memory of each before any load.
+    memory_at_rest: Vec<Option<u64>>,
     /// What slices find of the subjects' files in memory; what the load at hand asks for.
     pub cache: Cache,
     /// Whether the person stopped the study.
     stopper: Stopper,
+}
+
+/// A pool that was opened.
+pub struct Opened {
+    /// The pool.
+    pub pool: PoolId,
+    /// Connections that could not be made.
+    pub missing: u64,
+    /// From the first try to connect to the end of the last one.
+    pub open_ns: u64,
 }
 
 /// One slice as measured.
@@ -118,6 +131,7 @@ impl<'a> Bench<'a> {
             stopper: engine.stopper(),
             cache: Cache::Left,
             rss_bytes_max: vec![None; places.len()],
+            memory_at_rest: vec![None; places.len()],
             engine,
             meter,
             places,
@@ -132,14 +146,45 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Opens a pool. Answers how many of its connections could not be made.
+    /// Opens a pool.
     ///
     /// # Errors
     /// [`Halt::Engine`].
-    pub fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, u64), Halt> {
+    pub fn open(&mut self, plan: &LoadPlan) -> Result<Opened, Halt> {
+        let began = Nanos::now();
         let (pool, report) = self.engine.open(plan)?;
-        let missing = (plan.connections as usize).saturating_sub(report.standing);
-        Ok((pool, missing as u64))
+        Ok(Opened {
+            pool,
+            missing: (plan.connections as usize).saturating_sub(report.standing) as u64,
+            open_ns: Nanos::now().since(began).0,
+        })
+    }
+
+    /// Holds the connections of one subject's pool, which say nothing, for a
+    /// while; answers how many stand then. None is opened again.
+    ///
+    /// # Errors
+    /// As [`Bench::slice`].
+    pub fn hold(&mut self, subject: usize, pool: PoolId, ns: u64) -> Result<u64, Halt> {
+        let plan = SlicePlan {
+            end: SliceEnd::AfterNs(ns),
+            discard_ns: 0,
+        };
+        let slice = self.engine.slice(pool, &plan)?;
+        if self.stopper.is_stopped() {
+            return Err(Halt::Interrupted);
+        }
+        self.check(subject)?;
+        Ok(slice.connections.map_or(0, |found| found.standing))
+    }
+
+    /// Memory of a subject that nobody has loaded in this block yet, pages that
+    /// its processes share counted once: what was read first.
+    pub fn memory_at_rest(&mut self, subject: usize) -> Option<u64> {
+        let read = || Some(self.meter.proportional_memory(subject)?.all_bytes);
+        let known = self.memory_at_rest[subject].or_else(read);
+        self.memory_at_rest[subject] = known;
+        known
     }
 
     /// Loads one subject for a while.

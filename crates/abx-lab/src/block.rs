@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use abx_engine::{LoadPlan, PoolId};
+use abx_engine::{LoadPlan, PoolId, Shape};
 use abx_evidence::record::{
     BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, Side, SliceRecord,
 };
@@ -10,8 +10,9 @@ use abx_sys::counters::ticks_per_second;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::bench::{Bench, Halt, Measured};
+use crate::bench::{Bench, Halt, Measured, Opened};
 use crate::ceiling::RaisedCeiling;
+use crate::hold::hold;
 use crate::meter::{Troubles, own_descriptors, time_wait};
 use crate::stage::RaisedLoad;
 
@@ -95,16 +96,35 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     /// # Errors
     /// [`Halt`].
     pub fn measure(&mut self, mut watch: impl FnMut(Moment)) -> Result<(), Halt> {
+        if self.plans.iter().all(|plan| plan.shape == Shape::Hold) {
+            return self.hold(&mut watch);
+        }
         match self.pilot.interleave {
             Interleave::Slices => self.slices(&mut watch),
             Interleave::Trials => self.trials(&mut watch),
         }
     }
 
+    /// Opens, holds and closes each subject's connections in turn.
+    fn hold(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
+        watch(Moment::RoundBegins(0));
+        for subject in self.order() {
+            self.bench.memory_at_rest(subject);
+            let opened = self.open(subject)?;
+            let plan = &self.plans[subject];
+            let held = hold(self.bench, subject, plan, &opened, self.pilot.slice_ns)?;
+            self.side(subject).held = Some(held);
+            self.note_holdings(subject);
+            self.bench.note_memory();
+            self.bench.engine.close(opened.pool);
+        }
+        Ok(())
+    }
+
     fn slices(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
         let mut pools = Vec::with_capacity(self.plans.len());
         for subject in 0..self.plans.len() {
-            pools.push(self.open(subject)?);
+            pools.push(self.open(subject)?.pool);
         }
         for (subject, pool) in pools.iter().enumerate() {
             self.warm_up(subject, *pool)?;
@@ -146,7 +166,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             watch(Moment::RoundBegins(round));
             let mut slices = Vec::with_capacity(self.plans.len());
             for subject in self.order() {
-                let pool = self.open(subject)?;
+                let pool = self.open(subject)?.pool;
                 self.warm_up(subject, pool)?;
                 let before = self.bench.meter.threads(subject);
                 slices.push(self.slice(subject, pool)?);
@@ -175,18 +195,18 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         let Some(RaisedCeiling { place, plan }) = self.ceiling else {
             return Ok(None);
         };
-        let (pool, _) = self.bench.open(plan)?;
+        let pool = self.bench.open(plan)?.pool;
         self.bench.slice(*place, pool, CEILING_WARM_UP_NS)?;
         Ok(Some((*place, pool)))
     }
 
-    fn open(&mut self, subject: usize) -> Result<PoolId, Halt> {
+    fn open(&mut self, subject: usize) -> Result<Opened, Halt> {
         let before = self.bench.meter.strain();
-        let (pool, missing) = self.bench.open(&self.plans[subject])?;
+        let opened = self.bench.open(&self.plans[subject])?;
         let troubles = Troubles::of(self.bench.meter.strain().since(before));
         self.note_troubles(subject, &troubles);
-        self.side(subject).not_connected += missing;
-        Ok(pool)
+        self.side(subject).not_connected += opened.missing;
+        Ok(opened)
     }
 
     fn warm_up(&mut self, subject: usize, pool: PoolId) -> Result<(), Halt> {

@@ -10,8 +10,9 @@ use rand_chacha::ChaCha8Rng;
 use crate::bench::Halt;
 use crate::launch::Launch;
 use crate::place::{Ground, Place, PlaceError};
+use crate::question::Question;
 use crate::stage::{RaisedLoad, Stage, halt};
-use crate::study::Load;
+use crate::study::{Load, Request};
 use crate::subject::{Source, Subject, sources};
 use crate::verify::verify;
 
@@ -42,10 +43,12 @@ impl Ceiling {
     }
 }
 
-/// Whether a load has a ceiling: one that always asks, by a method that has an
-/// answer with a body.
+/// Whether a load has a ceiling: one that always asks in HTTP, by a method that
+/// has an answer with a body. The server that does nothing speaks no WebSocket.
 fn is_asked(load: &Load) -> bool {
-    load.settings(false).arrivals.is_saturating()
+    let is_http = !load.shape.is_websocket();
+    is_http
+        && load.settings(false).arrivals.is_saturating()
         && load.requests.iter().all(|one| one.method != "HEAD")
 }
 
@@ -109,24 +112,31 @@ fn start(
     let Some(request) = load.requests.first() else {
         return Ok(place);
     };
-    let first = request.plan(load.version, &place.address.to_string(), None);
+    let first = question(load, request, &place);
     let stopper = stage.engine.stopper();
     place
-        .wait_ready(subject, &first, ANSWER, &stopper)
+        .wait_ready(subject, &first, &stopper)
         .map_err(failed)?;
     Ok(place)
 }
 
-/// The status of everything that it answers.
-const ANSWER: u16 = 200;
+/// What the ceiling is asked; everything that it answers has status 200.
+fn question(load: &Load, request: &Request, place: &Place) -> Question {
+    Question {
+        request: request.plan(load.version, &place.address.to_string(), None),
+        status: 200,
+        shape: abx_engine::Shape::Request,
+        seed: 0,
+    }
+}
 
 /// The first subject's plan, led to the ceiling.
 fn plan(place: &Place, load: &Load, plans: &[LoadPlan]) -> Result<Option<LoadPlan>, Halt> {
     let (Some(like), Some(request)) = (plans.first(), load.requests.first()) else {
         return Ok(None);
     };
-    let asked = request.plan(load.version, &place.address.to_string(), None);
-    let answer = verify(CEILING, place.address, &asked, ANSWER, load.timeout);
+    let asked = question(load, request, place);
+    let answer = verify(CEILING, place.address, &asked, load.timeout);
     let answer = answer.map_err(|error| Halt::Subject {
         name: CEILING.to_owned(),
         error: Box::new(error.into()),
@@ -141,7 +151,7 @@ fn plan(place: &Place, load: &Load, plans: &[LoadPlan]) -> Result<Option<LoadPla
             like.sources.clone()
         },
         requests: vec![Asked {
-            request: asked,
+            request: asked.request,
             expect: answer.expectation(true),
             weight: 1,
         }],

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use abx_engine::Stopper;
+use abx_engine::{Shape, Stopper};
 use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord,
     STUDY_SCHEMA, Settings, SliceRecord, StudyEnd, SubjectRecord,
@@ -23,6 +23,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bench::Halt;
 use crate::block::{LoadRun, Moment};
+use crate::hold;
 use crate::machine;
 use crate::meter::canaries;
 use crate::pilot::pilot;
@@ -234,10 +235,13 @@ impl Conductor<'_> {
             let known = grids.iter().find(|(settings, _)| *settings == alike);
             let found = match known {
                 Some((_, found)) => found.clone(),
-                None => {
-                    bench.cache = raised.cache;
-                    pilot(&mut bench, self.study, &raised.plans, trials[place].clone())?
-                }
+                None => match load.settings.exchange.hold_ns {
+                    Some(hold_ns) => hold::pilot(&mut bench, &raised.plans, hold_ns)?,
+                    None => {
+                        bench.cache = raised.cache;
+                        pilot(&mut bench, self.study, &raised.plans, trials[place].clone())?
+                    }
+                },
             };
             if known.is_none() && alike.objective.is_some() {
                 grids.push((alike, found.clone()));
@@ -255,7 +259,12 @@ impl Conductor<'_> {
         let others = u64::from(self.study.ceiling.is_some());
         let subjects = self.study.subjects.len() as u64 + others;
         let (limit, threads) = (self.stage.descriptors.soft, self.stage.engine.threads());
-        let reason = |connections: u32| {
+        let reason = |load: &Load| {
+            let connections = load.connections;
+            if load.shape.hold().is_some() {
+                // One subject's connections are closed before the next one's are opened.
+                return None;
+            }
             let needed = descriptors_needed(u64::from(connections) * subjects, threads);
             (needed > limit).then(|| {
                 format!(
@@ -265,7 +274,7 @@ impl Conductor<'_> {
             })
         };
         let loads = self.stage.loads.iter();
-        loads.map(|load| reason(load.connections)).collect()
+        loads.map(reason).collect()
     }
 
     /// Measures one block. What was measured of it is in the record also when it fails.
@@ -337,6 +346,7 @@ fn measure(
     } = raised;
     let mut sequence: Vec<usize> = (0..pilots.len()).collect();
     sequence.shuffle(random);
+    sequence.sort_by_key(|load| in_turn(&loads[*load]));
     let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
     let mut ended = Ok(());
     let speeds = bench.meter.speeds();
@@ -371,6 +381,14 @@ fn measure(
         canaries,
     };
     (block, ended)
+}
+
+/// Loads that hold connections come first, those with fewest before the others:
+/// what a server keeps of earlier connections would be missing from their memory.
+fn in_turn(load: &RaisedLoad) -> u32 {
+    let plan = load.plans.first();
+    let held = plan.filter(|plan| plan.shape == Shape::Hold);
+    held.map_or(u32::MAX, |plan| plan.connections)
 }
 
 /// Notes what the subjects answered. A body that differs from that of an earlier

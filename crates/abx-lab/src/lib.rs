@@ -12,6 +12,7 @@ mod ceiling;
 mod conduct;
 pub mod doctor;
 pub mod history;
+mod hold;
 pub mod keeper;
 mod launch;
 mod listener;
@@ -24,8 +25,10 @@ mod place;
 mod placeholder;
 pub mod program;
 pub mod provision;
+mod question;
 mod run;
 mod scout;
+mod shape;
 mod short_slices;
 mod stage;
 mod store;
@@ -42,8 +45,12 @@ pub use launch::{Filled, Launch, Ready, Template};
 pub use offer::{Offer, Rate, SHARES, Spacing, Sweep};
 pub use place::PlaceError;
 pub use run::{Run, RunEnd, RunError, run};
+pub use shape::{
+    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, Shape, is_long_enough,
+    suits,
+};
 pub use stage::StageError;
 pub use store::{Store, StoreError, state_folder, write_text, write_whole};
 pub use study::{ExpectBody, Load, MadeFile, Past, PilotCare, Pin, Request, SliceLength, Study};
-pub use subject::{Source, Subject, SubjectError, Target};
+pub use subject::{Scheme, Source, Subject, SubjectError, Target};
 pub use verify::VerifyError;

@@ -12,6 +12,7 @@ use abx_sys::Nanos;
 
 use crate::bench::{Bench, Halt};
 use crate::place::PlaceError;
+use crate::shape::senders;
 use crate::short_slices::{Bounds, choose};
 use crate::study::{PilotCare, SliceLength, Study};
 
@@ -64,7 +65,7 @@ pub fn pilot(
     let mut subjects = BTreeMap::new();
     let mut backend = None;
     for (subject, plan) in plans.iter().enumerate() {
-        let (pool, _) = bench.open(plan)?;
+        let pool = bench.open(plan)?.pool;
         backend = Some(pool.backend().name().to_owned());
         let found = explore(bench, subject, pool, plan, study.pilot);
         bench.engine.close(pool);
@@ -109,7 +110,7 @@ fn explore(
     plan: &LoadPlan,
     care: PilotCare,
 ) -> Result<PilotSubject, Halt> {
-    let connections = plan.connections;
+    let connections = senders(plan);
     let first = bench.slice(subject, pool, BIN_MIN_NS)?.record;
     answering(bench, subject, &first)?;
     let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
@@ -173,7 +174,8 @@ fn work_after(bench: &mut Bench, subject: usize) -> Result<Option<f64>, Halt> {
         .map(|cpu| cpu as f64 / window.window_ns.max(1) as f64))
 }
 
-/// What slices gave together, in verified answers per second.
+/// What slices gave together, in verified answers per second, over so many
+/// connections that send.
 pub(crate) fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
     let ok: u64 = slices.iter().map(|slice| slice.ok).sum();
     let ns: u64 = slices.iter().map(|slice| slice.connection_ns).sum();
@@ -182,7 +184,7 @@ pub(crate) fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
 
 /// Requests that a load has in flight at most.
 fn in_flight(plan: &LoadPlan) -> u64 {
-    u64::from(plan.connections) * u64::from(plan.window())
+    u64::from(senders(plan)) * u64::from(plan.window())
 }
 
 /// How long a request waits for its answer, by Little's law.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Instant;
 
-use abx_engine::{RequestPlan, Stopper};
+use abx_engine::Stopper;
 use abx_evidence::record::{BlockSubject, InUse};
 use abx_sys::limits::DescriptorLimit;
 use abx_sys::ports::PortError;
@@ -15,6 +15,7 @@ use crate::keeper::{
 };
 use crate::launch::Launch;
 use crate::made_files::MadeFiles;
+use crate::question::Question;
 use crate::study::MadeFile;
 use crate::subject::{Source, Subject};
 use crate::verify::{Readiness, VerifyError, wait_ready};
@@ -173,8 +174,7 @@ impl Place {
     pub fn wait_ready(
         &mut self,
         subject: &Subject,
-        request: &RequestPlan,
-        status: u16,
+        question: &Question,
         stopper: &Stopper,
     ) -> Result<(), PlaceError> {
         let Source::Command(launch) = &subject.source else {
@@ -188,7 +188,7 @@ impl Place {
             !matches!(state, Some(State::Running)) || stopper.is_stopped()
         };
         let name = &subject.name;
-        let ready = wait_ready(name, self.address, request, status, left, gone);
+        let ready = wait_ready(name, self.address, question, left, gone);
         match ready {
             None if stopper.is_stopped() => return Ok(()),
             None => return Err(self.ended("before it was ready")),

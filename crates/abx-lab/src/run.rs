@@ -7,13 +7,14 @@ use abx_engine::{
     Asked, Backend, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper,
 };
 use abx_evidence::{
-    GeneratorSide, Offered, PhaseTimes, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,
-    SliceTally, Times, judge_run,
+    Broadcasts, GeneratorSide, Held, LoadShape, Offered, PhaseTimes, RUN_SCHEMA, Requests,
+    RunRecord, RunSettings, ServerSide, SliceTally, Times, judge_run,
 };
 use abx_sys::cpus::Split;
 use abx_sys::tree::ThreadTimes;
 use abx_sys::{Nanos, ProcTree};
 
+use crate::question::Question;
 use crate::stage::{StageError, check_descriptors};
 use crate::study::{Load, Request, arrivals};
 use crate::subject::{Target, sources};
@@ -90,7 +91,10 @@ pub fn run(
     })?;
     let stopper = engine.stopper();
     on_stopper(stopper.clone());
-    let (pool, _) = engine.open(&plan)?;
+    let memory_before_bytes = run.load.shape.hold().and_then(|_| memory(&run.target));
+    let opening = Nanos::now();
+    let (pool, report) = engine.open(&plan)?;
+    let open_ns = Nanos::now().since(opening).0;
 
     let started = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut server = Server::find(&run.target);
@@ -106,6 +110,17 @@ pub fn run(
     )?;
     let server = server.as_mut().and_then(|server| server.used(&slice));
     let mut record = new_record(run, &slice, &verified, threads, server);
+    if run.load.shape.hold().is_some() {
+        let standing = slice.connections.map_or(0, |found| found.standing);
+        record.held = Some(Held {
+            asked: run.load.connections.into(),
+            standing,
+            lost: (report.standing as u64).saturating_sub(standing),
+            open_ns,
+            memory_before_bytes,
+            memory_after_bytes: memory(&run.target),
+        });
+    }
     record.settings.backend = Some(pool.backend().name().to_owned());
     record.abx_version = version.to_owned();
     record.started_unix_ms =
@@ -121,13 +136,13 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
     let request = run
         .request
         .plan(load.version, &target.host, Some(&target.path));
-    let verified = verify(
-        &target.host,
-        target.address,
-        &request,
-        load.status,
-        load.timeout,
-    )?;
+    let question = Question {
+        request,
+        status: load.status,
+        shape: load.shape.plan(),
+        seed: run.seed,
+    };
+    let verified = verify(&target.host, target.address, &question, load.timeout)?;
     let bodies_compared = agree(&[(&target.host, &verified)], &load.body)?;
     let plan = LoadPlan {
         address: target.address,
@@ -139,19 +154,26 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
         ),
         connections: load.connections,
         requests: vec![Asked {
-            request,
+            request: question.request,
             expect: verified.expectation(bodies_compared),
             weight: 1,
         }],
         keep_alive: load.keep_alive,
         verify_every: load.verify_every,
-        shape: abx_engine::Shape::Request,
+        shape: load.shape.plan(),
         timeout_ns: Nanos::from(load.timeout).0,
         seed: run.seed,
         pipeline: load.pipeline,
         pacing: load.pacing.clone(),
     };
     Ok((plan, verified))
+}
+
+/// Memory of the processes that serve the target, pages that they share counted
+/// once; `None` when they cannot be seen.
+fn memory(target: &Target) -> Option<u64> {
+    let memory = listener::tree(target.address)?.proportional_memory().ok()?;
+    Some(memory.all_bytes)
 }
 
 /// The process that serves the target, when it is on this machine.
@@ -249,6 +271,8 @@ fn new_record(
         body_bytes: tally.body_bytes,
         connects: tally.connects,
         silent: tally.silent,
+        broadcasts: (run.load.shape.kind() == LoadShape::Broadcast).then(|| Broadcasts::of(tally)),
+        held: None,
         generator: GeneratorSide {
             cpu_s: slice.generator_cpu_ns as f64 / 1e9,
             cpu_us_per_request: per_request_us(slice.generator_cpu_ns, completed),

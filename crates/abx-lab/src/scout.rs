@@ -10,6 +10,7 @@ use abx_evidence::{Kept, Objective};
 
 use crate::bench::{Bench, Halt, Measured};
 use crate::offer::{Offer, Spacing};
+use crate::shape::senders;
 use crate::study::Load;
 
 /// How long a subject is loaded before it is read, and then twice for this long.
@@ -104,7 +105,7 @@ fn paced(load: &Load, spacing: Spacing, rate: f64, offer: Offer) -> Option<Load>
 
 /// What a subject answers in a closed loop, per second.
 fn saturated(bench: &mut Bench, subject: usize, plan: &LoadPlan) -> Result<f64, Halt> {
-    let (pool, _) = bench.open(plan)?;
+    let pool = bench.open(plan)?.pool;
     let mut measure = || -> Result<_, Halt> {
         bench.slice(subject, pool, WARM_UP_NS)?;
         let first = bench.slice(subject, pool, SLICE_NS)?.record;
@@ -113,7 +114,7 @@ fn saturated(bench: &mut Bench, subject: usize, plan: &LoadPlan) -> Result<f64, 
     };
     let slices = measure();
     bench.engine.close(pool);
-    Ok(per_second(&slices?, plan.connections))
+    Ok(per_second(&slices?, senders(plan)))
 }
 
 fn per_second(slices: &[SliceRecord], connections: u32) -> f64 {
@@ -153,7 +154,7 @@ impl Search<'_> {
         };
         let mut plan = self.plan.clone();
         plan.pacing.arrivals = arrivals;
-        let (pool, _) = bench.open(&plan)?;
+        let pool = bench.open(&plan)?.pool;
         let measured = bench.slice(self.subject, pool, PROBE_NS);
         bench.engine.close(pool);
         let Measured { record, times, .. } = measured?;

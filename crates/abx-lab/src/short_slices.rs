@@ -15,6 +15,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bench::{Bench, Halt};
 use crate::pilot::{answering, throughput};
+use crate::shape::senders;
 
 /// A short slice, where subjects answer fast enough.
 const SHORT_NS: u64 = 25_000_000;
@@ -127,11 +128,11 @@ struct PairSide {
 }
 
 fn side(bench: &mut Bench, subject: usize, plans: &[LoadPlan]) -> Result<PairSide, Halt> {
-    let (pool, _) = bench.open(&plans[subject])?;
+    let pool = bench.open(&plans[subject])?.pool;
     Ok(PairSide {
         subject,
         pool,
-        connections: plans[subject].connections,
+        connections: senders(&plans[subject]),
     })
 }
 

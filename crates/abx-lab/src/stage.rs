@@ -16,6 +16,7 @@ use crate::bench::{Bench, Cache, Halt};
 use crate::ceiling::{self, RaisedCeiling};
 use crate::meter::Meter;
 use crate::place::{Ground, Place};
+use crate::question::Question;
 use crate::study::{Load, Pin, Request, Study};
 use crate::subject::{Source, Subject, sources};
 use crate::verify::{Verified, agree, verify};
@@ -220,9 +221,9 @@ impl<'a> Stage<'a> {
             let Some(request) = load.requests.first() else {
                 break;
             };
-            let first = request.plan(load.version, &host(subject, place.address), path(subject));
-            let (request, status) = readiness(subject, first, load.status);
-            let ready = place.wait_ready(subject, &request, status, &stopper);
+            let first = question(load, request, subject, place.address, study.seed);
+            let question = readiness(subject, first);
+            let ready = place.wait_ready(subject, &question, &stopper);
             ready.map_err(|error| halt(subject, error))?;
             if stopper.is_stopped() {
                 return Err(Halt::Interrupted);
@@ -251,22 +252,49 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// What tells that a subject is ready: its own question, or the load's first.
-pub fn readiness(subject: &Subject, usual: RequestPlan, status: u16) -> (RequestPlan, u16) {
+/// What tells that a subject is ready: its own question, a plain request, or the
+/// load's first.
+pub fn readiness(subject: &Subject, usual: Question) -> Question {
     let Source::Command(launch) = &subject.source else {
-        return (usual, status);
+        return usual;
     };
-    let request = match &launch.ready.path {
-        None => usual,
-        Some(path) => RequestPlan {
-            method: "GET".to_owned(),
-            path: path.clone(),
-            headers: Vec::new(),
-            body: Vec::new(),
-            ..usual
-        },
+    let status = match (launch.ready.status, &launch.ready.path) {
+        (Some(status), _) => status,
+        (None, Some(_)) if usual.is_websocket() => 200,
+        (None, _) => usual.status,
     };
-    (request, launch.ready.status.unwrap_or(status))
+    let Some(path) = &launch.ready.path else {
+        return Question { status, ..usual };
+    };
+    let request = RequestPlan {
+        method: "GET".to_owned(),
+        path: path.clone(),
+        headers: Vec::new(),
+        body: Vec::new(),
+        ..usual.request
+    };
+    Question {
+        request,
+        status,
+        shape: abx_engine::Shape::Request,
+        ..usual
+    }
+}
+
+/// What a subject is asked of one request of a load.
+pub fn question(
+    load: &Load,
+    request: &Request,
+    subject: &Subject,
+    address: SocketAddr,
+    seed: u64,
+) -> Question {
+    Question {
+        request: request.plan(load.version, &host(subject, address), path(subject)),
+        status: load.status,
+        shape: load.shape.plan(),
+        seed,
+    }
 }
 
 /// Looks for every program before the first one is started.
@@ -286,6 +314,11 @@ fn check_programs(study: &Study) -> Result<(), StageError> {
 
 /// Verifies what all subjects answer to one load, and plans it for each.
 fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result<RaisedLoad, Halt> {
+    // Messages are drawn from it, and are the same in every block.
+    let seed = match load.shape.is_websocket() {
+        true => study.seed,
+        false => seed,
+    };
     let mut plans: Vec<LoadPlan> = places
         .iter()
         .map(|place| LoadPlan {
@@ -300,7 +333,7 @@ fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result
             requests: Vec::with_capacity(load.requests.len()),
             keep_alive: load.keep_alive,
             verify_every: load.verify_every,
-            shape: abx_engine::Shape::Request,
+            shape: load.shape.plan(),
             timeout_ns: Nanos::from(load.timeout).0,
             seed,
             pipeline: load.pipeline,
@@ -310,7 +343,7 @@ fn raise_load(study: &Study, load: &Load, places: &[Place], seed: u64) -> Result
     let mut verified: Vec<Vec<Verified>> = places.iter().map(|_| Vec::new()).collect();
     let mut bodies_compared = true;
     for request in &load.requests {
-        let answers = ask_all(study, load, request, places)?;
+        let answers = ask_all(study, load, request, places, seed)?;
         let named: Vec<(&str, &Verified)> = study
             .subjects
             .iter()
@@ -344,14 +377,14 @@ fn ask_all(
     load: &Load,
     request: &Request,
     places: &[Place],
+    seed: u64,
 ) -> Result<Vec<(RequestPlan, Verified)>, Halt> {
     let mut answers = Vec::with_capacity(places.len());
     for (subject, place) in study.subjects.iter().zip(places) {
-        let asked = request.plan(load.version, &host(subject, place.address), path(subject));
-        let (name, address) = (&subject.name, place.address);
-        let answer = verify(name, address, &asked, load.status, load.timeout)
+        let asked = question(load, request, subject, place.address, seed);
+        let answer = verify(&subject.name, place.address, &asked, load.timeout)
             .map_err(|error| halt(subject, error.into()))?;
-        answers.push((asked, answer));
+        answers.push((asked.request, answer));
     }
     Ok(answers)
 }

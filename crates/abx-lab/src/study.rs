@@ -9,9 +9,11 @@ use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings, SkippedSubject};
 use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, Arrivals, Exchange, StudyRecord};
+use abx_sys::Nanos;
 
 use crate::ceiling::Ceiling;
 use crate::offer::Offer;
+use crate::shape::Shape;
 use crate::subject::Subject;
 
 /// A study.
@@ -130,7 +132,10 @@ pub struct Load {
     pub name: String,
     /// Connections.
     pub connections: u32,
-    /// What is asked, at least one request, by weight.
+    /// What connections carry.
+    pub shape: Shape,
+    /// What is asked, at least one request, by weight; of WebSocket the one request
+    /// that opens each connection.
     pub requests: Vec<Request>,
     /// What is spoken.
     pub version: HttpVersion,
@@ -256,12 +261,16 @@ impl Load {
     #[must_use]
     pub fn exchange(&self) -> Exchange {
         Exchange {
-            protocol: match self.version {
-                HttpVersion::Http10 => "http/1.0",
-                HttpVersion::Http11 => "http/1.1",
+            protocol: match (self.shape, self.version) {
+                (Shape::Request, HttpVersion::Http10) => "http/1.0",
+                (Shape::Request, HttpVersion::Http11) => "http/1.1",
+                _ => "websocket",
             }
             .to_owned(),
             pipeline: self.pacing.window(self.pipeline, self.keep_alive),
+            shape: self.shape.kind(),
+            message: self.shape.message(),
+            hold_ns: self.shape.hold().map(|hold| Nanos::from(hold).0),
         }
     }
 

@@ -28,9 +28,20 @@ pub enum Source {
     Address(Target),
 }
 
+/// What is spoken at a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// `http://`.
+    Http,
+    /// `ws://`.
+    WebSocket,
+}
+
 /// Where a server answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
+    /// What is spoken there.
+    pub scheme: Scheme,
     /// The URL as it was given.
     pub url: String,
     /// Name and port as in the URL, for the `Host` header.
@@ -78,8 +89,8 @@ pub enum SubjectError {
         /// Its command.
         command: String,
     },
-    /// Another scheme than http.
-    #[error("`{url}`: abx speaks http:// so far; {scheme}:// is not yet there")]
+    /// Another scheme than http and ws.
+    #[error("`{url}`: abx speaks http:// and ws:// so far; {scheme}:// is not yet there")]
     Scheme {
         /// What was given.
         url: String,
@@ -87,7 +98,9 @@ pub enum SubjectError {
         scheme: String,
     },
     /// Not a URL.
-    #[error("`{url}` is no URL that abx understands ({why}): write http://HOST[:PORT]/PATH")]
+    #[error(
+        "`{url}` is no URL that abx understands ({why}): write http://HOST[:PORT]/PATH, or ws://"
+    )]
     Url {
         /// What was given.
         url: String,
@@ -161,7 +174,7 @@ fn is_url(text: &str) -> bool {
 }
 
 impl Target {
-    /// Reads `http://HOST[:PORT][/PATH]` and looks the host up.
+    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `ws://`, and looks the host up.
     ///
     /// # Errors
     /// [`SubjectError::Scheme`], [`SubjectError::Url`], [`SubjectError::Resolve`].
@@ -171,12 +184,16 @@ impl Target {
             why,
         };
         let (scheme, rest) = url.split_once("://").ok_or_else(|| bad("no scheme"))?;
-        if !scheme.eq_ignore_ascii_case("http") {
-            return Err(SubjectError::Scheme {
-                url: url.to_owned(),
-                scheme: scheme.to_owned(),
-            });
-        }
+        let scheme = match scheme.to_ascii_lowercase().as_str() {
+            "http" => Scheme::Http,
+            "ws" => Scheme::WebSocket,
+            _ => {
+                return Err(SubjectError::Scheme {
+                    url: url.to_owned(),
+                    scheme: scheme.to_owned(),
+                });
+            }
+        };
         let rest = rest.split('#').next().unwrap_or_default();
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
@@ -205,6 +222,7 @@ impl Target {
             .next()
             .ok_or_else(|| resolve("no address".to_owned()))?;
         Ok(Target {
+            scheme,
             url: url.to_owned(),
             host: authority.to_owned(),
             address,
@@ -277,6 +295,8 @@ mod tests {
         assert_eq!(target("HTTP://127.0.0.1").address.port(), 80);
         assert_eq!(target("http://127.0.0.1").path, "/");
         assert_eq!(target("http://127.0.0.1?x").path, "/?x");
+        assert_eq!(plain.scheme, Scheme::Http);
+        assert_eq!(target("ws://127.0.0.1/echo").scheme, Scheme::WebSocket);
         let six = target("http://[::1]:90/");
         assert_eq!(six.address, "[::1]:90".parse().unwrap());
         assert_eq!(six.host, "[::1]:90");

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use abx_engine::{Answer, BodyIdentity, Expectation, ProbeError, RequestPlan, probe};
+use abx_engine::{Answer, BodyIdentity, Expectation, ProbeError};
 use abx_evidence::record::AnswerRecord;
 
+use crate::question::{Question, Reply};
 use crate::study::ExpectBody;
 
 /// How often a subject is asked; bodies that vary by themselves show then.
@@ -50,6 +51,35 @@ pub enum VerifyError {
         got: u16,
         /// The status that was expected.
         expected: u16,
+    },
+    /// No WebSocket where one was expected.
+    #[error(
+        "{name} answers a WebSocket's handshake at {path} with status {got}, not 101: give the path \
+         at which it speaks WebSocket (that of the URL, `--path`, or `path` in a study file)"
+    )]
+    NoWebSocket {
+        /// The subject.
+        name: String,
+        /// Where the handshake went.
+        path: String,
+        /// The status that came.
+        got: u16,
+    },
+    /// Another message than the one that was sent.
+    #[error(
+        "{name} does not send back at {path} what it is sent ({got_bytes} bytes came for \
+         {sent_bytes}): an echo needs a server that does; give its path, or another shape \
+         (`--shape`, or `shape` in a study file)"
+    )]
+    NoEcho {
+        /// The subject.
+        name: String,
+        /// Where the message went.
+        path: String,
+        /// The length of what came back.
+        got_bytes: u64,
+        /// The length of what was sent.
+        sent_bytes: u64,
     },
     /// Two subjects answer differently.
     #[error(
@@ -124,31 +154,24 @@ impl Verified {
 /// Asks a subject three times on fresh connections.
 ///
 /// # Errors
-/// [`VerifyError::NoAnswer`], [`VerifyError::Status`].
+/// [`VerifyError::NoAnswer`], [`VerifyError::Status`], [`VerifyError::NoWebSocket`],
+/// [`VerifyError::NoEcho`].
 pub fn verify(
     name: &str,
     address: SocketAddr,
-    request: &RequestPlan,
-    status: u16,
+    question: &Question,
     timeout: Duration,
 ) -> Result<Verified, VerifyError> {
     let mut answers: Vec<Answer> = Vec::with_capacity(ASKED);
     for _ in 0..ASKED {
-        let answer = probe(address, request, timeout).map_err(|source| VerifyError::NoAnswer {
+        let reply = { question.ask(address, timeout) }.map_err(|source| VerifyError::NoAnswer {
             name: name.to_owned(),
-            path: request.path.clone(),
+            path: question.request.path.clone(),
             source,
         })?;
-        if answer.status != status {
-            return Err(VerifyError::Status {
-                name: name.to_owned(),
-                path: request.path.clone(),
-                got: answer.status,
-                expected: status,
-            });
-        }
-        answers.push(answer);
+        answers.push(right_answer(name, question, reply)?);
     }
+    let status = question.status;
     let first = &answers[0];
     let is_stable = answers.iter().all(|answer| answer.body == first.body);
     Ok(Verified {
@@ -157,6 +180,36 @@ pub fn verify(
         body: is_stable.then(|| (first.body, first.sha256.clone())),
         server: first.server.clone(),
     })
+}
+
+/// The answer, when it is a right one.
+fn right_answer(name: &str, question: &Question, reply: Reply) -> Result<Answer, VerifyError> {
+    match reply {
+        Reply::Answer(answer) if answer.status == question.status => Ok(answer),
+        Reply::Answer(answer) => Err(wrong_status(name, question, answer.status)),
+        Reply::OtherMessage {
+            sent_bytes,
+            got_bytes,
+        } => Err(VerifyError::NoEcho {
+            name: name.to_owned(),
+            path: question.request.path.clone(),
+            got_bytes,
+            sent_bytes,
+        }),
+    }
+}
+
+fn wrong_status(name: &str, question: &Question, got: u16) -> VerifyError {
+    let (name, path) = (name.to_owned(), question.request.path.clone());
+    match question.is_websocket() {
+        true => VerifyError::NoWebSocket { name, path, got },
+        false => VerifyError::Status {
+            name,
+            path,
+            got,
+            expected: question.status,
+        },
+    }
 }
 
 /// Holds the answers of all subjects to one request against each other.
@@ -222,8 +275,7 @@ pub enum Readiness {
 pub fn wait_ready(
     name: &str,
     address: SocketAddr,
-    request: &RequestPlan,
-    status: u16,
+    question: &Question,
     within: Duration,
     mut gone: impl FnMut() -> bool,
 ) -> Option<Readiness> {
@@ -233,24 +285,21 @@ pub fn wait_ready(
     let mut right = 0;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let why = match probe(address, request, left.max(Duration::from_millis(1))) {
-            Ok(answer) if answer.status == status => {
-                first_right.get_or_insert_with(Instant::now);
-                right += 1;
-                if right == ASKED {
-                    return first_right.map(Readiness::Ready);
+        let why = match question.ask(address, left.max(Duration::from_millis(1))) {
+            Ok(Reply::Answer(answer)) if answer.status == 503 && question.status != 503 => {
+                "it answers 503".to_owned()
+            }
+            Ok(reply) => match right_answer(name, question, reply) {
+                Err(wrong) => return Some(Readiness::Wrong(wrong)),
+                Ok(_) => {
+                    first_right.get_or_insert_with(Instant::now);
+                    right += 1;
+                    if right == ASKED {
+                        return first_right.map(Readiness::Ready);
+                    }
+                    continue;
                 }
-                continue;
-            }
-            Ok(answer) if answer.status == 503 => "it answers 503".to_owned(),
-            Ok(answer) => {
-                return Some(Readiness::Wrong(VerifyError::Status {
-                    name: name.to_owned(),
-                    path: request.path.clone(),
-                    got: answer.status,
-                    expected: status,
-                }));
-            }
+            },
             Err(error) => error.to_string(),
         };
         (right, first_right) = (0, None);

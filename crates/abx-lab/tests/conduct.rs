@@ -21,7 +21,7 @@ use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
     Conducted, ExpectBody, Halt, LabError, Launch, Load, MadeFile, Offer, PilotCare, Pin, Progress,
-    Request, SliceLength, Source, Store, Study, Subject, Surroundings, conduct,
+    Request, Shape, SliceLength, Source, Store, Study, Subject, Surroundings, conduct,
 };
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 use abx_sys::tree::descendants;
@@ -123,6 +123,7 @@ fn study(blocks: Option<u32>) -> Study {
         loads: vec![Load {
             name: "c4".to_owned(),
             connections: 4,
+            shape: Shape::Request,
             requests: vec![Request {
                 method: "GET".to_owned(),
                 path: None,

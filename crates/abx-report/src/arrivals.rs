@@ -1,6 +1,6 @@
 //! When requests are due, in words.
 
-use abx_evidence::{ArrivalKind, Arrivals, Exchange, Offered};
+use abx_evidence::{ArrivalKind, Arrivals, Exchange, MessageKind, Offered};
 
 use crate::units::{count, figure, plural, share};
 use crate::wrap::clean_name;
@@ -29,7 +29,24 @@ pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
     let protocol = (exchange.protocol != usual.protocol).then(|| clean_name(&exchange.protocol));
     let pipeline = exchange.pipeline;
     let pipeline = (pipeline > 1).then(|| format!("pipelines of {pipeline}"));
-    protocol.into_iter().chain(pipeline)
+    let shape = (exchange.shape != usual.shape).then(|| exchange.shape.id().to_owned());
+    let message = exchange.message.map(|message| {
+        let kind = match message.kind {
+            MessageKind::Text => "text",
+            MessageKind::Binary => "binary",
+        };
+        format!(
+            "{kind} messages of {}",
+            plural(message.bytes.into(), "byte")
+        )
+    });
+    let parts = [protocol, shape, message, pipeline];
+    parts.into_iter().flatten()
+}
+
+/// Whether a connection serves more than one request.
+pub(crate) fn keep_alive(is_on: bool) -> String {
+    format!("keep-alive {}", if is_on { "on" } else { "off" })
 }
 
 /// The rate that was asked for, where there is one.

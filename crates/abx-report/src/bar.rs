@@ -2,7 +2,7 @@
 
 use abx_evidence::{Comparison, Metric, StudyRecord};
 
-use crate::metrics::{capitalized, metric_name};
+use crate::metrics::{capitalized, metric_under};
 use crate::style::Style;
 use crate::units::{percent, ratios};
 use crate::wrap::{clean_name, columns, shorten, wrap};
@@ -33,7 +33,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
         style.columns() - label_width - 4,
     );
     let baseline = shorten(&clean_name(&first.baseline), 30);
-    let what = capitalized(metric_name(metric));
+    let what = capitalized(metric_under(record, &first.load, metric));
     let heading = format!("{what} as a multiple of {baseline}'s:");
     let mut out = wrap(&heading, "", "  ", style.columns());
     for ((one, values), label) in found.iter().zip(&labels) {

@@ -3,7 +3,7 @@
 
 use abx_evidence::{Comparison, Role, StudyRecord};
 
-use crate::metrics::{capitalized, metric_name};
+use crate::metrics::{capitalized, metric_under};
 use crate::style::Style;
 use crate::table::Table;
 use crate::units::{percent, ratio_cells};
@@ -62,9 +62,10 @@ fn tables(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
 const STARTS: &str = "";
 
 fn row(record: &StudyRecord, one: &Comparison) -> [String; 4] {
+    let metric = metric_under(record, &one.load, one.metric);
     let what = match record.subjects.len() {
-        2 => metric_name(one.metric).to_owned(),
-        _ => format!("{}: {}", clean_name(&one.subject), metric_name(one.metric)),
+        2 => metric.to_owned(),
+        _ => format!("{}: {metric}", clean_name(&one.subject)),
     };
     let [ratio, interval] = ratio_cells(one);
     let fragile = if one.fragile { ", fragile" } else { "" };

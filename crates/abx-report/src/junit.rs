@@ -3,7 +3,7 @@
 use abx_evidence::{Answer, Standing, StudyRecord, Verdict};
 
 use crate::expectations::reason;
-use crate::metrics::metric_name;
+use crate::metrics::metric_under;
 use crate::style::Style;
 use crate::units::GLUE;
 use crate::verdict::sentence;
@@ -21,7 +21,7 @@ pub fn study_junit(record: &StudyRecord, answers: &[Answer]) -> String {
                 class: format!("abx.comparison.{}", one.load),
                 name: format!(
                     "{} of {} beside {}",
-                    metric_name(one.metric),
+                    metric_under(record, &one.load, one.metric),
                     one.subject,
                     one.baseline
                 ),

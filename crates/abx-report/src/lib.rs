@@ -13,6 +13,7 @@ mod csv;
 mod doctor;
 mod expectations;
 mod findings;
+mod held;
 mod hgrm;
 mod history;
 mod html;

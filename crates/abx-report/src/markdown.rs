@@ -8,7 +8,8 @@ use abx_evidence::{
 use crate::against::against;
 use crate::expectations::reason;
 use crate::findings::Loads;
-use crate::metrics::{capitalized, metric_name};
+use crate::held::held_table;
+use crate::metrics::{capitalized, metric_under};
 use crate::phases;
 use crate::style::Style;
 use crate::sweeps::{capacities, sweeps};
@@ -156,7 +157,7 @@ fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
     [
         escape(&format!("{} / {}", one.subject, one.baseline)),
         escape(&place),
-        metric_name(one.metric).to_owned(),
+        metric_under(record, &one.load, one.metric).to_owned(),
         ratio,
         interval,
         format!("{}{bound}{fragile}", word(one.verdict)),
@@ -173,10 +174,13 @@ fn under(record: &StudyRecord, load: &LoadRecord) -> String {
     let summaries = record.summaries.iter();
     let summaries: Vec<&Summary> = summaries.filter(|one| one.load == load.name).collect();
     let heading = escape(&offer(record, load));
+    if let Some(table) = held_table(&summaries) {
+        return format!("{heading}\n\n{}", of_figures(&table));
+    }
     if summaries.iter().all(|summary| summary.sent == 0) {
         return format!("{heading} nothing was measured\n");
     }
-    let table = of_figures(&table(&summaries, &STYLE));
+    let table = of_figures(&table(&summaries, load.settings.exchange.shape, &STYLE));
     let more: String = { summaries.iter() }
         .flat_map(|one| [neither(one, &STYLE), unsent(one, &STYLE)])
         .filter(|text| !text.is_empty())

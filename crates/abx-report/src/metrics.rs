@@ -1,6 +1,6 @@
 //! Names of metrics within sentences and headings.
 
-use abx_evidence::Metric;
+use abx_evidence::{LoadShape, Metric, StudyRecord};
 
 /// A metric's name within a sentence.
 pub(crate) fn metric_name(metric: Metric) -> &'static str {
@@ -14,9 +14,42 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
         Metric::Memory => "memory",
         Metric::ContextSwitches => "context switches for each answer",
         Metric::WireBytes => "bytes for each answer",
+        Metric::BroadcastFirstP50 => "p50 time until the first listener has it",
+        Metric::BroadcastMedianP50 => "p50 time until half of the listeners have it",
+        Metric::MemoryPerConnection => "memory for each connection",
+        Metric::ConnectRate => "connections opened per second",
         Metric::Capacity => "capacity",
         Metric::ReadyTime => "time to be ready",
         Metric::ColdStart => "share of speed when cold",
+    }
+}
+
+/// The same in what a load of a study is counted in; for what is of no load, or
+/// of several, its plain name.
+pub(crate) fn metric_under(record: &StudyRecord, load: &str, metric: Metric) -> &'static str {
+    match (metric, shape_under(record, load)) {
+        (Metric::Throughput, shape) => rate_name(shape),
+        (Metric::ResponseP50, LoadShape::Broadcast) => "p50 time until the last listener has it",
+        (Metric::ResponseP90, LoadShape::Broadcast) => "p90 time until the last listener has it",
+        (Metric::ResponseP99, LoadShape::Broadcast) => "p99 time until the last listener has it",
+        (Metric::ResponseP999, LoadShape::Broadcast) => "p99.9 time until the last listener has it",
+        _ => metric_name(metric),
+    }
+}
+
+/// What the connections of a study's load do.
+pub(crate) fn shape_under(record: &StudyRecord, load: &str) -> LoadShape {
+    let found = record.loads.iter().find(|one| one.name == load);
+    found.map_or(LoadShape::Request, |load| load.settings.exchange.shape)
+}
+
+/// What throughput is counted in.
+pub(crate) fn rate_name(shape: LoadShape) -> &'static str {
+    match shape {
+        LoadShape::Request => "requests/s",
+        LoadShape::Echo => "messages/s",
+        LoadShape::Broadcast => "broadcasts/s",
+        LoadShape::Connections => "connections/s",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use abx_evidence::{Place, Ranking, StudyRecord};
 
-use crate::metrics::metric_name;
+use crate::metrics::metric_under;
 use crate::style::Style;
 use crate::verdict::{name, place};
 use crate::wrap::wrap;
@@ -36,7 +36,7 @@ fn line(record: &StudyRecord, ranking: &Ranking, style: &Style) -> String {
     };
     let text = format!(
         "Order by {} {}: {}{first}.",
-        metric_name(ranking.metric),
+        metric_under(record, &ranking.load, ranking.metric),
         place(record, &ranking.load),
         each.join(", ")
     );

@@ -1,9 +1,12 @@
 //! The report of a run: one server, one load.
 
-use abx_evidence::{Figure, GeneratorSide, Level, Limits, RunRecord, ServerSide, Times};
+use abx_evidence::{
+    Broadcasts, Figure, GeneratorSide, Level, Limits, LoadShape, RunRecord, ServerSide, Times,
+};
 
-use crate::arrivals::{arrivals, exchange, offered, rate};
+use crate::arrivals::{arrivals, exchange, keep_alive, offered, rate};
 use crate::findings::{Loads, findings};
+use crate::held::held_text;
 use crate::phases;
 use crate::style::{Style, Tint};
 use crate::table::Table;
@@ -17,45 +20,52 @@ use crate::wrap::{clean_name, wrap};
 /// The report of a run, ready to be printed.
 #[must_use]
 pub fn run_text(record: &RunRecord, style: &Style) -> String {
-    let mut sections = vec![
-        offer(record, style),
-        throughput(record, style),
-        outcomes(record, style),
-        times(record, style),
-        phases::of_run(record, style),
+    let mut sections = vec![offer(record, style), headline(record, style)];
+    if record.held.is_none() {
+        sections.extend([
+            outcomes(record, style),
+            times(record, style),
+            phases::of_run(record, style),
+        ]);
+    }
+    sections.extend([
         sides(record, style),
         findings(&record.findings, Loads::One, style),
-    ];
+    ]);
     sections.retain(|section| !section.is_empty());
     style.finish(&sections.join("\n"))
 }
 
 pub(crate) fn offer(record: &RunRecord, style: &Style) -> String {
     let settings = &record.settings;
+    let unit = settings.exchange.shape.unit();
     let ordered = [
         settings.duration_s.map(seconds),
-        settings.requests.map(|number| plural(number, "request")),
+        settings.requests.map(|number| plural(number, unit)),
     ];
-    let mut parts = vec![
-        clean_name(&settings.method),
-        plural(settings.connections.into(), "connection"),
-        plural(settings.threads as u64, "thread"),
-        format!(
-            "keep-alive {}",
-            if settings.keep_alive { "on" } else { "off" }
-        ),
-    ];
-    if let Some(arrivals) = arrivals(&settings.arrivals) {
-        parts.insert(1, arrivals);
-    }
+    let is_request = settings.exchange.shape == LoadShape::Request;
+    let mut parts = Vec::new();
+    parts.extend(is_request.then(|| clean_name(&settings.method)));
+    parts.extend(arrivals(&settings.arrivals));
+    parts.push(plural(settings.connections.into(), "connection"));
+    parts.push(plural(settings.threads as u64, "thread"));
+    parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
     parts.extend(exchange(&settings.exchange));
     parts.extend(ordered.into_iter().flatten());
     let url = wrap(&clean_name(&settings.url), "", "  ", style.columns());
     url + &wrap(&parts.join(", "), "  ", "  ", style.columns())
 }
 
+/// What there is to be said first.
+pub(crate) fn headline(record: &RunRecord, style: &Style) -> String {
+    match &record.held {
+        Some(held) => wrap(&held_text(held), "", "  ", style.columns()),
+        None => throughput(record, style),
+    }
+}
+
 /// The headline, limited as the findings limit it.
-pub(crate) fn throughput(record: &RunRecord, style: &Style) -> String {
+fn throughput(record: &RunRecord, style: &Style) -> String {
     // What limits times only leaves throughput as it is.
     let all = record.findings.iter();
     let ours = all.filter(|finding| finding.limits == Limits::All);
@@ -74,10 +84,16 @@ pub(crate) fn throughput(record: &RunRecord, style: &Style) -> String {
         Some(Level::Bound) => ("at least ", String::new()),
         Some(Level::Note) | None => ("", String::new()),
     };
+    let counted = match record.settings.exchange.shape {
+        LoadShape::Request => "/s (verified answers)",
+        LoadShape::Echo => " messages/s (each of them came back)",
+        LoadShape::Broadcast => " broadcasts/s (all listeners have each)",
+        LoadShape::Connections => " connections/s",
+    };
     let asked = rate(&record.settings.arrivals)
         .map_or_else(String::new, |rate| format!(" of {rate} offered"));
     let text = format!(
-        "Throughput: {limit}{}/s (verified answers){asked}, measured for {}.{claim}",
+        "Throughput: {limit}{}{counted}{asked}, measured for {}.{claim}",
         figure(achieved),
         seconds(record.elapsed_s)
     );
@@ -123,16 +139,16 @@ fn times(record: &RunRecord, style: &Style) -> String {
         cells.extend(SHOWN.map(|figure| time(times, figure, unit, style)));
         <[String; 7]>::try_from(cells).expect("a name and six times")
     };
+    // An overloaded server's response times are a thousand times its
+    // service times: each row has its own unit.
+    let own = |name: &str, times: &Times| {
+        let unit = TimeUnit::of([times.p50]);
+        row(format!("{name} {}", unit.sign()), times, unit)
+    };
     let mut legend =
         "Response time runs from the intended send, service time from the actual one".to_owned();
-    let (title, rows) = if record.settings.arrivals.is_open() {
+    let (title, mut rows) = if record.settings.arrivals.is_open() {
         legend.push_str("; lateness is what the generator itself adds");
-        // An overloaded server's response times are a thousand times its
-        // service times: each row has its own unit.
-        let own = |name: &str, times: &Times| {
-            let unit = TimeUnit::of([times.p50]);
-            row(format!("{name} {}", unit.sign()), times, unit)
-        };
         let rows = vec![
             own("response", response),
             own("service", service),
@@ -147,7 +163,15 @@ fn times(record: &RunRecord, style: &Style) -> String {
         ];
         (format!("time in {}", unit.sign()), rows)
     };
+    let listeners = record.broadcasts.iter().flat_map(listeners);
+    rows.extend(listeners.map(|(name, times)| own(name, times)));
     legend.push('.');
+    if record.broadcasts.is_some() {
+        legend.push_str(
+            " A broadcast's response ends when the last listener has it; first and half: when the \
+             first and half of the listeners have it.",
+        );
+    }
     legend.push_str(&at_least_legend(
         [response, service].into_iter(),
         &SHOWN,
@@ -158,6 +182,14 @@ fn times(record: &RunRecord, style: &Style) -> String {
         rows,
     };
     table.text(style.columns()) + &wrap(&legend, "  ", "  ", style.columns())
+}
+
+/// When listeners had broadcasts, each with its name in the table.
+pub(crate) fn listeners(broadcasts: &Broadcasts) -> [(&'static str, &Times); 2] {
+    [
+        ("first", &broadcasts.first_listener_us),
+        ("half", &broadcasts.median_listener_us),
+    ]
 }
 
 /// What went over the wire, and what it cost on both sides.

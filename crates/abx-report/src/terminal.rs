@@ -2,13 +2,15 @@
 //! what limits them.
 
 use abx_evidence::record::{Interleave, LoadRecord, LoadSettings, StudyEnd};
-use abx_evidence::{Figure, Outcome, StudyRecord, Summary};
+use abx_evidence::{Figure, LoadShape, Outcome, StudyRecord, Summary};
 
 use crate::against::against;
-use crate::arrivals::{arrivals, exchange, offered};
+use crate::arrivals::{arrivals, exchange, keep_alive, offered};
 use crate::bar::bars;
 use crate::beside::beside;
 use crate::findings::{Loads, findings};
+use crate::held::{held_legend, held_table};
+use crate::metrics::rate_name;
 use crate::phases;
 use crate::ranking::rankings;
 use crate::style::Style;
@@ -114,10 +116,14 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         .filter(|summary| summary.load == load.name)
         .collect();
     let mut out = wrap(&offer(record, load), "", "  ", style.columns());
+    if let Some(table) = held_table(&summaries) {
+        return out + &table.text(style.columns()) + &held_legend(style);
+    }
     if summaries.iter().all(|summary| summary.sent == 0) {
         return out + "  nothing was measured\n";
     }
-    out.push_str(&table(&summaries, style).text(style.columns()));
+    let shape = load.settings.exchange.shape;
+    out.push_str(&table(&summaries, shape, style).text(style.columns()));
     for summary in summaries {
         out.push_str(&neither(summary, style));
         out.push_str(&unsent(summary, style));
@@ -143,21 +149,15 @@ fn ceiling(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
 /// What is offered, as the heading of its figures.
 pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     let settings = &load.settings;
-    format!(
-        "{}{}{}, {}, keep-alive {}{}:",
-        if record.loads.len() > 1 {
-            format!("{}: ", name(&load.name))
-        } else {
-            String::new()
-        },
-        plural(settings.connections.into(), "connection"),
-        arrivals(&settings.arrivals).map_or_else(String::new, |text| format!(", {text}")),
-        requests(settings),
-        if settings.keep_alive { "on" } else { "off" },
-        exchange(&settings.exchange)
-            .map(|text| format!(", {text}"))
-            .collect::<String>(),
-    )
+    let mut parts = vec![plural(settings.connections.into(), "connection")];
+    parts.extend(arrivals(&settings.arrivals));
+    parts.push(requests(settings));
+    let is_request = settings.exchange.shape == LoadShape::Request;
+    parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
+    parts.extend(exchange(&settings.exchange));
+    let several = record.loads.len() > 1;
+    let name = several.then(|| format!("{}: ", name(&load.name)));
+    format!("{}{}:", name.unwrap_or_default(), parts.join(", "))
 }
 
 /// What was asked, with weights where there are several; of many the first ones.
@@ -167,7 +167,11 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
         _ => REQUESTS_SHOWN - 1,
     };
     let each = settings.requests[..shown].iter().map(|one| {
-        let asked = format!("{} {}", clean_name(&one.method), clean_name(&one.path));
+        let path = clean_name(&one.path);
+        let asked = match settings.exchange.shape {
+            LoadShape::Request => format!("{} {path}", clean_name(&one.method)),
+            _ => path,
+        };
         match settings.requests.len() {
             1 => asked,
             _ => format!("{}× {asked}", one.weight),
@@ -181,11 +185,11 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
 /// Requests of a load that are named one by one.
 const REQUESTS_SHOWN: usize = 10;
 
-pub(crate) fn table(summaries: &[&Summary], style: &Style) -> Table<9> {
+pub(crate) fn table(summaries: &[&Summary], shape: LoadShape, style: &Style) -> Table<9> {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
     let headers = [
         "subject".to_owned(),
-        "requests/s".to_owned(),
+        rate_name(shape).to_owned(),
         format!("p50 {}", unit.sign()),
         format!("p99 {}", unit.sign()),
         "CPU µs".to_owned(),

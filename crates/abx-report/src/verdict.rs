@@ -1,9 +1,9 @@
 //! Verdicts as sentences that need no knowledge of statistics.
 
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
-use abx_evidence::{Bounds, Comparison, Finding, Level, Metric, StudyRecord, Verdict};
+use abx_evidence::{Bounds, Comparison, Finding, Level, Metric, Sense, StudyRecord, Verdict};
 
-use crate::metrics::metric_name;
+use crate::metrics::{metric_under, shape_under};
 use crate::style::{Style, Tint};
 use crate::units::{count, percent, plural, ratios};
 use crate::wrap::{clean, clean_name, shorten};
@@ -17,8 +17,8 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
         let limit = limit(one.verdict, one.at_least, one.ratio);
         match one.metric {
             Metric::Throughput => format!(
-                "{subject} serves {limit}{ratio} times {baseline}'s requests ({low} to {high}) \
-                 {place}"
+                "{subject} serves {limit}{ratio} times {baseline}'s {} ({low} to {high}) {place}",
+                shape_under(record, &one.load).units()
             ),
             Metric::Capacity => format!(
                 "{subject} keeps to {} up to {limit}{ratio} times {baseline}'s rate ({low} to {high})",
@@ -26,7 +26,7 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
             ),
             metric => format!(
                 "{subject}'s {} is {limit}{ratio} times {baseline}'s ({low} to {high}) {place}",
-                metric_name(metric)
+                metric_under(record, &one.load, metric)
             ),
         }
     });
@@ -44,14 +44,24 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
             )
         }
         (_, Some(serves)) => format!(
-            "Cannot tell yet whether {subject} or {baseline} is faster: {serves}; {}: {verdict}.",
+            "Cannot tell yet whether {subject} or {baseline} {}: {serves}; {}: {verdict}.",
+            asked(one),
             settling(one)
         ),
         (_, None) => format!(
-            "Cannot tell yet whether {subject} or {baseline} is faster {place}: {} measured, too \
-             few for an interval: {verdict}.",
+            "Cannot tell yet whether {subject} or {baseline} {} {place}: {} measured, too few for \
+             an interval: {verdict}.",
+            asked(one),
             plural(one.blocks as u64, "block")
         ),
+    }
+}
+
+/// What a comparison is to tell of one of two.
+fn asked(one: &Comparison) -> &'static str {
+    match one.metric.sense() {
+        Sense::Speed | Sense::Time => "is faster",
+        Sense::Cost => "needs less",
     }
 }
 

@@ -1,5 +1,6 @@
 //! Findings about outcomes, the same for a run and for a study.
 
+use crate::exchange::LoadShape;
 use crate::finding::{Finding, Level};
 use crate::outcome::{Outcome, Outcomes};
 use crate::summary::share;
@@ -7,9 +8,14 @@ use crate::summary::share;
 /// Above this share of failed requests no claim stands.
 const FAILED_MAX: f64 = 0.001;
 
-/// Requests of `who` that failed, and bodies that were wrong among the
+/// Requests or messages to `who` that failed, and bodies that were wrong among the
 /// `hashed` ones that were looked at.
-pub(crate) fn failed_requests(who: &str, outcomes: &Outcomes, hashed: u64) -> Option<Finding> {
+pub(crate) fn failed_requests(
+    who: &str,
+    shape: LoadShape,
+    outcomes: &Outcomes,
+    hashed: u64,
+) -> Option<Finding> {
     let failed = outcomes.failed();
     let wrong_bodies = outcomes.count(Outcome::WrongBody);
     let failed_share = share(failed, outcomes.sent())?;
@@ -21,8 +27,9 @@ pub(crate) fn failed_requests(who: &str, outcomes: &Outcomes, hashed: u64) -> Op
         Level::Note
     };
     let mut message = format!(
-        "{failed} of {} requests to {who} failed: {}",
+        "{failed} of {} {} to {who} failed: {}",
         outcomes.sent(),
+        shape.units(),
         names(outcomes)
     );
     if wrong_bodies > 0 {
@@ -89,7 +96,8 @@ mod tests {
     }
 
     fn level(list: &[(Outcome, usize)], hashed: u64) -> Option<Level> {
-        failed_requests("a", &outcomes(list), hashed).map(|finding| finding.level)
+        failed_requests("a", LoadShape::Request, &outcomes(list), hashed)
+            .map(|finding| finding.level)
     }
 
     #[test]
@@ -113,7 +121,7 @@ mod tests {
     fn our_own_limits_are_not_the_subjects_failures() {
         // Method: only ports missing; then the message names the count.
         let ports = outcomes(&[(Outcome::Ok, 10), (Outcome::NoPort, 3)]);
-        assert_eq!(failed_requests("a", &ports, 1), None);
+        assert_eq!(failed_requests("a", LoadShape::Request, &ports, 1), None);
         let found: Vec<Finding> = exhausted(&ports).collect();
         assert_eq!(found.len(), 1);
         assert!(found[0].message.contains("local ports 3"));

@@ -2,12 +2,15 @@
 //! figures, and a remedy that a person can carry out. [`findings`] is the list;
 //! each file holds those of one theme, and [`failures`] those that a run has too.
 
+pub(crate) mod acknowledgements;
 mod answers;
 mod cold_cache;
 mod descriptors;
 pub(crate) mod failures;
 mod frequency;
+pub(crate) mod held;
 mod limit;
+pub(crate) mod listeners;
 mod machine;
 mod network;
 pub(crate) mod pace;
@@ -17,11 +20,13 @@ mod strain;
 mod unread;
 
 use crate::ceilings::near_ceiling;
+use crate::exchange::LoadShape;
 use crate::finding::{Finding, Level};
 use crate::record::{Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
-use crate::summary::{Sums, share, sums_by_subject};
+use crate::summary::{Summary, Sums, share, sums_by_subject};
 
+use acknowledgements::Echoes;
 use answers::{answers_differ, varying};
 use cold_cache::cold_cache;
 use descriptors::descriptors;
@@ -42,13 +47,17 @@ pub(crate) use machine::{FOREIGN_MAX, STEAL_MAX, WAIT_MAX};
 pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
     let mut found = Vec::new();
     for load in &record.loads {
+        if load.settings.exchange.shape == LoadShape::Connections {
+            found.extend(of_connections(record, load));
+            continue;
+        }
         let limit = Limit::of(record, load);
         let is_saturating = load.settings.arrivals.is_saturating();
         for (subject, sums) in &sums_by_subject(record, &load.name) {
             if sums.slices == 0 {
                 continue;
             }
-            let mut about = outcomes(subject, sums);
+            let mut about = outcomes(load, subject, sums);
             if is_saturating {
                 about.extend(little(load, subject, sums));
                 about.extend(silent(load, subject, sums));
@@ -62,6 +71,8 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
                 false => Saturation::HadTime,
             };
             about.extend(strain(record, load, subject, saturation));
+            about.extend(delayed(record, load, subject));
+            about.extend(missed(record, load, subject));
             let limits = pace_limits(record, &limit, subject, sums);
             about.extend(pace(record, load, subject, limits));
             if load.settings.objective.is_some() {
@@ -89,6 +100,44 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
     found
 }
 
+/// What limits figures of connections that say nothing: there are no slices.
+fn of_connections(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
+    let none = Sums::default();
+    let each = record.subjects.iter().flat_map(|subject| {
+        let name = subject.name.as_str();
+        let mut found = Vec::from_iter(held::of_subject(record, load, name));
+        found.extend(Network::of(record, load, name, &none).findings());
+        found.extend(descriptors(record, load, name));
+        found
+    });
+    each.map(|finding| finding.under(&load.name)).collect()
+}
+
+/// Whether one subject's echoes wait for acknowledgements, by its summary.
+fn delayed(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Finding> {
+    let summary = summary(record, load, subject)?;
+    let echoes = Echoes {
+        who: subject,
+        exchange: &load.settings.exchange,
+        arrivals: &load.settings.arrivals,
+        service_p50_us: summary.service_time_us.p50,
+        server_busy: summary.server_busy,
+    };
+    echoes.delayed().map(|finding| finding.about(subject))
+}
+
+/// Whether listeners of one subject miss broadcasts, by its summary.
+fn missed(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Finding> {
+    let summary = summary(record, load, subject)?;
+    let found = listeners::missed(subject, summary.broadcasts.as_ref());
+    found.map(|finding| finding.about(subject))
+}
+
+fn summary<'a>(record: &'a StudyRecord, load: &LoadRecord, subject: &str) -> Option<&'a Summary> {
+    let mut summaries = record.summaries.iter();
+    summaries.find(|one| one.load == load.name && one.subject == subject)
+}
+
 /// What a rate above a subject's capacity is there to bring about. The
 /// objective judges it; that the generator was the reason limits it as ever.
 fn is_of_overload(finding: &Finding) -> bool {
@@ -110,9 +159,7 @@ fn pace(
     subject: &str,
     limits: PaceLimits,
 ) -> Vec<Finding> {
-    let mut summaries = record.summaries.iter();
-    let summary = summaries.find(|one| one.load == load.name && one.subject == subject);
-    let Some(summary) = summary else {
+    let Some(summary) = summary(record, load, subject) else {
         return Vec::new();
     };
     let unsent = summary.offered.map_or(0, |offered| offered.unsent);
@@ -152,11 +199,12 @@ fn processors(record: &StudyRecord) -> usize {
     cpus.len()
 }
 
-fn outcomes(subject: &str, sums: &Sums) -> Vec<Finding> {
+fn outcomes(load: &LoadRecord, subject: &str, sums: &Sums) -> Vec<Finding> {
+    let shape = load.settings.exchange.shape;
     // A failure counts wherever in the slice its request began.
     let mut all = sums.outcomes.clone();
     all.merge(&sums.discarded);
-    let failed = failures::failed_requests(subject, &all, sums.hashed);
+    let failed = failures::failed_requests(subject, shape, &all, sums.hashed);
     let stopped = failures::stopped_answering(subject, sums.stopped_answering, sums.slices);
     failures::exhausted(&all)
         .chain(failed)

@@ -39,8 +39,9 @@ pub(super) fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Fi
             "little_law",
             level,
             format!(
-                "{subject} had {busy:.1} requests in flight on average (rate times mean response \
-                 time) where {asked} were asked for"
+                "{subject} had {busy:.1} {} in flight on average (rate times mean response \
+                 time) where {asked} were asked for",
+                load.settings.exchange.shape.units()
             ),
             "use longer slices (`--slice`), or fewer connections",
         )
@@ -49,7 +50,11 @@ pub(super) fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Fi
 }
 
 pub(super) fn silent(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Finding> {
-    let chances = u64::from(load.settings.connections) * sums.slices;
+    let connections = load.settings.connections;
+    if load.settings.exchange.senders(connections) < connections {
+        return None;
+    }
+    let chances = u64::from(connections) * sums.slices;
     let part = share(sums.silent, chances)?;
     let level = if part > SILENT_VOID {
         Level::Void

@@ -22,3 +22,4 @@ mod studies;
 mod support;
 mod sweeps;
 mod verdicts;
+mod websocket;

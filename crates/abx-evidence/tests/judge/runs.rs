@@ -46,6 +46,8 @@ pub fn run() -> RunRecord {
         body_bytes: 13_200_000,
         connects: 0,
         silent: 0,
+        broadcasts: None,
+        held: None,
         generator: GeneratorSide {
             cpu_s: 5.0,
             cpu_us_per_request: Some(500.0),

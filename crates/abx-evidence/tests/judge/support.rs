@@ -165,6 +165,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         descriptors: Some(of_limit(20, 1_024)),
         generator_descriptors: Some(of_limit(30, 20_000)),
         time_wait: Some(of_limit(0, 28_232)),
+        held: None,
         resident_pages: None,
     };
     let canary = |cpu| Canary {

@@ -1,7 +1,6 @@
 //! Which subjects of a study start here and answer rightly. Each is started
 //! alone, asked everything that its loads ask, and stopped; none is loaded.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use abx_engine::{Backend, Engine, EngineError, EnginePlan, Stopper};
@@ -12,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::place::{Ground, Place, PlaceError};
 use crate::provision::{self, Provision};
-use crate::stage::readiness;
+use crate::stage::{question, readiness};
 use crate::study_file::{StudyFile, SubjectSpec};
 use crate::subject::{Source, Subject};
 use crate::verify::{Verified, agree, verify};
@@ -200,20 +199,19 @@ impl Look<'_> {
 
     /// What it answers to every request of every load, once it is ready.
     fn ask(&self, subject: &Subject, place: &mut Place) -> Result<Vec<Verified>, PlaceError> {
+        let seed = self.study.file.seed.unwrap_or_default();
         let mut answers = Vec::new();
-        let (host, path) = asked_as(subject, place.address);
         for load in &self.study.file.loads {
             for request in &load.requests {
-                let plan = request.plan(load.version, &host, path.as_deref());
+                let asked = question(load, request, subject, place.address, seed);
                 if answers.is_empty() {
-                    let (first, status) = readiness(subject, plan.clone(), load.status);
-                    place.wait_ready(subject, &first, status, &self.stopper)?;
+                    let first = readiness(subject, asked.clone());
+                    place.wait_ready(subject, &first, &self.stopper)?;
                 }
                 if self.stopper.is_stopped() {
                     return Ok(answers);
                 }
-                let (name, address) = (&subject.name, place.address);
-                let answer = verify(name, address, &plan, load.status, load.timeout)?;
+                let answer = verify(&subject.name, place.address, &asked, load.timeout)?;
                 answers.push(answer);
             }
         }
@@ -234,13 +232,5 @@ impl Look<'_> {
             agree(&named, expect).map_err(|error| error.to_string())?;
         }
         Ok(())
-    }
-}
-
-/// The host that requests name, and the path that a subject's URL has.
-fn asked_as(subject: &Subject, address: SocketAddr) -> (String, Option<String>) {
-    match &subject.source {
-        Source::Address(target) => (target.host.clone(), Some(target.path.clone())),
-        Source::Command(_) => (address.to_string(), None),
     }
 }

@@ -58,7 +58,7 @@ fn slice(
 ) -> Result<(SliceRecord, &'static str), Halt> {
     let mut plans = raised.plans.iter();
     let plan = plans.next().expect("there is a plan for each subject");
-    let (pool, _) = bench.open(plan)?;
+    let pool = bench.open(plan)?.pool;
     bench.slice(0, pool, WARM_UP_NS)?;
     let measured = bench.slice(0, pool, ns)?;
     bench.engine.close(pool);

@@ -21,6 +21,7 @@ use crate::bench::Halt;
 use crate::conduct::LabError;
 use crate::launch::Launch;
 use crate::offer::Offer;
+use crate::shape::Shape;
 use crate::store::Store;
 use crate::study::{ExpectBody, Load, PilotCare, Pin, Request, SliceLength, Study};
 use crate::subject::{Source, Subject};
@@ -178,6 +179,7 @@ fn load(keep_alive: bool) -> Load {
             false => "one request each".to_owned(),
         },
         connections: CONNECTIONS,
+        shape: Shape::Request,
         requests: vec![Request {
             method: "GET".to_owned(),
             path: None,

@@ -4,23 +4,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use abx_engine::Pacing;
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
-use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::record::Interleave;
 use abx_sys::Nanos;
 
 use super::Templates;
+use super::check_shape::shapes;
 use super::error::{Fault, Wrong, short};
 use super::model::{RunSpec, StudyFile, SubjectSpec};
 use super::nearest::meant;
 use super::raw::{
-    RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawProtocol, RawRate,
-    RawRates, RawRequest, RawSchema, RawShape, RawStudy, RawSubject,
+    RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawRate, RawRates,
+    RawRequest, RawSchema, RawStudy, RawSubject,
 };
 use super::spot::Spot;
 use super::{check_subject, unit};
 use crate::launch::Template;
 use crate::offer::{Offer, Rate, SHARES, Spacing, Sweep};
+use crate::shape::SWITCHED;
 use crate::study::{ExpectBody, Load, MadeFile, Pin, Request};
 use crate::units;
 
@@ -186,30 +188,15 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
     let (rates, spacing) = rates(&raw, here)?;
     let objective =
         { raw.slo.as_ref() }.map(|text| here.key("slo").read(|_| unit::objective(text)));
-    // One so far; a second one will not compile before it means something.
-    let RawShape::Request = raw.shape;
-    let version = match raw.protocol {
-        RawProtocol::Http10 => HttpVersion::Http10,
-        RawProtocol::Http11 => HttpVersion::Http11,
-    };
-    let connections = match raw.connections {
-        None => vec![50],
-        Some(RawConnections::One(one)) => vec![one],
-        Some(RawConnections::Sweep(sweep)) => sweep,
-    };
-    let mut seen = BTreeSet::new();
-    for (index, one) in connections.iter().enumerate() {
-        if !seen.insert(*one) {
-            let here = here.key("connections").item(index);
-            return Err(here.fault(Wrong::ConnectionsTwice(*one)));
-        }
-    }
+    let (shapes, version) = shapes(&raw, here)?;
+    let connections = connections(raw.connections.as_ref(), here)?;
     let list = here.key("requests");
     let requests = raw.requests.into_iter().enumerate();
     let requests = requests.map(|(index, raw)| requested(raw, &list.item(index)));
     let requests: Vec<Vec<Request>> = requests.collect::<Result<_, _>>()?;
     let timeout = here.key("timeout").time(raw.timeout.as_ref())?;
-    let body = match &raw.expect.body {
+    let expect = raw.expect.unwrap_or_default();
+    let body = match &expect.body {
         None => ExpectBody::Same,
         Some(body) => here
             .key("expect")
@@ -219,6 +206,7 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
     let load = Load {
         name: raw.name,
         connections: connections[0],
+        shape: shapes[0],
         requests: requests.concat(),
         version,
         pipeline: raw.pipeline.unwrap_or(1),
@@ -228,7 +216,10 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
         timeout: timeout.unwrap_or(std::time::Duration::from_secs(10)),
         cold_cache: raw.cold_cache.unwrap_or(false),
         verify_every: raw.verify_every.unwrap_or(100),
-        status: raw.expect.status.unwrap_or(200),
+        status: match shapes[0].is_websocket() {
+            true => SWITCHED,
+            false => expect.status.unwrap_or(200),
+        },
         body,
     };
     let is_sweep = connections.len() > 1;
@@ -238,10 +229,38 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
         objective: objective.transpose()?,
         spacing,
     };
-    Ok(sweep.loads(&load, |connections| match is_sweep {
-        true => format!("{}-c{connections}", load.name),
-        false => load.name.clone(),
-    }))
+    let several = shapes.len() > 1;
+    let rows = shapes.into_iter().flat_map(|shape| {
+        let mut load = Load {
+            shape,
+            ..load.clone()
+        };
+        if let Some(message) = shape.message().filter(|_| several) {
+            load.name.push_str(&format!("-b{}", message.bytes));
+        }
+        sweep.loads(&load, |connections| match is_sweep {
+            true => format!("{}-c{connections}", load.name),
+            false => load.name.clone(),
+        })
+    });
+    Ok(rows.collect())
+}
+
+/// The numbers of connections of a load, each once.
+fn connections(raw: Option<&RawConnections>, here: &Spot) -> Result<Vec<u32>, Fault> {
+    let connections = match raw {
+        None => vec![50],
+        Some(RawConnections::One(one)) => vec![*one],
+        Some(RawConnections::Sweep(sweep)) => sweep.clone(),
+    };
+    let mut seen = BTreeSet::new();
+    for (index, one) in connections.iter().enumerate() {
+        if !seen.insert(*one) {
+            let here = here.key("connections").item(index);
+            return Err(here.fault(Wrong::ConnectionsTwice(*one)));
+        }
+    }
+    Ok(connections)
 }
 
 /// The rates of a load, and how their requests are laid out.

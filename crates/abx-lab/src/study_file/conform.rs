@@ -17,10 +17,7 @@ const KEYS_NOT_YET: [(&str, &[&str]); 3] = [
     ("load", &["stages", "tls"]),
 ];
 /// Words that will come, each for its key.
-const WORDS_NOT_YET: [(&str, &[&str]); 2] = [
-    ("shape", &["echo", "connections", "broadcast"]),
-    ("protocol", &["http/2", "websocket"]),
-];
+const WORDS_NOT_YET: [(&str, &[&str]); 1] = [("protocol", &["http/2"])];
 
 /// The JSON Schema of study files: draft 7, which editors know best, and
 /// without a `null`, which TOML has not.

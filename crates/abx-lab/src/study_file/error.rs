@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::shape::BROADCAST_BYTES_MIN;
+
 /// How many faults a message lists; more are counted.
 const LISTED: usize = 10;
 
@@ -152,7 +154,7 @@ pub enum Wrong {
     #[error("the header `{}` has a control character in its value: remove it", short(.0))]
     HeaderValue(String),
     /// Not an address.
-    #[error("`address` is `{}`: abx speaks http:// so far; write http://HOST[:PORT]", short(.0))]
+    #[error("`address` is `{}`: abx speaks http:// and ws:// so far; write http://HOST[:PORT]", short(.0))]
     Address(String),
     /// A name that is taken.
     #[error("the name `{name}` is taken by the {kind} in line {first_line}: give each its own")]
@@ -169,6 +171,33 @@ pub enum Wrong {
         /// The known word that was meant, or all of them.
         meant: String,
     },
+    /// A key that says nothing of loads of this shape.
+    #[error("`{key}` says nothing of a load of shape `{shape}`: leave it out")]
+    NotOfShape {
+        key: &'static str,
+        shape: &'static str,
+    },
+    /// HTTP for what only WebSocket has.
+    #[error(
+        "`protocol` is HTTP, and the shape `{0}` speaks WebSocket: write protocol = \"websocket\", or leave `protocol` out"
+    )]
+    ShapeOfWebSocket(&'static str),
+    /// WebSocket without a shape.
+    #[error(
+        "`protocol` is `websocket`, and nothing says what its connections carry: add shape = \"echo\", \"broadcast\" or \"connections\""
+    )]
+    NoShape,
+    /// Several requests for what is opened by one.
+    #[error("`requests` has several, and a WebSocket is opened by one: leave one")]
+    OneRequest,
+    /// A broadcast without room for its number.
+    #[error(
+        "`message.bytes` is {0}: a broadcast carries its number, so write at least {BROADCAST_BYTES_MIN}"
+    )]
+    ShortBroadcast(u32),
+    /// A sweep that visits a length twice.
+    #[error("`message.bytes` lists {0} twice: each length gives one row, so list it once")]
+    MessageTwice(u32),
     /// A sweep that visits a number twice.
     #[error("`connections` lists {0} twice: each number gives one row, so list it once")]
     ConnectionsTwice(u32),

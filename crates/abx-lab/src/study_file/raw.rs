@@ -237,9 +237,12 @@ pub struct RawLoad {
     /// What a connection does.
     #[serde(default)]
     pub shape: RawShape,
-    /// What is spoken.
-    #[serde(default)]
-    pub protocol: RawProtocol,
+    /// What is spoken. Default: http/1.1, and websocket for the other shapes than request.
+    pub protocol: Option<RawProtocol>,
+    /// What is sent as a WebSocket message. Default: 87 bytes of text.
+    pub message: Option<RawMessage>,
+    /// How long connections are held that say nothing. Default: 1s.
+    pub hold: Option<Time>,
     /// Connections, each with one request in flight. A list is a sweep, one row each. Default: 50.
     pub connections: Option<RawConnections>,
     /// Requests per second, due whatever becomes of those before them; "25%" is a quarter of what the slowest subject can do, "auto" is 25, 50, 75 and 90 %. A list is a sweep. Default: none, a closed loop.
@@ -273,28 +276,60 @@ pub struct RawLoad {
     #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100]))]
     pub verify_every: Option<u32>,
     /// Which answers are right.
-    #[serde(default)]
-    pub expect: RawExpect,
+    pub expect: Option<RawExpect>,
 }
 
 /// What a connection does.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "snake_case")]
-#[schemars(extend("examples" = ["request"]))]
+#[schemars(extend("examples" = ["request", "echo"]))]
 pub enum RawShape {
     #[default]
     Request,
+    Echo,
+    Broadcast,
+    Connections,
+}
+
+/// What is sent as a WebSocket message.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{"bytes": 5000, "kind": "text"}]))]
+pub struct RawMessage {
+    /// The length of its payload. A list is a sweep, one row each. Default: 87.
+    pub bytes: Option<RawBytes>,
+    /// What its payload is. Default: text.
+    pub kind: Option<RawKind>,
+}
+
+/// One length of messages, or a sweep.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [5000, [100, 5000]]))]
+pub enum RawBytes {
+    One(#[schemars(range(min = 0, max = 16_777_216))] u32),
+    Sweep(#[schemars(length(min = 1), inner(range(min = 0, max = 16_777_216)))] Vec<u32>),
+}
+
+/// What the payload of a message is.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["text"]))]
+pub enum RawKind {
+    Text,
+    Binary,
 }
 
 /// What is spoken.
-#[derive(Deserialize, JsonSchema, Default)]
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
 #[schemars(extend("examples" = ["http/1.1"]))]
 pub enum RawProtocol {
     #[serde(rename = "http/1.0")]
     Http10,
-    #[default]
     #[serde(rename = "http/1.1")]
     Http11,
+    #[serde(rename = "websocket")]
+    WebSocket,
 }
 
 /// How requests arrive.

@@ -1,6 +1,7 @@
 //! Study files: what they mean, and what is said about those that mean nothing.
 
 mod mistakes;
+mod websocket;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -55,12 +55,12 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"request\"",
         "\"echo\"",
-        "45: load \"one\": `shape = \"echo\"` is reserved and not yet there: leave it out",
+        "46: load \"one\": `protocol` is HTTP, and the shape `echo` speaks WebSocket: write protocol = \"websocket\", or leave `protocol` out",
     ),
     (
         "http/1.1",
         "http/9",
-        "46: load \"one\": `protocol` is `http/9`, which is unknown; known are `http/1.0`, `http/1.1`",
+        "46: load \"one\": `protocol` is `http/9`, which is unknown; known are `http/1.0`, `http/1.1`, `websocket`",
     ),
     (
         "\"QUIT\"",
@@ -195,7 +195,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "http://127",
         "https://127",
-        "30: subject \"three\": `address` is `https://127.0.0.1:8081/`: abx speaks http:// so far; write http://HOST[:PORT]",
+        "30: subject \"three\": `address` is `https://127.0.0.1:8081/`: abx speaks http:// and ws:// so far; write http://HOST[:PORT]",
     ),
     (
         "address =",
@@ -221,5 +221,55 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
         "seed = 7",
         "seed = 7\nseed = 8",
         "7: this is no TOML (duplicate key): texts need quotes, and each key stands once in its table",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"",
+        "shape = \"echo\"\nkeep_alive = false",
+        "46: load \"one\": `keep_alive` says nothing of a load of shape `echo`: leave it out",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"",
+        "shape = \"connections\"\nmessage = { bytes = 5 }",
+        "46: load \"one\": `message` says nothing of a load of shape `connections`: leave it out",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"",
+        "shape = \"broadcast\"\nverify_every = 2",
+        "46: load \"one\": `verify_every` says nothing of a load of shape `broadcast`: leave it out",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"",
+        "message = { bytes = 5 }",
+        "45: load \"one\": `message` says nothing of a load of shape `request`: leave it out",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"",
+        "protocol = \"websocket\"",
+        "45: load \"one\": `protocol` is `websocket`, and nothing says what its connections carry: add shape = \"echo\", \"broadcast\" or \"connections\"",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"",
+        "shape = \"echo\"\nmessage = { bytes = [1, 1] }",
+        "46: load \"one\": `message.bytes` lists 1 twice: each length gives one row, so list it once",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"",
+        "shape = \"echo\"\nmessage = { kind = \"txt\" }",
+        "46: load \"one\": `message.kind` is `txt`, which is unknown; did you mean `text`?",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"\nconnections = 1\nrequests = [{ path = \"/\" }]",
+        "shape = \"echo\"\nrequests = [{ path = \"/\" }, { path = \"/a\" }]",
+        "46: load \"one\": `requests` has several, and a WebSocket is opened by one: leave one",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"\nconnections = 1\nrequests = [{ path = \"/\" }]",
+        "shape = \"echo\"\nrequests = [{ path = \"/\", body = \"x\" }]",
+        "46: load \"one\": `requests.body` says nothing of a load of shape `echo`: leave it out",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"",
+        "shape = \"broadcast\"\nmessage = { bytes = 15 }",
+        "46: load \"one\": `message.bytes` is 15: a broadcast carries its number, so write at least 16",
     ),
 ];

@@ -9,7 +9,7 @@ use super::markup::{Markup, element};
 use super::plot::{Axis, Place, Plot, Stroke, Words};
 use super::ratios::is_drawable;
 use super::scale::{Scale, plain};
-use crate::metrics::{capitalized, metric_name};
+use crate::metrics::{capitalized, metric_under};
 use crate::units::{percent, plural};
 use crate::verdict::{name, place};
 
@@ -97,7 +97,7 @@ fn of_metric(record: &StudyRecord, cast: &Cast, number: usize, dots: &[Dots]) ->
     let margin = record.settings.margin;
     let band = [1.0 / (1.0 + margin), 1.0 + margin];
     let scale = Scale::log_around(ratios.map(|(_, ratio)| *ratio).chain(band))?;
-    let metric = capitalized(metric_name(first.metric));
+    let metric = capitalized(metric_under(record, &first.load, first.metric));
     let title = format!("{metric} {}", place(record, &first.load));
     let label = format!("{metric} ÷ {}'s, log scale", name(&first.baseline));
     let indices = indices_of(record, first);

@@ -7,6 +7,9 @@ use super::grid::{Cells, Grid};
 use super::loads::each_load;
 use super::markup::{Markup, element};
 use super::{LINE, paragraphs};
+use crate::held::{HELD_LEGEND, held_table};
+use crate::metrics::rate_name;
+use crate::table::Table;
 use crate::terminal::{loaded, neither, offer, unsent};
 use crate::times::{at_least_legend, time};
 use crate::units::{TimeUnit, bytes, count, figure, or_unknown, seconds, whole_percent};
@@ -28,13 +31,28 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
     let of_load = record.summaries.iter().filter(|one| one.load == load.name);
     let summaries: Vec<&Summary> = of_load.collect();
     let caption = offer(record, load);
+    if let Some(Table { headers, rows }) = held_table(&summaries) {
+        let grid = Grid {
+            caption: caption.trim_end_matches(':').to_owned(),
+            headers: headers.into(),
+            rows: rows.into_iter().map(Vec::from).collect(),
+            names: 1,
+            cells: Cells::Figures,
+        };
+        let legend = element("p").class("note").text(HELD_LEGEND);
+        return [grid.markup(), legend]
+            .into_iter()
+            .map(Markup::from)
+            .collect();
+    }
     if summaries.iter().all(|one| one.sent == 0) {
         return element("p")
             .text(&format!("{caption} nothing was measured."))
             .into();
     }
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
-    let mut headers = vec!["subject".to_owned(), "requests/s".to_owned()];
+    let rate = rate_name(load.settings.exchange.shape);
+    let mut headers = vec!["subject".to_owned(), rate.to_owned()];
     headers.extend(SHOWN.map(|one| format!("{} {}", one.name(), unit.sign())));
     headers.extend(COSTS.map(str::to_owned));
     let row = |one: &&Summary| {

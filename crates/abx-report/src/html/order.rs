@@ -5,7 +5,7 @@ use abx_evidence::{Place, Ranking, StudyRecord};
 use super::grid::{Cells, Grid, folded};
 use super::markup::{Element, Markup, element};
 use super::ratios::pairs;
-use crate::metrics::metric_name;
+use crate::metrics::metric_under;
 use crate::verdict::{name, place};
 
 /// A table for each load, with every pair below it; nothing where there are but
@@ -27,7 +27,7 @@ pub(crate) fn order(record: &StudyRecord) -> Markup {
 fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
     let by = format!(
         "{} {}",
-        metric_name(ranking.metric),
+        metric_under(record, &ranking.load, ranking.metric),
         place(record, &ranking.load)
     );
     let row = |place: &Place| {

@@ -7,7 +7,7 @@ use super::bar::{Bar, End, axis};
 use super::markup::{Element, Markup, element};
 use super::scale::{Scale, plain};
 use super::verdicts::sign;
-use crate::metrics::{capitalized, metric_name};
+use crate::metrics::{capitalized, metric_under};
 use crate::units::{percent, ratios as as_texts};
 use crate::verdict::{limit, name, place, word};
 
@@ -16,9 +16,10 @@ use crate::verdict::{limit, name, place, word};
 pub(crate) fn ratios(record: &StudyRecord) -> Markup {
     let mut out = Markup::new();
     for metric in Metric::ALL {
-        let these = record.primary().filter(|one| one.metric == metric);
-        let rows: Vec<Row> = these.map(|one| Row::of_load(record, one)).collect();
-        let caption = capitalized(metric_name(metric));
+        let these = || record.primary().filter(|one| one.metric == metric);
+        let load = these().next().map_or("", |one| &one.load);
+        let caption = capitalized(metric_under(record, load, metric));
+        let rows: Vec<Row> = these().map(|one| Row::of_load(record, one)).collect();
         out.push(table(&caption, "load", &rows));
     }
     if !out.is_empty() {
@@ -39,7 +40,13 @@ fn beside(record: &StudyRecord) -> Markup {
         let all = record.comparisons.iter();
         let these = all.filter(|one| one.role == Role::Exploratory && one.load == load);
         these
-            .map(|one| Row::of(metric_name(one.metric).to_owned(), record, one))
+            .map(|one| {
+                Row::of(
+                    metric_under(record, load, one.metric).to_owned(),
+                    record,
+                    one,
+                )
+            })
             .collect::<Vec<Row>>()
     };
     let names = record.loads.iter().map(|load| load.name.as_str());

@@ -13,7 +13,7 @@ use super::scale::Scale;
 use super::times::{nines, tail_axis, time_text};
 use super::{LINE, findings, paragraphs, phases};
 use crate::arrivals::offered;
-use crate::run::{offer, side_lines, throughput};
+use crate::run::{self, offer, side_lines};
 use crate::times::{at_least_legend, time};
 use crate::units::{TimeUnit, count, seconds, share};
 use crate::wrap::clean_name;
@@ -49,7 +49,7 @@ pub(crate) fn page(record: &RunRecord) -> Page {
 }
 
 fn headline(record: &RunRecord) -> Markup {
-    let mut out = paragraphs(&throughput(record, &LINE));
+    let mut out = paragraphs(&run::headline(record, &LINE));
     out.push(paragraphs(&offer(record, &LINE)));
     out
 }
@@ -69,10 +69,11 @@ fn times(record: &RunRecord) -> Markup {
     };
     let mut headers = vec!["time".to_owned(), "unit".to_owned()];
     headers.extend(SHOWN.map(|figure| figure.name().to_owned()));
+    let listeners = record.broadcasts.iter().flat_map(run::listeners);
     let grid = Grid {
         caption: "Times that a share of the requests does not exceed".to_owned(),
         headers,
-        rows: all.into_iter().map(row).collect(),
+        rows: all.into_iter().chain(listeners).map(row).collect(),
         names: 2,
         cells: Cells::Figures,
     };

@@ -13,6 +13,7 @@ use super::loads::each_load;
 use super::markup::{Markup, element};
 use super::plot::{Axis, Place, Plot, Size, Stroke, Tick, Words};
 use super::scale::{Scale, plain};
+use crate::metrics::rate_name;
 use crate::units::{count, figure, nanos, plural};
 use crate::verdict::{name, place};
 
@@ -110,12 +111,12 @@ fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figur
         scale: Scale::linear(0.0, layout.end),
         ticks: layout.ticks(),
     };
-    let label = if scale_is_log(record, load) {
-        "requests/s, log scale"
-    } else {
-        "requests/s"
+    let unit = rate_name(load.settings.exchange.shape);
+    let label = match scale_is_log(record, load) {
+        true => format!("{unit}, log scale"),
+        false => unit.to_owned(),
     };
-    let y = Axis::new(label, scale(record, load, &all, most), 6, rate);
+    let y = Axis::new(&label, scale(record, load, &all, most), 6, rate);
     let size = match shown.len() {
         ..=FEW => Size::Usual,
         _ => Size::Small,

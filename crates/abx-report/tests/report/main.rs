@@ -13,4 +13,5 @@ mod run;
 mod several;
 mod study;
 mod support;
+mod websocket;
 mod width;

@@ -222,6 +222,8 @@ pub fn summary(subject: &str, load: &str, rate: f64) -> Summary {
         outcomes: outcomes(r#"{"ok":989628}"#),
         bytes: 1_300_000_000,
         bytes_per_request: Some(1_313.6),
+        broadcasts: None,
+        held: None,
     }
 }
 
@@ -295,6 +297,8 @@ pub fn run() -> RunRecord {
         body_bytes: 544_304_640,
         connects: 0,
         silent: 0,
+        broadcasts: None,
+        held: None,
         generator: GeneratorSide {
             cpu_s: 4.5,
             cpu_us_per_request: Some(10.91),

@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use abx_engine::schedule::{Arrivals, StageList};
 use abx_engine::{Backend, HttpVersion, Pacing};
-use abx_evidence::Objective;
-use abx_lab::{ExpectBody, Load, Offer, Request, Spacing, Sweep};
+use abx_evidence::{LoadShape, Objective};
+use abx_lab::{
+    ExpectBody, Load, Offer, Request, SWITCHED, Scheme, Shape, Spacing, Subject, Sweep, suits,
+};
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
 
+use super::shape::ShapeFlags;
 use super::units::Rates;
 use super::{Failure, units};
 
@@ -82,6 +85,8 @@ pub struct LoadFlags {
     /// all, 0 none); status and length are always checked [default: 100].
     #[arg(long, value_name = "N")]
     verify_every: Option<u32>,
+    #[command(flatten)]
+    shape: ShapeFlags,
 }
 
 /// How requests arrive.
@@ -128,19 +133,21 @@ impl LoadFlags {
     ///
     /// # Errors
     /// A usage failure where several are asked for, or what only a comparison finds.
-    pub fn load(&self) -> Result<Load, Failure> {
-        let mut loads = self.loads()?;
+    pub fn load(&self, scheme: Scheme) -> Result<Load, Failure> {
+        let mut loads = self.loads(scheme)?;
         match (loads.pop(), loads.is_empty()) {
             (Some(load), true) if !load.offer.is_open() => Ok(load),
             _ => Err(Failure::usage(
-                "a run has one load: name one number of connections and one rate in requests per \
-                 second; lists, shares such as 25% and --slo are for `abx compare`",
+                "a run has one load: name one number of connections, one length of messages and one \
+                 rate per second; lists, shares such as 25% and --slo are for `abx compare`",
             )),
         }
     }
 
     /// The loads, under the names that reports use.
-    pub fn loads(&self) -> Result<Vec<Load>, Failure> {
+    pub fn loads(&self, scheme: Scheme) -> Result<Vec<Load>, Failure> {
+        let kind = self.shape.kind(scheme)?;
+        self.refuse_beside(kind)?;
         let sweep = Sweep {
             connections: match &self.connections[..] {
                 [] => vec![50],
@@ -150,7 +157,16 @@ impl LoadFlags {
             objective: self.slo.clone(),
             spacing: self.spacing()?,
         };
-        let loads = sweep.loads(&self.like()?, |connections| format!("c{connections}"));
+        let shapes = self.shape.shapes(kind)?;
+        let several = shapes.len() > 1;
+        let mut loads = Vec::new();
+        for shape in shapes {
+            let bytes = shape.message().filter(|_| several);
+            let bytes = bytes.map_or_else(String::new, |message| format!("-b{}", message.bytes));
+            loads.extend(sweep.loads(&self.like(shape)?, |connections| {
+                format!("c{connections}{bytes}")
+            }));
+        }
         let mut names = BTreeSet::new();
         match loads.iter().find(|load| !names.insert(&load.name)) {
             Some(load) => Err(Failure::usage(format!(
@@ -162,8 +178,9 @@ impl LoadFlags {
     }
 
     /// A load but for its name, connections and rate.
-    fn like(&self) -> Result<Load, Failure> {
+    fn like(&self, shape: Shape) -> Result<Load, Failure> {
         Ok(Load {
+            shape,
             name: String::new(),
             connections: 1,
             requests: vec![self.request()],
@@ -178,9 +195,38 @@ impl LoadFlags {
             timeout: self.timeout.unwrap_or(Duration::from_secs(10)),
             cold_cache: false,
             verify_every: self.verify_every.unwrap_or(100),
-            status: self.expect_status.unwrap_or(200),
+            status: match shape.is_websocket() {
+                true => SWITCHED,
+                false => self.expect_status.unwrap_or(200),
+            },
             body: self.expect_body.clone().unwrap_or(ExpectBody::Same),
         })
+    }
+
+    /// Refuses the first flag that says nothing of loads of this shape.
+    fn refuse_beside(&self, kind: LoadShape) -> Result<(), Failure> {
+        let says_nothing = |(is_given, flag, key): &(bool, &str, &str)| {
+            let key = match *flag {
+                "--connection-stages" => "connection_stages",
+                _ => *key,
+            };
+            *is_given && !suits(kind, key)
+        };
+        match self.all().into_iter().find(says_nothing) {
+            None => Ok(()),
+            Some((_, flag, _)) => Err(Failure::usage(format!(
+                "{flag} says nothing of a load of shape `{}`: leave it out",
+                kind.id()
+            ))),
+        }
+    }
+
+    /// What all subjects of a comparison are spoken to in.
+    ///
+    /// # Errors
+    /// A usage failure for URLs of both kinds.
+    pub fn scheme(&self, subjects: &[Subject]) -> Result<Scheme, Failure> {
+        self.shape.scheme(subjects)
     }
 
     /// How the requests of a rate are laid out.
@@ -231,7 +277,14 @@ impl LoadFlags {
 
     /// The first flag that was given, with the key of a study file that says the same.
     pub fn given(&self) -> Option<(&'static str, &'static str)> {
-        let given = [
+        let first = { self.all().into_iter() }.find(|(is_given, ..)| *is_given);
+        first.map(|(_, flag, key)| (flag, key))
+    }
+
+    /// Each flag: whether it was given, its name, and the key of a study file that
+    /// says the same.
+    fn all(&self) -> Vec<(bool, &'static str, &'static str)> {
+        let own = [
             (!self.connections.is_empty(), "--connections", "connections"),
             (self.rate.is_some(), "--rate", "rate"),
             (self.slo.is_some(), "--slo", "slo"),
@@ -265,8 +318,7 @@ impl LoadFlags {
                 "verify_every",
             ),
         ];
-        let first = given.into_iter().find(|(is_given, ..)| *is_given);
-        first.map(|(_, flag, key)| (flag, key))
+        own.into_iter().chain(self.shape.given()).collect()
     }
 }
 

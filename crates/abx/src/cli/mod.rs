@@ -14,6 +14,7 @@ mod output;
 pub mod report;
 pub mod run;
 pub mod serve;
+mod shape;
 mod signals;
 mod study;
 mod units;

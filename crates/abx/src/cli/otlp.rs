@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use abx_lab::Target;
+use abx_lab::{Scheme, Target};
 use serde_json::Value;
 
 /// How long a collector may take to connect, to read or to answer.
@@ -15,6 +15,9 @@ const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 /// Reads the URL of a collector. Without a path it is the usual one.
 pub fn collector(url: &str) -> Result<Target, String> {
     let target = Target::parse(url).map_err(|error| error.to_string())?;
+    if target.scheme != Scheme::Http {
+        return Err(format!("`{url}`: collectors take metrics by http://"));
+    }
     let base = target.path.trim_end_matches('/');
     let path = match base.ends_with(PATH) {
         true => base.to_owned(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use abx_evidence::Level;
-use abx_lab::{RunEnd, RunError, StageError, Store, Target};
+use abx_lab::{Load, RunEnd, RunError, Shape, StageError, Store, Target};
 use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
@@ -14,14 +14,15 @@ use super::{End, Failure, compare, history, output, signals, tell, units};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
-    abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive")]
+    abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
+    abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
 pub struct Run {
-    /// The server, as `http://HOST[:PORT]/PATH`.
+    /// The server, as `http://HOST[:PORT]/PATH`, or `ws://` for WebSocket.
     url: String,
     /// How long [default: 10s].
     #[arg(short, long, value_parser = units::duration)]
     duration: Option<Duration>,
-    /// How many requests, instead of a time.
+    /// How many requests or messages, instead of a time.
     #[arg(
         short = 'n', long, conflicts_with = "duration",
         value_parser = clap::value_parser!(u64).range(1..)
@@ -40,27 +41,47 @@ pub struct Run {
 /// What `-d` is when neither it nor `-n` is given.
 const DURATION: Duration = Duration::from_secs(10);
 
+impl Run {
+    /// When it ends.
+    fn end(&self, shape: Shape) -> Result<RunEnd, Failure> {
+        if let Some(hold) = shape.hold() {
+            return match (self.duration, self.requests) {
+                (None, None) => Ok(RunEnd::After(hold)),
+                _ => Err(Failure::usage(
+                    "-d and -n are for connections that say something: write --hold for how long \
+                     they are held",
+                )),
+            };
+        }
+        let usual = self.load.stages_last().unwrap_or(DURATION);
+        Ok(match self.requests {
+            Some(requests) => RunEnd::AfterRequests(requests),
+            None => RunEnd::After(self.duration.unwrap_or(usual)),
+        })
+    }
+}
+
+/// What is about to be done.
+fn announcement(url: &str, load: &Load, end: RunEnd) -> String {
+    let how_long = match end {
+        RunEnd::After(span) => format!("for {}", humantime::format_duration(span)),
+        RunEnd::AfterRequests(count) => format!("with {count} {}", load.shape.kind().units()),
+    };
+    let connections = load.connections;
+    match load.shape {
+        Shape::Connections(_) => format!("Holding {connections} connections to {url} {how_long}"),
+        _ => format!("Loading {url} over {connections} connections {how_long}"),
+    }
+}
+
 /// Loads, and prints what came of it.
 pub fn run(run: &Run) -> Result<End, Failure> {
     let outputs = Outputs::of_run(&run.output, &run.formats)?;
     let target = Target::parse(&run.url).map_err(Failure::usage)?;
-    let end = match run.requests {
-        Some(requests) => RunEnd::AfterRequests(requests),
-        None => {
-            let usual = run.load.stages_last().unwrap_or(DURATION);
-            RunEnd::After(run.duration.unwrap_or(usual))
-        }
-    };
-    let load = run.load.load()?;
+    let load = run.load.load(target.scheme)?;
+    let end = run.end(load.shape)?;
     if !run.output.quiet {
-        let how_long = match end {
-            RunEnd::After(span) => format!("for {}", humantime::format_duration(span)),
-            RunEnd::AfterRequests(count) => format!("with {count} requests"),
-        };
-        tell(&format!(
-            "Loading {} over {} connections {how_long}",
-            run.url, load.connections
-        ));
+        tell(&announcement(&run.url, &load, end));
     }
     let plan = abx_lab::Run {
         target,

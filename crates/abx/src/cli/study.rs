@@ -125,9 +125,10 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
              server at a time",
         ));
     }
+    let subjects = subjects(compare)?;
     Ok(Study {
-        subjects: subjects(compare)?,
-        loads: compare.load.loads()?,
+        loads: compare.load.loads(compare.load.scheme(&subjects)?)?,
+        subjects,
         aa: compare.aa,
         margin: compare.margin.unwrap_or(Margin::DEFAULT),
         budget: compare.budget,

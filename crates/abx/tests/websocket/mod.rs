@@ -3,5 +3,6 @@
 
 mod driver;
 mod foreign;
+mod loads;
 mod served;
 mod subjects;

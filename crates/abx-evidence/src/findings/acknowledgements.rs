@@ -1,0 +1,89 @@
+//! The finding about messages that wait for an acknowledgement.
+
+use std::ops::RangeInclusive;
+
+use crate::arrivals::Arrivals;
+use crate::exchange::{Exchange, LoadShape};
+use crate::finding::{Finding, Level};
+
+/// Where round trips lie that wait for a delayed acknowledgement. Linux delays
+/// one by 40 ms at least (`TCP_DELACK_MIN`), and the round trip itself comes on top.
+const DELAYED_US: RangeInclusive<u64> = 38_000..=50_000;
+/// Who is less busy than this does not answer late for want of a processor.
+const IDLE_MAX: f64 = 0.20;
+
+/// What is known of echoes that may have waited.
+pub(crate) struct Echoes<'a> {
+    pub(crate) who: &'a str,
+    pub(crate) exchange: &'a Exchange,
+    pub(crate) arrivals: &'a Arrivals,
+    /// The median service time.
+    pub(crate) service_p50_us: Option<u64>,
+    /// The share of its processors that the server used; `None` when not readable.
+    pub(crate) server_busy: Option<f64>,
+}
+
+impl Echoes<'_> {
+    /// That a server writes a frame in two parts and waits between them: Nagle's
+    /// algorithm (RFC 896) holds the second part back until the first is
+    /// acknowledged, and we, with nothing to send, acknowledge late (RFC 1122,
+    /// section 4.2.3.2).
+    pub(crate) fn delayed(&self) -> Option<Finding> {
+        let is_asked = self.exchange.shape == LoadShape::Echo && !self.arrivals.is_open();
+        let time_us = self.service_p50_us.filter(|us| DELAYED_US.contains(us))?;
+        let is_idle = self.server_busy.is_none_or(|busy| busy < IDLE_MAX);
+        let message = format!(
+            "half of the messages to {} take {:.0} ms or more while its processor has nothing to \
+             do: this looks like Nagle's algorithm waiting for a delayed acknowledgement",
+            self.who,
+            time_us as f64 / 1e3
+        );
+        let remedy = "set TCP_NODELAY on the server's connections, or write each frame, head and \
+                      payload, at once";
+        (is_asked && is_idle)
+            .then(|| Finding::new("delayed_acknowledgements", Level::Note, message, remedy))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrivals::ArrivalKind;
+
+    #[test]
+    fn only_idle_echoes_of_forty_milliseconds_look_delayed() {
+        // Method: an echo that waits; then each circumstance changed alone.
+        let exchange = Exchange {
+            shape: LoadShape::Echo,
+            ..Exchange::default()
+        };
+        let arrivals = Arrivals::default();
+        let echoes = |us, busy| Echoes {
+            who: "a",
+            exchange: &exchange,
+            arrivals: &arrivals,
+            service_p50_us: Some(us),
+            server_busy: busy,
+        };
+        assert!(echoes(41_000, Some(0.01)).delayed().is_some());
+        assert!(echoes(41_000, None).delayed().is_some());
+        assert!(echoes(37_000, Some(0.01)).delayed().is_none());
+        assert!(echoes(51_000, Some(0.01)).delayed().is_none());
+        assert!(echoes(41_000, Some(0.2)).delayed().is_none());
+        let open = Arrivals {
+            kind: ArrivalKind::Constant,
+            ..Arrivals::default()
+        };
+        let paced = Echoes {
+            arrivals: &open,
+            ..echoes(41_000, None)
+        };
+        assert!(paced.delayed().is_none());
+        let asked = Exchange::default();
+        let requests = Echoes {
+            exchange: &asked,
+            ..echoes(41_000, None)
+        };
+        assert!(requests.delayed().is_none());
+    }
+}

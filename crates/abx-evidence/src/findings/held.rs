@@ -1,0 +1,71 @@
+//! Findings about connections that are held open and say nothing.
+
+use crate::finding::{Finding, Level};
+use crate::held::Held;
+use crate::record::{LoadRecord, StudyRecord};
+use crate::summary::share;
+
+/// Above this share of connections that did not stand, the figures are those of
+/// another load.
+const MISSING_MAX: f64 = 0.01;
+
+/// One subject's connections in all blocks of a load.
+pub(super) fn of_subject(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subject: &str,
+) -> Option<Finding> {
+    let parts = record.block_loads(&load.name);
+    let held = parts.filter_map(|part| part.sides.get(subject)?.held);
+    not_held(subject, held).map(|finding| finding.about(subject))
+}
+
+/// Connections to `who` that did not stand when they had been held, and how
+/// many of them had stood before. The block with the most of them counts.
+pub(crate) fn not_held(who: &str, held: impl Iterator<Item = Held>) -> Option<Finding> {
+    let missing = |one: &Held| one.asked.saturating_sub(one.standing);
+    let worst = held.max_by_key(missing)?;
+    let count = missing(&worst);
+    let level = match share(count, worst.asked)? > MISSING_MAX {
+        true => Level::Void,
+        false => Level::Note,
+    };
+    let lost = match worst.lost {
+        0 => String::new(),
+        lost => format!(", {lost} of them lost after they had stood"),
+    };
+    let message = format!(
+        "{count} of {} connections to {who} did not stand when they had been held{lost}",
+        worst.asked
+    );
+    let remedy = "raise the server's limits of descriptors (`ulimit -n`), of connections and of \
+                  its listen backlog, or hold fewer connections";
+    (count > 0).then(|| Finding::new("connections_not_held", level, message, remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(standing: u64) -> Option<Level> {
+        let held = Held {
+            asked: 1_000,
+            standing,
+            ..Held::default()
+        };
+        let whole = Held {
+            asked: 1_000,
+            standing: 1_000,
+            ..Held::default()
+        };
+        not_held("a", [held, whole].into_iter()).map(|finding| finding.level)
+    }
+
+    #[test]
+    fn more_than_one_in_a_hundred_that_do_not_stand_void() {
+        // Method: none, ten and eleven missing of 1,000 in one of two blocks.
+        assert_eq!(level(1_000), None);
+        assert_eq!(level(990), Some(Level::Note));
+        assert_eq!(level(989), Some(Level::Void));
+    }
+}

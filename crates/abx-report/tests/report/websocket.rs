@@ -1,0 +1,137 @@
+//! Loads of WebSocket in reports: their own words.
+
+use abx_evidence::{
+    Broadcasts, Held, HeldFigures, LoadShape, Message, MessageKind, Metric, RunRecord, Verdict,
+};
+use abx_report::{Style, run_html, run_text, study_html, study_markdown, study_text};
+
+use crate::support::{comparison, run, study, times};
+
+/// A run as its words on one line.
+fn words(record: &RunRecord) -> String {
+    let text = run_text(record, &Style::plain());
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_run_says_what_it_sent_and_what_came_back() {
+    // Method: the usual run as echoes; nothing of it is said of requests.
+    let mut record = run();
+    record.settings.exchange.shape = LoadShape::Echo;
+    record.settings.exchange.protocol = "websocket".to_owned();
+    record.settings.exchange.message = Some(Message {
+        bytes: 5_000,
+        kind: MessageKind::Binary,
+    });
+    let text = words(&record);
+    assert!(
+        text.contains("websocket, echo, binary messages of 5,000 bytes"),
+        "{text}"
+    );
+    assert!(
+        text.contains("messages/s (each of them came back)"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("GET") && !text.contains("keep-alive"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_of_broadcasts_says_when_listeners_have_them() {
+    // Method: first and median listener with figures of their own.
+    let mut record = run();
+    record.settings.exchange.shape = LoadShape::Broadcast;
+    record.broadcasts = Some(Broadcasts {
+        first_listener_us: times(77),
+        median_listener_us: times(88),
+        lost: 0,
+        out_of_order: 0,
+    });
+    let text = words(&record);
+    assert!(
+        text.contains("broadcasts/s (all listeners have each)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("first µs 77") && text.contains("half µs 88"),
+        "{text}"
+    );
+    let page = run_html(&record);
+    assert!(page.contains(">first<") && page.contains(">half<"));
+}
+
+#[test]
+fn a_run_of_held_connections_has_no_requests_to_tell_of() {
+    // Method: 999 of 1,000 held, one lost, 10 kB each.
+    let mut record = run();
+    record.settings.exchange.shape = LoadShape::Connections;
+    record.held = Some(Held {
+        asked: 1_000,
+        standing: 999,
+        lost: 1,
+        open_ns: 100_000_000,
+        memory_before_bytes: Some(0),
+        memory_after_bytes: Some(9_990_000),
+    });
+    let text = words(&record);
+    let said = "Connections: 999 of 1,000 held, 1 lost; 10,000 opened per second, handshake \
+                included; 10.0 kB of the server's memory for each.";
+    assert!(text.contains(said), "{text}");
+    assert!(
+        !text.contains("outcome") && !text.contains("Throughput"),
+        "{text}"
+    );
+    assert!(run_html(&record).contains("999 of 1,000 held"));
+}
+
+#[test]
+fn a_study_of_messages_compares_messages() {
+    // Method: verdict and table in each format.
+    let mut record = study();
+    for load in &mut record.loads {
+        load.settings.exchange.shape = LoadShape::Echo;
+    }
+    let text = study_text(&record, &Style::plain());
+    let markdown = study_markdown(&record, &[]);
+    for report in [&text, &markdown] {
+        let joined = report.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(joined.contains("times nginx's messages"), "{report}");
+        assert!(joined.contains("messages/s"), "{report}");
+        assert!(!joined.contains("requests/s"), "{report}");
+    }
+    assert!(study_html(&record).contains("messages/s"));
+}
+
+#[test]
+fn a_study_of_held_connections_shows_the_memory_of_each() {
+    // Method: a table of its own, and a verdict that asks who needs less.
+    let mut record = study();
+    for load in &mut record.loads {
+        load.settings.exchange.shape = LoadShape::Connections;
+    }
+    for summary in &mut record.summaries {
+        summary.sent = 0;
+        summary.held = Some(HeldFigures {
+            asked: 6_000,
+            standing: 5_999,
+            lost: 1,
+            connect_rate_per_s: Some(12_345.0),
+            memory_per_connection: Some(4_200.0),
+        });
+    }
+    let mut one = comparison("lighttpd", Some([0.9, 0.8, 1.1]), Verdict::Inconclusive);
+    one.metric = Metric::MemoryPerConnection;
+    record.comparisons = vec![one];
+    let text = study_text(&record, &Style::plain());
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(joined.contains("lighttpd or nginx needs less"), "{text}");
+    assert!(
+        joined.contains("memory for each connection is 0.90 times"),
+        "{text}"
+    );
+    assert!(joined.contains("6,000 5,999 1 12,345 4.2 kB"), "{text}");
+    assert!(study_markdown(&record, &[]).contains("| 5,999 | 1 |"));
+    assert!(study_html(&record).contains("memory each"));
+}

@@ -1,0 +1,132 @@
+//! Flags that say what WebSocket connections carry.
+
+use std::time::Duration;
+
+use abx_engine::MessagePlan;
+use abx_evidence::LoadShape;
+use abx_lab::{
+    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, Scheme, Shape, Source, Subject,
+    is_long_enough,
+};
+use clap::{Args, ValueEnum};
+
+use super::{Failure, units};
+
+/// What WebSocket connections carry.
+#[derive(Debug, Clone, Args)]
+pub struct ShapeFlags {
+    /// What WebSocket connections do [default: echo].
+    #[arg(long, value_enum)]
+    shape: Option<ShapeName>,
+    /// The payload of a WebSocket message; several, as in 100,5000, are as many loads
+    /// [default: 87].
+    #[arg(
+        long, value_name = "N", value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(0..=i64::from(MESSAGE_BYTES_MAX))
+    )]
+    message_bytes: Vec<u32>,
+    /// WebSocket messages are text, which is the default.
+    #[arg(long, conflicts_with = "binary")]
+    text: bool,
+    /// WebSocket messages are bytes.
+    #[arg(long)]
+    binary: bool,
+    /// How long WebSocket connections are held that say nothing [default: 1s].
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    hold: Option<Duration>,
+}
+
+/// What WebSocket connections do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ShapeName {
+    /// Each sends messages, and gets each of them back.
+    Echo,
+    /// One sends messages, and all get each of them.
+    Broadcast,
+    /// They are opened, and say nothing.
+    Connections,
+}
+
+impl ShapeFlags {
+    /// The shape to what is spoken.
+    ///
+    /// # Errors
+    /// A usage failure for flags of WebSocket beside HTTP.
+    pub fn kind(&self, scheme: Scheme) -> Result<LoadShape, Failure> {
+        if scheme == Scheme::Http {
+            let mut given = self.given().into_iter();
+            return match given.find(|(is_given, ..)| *is_given) {
+                None => Ok(LoadShape::Request),
+                Some((_, flag, _)) => Err(Failure::usage(format!(
+                    "{flag} is for WebSocket: write ws:// in place of http://, and for servers \
+                     that abx starts add --shape, such as --shape echo"
+                ))),
+            };
+        }
+        Ok(match self.shape {
+            None | Some(ShapeName::Echo) => LoadShape::Echo,
+            Some(ShapeName::Broadcast) => LoadShape::Broadcast,
+            Some(ShapeName::Connections) => LoadShape::Connections,
+        })
+    }
+
+    /// This shape with each length of messages that was asked for.
+    ///
+    /// # Errors
+    /// A usage failure for messages that are too short.
+    pub fn shapes(&self, kind: LoadShape) -> Result<Vec<Shape>, Failure> {
+        let hold = self.hold.unwrap_or(HOLD);
+        let lengths = match &self.message_bytes[..] {
+            [] => &[MESSAGE_BYTES],
+            some => some,
+        };
+        if let Some(short) = { lengths.iter() }.find(|one| !is_long_enough(kind, **one)) {
+            return Err(Failure::usage(format!(
+                "--message-bytes {short}: a broadcast carries its number, so give at least \
+                 {BROADCAST_BYTES_MIN}"
+            )));
+        }
+        let shape = |bytes: &u32| {
+            let message = MessagePlan {
+                is_text: !self.binary,
+                bytes: *bytes,
+            };
+            Shape::of(kind, message, hold)
+        };
+        Ok(lengths.iter().map(shape).collect())
+    }
+
+    /// What all subjects of a comparison are spoken to in: that of their URLs, and
+    /// WebSocket where a shape is asked for.
+    ///
+    /// # Errors
+    /// A usage failure for URLs of both kinds.
+    pub fn scheme(&self, subjects: &[Subject]) -> Result<Scheme, Failure> {
+        let schemes = subjects.iter().filter_map(|subject| match &subject.source {
+            Source::Address(target) => Some(target.scheme),
+            Source::Command(_) => None,
+        });
+        let (talk, ask): (Vec<_>, Vec<_>) =
+            schemes.partition(|scheme| *scheme == Scheme::WebSocket);
+        match (talk.is_empty(), ask.is_empty()) {
+            (false, false) => Err(Failure::usage(
+                "all subjects are offered the same: write http:// for each of them, or ws://",
+            )),
+            (true, true) if self.shape.is_some() => Ok(Scheme::WebSocket),
+            (true, _) => Ok(Scheme::Http),
+            (false, true) => Ok(Scheme::WebSocket),
+        }
+    }
+
+    /// Each flag: whether it was given, its name, and the key of a study file that
+    /// says the same.
+    pub fn given(&self) -> [(bool, &'static str, &'static str); 5] {
+        [
+            (self.shape.is_some(), "--shape", "shape"),
+            (!self.message_bytes.is_empty(), "--message-bytes", "message"),
+            (self.text, "--text", "message"),
+            (self.binary, "--binary", "message"),
+            (self.hold.is_some(), "--hold", "hold"),
+        ]
+    }
+}

@@ -1,0 +1,232 @@
+//! Loads of WebSocket, as a person asks for them.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Home, Server, assert_honest, findings, slices, subject};
+
+/// The record of a run against a place of a server.
+fn run_at(server: &Server, path: &str, words: &str, code: i32) -> Value {
+    let home = Home::new();
+    let url = format!("ws://127.0.0.1:{}{path}", server.port());
+    let mut all = vec!["run", &url, "--quiet", "--json", "-"];
+    all.extend(words.split(' '));
+    let ended = home.run_abx(&all);
+    ended.expect(code, &[]);
+    ended.json()
+}
+
+#[test]
+fn a_run_counts_messages_that_came_back() {
+    // Method: 500 messages of bytes over four connections, each of them looked at.
+    let server = Server::start(&["--websocket"]);
+    let words = "-n 500 -c 4 --message-bytes 5000 --binary --verify-every 1";
+    let record = run_at(&server, "/echo", words, 0);
+    let settings = &record["settings"];
+    assert_eq!(settings["protocol"], "websocket");
+    assert_eq!(settings["shape"], "echo");
+    assert_eq!(settings["message"]["bytes"], 5000);
+    assert_eq!(settings["message"]["kind"], "binary");
+    assert_eq!(record["answer"]["body_bytes"], 5000);
+    assert_honest(&record["requests"]);
+    assert_eq!(record["requests"]["ok"], 500, "{record}");
+    assert_eq!(record["requests"]["hashed"], 500);
+}
+
+#[test]
+fn a_broadcast_is_done_when_all_have_it() {
+    // Method: 50 of them in a room of eight; nobody is nearer than the first.
+    let server = Server::start(&["--websocket"]);
+    let record = run_at(&server, "/chat/a", "--shape broadcast -n 50 -c 8", 0);
+    assert_eq!(record["requests"]["ok"], 50, "{record}");
+    let broadcasts = &record["broadcasts"];
+    assert_eq!(broadcasts["lost"], 0);
+    assert_eq!(broadcasts["out_of_order"], 0);
+    let median = |times: &Value| times["p50"].as_u64().unwrap();
+    let first = median(&broadcasts["first_listener_us"]);
+    let half = median(&broadcasts["median_listener_us"]);
+    let last = median(&record["response_time_us"]);
+    assert!(first <= half && half <= last, "{first} {half} {last}");
+}
+
+#[test]
+fn listeners_who_never_get_a_broadcast_are_found() {
+    // Method: an echo tells nobody but the speaker.
+    let server = Server::start(&["--websocket"]);
+    let words = "--shape broadcast -n 3 -c 4 --timeout 200ms";
+    let record = run_at(&server, "/echo", words, 3);
+    assert_eq!(record["requests"]["ok"], 0, "{record}");
+    assert!(record["broadcasts"]["lost"].as_u64() > Some(0), "{record}");
+    assert_eq!(findings(&record, "listeners_missed").len(), 1);
+    assert_eq!(findings(&record, "failed_requests").len(), 1);
+}
+
+#[test]
+fn messages_of_others_are_no_echo() {
+    // Method: a room that looked like an echo as long as nobody else was in it.
+    let server = Server::start(&["--websocket"]);
+    let record = run_at(&server, "/chat/a", "-n 200 -c 8", 3);
+    assert_honest(&record["requests"]);
+    assert!(record["requests"]["ok"].as_u64() < Some(200), "{record}");
+    let found = findings(&record, "failed_requests");
+    let message = found[0]["message"].as_str().unwrap();
+    assert!(message.contains(" messages to ws://"), "{message}");
+}
+
+#[test]
+fn held_connections_are_counted_and_their_memory_is_read() {
+    // Method: 200 connections for a moment; nothing is sent over them.
+    let server = Server::start(&["--websocket"]);
+    let words = "--shape connections -c 200 --hold 50ms";
+    let record = run_at(&server, "/echo", words, 0);
+    let held = &record["held"];
+    assert_eq!(
+        (&held["asked"], &held["standing"], &held["lost"]),
+        (&200.into(), &200.into(), &0.into())
+    );
+    assert!(held["open_ns"].as_u64() > Some(0), "{held}");
+    assert!(held["memory_before_bytes"].is_u64(), "{held}");
+    assert!(held["memory_after_bytes"].is_u64(), "{held}");
+    assert_eq!(record["requests"]["sent"], 0);
+}
+
+#[test]
+fn an_echo_that_waits_for_an_acknowledgement_is_noted() {
+    // Method: frames in two parts under Nagle's algorithm; then at once without it.
+    let slow = Server::start(&["--websocket", "--no-nodelay", "--split-frames"]);
+    let record = run_at(&slow, "/echo", "-n 200 -c 4", 0);
+    assert_eq!(
+        findings(&record, "delayed_acknowledgements").len(),
+        1,
+        "{record}"
+    );
+    let whole = Server::start(&["--websocket"]);
+    let record = run_at(&whole, "/echo", "-n 200 -c 4", 0);
+    assert_eq!(findings(&record, "delayed_acknowledgements").len(), 0);
+}
+
+#[test]
+fn two_servers_are_compared_by_their_echoes() {
+    // Method: one of them works for each message; one short block.
+    let home = Home::new();
+    let (one, other) = (
+        subject("one", "--websocket"),
+        subject("other", "--websocket --work 50us"),
+    );
+    let ended = home.run_abx(&[
+        "compare", &one, &other, "--shape", "echo", "--path", "/echo", "-c", "4", "--blocks", "1",
+        "--rounds", "2", "--slice", "20ms",
+    ]);
+    let record = home.record();
+    ended.expect_measured(&record);
+    assert!(ended.stdout.contains("messages/s"), "{}", ended.stdout);
+    assert_eq!(record["ceilings"], Value::Array(Vec::new()));
+    assert_eq!(findings(&record, "body_varies").len(), 0, "{record}");
+    for name in ["one", "other"] {
+        let all = slices(&record, name);
+        all.iter().for_each(|slice| assert_honest(slice));
+        assert!(all.iter().any(|slice| slice["ok"].as_u64() > Some(0)));
+    }
+}
+
+/// Every shape, in a study file.
+const STUDY: &str = r#"
+blocks = 2
+seed = 7
+[[subject]]
+name = "one"
+command = ["{abx}", "serve", "--port", "{port}", "--websocket"]
+[[subject]]
+name = "other"
+command = ["{abx}", "serve", "--port", "{port}", "--websocket"]
+ready = { path = "/" }
+[[load]]
+name = "echo"
+shape = "echo"
+connections = 2
+message = { bytes = [10, 2000] }
+requests = [{ path = "/echo" }]
+[[load]]
+name = "room"
+shape = "broadcast"
+connections = 4
+requests = [{ path = "/chat/a" }]
+[[load]]
+name = "held"
+shape = "connections"
+connections = [300, 100]
+hold = "20ms"
+requests = [{ path = "/echo" }]
+"#;
+
+#[test]
+fn a_study_file_has_every_shape() {
+    // Method: two blocks of all shapes; the page is written too. Held connections
+    // come first in a block, those with fewest before the others.
+    let home = Home::new();
+    let study = home.write("study.toml", STUDY);
+    let words = ["--rounds", "2", "--slice", "20ms", "--html", "page.html"];
+    let ended = home.run_abx(&[&["compare", &study], &words[..]].concat());
+    let record = home.record();
+    ended.expect_measured(&record);
+    let names: Vec<&Value> = record["loads"].as_array().unwrap().iter().collect();
+    let names: Vec<&str> = names
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["echo-b10", "echo-b2000", "room", "held-c300", "held-c100"]
+    );
+    let metrics = record["comparisons"].as_array().unwrap().iter();
+    let primary: Vec<&str> = metrics
+        .filter(|one| one["role"] == "primary")
+        .map(|one| one["metric"].as_str().unwrap())
+        .collect();
+    assert!(primary.contains(&"memory_per_connection"), "{primary:?}");
+    for block in record["blocks"].as_array().unwrap() {
+        let loads = block["loads"].as_array().unwrap();
+        assert_eq!(loads[0]["load"], "held-c100");
+        assert_eq!(loads[1]["load"], "held-c300");
+        for load in &loads[..2] {
+            let held = &load["sides"]["one"]["held"];
+            assert_eq!(held["standing"], held["asked"], "{held}");
+        }
+        let room = loads.iter().find(|one| one["load"] == "room").unwrap();
+        assert!(
+            room["histograms"]["one"]["first_listener"].is_string(),
+            "{room}"
+        );
+    }
+    let page = fs::read_to_string(home.join("page.html")).unwrap();
+    assert!(page.contains("memory each") && page.contains("messages/s"));
+}
+
+#[test]
+fn what_says_nothing_of_a_shape_is_refused_with_a_remedy() {
+    // Method: one flag too many for each way to be wrong; nothing is started.
+    let home = Home::new();
+    for (words, part) in [
+        ("run http://127.0.0.1:1/ --shape echo", "write ws://"),
+        ("run ws://127.0.0.1:1/ --method POST", "leave it out"),
+        (
+            "run ws://127.0.0.1:1/ --shape connections -r 5",
+            "leave it out",
+        ),
+        ("run ws://127.0.0.1:1/ --shape connections -d 1s", "--hold"),
+        ("run ws://127.0.0.1:1/ --hold 1s", "leave it out"),
+        (
+            "run ws://127.0.0.1:1/ --shape broadcast --message-bytes 9",
+            "at least 16",
+        ),
+        ("run ws://127.0.0.1:1/ --message-bytes 9,10", "one load"),
+        (
+            "compare http://127.0.0.1:1/ ws://127.0.0.1:2/",
+            "for each of them",
+        ),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        home.run_abx(&words).expect(2, &[part]);
+    }
+}
