@@ -3,7 +3,8 @@
 declare(strict_types=1);
 
 require __DIR__ . '/talk.php';
-require __DIR__ . '/select.php';
+require __DIR__ . '/select-line.php';
+require __DIR__ . '/select-loop.php';
 
 [, $port, $frames, $segments] = $argv;
 $writing = new Writing($frames === 'apart', $segments === 'nodelay');

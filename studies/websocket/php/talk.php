@@ -5,20 +5,8 @@ declare(strict_types=1);
 
 require __DIR__ . '/handshake.php';
 require __DIR__ . '/frames.php';
+require __DIR__ . '/line.php';
 require __DIR__ . '/rooms.php';
-
-/** The way to one client. */
-interface Line
-{
-    /** Sends a frame, now or as soon as the client takes it. */
-    public function write(string $head, string $payload = ''): void;
-
-    /** How many bytes wait for the client to take them. */
-    public function waiting(): int;
-
-    /** Closes when everything is sent; nothing more is heard. */
-    public function finish(): void;
-}
 
 final class Talk
 {
