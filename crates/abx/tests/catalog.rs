@@ -210,7 +210,7 @@ fn every_subject_that_packages_give_starts_and_answers_rightly() {
     let ended = home.run_with_cache(&[&words[..], &["--json", "-"]].concat());
     let record = ended.json();
     ended.expect_measured(&record);
-    is_measured(&record, &["members"]);
+    is_measured(&record, &["echo-b5", "held", "room"]);
 
     let ended = home.run_with_cache(&["study", "check", "--json", "-", "--quiet"]);
     ended.expect(0, &[]);
