@@ -42,7 +42,7 @@ truth: setup build
 	./scripts/truth ./target/release/abx
 
 # Planted differences on real processes: how often and how fast they are found.
-# An hour at most; it measures.
+# An hour and a half; it measures.
 planted: build
 	./scripts/planted ./target/release/abx
 

@@ -126,9 +126,9 @@ fn in_order<'a>(names: &[&'a str], family: &Family) -> Vec<&'a str> {
 /// The better one of a pair, where that is certain.
 fn better(pair: &Comparison) -> Option<(&str, &str)> {
     match pair.verdict {
-        Verdict::Faster => Some((&pair.subject, &pair.baseline)),
-        Verdict::Slower => Some((&pair.baseline, &pair.subject)),
-        _ => None,
+        Verdict::Faster | Verdict::Less => Some((&pair.subject, &pair.baseline)),
+        Verdict::Slower | Verdict::More => Some((&pair.baseline, &pair.subject)),
+        Verdict::Equivalent | Verdict::Inconclusive | Verdict::Invalid => None,
     }
 }
 

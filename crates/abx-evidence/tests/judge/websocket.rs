@@ -2,8 +2,8 @@
 
 use abx_evidence::record::Round;
 use abx_evidence::{
-    Comparison, Held, Histogram, Level, LoadShape, Metric, Outcome, Role, StudyRecord, Verdict,
-    judge_run,
+    Comparison, Held, Histogram, Level, LoadShape, Metric, Outcome, Place, Role, StudyRecord,
+    Verdict, judge_run,
 };
 
 use crate::runs::run;
@@ -98,7 +98,7 @@ fn memory_that_cannot_be_told_leaves_the_rate_of_opening() {
 
 #[test]
 fn several_subjects_are_ordered_by_the_memory_of_a_connection() {
-    // Method: a third subject that takes what `old` takes.
+    // Method: a third subject that takes what `old` takes; less is certainly better.
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6]), ("more", &[OK; 6])]);
     record.loads[0].settings.exchange.shape = LoadShape::Connections;
     let two = held();
@@ -111,8 +111,12 @@ fn several_subjects_are_ordered_by_the_memory_of_a_connection() {
         }
     }
     let record = judged(record);
-    assert_eq!(record.rankings[0].metric, Metric::MemoryPerConnection);
-    assert_eq!(record.rankings[0].places[0].subject, "new");
+    let ranking = &record.rankings[0];
+    assert_eq!(ranking.metric, Metric::MemoryPerConnection);
+    assert_eq!(ranking.places[0].subject, "new");
+    let texts: Vec<String> = ranking.places.iter().map(Place::text).collect();
+    assert_eq!(texts, ["1", "2-3", "2-3"]);
+    assert!(!ranking.places[1].tied_for_first);
 }
 
 /// [`pair`] as echoes of which each takes 41 ms, on a server with nothing to do.
