@@ -1,14 +1,16 @@
 //! What abx costs as a load generator, beside other ones on the same nginx.
 //!
-//!     bench --abx FILE [--oha FILE] [--json FILE] [--alternations N] [--load NAME] [--quick]
+//!     bench --abx FILE [--oha FILE] [--json FILE] [--alternations N] [--load NAME]
+//!           [--only NAME]... [--quick]
 //!
 //! nginx runs on the first processor, one generator at a time on the last. In
 //! each alternation every generator runs once, and the next alternation starts
 //! with the next one; ratios pair the runs of one alternation, so drift of the
 //! machine hits both sides. A generator that is absent or cannot make a load is
 //! named with the reason; those of `peers.rs` are measured where they are found.
-//! `--quick` takes the first of the loads, three times. This measures and is no test: it ends well whatever
-//! the figures are.
+//! `--quick` takes the first of the loads, three times; `--only abx --only wrk` leaves
+//! out the other generators, so that many alternations take little time. This measures
+//! and is no test: it ends well whatever the figures are.
 
 mod generators;
 mod peers;
@@ -41,6 +43,8 @@ struct Options {
     json: Option<PathBuf>,
     alternations: usize,
     loads: Vec<Load>,
+    /// Those that take part; all of them when it is empty.
+    only: Vec<String>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -103,6 +107,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
         json: None,
         alternations: 7,
         loads: LOADS.to_vec(),
+        only: Vec::new(),
     };
     let mut is_quick = false;
     let mut arguments = std::env::args().skip(1);
@@ -114,13 +119,14 @@ fn options() -> Result<Options, Box<dyn Error>> {
             "--json" => options.json = Some(value()?.into()),
             "--alternations" => options.alternations = value()?.parse()?,
             "--quick" => is_quick = true,
+            "--only" => options.only.push(known_generator(value()?)?),
             "--load" => {
                 let part = value()?;
                 options.loads.retain(|load| load.name.contains(&part));
             }
             _ => {
                 return Err(format!(
-                    "{flag} is not known: --abx --oha --json --alternations --load --quick"
+                    "{flag} is not known: --abx --oha --json --alternations --load --only --quick"
                 )
                 .into());
             }
@@ -136,6 +142,20 @@ fn options() -> Result<Options, Box<dyn Error>> {
     Ok(options)
 }
 
+/// The name of a generator that is here.
+fn known_generator(name: String) -> Result<String, String> {
+    match Generator::all().any(|generator| generator.name() == name) {
+        true => Ok(name),
+        false => Err(format!(
+            "--only {name} names no generator of this machine: {}",
+            Generator::all()
+                .map(Generator::name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        )),
+    }
+}
+
 /// Every generator in turn, as often as was asked for.
 fn measure(
     load: &Load,
@@ -149,6 +169,9 @@ fn measure(
     generators::write_scripts(setup, load)?;
     let mut rows: Vec<Row> = Generator::all()
         .filter(|generator| generator.takes_part(load))
+        .filter(|generator| {
+            options.only.is_empty() || options.only.iter().any(|name| name == generator.name())
+        })
         .map(|generator| Row {
             generator,
             runs: Vec::new(),
