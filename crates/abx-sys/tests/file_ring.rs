@@ -1,0 +1,195 @@
+//! `FileRing` against peers of the standard library that read, on loopback.
+//!
+//! Where the machine forbids io_uring, the tests have nothing to say and pass.
+
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use abx_sys::{Delivery, FilePart, FileRing, RingError, Sent, Socket};
+
+/// Long enough for a busy machine; no test waits so long unless it fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn ring() -> Option<FileRing> {
+    match FileRing::new() {
+        Ok(ring) => Some(ring),
+        Err(RingError::Forbidden | RingError::Absent) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Our end of a connection, and a peer that blocks.
+fn pair() -> (Rc<Socket>, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let socket = Socket::connect(listener.local_addr().unwrap(), None).unwrap();
+    let (peer, _) = listener.accept().unwrap();
+    peer.set_read_timeout(Some(PATIENCE)).unwrap();
+    (Rc::new(socket), peer)
+}
+
+/// Bytes of which no two places nearby are alike.
+fn pattern(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|place| (place * 31 % 251) as u8).collect()
+}
+
+fn part(content: &[u8], offset: u64, left: u64) -> FilePart {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(content).unwrap();
+    FilePart {
+        file: file.into(),
+        offset,
+        left,
+    }
+}
+
+/// Goes on until something is told.
+fn told(ring: &mut FileRing) -> Vec<Delivery> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut deliveries = Vec::new();
+    while deliveries.is_empty() {
+        ring.advance(&mut deliveries).unwrap();
+        assert!(Instant::now() < deadline, "nothing was told");
+    }
+    deliveries
+}
+
+#[test]
+fn a_part_of_a_file_goes_out_behind_what_stands_before_it() {
+    // Method: lengths around the size of a piece, from an offset, with a head. What
+    // the peer gets is the head and exactly that part; the buffer comes back empty.
+    let Some(mut ring) = ring() else { return };
+    for (number, left) in [1, 4_095, 65_536, 65_537, 300_000].into_iter().enumerate() {
+        let (socket, mut peer) = pair();
+        let content = pattern(left + 100);
+        let reader = std::thread::spawn(move || {
+            let mut got = vec![0; 4 + left];
+            peer.read_exact(&mut got).unwrap();
+            (got, peer)
+        });
+        let part = part(&content, 70, left as u64);
+        ring.start(number, socket, b"head".to_vec(), part).unwrap();
+        let buffer = loop {
+            match told(&mut ring).pop().unwrap() {
+                Delivery {
+                    number: told,
+                    sent: Sent::Whole(buffer),
+                } if told == number => break buffer,
+                Delivery {
+                    sent: Sent::Full, ..
+                } => ring.go_on(number).unwrap(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(buffer.is_empty());
+        let (got, _peer) = reader.join().unwrap();
+        assert_eq!(&got[..4], b"head");
+        assert!(got[4..] == content[70..70 + left], "{left} bytes differ");
+        assert!(!ring.has_work());
+    }
+}
+
+#[test]
+fn a_peer_that_does_not_read_is_told_and_others_go_on() {
+    // Method: 32 MB to a peer that reads nothing fill the socket, while another
+    // connection gets its file; when the first one reads, all of it comes.
+    let Some(mut ring) = ring() else { return };
+    let content = pattern(32 << 20);
+    let [(full, mut slow), (free, mut quick)] = [pair(), pair()];
+    let all = content.len() as u64;
+    ring.start(0, full, Vec::new(), part(&content, 0, all))
+        .unwrap();
+    assert!(matches!(
+        told(&mut ring)[..],
+        [Delivery {
+            number: 0,
+            sent: Sent::Full
+        }]
+    ));
+    ring.start(1, free, Vec::new(), part(&content, 0, 1000))
+        .unwrap();
+    assert!(matches!(
+        told(&mut ring)[..],
+        [Delivery {
+            number: 1,
+            sent: Sent::Whole(_)
+        }]
+    ));
+    let mut got = vec![0; 1000];
+    quick.read_exact(&mut got).unwrap();
+    assert!(got == content[..1000]);
+
+    let reader = std::thread::spawn(move || {
+        let mut got = vec![0; 32 << 20];
+        slow.read_exact(&mut got).unwrap();
+        got
+    });
+    loop {
+        ring.go_on(0).unwrap();
+        match told(&mut ring).pop().unwrap().sent {
+            Sent::Full => {}
+            Sent::Whole(_) => break,
+            Sent::Failed(error) => panic!("{error}"),
+        }
+    }
+    assert!(reader.join().unwrap() == content);
+}
+
+#[test]
+fn a_file_that_is_shorter_than_was_said_and_a_peer_that_is_gone_fail() {
+    // Method: a file of 10 bytes of which 20 are asked; a peer that resets. After
+    // either the number is free for something else.
+    let Some(mut ring) = ring() else { return };
+    let (socket, _peer) = pair();
+    ring.start(0, socket, Vec::new(), part(&pattern(10), 0, 20))
+        .unwrap();
+    let deliveries = told(&mut ring);
+    assert!(
+        matches!(
+            deliveries[..],
+            [Delivery {
+                number: 0,
+                sent: Sent::Failed(_)
+            }]
+        ),
+        "{deliveries:?}"
+    );
+
+    let (socket, peer) = pair();
+    drop(peer);
+    let content = pattern(8 << 20);
+    ring.start(0, socket, Vec::new(), part(&content, 0, 8 << 20))
+        .unwrap();
+    loop {
+        match told(&mut ring).pop().unwrap().sent {
+            Sent::Full => ring.go_on(0).unwrap(),
+            Sent::Failed(_) => break,
+            Sent::Whole(_) => panic!("8 MB to nobody"),
+        }
+    }
+}
+
+#[test]
+fn a_ring_that_is_dropped_waits_for_what_is_under_way_and_lets_go() {
+    // Method: files on their way over 16 connections when the ring goes. Each peer
+    // reads a beginning of the file and then the end, as its other side is closed.
+    let Some(mut ring) = ring() else { return };
+    let content = pattern(1 << 20);
+    let mut peers = Vec::new();
+    for number in 0..16 {
+        let (socket, peer) = pair();
+        peers.push(peer);
+        ring.start(number, socket, Vec::new(), part(&content, 0, 1 << 20))
+            .unwrap();
+    }
+    ring.advance(&mut Vec::new()).unwrap();
+    drop(ring);
+    for mut peer in peers {
+        let mut got = Vec::new();
+        peer.read_to_end(&mut got).unwrap();
+        assert!(content.starts_with(&got), "{} bytes", got.len());
+    }
+}
