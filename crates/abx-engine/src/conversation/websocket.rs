@@ -17,6 +17,10 @@ use crate::plan::{LoadPlan, Shape};
 use crate::pool::{Intake, Parsed};
 use crate::random::Random;
 
+/// A peer that makes more than this wait to be said, pongs above all, and reads
+/// none of it, is given up.
+const UNSAID_BYTES_MAX: usize = 64 * 1024;
+
 /// WebSocket, for all connections of one worker.
 pub(crate) struct WebSocket {
     opening: EncodedOpening,
@@ -164,6 +168,10 @@ impl Conversation for WebSocket {
             let slot = &mut *intake.slot;
             let is_hashing = slot.is_hashing();
             let Talker { socket, unsaid, .. } = &mut slot.client;
+            if unsaid.len() > UNSAID_BYTES_MAX {
+                intake.received((uncounted - input.len()) as u64);
+                return Parsed::Broken(Outcome::Malformed);
+            }
             let Some(event) = socket.receive(&mut input, unsaid) else {
                 break;
             };

@@ -292,3 +292,17 @@ fn held_connections_say_nothing_and_answer_pings() {
     assert_eq!(pool.io.hub.as_ref().unwrap().pongs, 1);
     assert_eq!(pool.connect_all(&AtomicBool::new(false)), (10, 1));
 }
+
+#[test]
+fn a_flood_of_pings_costs_the_connection_and_no_more_memory() {
+    // Method: empty pings at once whose pongs of six bytes are more than 64 KiB
+    // together, and on another connection fewer of them, which are all answered.
+    let mut plan = echo_plan(2, true, 10, 1);
+    plan.shape = Shape::Hold;
+    let mut pool = connected(Network::faultless(1), &plan, Hub::echoing());
+    pool.io.hub_says(0, [0x89, 0].repeat(20_000));
+    pool.io.hub_says(1, [0x89, 0].repeat(1_000));
+    run(&mut pool, SECOND, 0);
+    assert_eq!(pool.standing(), 1);
+    assert_eq!(pool.io.hub.as_ref().unwrap().pongs, 1_000);
+}
