@@ -75,6 +75,10 @@ pub struct Readings {
     pub memory_available_bytes: Option<u64>,
     /// Whether it is a virtual machine.
     pub is_virtual: Option<bool>,
+    /// For how long an idle processor waits awake before the host gets it, in ns at
+    /// most; `None` where nothing is said of that.
+    #[serde(default)]
+    pub halt_poll_ns: Option<u64>,
     /// The kernel's source of time.
     pub clocksource: Option<String>,
     /// The sources that it would accept.

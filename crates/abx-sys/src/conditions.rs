@@ -19,6 +19,9 @@ pub struct Conditions {
     pub clocksources: Option<Vec<String>>,
     /// How the frequencies of these processors are chosen, each way once.
     pub governors: Option<Vec<String>>,
+    /// For how long an idle processor waits awake before it is given back to the host
+    /// of a virtual machine, in ns at most; `None` where nothing is said of that.
+    pub halt_poll_ns: Option<u64>,
     /// How many processors' time the control group may use.
     pub quota: Option<Quota>,
     /// Who waited for what lately.
@@ -56,10 +59,18 @@ impl Conditions {
             memory_available_bytes: available_bytes(&memory),
             clocksources: sources.map(|text| words(&text)),
             governors: governors(cpus),
+            halt_poll_ns: halt_poll_ns(),
             quota: quota().ok(),
             pressure: pressure(),
         }
     }
+}
+
+fn halt_poll_ns() -> Option<u64> {
+    let governor = word("/sys/devices/system/cpu/cpuidle/current_governor")?;
+    let most = word("/sys/module/haltpoll/parameters/guest_halt_poll_ns")?;
+    // The setting is there also where another governor rules.
+    (governor == "haltpoll").then(|| most.parse().ok())?
 }
 
 fn words(text: &str) -> Vec<String> {

@@ -32,7 +32,7 @@ pub(super) fn checks(readings: &Readings) -> Vec<Check> {
         memory(readings),
         governor(readings),
         clock(readings),
-        machine(readings.is_virtual),
+        machine(readings),
         io_uring(&readings.io_uring),
     ]
 }
@@ -338,9 +338,20 @@ fn clock(readings: &Readings) -> Check {
     }
 }
 
-fn machine(is_virtual: Option<bool>) -> Check {
+fn machine(readings: &Readings) -> Check {
     let id = "virtual";
-    match is_virtual {
+    match readings.is_virtual {
+        Some(true) if readings.halt_poll_ns == Some(0) => limits(
+            id,
+            "a virtual machine that gives each idle processor to its host at once, and has it \
+             back when the host finds time: server and generator wait for each other all the \
+             time, and each wait ends late",
+        )
+        .remedy("let processors wait awake for some milliseconds first (as root; until a restart)")
+        .command(
+            "for f in guest_halt_poll_ns guest_halt_poll_grow_start; do echo 10000000 | tee \
+             /sys/module/haltpoll/parameters/$f; done",
+        ),
         Some(true) => ok(
             id,
             "a virtual machine: its host decides when processors run (see steal)",

@@ -267,6 +267,22 @@ fn what_could_not_be_read_is_not_checked_and_not_ok() {
 }
 
 #[test]
+fn a_virtual_machine_that_gives_idle_processors_away_at_once_is_limited() {
+    // Method: what is said of waiting awake, on a virtual machine and on another one.
+    for (is_virtual, halt_poll_ns, expected) in [
+        (true, Some(0), CheckStatus::Limits),
+        (true, Some(200_000), CheckStatus::Ok),
+        (true, None, CheckStatus::Ok),
+        (false, Some(0), CheckStatus::Ok),
+    ] {
+        let found = status("virtual", |one| {
+            (one.is_virtual, one.halt_poll_ns) = (Some(is_virtual), halt_poll_ns);
+        });
+        assert_eq!(found, expected, "{is_virtual} {halt_poll_ns:?}");
+    }
+}
+
+#[test]
 fn a_quota_beyond_all_processors_limits_nothing() {
     // Method: four processors and a quota of four.
     let found = status("quota", |one| one.quota = Some(Quota::Cpus(4.0)));

@@ -35,6 +35,7 @@ pub(super) fn read() -> Readings {
         memory_bytes: machine.memory_bytes,
         memory_available_bytes: conditions.memory_available_bytes,
         is_virtual: machine.virtualised,
+        halt_poll_ns: conditions.halt_poll_ns,
         clocksource: machine.clocksource,
         clocksources: conditions.clocksources,
         clock_reading_ns: clock_reading_ns(),

@@ -30,7 +30,6 @@ fn good() -> DoctorRecord {
         descriptors_soft: 1_024,
         descriptors_hard: 1_048_576,
         local_ports: Some((32_768, 60_999)),
-        subject_ports_refused: None,
         somaxconn: Some(4_096),
         tcp_max_syn_backlog: Some(4_096),
         io_uring: IoUring::Available,
@@ -39,6 +38,7 @@ fn good() -> DoctorRecord {
             memory: 0.0,
             io: 0.0,
         }),
+        ..Readings::default()
     };
     let ceiling = |keep_alive, rate| Ceiling {
         keep_alive,
