@@ -51,7 +51,7 @@ const BEFORE_OUTCOMES: [&str; 12] = [
     "ok",
 ];
 
-const AFTER_OUTCOMES: [&str; 24] = [
+const AFTER_OUTCOMES: [&str; 26] = [
     "discarded",
     "unsent",
     "queued",
@@ -61,6 +61,8 @@ const AFTER_OUTCOMES: [&str; 24] = [
     "reopened",
     "hashed",
     "silent",
+    "lost",
+    "out_of_order",
     "response_ns_sum",
     "server_cpu_ns",
     "others_cpu_ns",
@@ -143,6 +145,8 @@ fn slice_row(
         slice.reopened.to_string(),
         slice.hashed.to_string(),
         slice.silent.to_string(),
+        slice.lost.to_string(),
+        slice.out_of_order.to_string(),
         slice.response_ns_sum.to_string(),
         or_empty(slice.server_cpu_ns),
         or_empty(slice.others_cpu_ns),
