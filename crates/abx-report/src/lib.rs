@@ -49,7 +49,7 @@ pub use html::{
     study_html,
 };
 pub use junit::study_junit;
-pub use markdown::{run_markdown, study_markdown};
+pub use markdown::{run_markdown, study_markdown, verdict_matrix};
 pub use otlp::{run_otlp, study_otlp};
 pub use progress::{failures_line, progress_line};
 pub use prometheus::{run_openmetrics, study_openmetrics};

@@ -1,5 +1,7 @@
 //! GitHub-flavoured Markdown: a summary for a pull request or a job's page.
 
+mod matrix;
+
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{
     Answer, Comparison, Finding, Level, Role, RunRecord, StudyRecord, Summary, Verdict,
@@ -19,14 +21,16 @@ use crate::units::{figure, percent, ratio_cells};
 use crate::verdict::{place, remarks, sentence, word};
 use crate::wrap::{clean, clean_name};
 
+pub use matrix::verdict_matrix;
+
 /// Markdown breaks lines itself.
 const STYLE: Style = Style {
     width: 100_000,
     ..Style::plain()
 };
 
-/// A study in Markdown: verdicts, expectations, figures, findings, and how to
-/// have the same again.
+/// A study in Markdown: verdicts, at a glance where they are many, expectations,
+/// figures, findings, and how to have the same again.
 #[must_use]
 pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
     let loads = match record.loads.len() {
@@ -35,10 +39,9 @@ pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
     };
     let sections = [
         "### abx: which server is faster?\n".to_owned(),
-        verdicts(record),
+        primary(record),
         beyond_pairs(record),
         expectations(record, answers),
-        comparisons(record, Role::Primary),
         figures(record),
         where_time_goes(record),
         beside(record),
@@ -132,6 +135,20 @@ fn expectations(record: &StudyRecord, answers: &[Answer]) -> String {
         ]
     }));
     rows.iter().map(|cells| row(cells)).collect()
+}
+
+/// What was asked, in words and figures: at a glance where it is much, and each
+/// answer out of the way.
+fn primary(record: &StudyRecord) -> String {
+    let each = format!(
+        "{}\n{}",
+        verdicts(record),
+        comparisons(record, Role::Primary)
+    );
+    match verdict_matrix(record) {
+        matrix if matrix.is_empty() => each,
+        matrix => format!("{matrix}\n{}", details("Each verdict in words", &each)),
+    }
 }
 
 /// A table of comparisons of one role; empty without any.

@@ -4,9 +4,9 @@ use abx_evidence::{
     Axis, Capacity, Ceiling, Crossover, Finding, Level, Metric, Place, Ranking, Role, Scalability,
     StudyRecord, Sweep, Verdict,
 };
-use abx_report::{Style, study_html, study_text};
+use abx_report::{Style, study_html, study_markdown, study_text, verdict_matrix};
 
-use crate::support::{comparison, study};
+use crate::support::{comparison, load, study, subject};
 
 fn plain() -> Style {
     Style {
@@ -177,4 +177,52 @@ fn sweeps_and_capacities_are_told_in_sentences() {
         .map(note)
         .into();
     insta::assert_snapshot!(study_text(&record, &plain()));
+}
+
+#[test]
+fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
+    // Method: three subjects under a sweep and a load of its own, with every kind of
+    // verdict, a pair without the baseline, and one comparison that is missing. Below
+    // six cells there is none.
+    let mut record = study();
+    assert_eq!(verdict_matrix(&record), "");
+    record.subjects.push(subject("a|b"));
+    record.loads = vec![
+        load("kept-c10", 10),
+        load("kept-c100", 100),
+        load("once", 10),
+    ];
+    let add = |load: &str, subject: &str, ratio, verdict| {
+        let mut one = comparison(subject, ratio, verdict);
+        one.load = load.to_owned();
+        one
+    };
+    let ratio = Some([1.12, 1.08, 1.16]);
+    let mut fragile = add("once", "lighttpd", ratio, Verdict::Faster);
+    (fragile.fragile, fragile.at_least) = (true, true);
+    let mut other_pair = add("once", "a|b", Some([5.0, 4.0, 6.0]), Verdict::Slower);
+    other_pair.baseline = "lighttpd".to_owned();
+    record.comparisons = vec![
+        add("kept-c10", "lighttpd", ratio, Verdict::Equivalent),
+        add("kept-c10", "a|b", ratio, Verdict::Inconclusive),
+        add("kept-c100", "a|b", None, Verdict::Invalid),
+        fragile,
+        other_pair,
+    ];
+    let matrix = verdict_matrix(&record);
+    assert_eq!(
+        matrix,
+        "|  | `kept-c10`, requests/s | `kept-c100`, requests/s |\n\
+         | --- | --- | --- |\n\
+         | `nginx` | 1 | 1 |\n\
+         | `lighttpd` | 1.12 (1.08 to 1.16) **equivalent** |  |\n\
+         | `a\\|b` | 1.12 (1.08 to 1.16) inconclusive | invalid |\n\
+         \n\
+         |  | `once`, requests/s |\n\
+         | --- | --- |\n\
+         | `nginx` | 1 |\n\
+         | `lighttpd` | 1.12 (1.08 to 1.16) **faster, a bound, fragile** |\n\
+         | `a\\|b` |  |\n"
+    );
+    assert!(study_markdown(&record, &[]).contains(&matrix));
 }
