@@ -34,9 +34,15 @@ fn main() -> io::Result<()> {
     fs::write(variable("OUT_DIR").join("catalog.rs"), text)
 }
 
+/// What was measured is beside a study, and no part of it.
+const RECORD: &str = "record.json";
+
 /// Adds all files below `here`, by their paths below `folder`.
 fn add_files(folder: &Path, here: &Path, text: &mut String) -> io::Result<()> {
     for path in sorted(here)? {
+        if path == folder.join(RECORD) {
+            continue;
+        }
         if path.is_dir() {
             add_files(folder, &path, text)?;
             continue;

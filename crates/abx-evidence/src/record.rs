@@ -321,6 +321,10 @@ pub struct PilotRecord {
     pub slice_choice: Option<SliceChoiceRecord>,
     /// Rounds of a block for this load.
     pub rounds: u32,
+    /// Whether a block has less of this load than usual, so that the study fits into
+    /// the time that was given for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shortened: bool,
     /// The warm-up of each subject in each block.
     pub warm_up_ns: u64,
     /// What moved the bytes, `epoll` or `uring`; `None` in records from before

@@ -25,9 +25,9 @@ const WAIT_SHARE_MIN: f64 = 0.05;
 
 /// The ceiling is a bound and needs no precision: it has a slice in one round of
 /// so many, and a short one among trials.
-const CEILING_EVERY: u32 = 5;
-const CEILING_TRIAL_NS: u64 = 1_000_000_000;
-const CEILING_WARM_UP_NS: u64 = 100_000_000;
+pub const CEILING_EVERY: u32 = 5;
+pub const CEILING_TRIAL_NS: u64 = 1_000_000_000;
+pub const CEILING_WARM_UP_NS: u64 = 100_000_000;
 
 /// What happens while a load is measured, for whoever watches.
 pub enum Moment<'a> {

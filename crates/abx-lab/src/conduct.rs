@@ -23,6 +23,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bench::Halt;
 use crate::block::{LoadRun, Moment};
+use crate::fit::{Terms, fit};
 use crate::hold;
 use crate::machine;
 use crate::meter::canaries;
@@ -30,7 +31,7 @@ use crate::pilot::pilot;
 use crate::scout::scout;
 use crate::stage::{Raised, RaisedLoad, Stage, StageError, descriptors_needed};
 use crate::store::{Store, StoreError};
-use crate::study::{Load, Past, Study};
+use crate::study::{Load, Past, SliceLength, Study};
 use crate::subject::{Source, Subject};
 use crate::verify::Verified;
 
@@ -224,34 +225,55 @@ impl Conductor<'_> {
     fn pilot(&mut self) -> Result<(), Halt> {
         let mut random = self.random(u64::MAX);
         let trials = self.too_many_at_once();
+        let began = Instant::now();
         let Raised {
             mut bench, loads, ..
         } = self.stage.raise(&mut random)?;
-        // The rates of a grid are measured alike, so that one pilot is for all.
-        let mut grids: Vec<(LoadSettings, PilotRecord)> = Vec::new();
+        let starting = began.elapsed();
+        // The rates of a list that abx made are measured alike: one pilot is for all.
+        let mut lists: Vec<(LoadSettings, PilotRecord)> = Vec::new();
         for (place, (load, raised)) in self.record.loads.iter_mut().zip(&loads).enumerate() {
-            let mut alike = load.settings.clone();
-            alike.arrivals.rate_per_s = None;
-            let known = grids.iter().find(|(settings, _)| *settings == alike);
-            let found = match known {
-                Some((_, found)) => found.clone(),
-                None => match load.settings.exchange.hold_ns {
-                    Some(hold_ns) => hold::pilot(&mut bench, &raised.plans, hold_ns)?,
-                    None => {
-                        bench.cache = raised.cache;
-                        pilot(&mut bench, self.study, &raised.plans, trials[place].clone())?
-                    }
-                },
+            let list = list_of(&load.settings);
+            let known = lists.iter().find(|(one, _)| list.as_ref() == Some(one));
+            let is_known = known.is_some();
+            let found = match (known, load.settings.exchange.hold_ns) {
+                (Some((_, found)), _) => found.clone(),
+                (None, Some(hold_ns)) => hold::pilot(&mut bench, &raised.plans, hold_ns)?,
+                (None, None) => {
+                    bench.cache = raised.cache;
+                    let care = self.study.pilot.under(place == 0);
+                    let because = trials[place].clone();
+                    pilot(&mut bench, self.study, &raised.plans, care, because)?
+                }
             };
-            if known.is_none() && alike.objective.is_some() {
-                grids.push((alike, found.clone()));
+            if let (false, Some(list)) = (is_known, list) {
+                lists.push((list, found.clone()));
             }
             load.pilot = Some(found);
             load.settings.bodies_compared = raised.bodies_compared;
         }
         let _ = bench.stop_all(None);
         note_answers(&mut self.record, &loads);
+        self.fit(starting);
         Ok(())
+    }
+
+    /// Shortens blocks where all of them are to fit into a time, each of which
+    /// begins with so long a start of its subjects.
+    fn fit(&mut self, starting: Duration) {
+        let study = self.study;
+        // Rounds that were asked for stay.
+        let (Some(whole), Some(blocks), None) = (study.fit, study.blocks, study.rounds) else {
+            return;
+        };
+        let left = whole.saturating_sub(self.started.elapsed());
+        let terms = Terms {
+            subjects: study.subjects.len() as u64,
+            has_ceiling: study.ceiling.is_some(),
+            has_fixed_trials: matches!(study.slice, SliceLength::Fixed(_)),
+        };
+        let span = (left / blocks.max(1)).saturating_sub(starting);
+        fit(&mut self.record.loads, terms, span);
     }
 
     /// For each load why the pools of all subjects do not fit at once, if they do not.
@@ -316,6 +338,18 @@ impl Conductor<'_> {
     }
 }
 
+/// What the loads of a list of rates that abx made have in common; `None` for a load
+/// of its own.
+fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
+    if settings.objective.is_none() && settings.share_of_slowest.is_none() {
+        return None;
+    }
+    let mut common = settings.clone();
+    common.share_of_slowest = None;
+    common.arrivals.rate_per_s = None;
+    Some(common)
+}
+
 /// What an older record holds for a comparison with this one.
 fn beside(record: &StudyRecord, past: &Past) -> Result<Against, AgainstError> {
     let subject = PastSubject {
@@ -350,10 +384,15 @@ fn measure(
     let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
     let mut ended = Ok(());
     let speeds = bench.meter.speeds();
+    // In the pilot one load met fresh subjects; here it may be any other.
+    let longest_ns = pilots.iter().map(|(_, pilot)| pilot.warm_up_ns).max();
+    let fresh_ns = cold_ns.max(longest_ns.unwrap_or_default());
+    let mut is_fresh = true;
     for load in sequence {
         let (name, pilot) = pilots[load];
-        // Only the first load meets subjects that nobody has loaded yet.
-        let at_least_ns = if measured.is_empty() { cold_ns } else { 0 };
+        let at_least_ns = if is_fresh { fresh_ns } else { 0 };
+        // Held connections ask for nothing.
+        is_fresh &= in_turn(&loads[load]) != u32::MAX;
         let run = LoadRun::new(name, &mut bench, &loads[load], pilot, random);
         let mut run = run.cold(at_least_ns);
         ended = run.measure(|moment| on_moment(moment, pilot.rounds));

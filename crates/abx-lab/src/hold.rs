@@ -38,6 +38,7 @@ pub fn pilot(bench: &mut Bench, plans: &[LoadPlan], hold_ns: u64) -> Result<Pilo
         slice_reason: None,
         slice_choice: None,
         rounds: 1,
+        shortened: false,
         warm_up_ns: 0,
         backend,
         subjects,

@@ -11,6 +11,7 @@ pub mod catalog;
 mod ceiling;
 mod conduct;
 pub mod doctor;
+mod fit;
 pub mod history;
 mod hold;
 pub mod keeper;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use abx_engine::schedule::Arrivals;
 use abx_engine::{LoadPlan, PoolId};
 use abx_evidence::record::{Interleave, PilotRecord, PilotSubject, SliceRecord};
-use abx_evidence::stats::warm_up::warm_up;
+use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
 use abx_sys::Nanos;
 
 use crate::bench::{Bench, Halt};
@@ -32,19 +32,22 @@ const TRIAL_MAX_NS: u64 = 60_000_000_000;
 const TURNS: f64 = 5.0;
 /// Load of one subject in one block, shared out in rounds.
 const BLOCK_NS: u64 = 2_000_000_000;
-const ROUNDS_MIN: u64 = 2;
+pub(crate) const ROUNDS_MIN: u64 = 2;
 const ROUNDS_MAX: u64 = 20;
 /// The same where slices may be shorter than usual and load for as long.
 const ROUNDS_AUTO_MAX: u64 = 80;
-/// Rounds of the pilot itself.
+/// Rounds of the pilot itself, and of a quick look.
 const PILOT_ROUNDS: u32 = 4;
+const PILOT_ROUNDS_QUICK: u32 = 2;
 /// The series from which the warm-up is read: this many bins, of a length that
 /// holds some answers of a slow subject.
 const BINS: usize = 40;
-/// Too few to read a warm-up from: subjects count as not settled.
-const BINS_BRIEF: usize = 2;
 const BIN_MIN_NS: u64 = 25_000_000;
 const BIN_MAX_NS: u64 = 200_000_000;
+/// The same of a quick look: the fewest bins that tell a warm-up, and the shortest.
+const BINS_QUICK: usize = BINS_MIN;
+/// Too few to read a warm-up from: subjects count as not settled.
+const BINS_BRIEF: usize = 2;
 /// Blocks warm up for this much longer than the slowest subject needed.
 const WARM_UP_FACTOR: f64 = 1.5;
 const WARM_UP_MIN_NS: u64 = 100_000_000;
@@ -52,7 +55,7 @@ const WARM_UP_MIN_NS: u64 = 100_000_000;
 /// subject counts as working on.
 const LINGERING_MAX: f64 = 0.05;
 
-/// Measures one load's subjects and sets how its blocks run.
+/// Measures one load's subjects with this care and sets how its blocks run.
 ///
 /// # Errors
 /// [`Halt`].
@@ -60,6 +63,7 @@ pub fn pilot(
     bench: &mut Bench,
     study: &Study,
     plans: &[LoadPlan],
+    care: PilotCare,
     trials_because: Option<String>,
 ) -> Result<PilotRecord, Halt> {
     let mut subjects = BTreeMap::new();
@@ -67,7 +71,7 @@ pub fn pilot(
     for (subject, plan) in plans.iter().enumerate() {
         let pool = bench.open(plan)?.pool;
         backend = Some(pool.backend().name().to_owned());
-        let found = explore(bench, subject, pool, plan, study.pilot);
+        let found = explore(bench, subject, pool, plan, care);
         bench.engine.close(pool);
         subjects.insert(bench.names[subject].clone(), found?);
     }
@@ -114,11 +118,12 @@ fn explore(
     let first = bench.slice(subject, pool, BIN_MIN_NS)?.record;
     answering(bench, subject, &first)?;
     let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
-    let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, BIN_MAX_NS);
-    let bins = match care {
-        PilotCare::Usual => BINS,
-        PilotCare::Brief => BINS_BRIEF,
+    let (bins, bin_max_ns, rounds) = match care {
+        PilotCare::Usual => (BINS, BIN_MAX_NS, PILOT_ROUNDS),
+        PilotCare::Quick => (BINS_QUICK, BIN_MIN_NS, PILOT_ROUNDS_QUICK),
+        PilotCare::Brief => (BINS_BRIEF, BIN_MAX_NS, PILOT_ROUNDS),
     };
+    let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, bin_max_ns);
     let mut rates = Vec::with_capacity(bins);
     for _ in 0..bins {
         let bin = bench.slice(subject, pool, bin_ns)?.record;
@@ -128,7 +133,7 @@ fn explore(
     let found = warm_up(&rates).ok();
     let mut slices = Vec::new();
     let mut lingering = Vec::new();
-    for _ in 0..PILOT_ROUNDS {
+    for _ in 0..rounds {
         let slice = bench.slice(subject, pool, SLICE_NS)?.record;
         answering(bench, subject, &slice)?;
         slices.push(slice);
@@ -193,7 +198,7 @@ fn turn_ns(throughput_per_s: f64, in_flight: u64) -> f64 {
 }
 
 /// The shortest slice that holds enough answers of the slowest subject.
-fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u64 {
+pub(crate) fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u64 {
     let turns = { subjects.values() }.map(|one| turn_ns(one.throughput_per_s, in_flight));
     (TURNS * turns.fold(0.0, f64::max)) as u64
 }
@@ -284,6 +289,7 @@ fn set(
         slice_reason,
         slice_choice: None,
         rounds,
+        shortened: false,
         warm_up_ns: warm_up_ns.max(WARM_UP_MIN_NS),
         backend: None,
         subjects,
@@ -306,6 +312,7 @@ mod tests {
             margin: Margin::DEFAULT,
             budget: None,
             blocks: None,
+            fit: None,
             slice,
             cold: None,
             rounds: None,

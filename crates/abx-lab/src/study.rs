@@ -31,6 +31,9 @@ pub struct Study {
     pub budget: Option<Duration>,
     /// A fixed number of blocks instead of a stop by precision.
     pub blocks: Option<u32>,
+    /// The wall time into which ordered blocks are fitted by less load in each;
+    /// `None`: they take what they take.
+    pub fit: Option<Duration>,
     /// How long slices are.
     pub slice: SliceLength,
     /// A fixed number of rounds in a block instead of one from the slices' length.
@@ -110,8 +113,21 @@ pub enum Pin {
 pub enum PilotCare {
     /// Until it is known for how long it warms up.
     Usual,
+    /// The same under the first load, when it is fresh, and shorter under the others.
+    Quick,
     /// Hardly: nobody wants to know how fast it is, only that it works.
     Brief,
+}
+
+impl PilotCare {
+    /// The care under one load, which is the first or a later one.
+    #[must_use]
+    pub fn under(self, is_first: bool) -> PilotCare {
+        match (self, is_first) {
+            (PilotCare::Quick, true) => PilotCare::Usual,
+            (care, _) => care,
+        }
+    }
 }
 
 /// Which bodies are right.

@@ -53,6 +53,10 @@ const CASES: &[(&str, fn())] = &[
         a_cold_load_drops_the_files_and_counts_from_its_begin,
     ),
     (
+        "blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds",
+        blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds,
+    ),
+    (
         "a_budget_that_is_used_up_ends_after_a_block",
         a_budget_that_is_used_up_ends_after_a_block,
     ),
@@ -160,6 +164,7 @@ fn study(blocks: Option<u32>) -> Study {
         command: Vec::new(),
         against: None,
         skipped: Vec::new(),
+        fit: None,
         pilot: PilotCare::Usual,
     }
 }
@@ -384,6 +389,26 @@ fn one_subject_alone_has_no_length_to_choose() {
     let (pilot, _) = with_a_choice(1, Some(2));
     assert_eq!(pilot.slice_ns, 100_000_000);
     assert_eq!((pilot.slice_reason, pilot.slice_choice), (None, None));
+}
+
+fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
+    // Method: one block with usual slices into a millisecond, without and with a
+    // number of rounds that was asked for.
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("record.json");
+    for (rounds, expected) in [(None, (2, true)), (Some(3), (3, false))] {
+        let study = Study {
+            fit: Some(Duration::from_millis(1)),
+            slice: SliceLength::Usual,
+            rounds,
+            ..study(Some(1))
+        };
+        let conducted = conduct_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+        let pilot = conducted.record.loads[0].pilot.clone().unwrap();
+        assert_eq!((pilot.rounds, pilot.shortened), expected);
+        let block = &conducted.record.blocks[0];
+        assert_eq!(block.loads[0].rounds.len(), expected.0 as usize);
+    }
 }
 
 fn a_budget_that_is_used_up_ends_after_a_block() {

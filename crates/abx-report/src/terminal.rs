@@ -388,6 +388,9 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
         };
         text.push_str(&format!("; {how} {}", clean_name(reason)));
     }
+    if pilot.shortened {
+        text.push_str("; less than usual, so that the study fits into its time");
+    }
     let unsettled: Vec<String> = pilot
         .subjects
         .iter()

@@ -132,6 +132,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             slice_ns: SLICE_NS,
             discard_ns: SLICE_NS - COUNTED_NS,
             slice_reason: None,
+            shortened: false,
             slice_choice: None,
             rounds: ROUNDS as u32,
             warm_up_ns: 300 * MS,

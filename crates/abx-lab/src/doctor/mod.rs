@@ -139,6 +139,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         aa: true,
         margin: Margin::DEFAULT,
         budget: None,
+        fit: None,
         blocks: None,
         slice: SliceLength::Usual,
         rounds: None,

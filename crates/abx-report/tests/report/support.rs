@@ -126,6 +126,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
             slice_ns: 100_000_000,
             discard_ns: 10_000_000,
             slice_reason: None,
+            shortened: false,
             slice_choice: None,
             rounds: 20,
             warm_up_ns: 300_000_000,

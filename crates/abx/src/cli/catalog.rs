@@ -88,8 +88,9 @@ struct Run {
         conflicts_with = "tiny"
     )]
     loads: Vec<String>,
-    /// Six blocks, precise or not: a first look, which may well be inconclusive.
-    #[arg(long, conflicts_with_all = ["tiny", "blocks", "budget"])]
+    /// Six blocks within 20 minutes (or `--budget`), precise or not: a first look, which
+    /// may well be inconclusive.
+    #[arg(long, conflicts_with_all = ["tiny", "blocks"])]
     quick: bool,
     /// A minute or two: one block of short slices, and the first position of each sweep. It
     /// shows that everything works, and nothing else.
@@ -99,6 +100,8 @@ struct Run {
 
 /// Blocks of `--quick`: the fewest that a verdict can have.
 const QUICK_BLOCKS: u32 = 6;
+/// The time into which they are fitted.
+const QUICK_TIME: std::time::Duration = std::time::Duration::from_secs(20 * 60);
 /// Slices of `--tiny`.
 const TINY_SLICE: std::time::Duration = std::time::Duration::from_millis(20);
 
@@ -212,6 +215,10 @@ fn run(flags: &Run) -> Result<End, Failure> {
         },
     };
     let mut study = of_catalog(&folder, &extent, &compare)?;
+    if flags.quick {
+        study.fit = compare.budget.or(Some(QUICK_TIME));
+        study.pilot = PilotCare::Quick;
+    }
     if flags.tiny {
         study.pilot = PilotCare::Brief;
     }

@@ -147,6 +147,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         command: std::env::args().collect(),
         against: None,
         skipped: Vec::new(),
+        fit: None,
         pilot: PilotCare::Usual,
     })
 }
@@ -205,6 +206,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         command: std::env::args().collect(),
         against: None,
         skipped,
+        fit: None,
         pilot: PilotCare::Usual,
     })
 }
