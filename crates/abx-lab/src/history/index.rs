@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fs, io};
 
 use abx_evidence::history::{Entry, Kind, Outline, OutlineComparison, Unread};
+use rusqlite::config::DbConfig;
 use rusqlite::types::Type;
 use rusqlite::{Connection, ErrorCode, Row, Transaction, TransactionBehavior, params};
+use rustix::fs::FlockOperation;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -102,18 +103,12 @@ impl Index {
     /// The index in this folder; an empty one when there is none that can be used.
     pub(super) fn kept_in(folder: &Path) -> Result<Index, HistoryError> {
         let path = folder.join(NAME);
-        match connect(&path) {
-            Err(source) if is_damage(&source) => {
-                Index::remove_damaged(folder)?;
-                connect(&path)
-            }
-            other => other,
-        }
-        .map(|connection| Index {
-            connection,
-            path: path.clone(),
-        })
-        .map_err(|source| HistoryError::Index { path, source })
+        let connection = match connect(&path) {
+            Ok(connection) => connection,
+            Err(source) if is_damage(&source) => Index::made_anew_in(folder)?,
+            Err(source) => return Err(HistoryError::Index { path, source }),
+        };
+        Ok(Index { connection, path })
     }
 
     /// An empty one that nobody keeps.
@@ -125,26 +120,25 @@ impl Index {
         }
     }
 
-    /// Removes a damaged index, one process at a time.
-    fn remove_damaged(folder: &Path) -> Result<(), HistoryError> {
+    /// The index in this folder, which was found damaged, made anew by whichever
+    /// process comes first.
+    fn made_anew_in(folder: &Path) -> Result<Connection, HistoryError> {
+        let locked = File::open(folder).and_then(|folder| {
+            rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
+            Ok(folder)
+        });
+        let _locked = locked.map_err(|source| HistoryError::Lock {
+            folder: folder.to_owned(),
+            source,
+        })?;
         let path = folder.join(NAME);
-        let removed = (|| {
-            let lock = File::open(folder)?;
-            rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
-            // SUBTLE: Another process may have replaced it while this one waited,
-            // and be writing the new one, which must then stay.
-            if connect(&path).is_err_and(|error| is_damage(&error)) {
-                // The journal first: beside a new file it would spoil that.
-                for name in [format!("{NAME}-journal"), NAME.to_owned()] {
-                    match fs::remove_file(folder.join(name)) {
-                        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                        _ => {}
-                    }
-                }
-            }
-            Ok(())
-        })();
-        removed.map_err(|source| HistoryError::Replace { path, source })
+        // SUBTLE: Another process may have emptied it while this one waited, and
+        // be filling it, which must then stay.
+        match connect(&path) {
+            Err(source) if is_damage(&source) => empty(&path).and_then(|()| connect(&path)),
+            other => other,
+        }
+        .map_err(|source| HistoryError::Index { path, source })
     }
 
     /// The same, up to date with the files of a folder.
@@ -304,6 +298,21 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
         connection.prepare(statement)?;
     }
     Ok(connection)
+}
+
+/// Empties a file of which nothing can be read.
+///
+/// SUBTLE: The file stays the same one. Were it removed, a process that still
+/// holds it would take the journal of the new one, which has that name, for its
+/// own, and spoil both.
+///
+/// Source: <https://sqlite.org/c3ref/c_dbconfig_defensive.html>,
+/// `SQLITE_DBCONFIG_RESET_DATABASE`.
+fn empty(path: &Path) -> rusqlite::Result<()> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
+    connection.execute_batch("VACUUM")
 }
 
 /// Makes the tables anew, whatever there was.

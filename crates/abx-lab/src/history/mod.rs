@@ -40,14 +40,14 @@ pub enum HistoryError {
         /// Why not.
         source: rusqlite::Error,
     },
-    /// A damaged index cannot be removed.
+    /// The folder cannot be locked.
     #[error(
-        "cannot remove the index {}, to make it anew: {source}. The records themselves are whole; \
-         make the folder writable, or name another by XDG_STATE_HOME", path.display()
+        "cannot lock {}, to make its damaged index anew: {source}. The records themselves are \
+         whole; name another folder by XDG_STATE_HOME", folder.display()
     )]
-    Replace {
-        /// Its file.
-        path: PathBuf,
+    Lock {
+        /// Which folder.
+        folder: PathBuf,
         /// Why not.
         source: std::io::Error,
     },
@@ -106,14 +106,14 @@ impl Archive {
 
     fn read(folder: &Path, look: Look) -> Result<Archive, HistoryError> {
         let kept = if folder.is_dir() {
-            Archive::kept(folder, look)
+            Index::kept_in(folder).and_then(|index| index.refreshed(folder, look))
         } else {
             // Nothing was ever measured, and looking must not leave a folder.
             Index::in_memory()
         };
         let (index, problem) = match kept {
             Ok(index) => (index, None),
-            Err(problem @ (HistoryError::Index { .. } | HistoryError::Replace { .. })) => {
+            Err(problem @ (HistoryError::Index { .. } | HistoryError::Lock { .. })) => {
                 let index = Index::in_memory()?.refreshed(folder, Look::AtAll)?;
                 (index, Some(problem))
             }
@@ -124,22 +124,6 @@ impl Archive {
             index,
             problem,
         })
-    }
-
-    /// The index beside the records, brought up to date.
-    fn kept(folder: &Path, look: Look) -> Result<Index, HistoryError> {
-        let mut tries = 0..TRIES;
-        loop {
-            let kept = Index::kept_in(folder).and_then(|index| index.refreshed(folder, look));
-            match kept {
-                // SUBTLE: while another process puts a new index in the place of
-                // a damaged one, this one may hold the file that is gone, and
-                // the system fails it. Opened again it is the new one.
-                Err(HistoryError::Index { source, .. })
-                    if is_system_failure(&source) && tries.next().is_some() => {}
-                other => return other,
-            }
-        }
     }
 
     /// Why the index could not be kept; what is listed is complete all the same.
@@ -236,11 +220,3 @@ fn remedy(error: &rusqlite::Error) -> &'static str {
         _ => "make it anew with `abx history --rebuild`",
     }
 }
-
-/// Whether the system failed SQLite, rather than what is in the file.
-fn is_system_failure(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
-}
-
-/// How often an index that the system fails is opened again.
-const TRIES: u32 = 5;
