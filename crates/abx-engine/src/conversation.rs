@@ -50,6 +50,10 @@ pub(crate) trait Conversation: Sized + 'static {
         None
     }
 
+    /// Has a connection that is about to be left say so, where the protocol has a
+    /// word for it.
+    fn leave(_: &mut Self::Client) {}
+
     /// A request was handed over: its answer is awaited, behind those that already are.
     fn expect(client: &mut Self::Client, kind: AnswerKind);
 

@@ -364,6 +364,19 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     }
 }
 
+impl<I: Io, C: Conversation> Drop for Pool<I, C> {
+    /// Says goodbye on every connection that stands, as far as the kernel takes it at
+    /// once, and waits for nobody's answer: what was to be measured is over.
+    fn drop(&mut self) {
+        for index in 0..self.slots.len() {
+            if self.slots[index].phase == Phase::Standing {
+                C::leave(&mut self.slots[index].client);
+                let _ = self.say(index);
+            }
+        }
+    }
+}
+
 /// Takes note of one attempt.
 fn record(tally: &mut Tally, flight: &Flight, outcome: Outcome, now: Nanos) {
     if flight.counted {

@@ -6,8 +6,8 @@
 use abx_evidence::Outcome;
 use abx_wire::http1::AnswerKind;
 use abx_wire::websocket::{
-    Client, ClientOptions, EncodedOpening, Event, Fault, Limits, Masking, Message, MessageKind,
-    NONCE_BYTES,
+    Client, ClientOptions, Close, CloseCode, EncodedOpening, Event, Fault, Limits, Masking,
+    Message, MessageKind, NONCE_BYTES,
 };
 
 use super::{Conversation, Lost};
@@ -145,6 +145,15 @@ impl Conversation for WebSocket {
 
     fn unsaid(talker: &mut Talker) -> Option<&mut Vec<u8>> {
         Some(&mut talker.unsaid)
+    }
+
+    fn leave(talker: &mut Talker) {
+        let close = Close {
+            code: Some(CloseCode::NORMAL),
+            reason: "",
+        };
+        // What is not open, or is closing, has nothing more to say.
+        let _ = talker.socket.close(close, &mut talker.unsaid);
     }
 
     fn expect(_: &mut Talker, _: AnswerKind) {}

@@ -1,6 +1,7 @@
 //! Clients and servers that share no code with ours: `ws` on node, `websockets`
 //! in Python, and the tunnel of lighttpd.
 
+use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -42,8 +43,8 @@ impl Drop for Foreign {
 }
 
 /// A server by script, and the port that it says it has.
-fn start(name: &str) -> (Foreign, String) {
-    let mut child = script(name).spawn().unwrap();
+fn start(script: &mut Command) -> (Foreign, String) {
+    let mut child = script.spawn().unwrap();
     let stdout = child.stdout.take().unwrap();
     let foreign = Foreign(child);
     let mut port = String::new();
@@ -151,7 +152,7 @@ fn our_client_and_the_servers_of_others_understand_each_other() {
     // Method: every length form in both kinds, fragments with pings inside, pings
     // and closes from either side, a chosen subprotocol, and what they refuse.
     for name in ["ws_server.cjs", "websockets_server.py"] {
-        let (_foreign, port) = start(name);
+        let (_foreign, port) = start(&mut script(name));
         converse(&port);
         quarrel(&port);
         let door = Door {
@@ -161,6 +162,30 @@ fn our_client_and_the_servers_of_others_understand_each_other() {
         };
         let peer = Peer::try_open(&door).unwrap();
         assert_eq!(peer.protocol(), Some("second"), "{name}");
+    }
+}
+
+#[test]
+fn a_load_ends_with_a_word_on_each_connection() {
+    // Method: each shape over three connections by either back end; a foreign server
+    // writes down the code of each close, also of the connections that looked first.
+    let home = Home::new();
+    let file = home.join("closes");
+    let (_foreign, port) = start(script("websockets_server.py").arg(&file));
+    let url = format!("ws://127.0.0.1:{port}/");
+    let shapes = [
+        &["-n", "30"][..],
+        &["--shape", "connections", "--hold", "50ms"],
+    ];
+    for (shape, backend) in shapes.iter().zip(["epoll", "uring"]) {
+        let run = ["run", &url, "-c", "3", "--backend", backend];
+        home.run_abx(&[&run, *shape].concat()).expect(0, &[]);
+        let closes = wait_for("six closes", || {
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            (text.lines().count() >= 6).then_some(text)
+        });
+        assert!(closes.lines().all(|code| code == "1000"), "{closes}");
+        fs::remove_file(&file).unwrap();
     }
 }
 

@@ -1,6 +1,8 @@
-"""A server by `websockets`: an echo that also does what some words ask for."""
+"""A server by `websockets`: an echo that also does what some words ask for. With a
+file's name, it adds the code of each close to that file, a line for each."""
 
 import asyncio
+import sys
 
 from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed
@@ -12,6 +14,10 @@ async def talk(socket):
             await answer(socket, message)
     except ConnectionClosed:
         pass
+    await socket.wait_closed()
+    for name in sys.argv[1:]:
+        with open(name, "a") as closes:
+            print(socket.close_code, file=closes)
 
 
 async def answer(socket, message):
