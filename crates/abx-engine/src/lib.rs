@@ -18,6 +18,7 @@ mod conversation;
 #[doc(hidden)]
 pub mod counts;
 mod engine;
+mod flights;
 mod io;
 mod message;
 mod plan;

@@ -35,11 +35,12 @@ use abx_wire::http1::AnswerKind;
 
 use crate::check::{Hashers, Sampler};
 use crate::conversation::{Conversation, Lost};
+use crate::flights::Flight;
 use crate::io::{Io, Ready, RequestId, Token};
 use crate::plan::{LoadPlan, Pacing};
 use crate::random::Chooser;
 use crate::schedule::Arrivals;
-use crate::slot::{Flight, Phase, Slot};
+use crate::slot::{Phase, Slot};
 
 pub(crate) use broadcast::Broadcast;
 pub(crate) use intake::{Intake, Parsed};
@@ -335,7 +336,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             // Made before a slice, for later.
             return;
         }
-        for flight in &mut slot.flights {
+        for flight in slot.flights.iter_mut() {
             flight.possible = now;
         }
         // There is room beside those that it was made for, and all may go out together.

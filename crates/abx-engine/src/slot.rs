@@ -1,11 +1,9 @@
 //! One place for a connection: what it is doing and the requests it carries.
 
-use std::collections::VecDeque;
-
-use abx_evidence::{Outcome, Sample};
 use abx_sys::Nanos;
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::flights::Flights;
 use crate::io::Token;
 use crate::timing::Timing;
 
@@ -20,39 +18,6 @@ pub(crate) enum Phase {
     Connecting,
     /// A connection, with flights or with nothing to do.
     Standing,
-}
-
-/// One request under way.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Flight {
-    pub(crate) intended: Nanos,
-    /// When it could have been sent: due, and its connection free and made.
-    pub(crate) possible: Nanos,
-    /// When it was begun, which is when its time to time out begins.
-    pub(crate) begun: Nanos,
-    pub(crate) sent: Option<Nanos>,
-    /// Whether it began after the discarded part of the slice.
-    pub(crate) counted: bool,
-    /// Which request of the load it carries.
-    pub(crate) request: usize,
-    /// Whether it is in the random sample that is looked at more closely.
-    pub(crate) sampled: bool,
-    /// Whether its body is hashed.
-    pub(crate) hashed: bool,
-    /// Whether it is the second try after a connection was lost before the answer began.
-    pub(crate) retried: bool,
-}
-
-impl Flight {
-    pub(crate) fn sample(&self, outcome: Outcome, done: Nanos) -> Sample {
-        Sample {
-            intended_ns: self.intended.0,
-            possible_ns: self.possible.0,
-            sent_ns: self.sent.map(|sent| sent.0),
-            done_ns: done.0,
-            outcome,
-        }
-    }
 }
 
 /// The time that a slot's counted requests took, without gaps.
@@ -82,9 +47,6 @@ impl Clock {
     }
 }
 
-/// A window has room made for so many flights beforehand; a larger one grows once.
-const FLIGHTS_RESERVED_MAX: usize = 1024;
-
 /// A place for one connection at a time.
 pub(crate) struct Slot<T> {
     pub(crate) phase: Phase,
@@ -93,7 +55,7 @@ pub(crate) struct Slot<T> {
     /// Our end of the connection.
     pub(crate) client: T,
     /// The requests that it carries, in the order of their answers.
-    pub(crate) flights: VecDeque<Flight>,
+    pub(crate) flights: Flights,
     /// How many of them, from the first on, were handed over to be sent.
     pub(crate) handed: usize,
     /// Which request of the load the last ones of these carry, as copies.
@@ -123,7 +85,7 @@ impl<T> Slot<T> {
             phase: Phase::Closed,
             generation: 0,
             client,
-            flights: VecDeque::with_capacity(window.min(FLIGHTS_RESERVED_MAX)),
+            flights: Flights::with_room(window),
             handed: 0,
             sending: 0,
             unsent_bytes: 0,
@@ -180,12 +142,12 @@ impl<T> Slot<T> {
 
     /// Whether the first flight is in the sample.
     pub(crate) fn is_sampled(&self) -> bool {
-        self.flights.front().is_some_and(|flight| flight.sampled)
+        self.flights.first().is_some_and(|flight| flight.sampled)
     }
 
     /// Whether the body of the first flight's answer is hashed.
     pub(crate) fn is_hashing(&self) -> bool {
-        self.flights.front().is_some_and(|flight| flight.hashed)
+        self.flights.first().is_some_and(|flight| flight.hashed)
     }
 
     /// Takes off the first flight, whose outcome came now and was recorded. The
@@ -197,7 +159,7 @@ impl<T> Slot<T> {
         }
         self.clock.reaches(now);
         self.handed = self.handed.saturating_sub(1);
-        self.flights.pop_front();
+        self.flights.land();
     }
 
     /// Forgets the last slice.
@@ -235,6 +197,7 @@ impl<T> Slot<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flights::tests::flight;
 
     #[test]
     fn a_clock_runs_from_the_first_send_to_the_last_outcome() {
@@ -257,27 +220,15 @@ mod tests {
         assert_ne!(slot.generation, before);
     }
 
-    fn flight() -> Flight {
-        Flight {
-            intended: Nanos(0),
-            possible: Nanos(0),
-            begun: Nanos(0),
-            sent: None,
-            counted: true,
-            request: 0,
-            sampled: false,
-            hashed: false,
-            retried: false,
-        }
-    }
-
     #[test]
     fn room_begins_when_a_full_window_loses_its_first() {
         // Method: a window of three, filled and emptied; only what was full
         // before gives room that was not there.
         let mut slot = Slot::new(3, ());
         slot.phase = Phase::Standing;
-        slot.flights.extend([flight(), flight(), flight()]);
+        for number in 0..3 {
+            slot.flights.push(flight(number));
+        }
         for (now, since, has_room) in [(10, 10, true), (20, 10, true), (30, 10, true)] {
             assert_eq!(slot.has_room(3), now > 10);
             slot.land(3, Nanos(now));
@@ -290,7 +241,7 @@ mod tests {
         // Without a connection there is room for one.
         slot.close();
         assert!(slot.has_room(3));
-        slot.flights.push_back(flight());
+        slot.flights.push(flight(3));
         assert!(!slot.has_room(3));
         slot.land(3, Nanos(40));
         assert_eq!(slot.free_since, Nanos(40));

@@ -4,7 +4,7 @@
 use abx_evidence::{Moments, Split};
 use abx_sys::Nanos;
 
-use crate::slot::Flight;
+use crate::flights::Flight;
 
 /// The moments that belong to a connection rather than to a request.
 #[derive(Debug, Clone, Copy, Default)]

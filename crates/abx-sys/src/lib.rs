@@ -4,6 +4,7 @@
 //! workspace holds `unsafe`, and nothing here knows of HTTP, loads or studies.
 //! Start at [`Socket`] and [`Epoll`], or [`Ring`], for load, at [`ProcTree`] for accounting.
 
+mod alarm;
 pub mod canary;
 pub mod clock;
 pub mod conditions;
@@ -26,6 +27,7 @@ pub mod strain;
 pub mod throttling;
 pub mod tree;
 
+pub use alarm::Alarm;
 pub use clock::{Nanos, thread_cpu};
 pub use epoll::{Epoll, Event, Events, Interest};
 pub use file_ring::{Delivery, FILE_PIECE_BYTES_MAX, FilePart, FileRing, Sent};

@@ -6,7 +6,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use abx_sys::{Epoll, Event, Events, Interest, Nanos, Socket};
+use abx_sys::{Alarm, Epoll, Event, Events, Interest, Nanos, Socket};
 
 use super::wake::Wake;
 use super::{Io, NEAR, Ready, Received, RequestId, Token, number, token};
@@ -17,9 +17,14 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// One wait gives so many events; more wait for the next one.
 const EVENTS_MAX: usize = 512;
 
+/// What the alarm is in the set: the token of no connection.
+const ALARM: u64 = u64::MAX;
+
 /// Moves bytes by epoll.
 pub(crate) struct EpollIo {
     epoll: Epoll,
+    /// Ends waits that are long, see [`EpollIo::doze`].
+    alarm: Alarm,
     events: Events,
     requests: Vec<Vec<u8>>,
     connections: Vec<Option<Connection>>,
@@ -52,8 +57,11 @@ impl EpollIo {
     /// # Errors
     /// What the kernel says, too many open files before all.
     pub(crate) fn new() -> io::Result<EpollIo> {
+        let (epoll, alarm) = (Epoll::new()?, Alarm::new()?);
+        epoll.add(&alarm, ALARM, Interest::all())?;
         Ok(EpollIo {
-            epoll: Epoll::new()?,
+            epoll,
+            alarm,
             events: Events::with_capacity(EVENTS_MAX),
             requests: Vec::new(),
             connections: Vec::new(),
@@ -63,16 +71,33 @@ impl EpollIo {
         })
     }
 
+    /// Waits for events, for long, and reads the clock. It ends at a moment, or at an
+    /// earlier one that an earlier wait was to end at: in a busy loop nearly all waits
+    /// end by an answer, and a timer of its own for each of them is a fortieth of what
+    /// a request costs (docs/bench.md).
+    fn doze(&mut self, until: Nanos) {
+        let rings = until.since(self.wake.ahead());
+        let is_set = self.alarm.at() > self.last && self.alarm.at() <= rings;
+        if !is_set {
+            self.alarm
+                .set(rings)
+                .expect("setting an open timer does not fail");
+        }
+        self.epoll
+            .wait(&mut self.events, None)
+            .expect("waiting on an open epoll set does not fail");
+        self.last = Nanos::now();
+    }
+
     /// Waits for events until a moment, and reads the clock. What it takes to wake
     /// up is not slept through: the end of a wait is looked for, and so are events
     /// meanwhile, so that what is due then is sent then.
     fn sleep(&mut self, until: Nanos) {
-        let mut timeout = until.since(self.last);
-        let is_near = timeout > Nanos(0) && timeout < NEAR;
+        let is_near = until > self.last;
         if is_near {
             self.last = Nanos::now();
-            timeout = until.since(self.last);
         }
+        let mut timeout = until.since(self.last);
         loop {
             let ahead = self.wake.ahead();
             let asleep = timeout.since(ahead);
@@ -152,10 +177,16 @@ impl Io for EpollIo {
 
     fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos {
         ready.clear();
-        self.sleep(until);
+        match until.since(self.last) < NEAR {
+            true => self.sleep(until),
+            false => self.doze(until),
+        }
         for event in self.events.iter() {
             let token = token(event.token());
-            let place = &mut self.connections[token.slot as usize];
+            let Some(place) = self.connections.get_mut(token.slot as usize) else {
+                // The alarm.
+                continue;
+            };
             // A closed socket leaves its set, but only once its last copy is gone:
             // a child that is being started has one for a moment.
             let is_current = |one: &&mut Connection| one.generation == token.generation;

@@ -12,7 +12,7 @@ use abx_sys::Nanos;
 use abx_wire::websocket::MessageKind;
 
 use crate::conversation::Heard;
-use crate::slot::Flight;
+use crate::flights::Flight;
 
 /// What every listener is to get.
 #[derive(Debug, Clone, Copy)]

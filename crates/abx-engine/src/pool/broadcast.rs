@@ -16,9 +16,10 @@ use super::pace::Pace;
 use super::stretch::Progress;
 use super::{CONNECTING_MAX, Pool, REST_DOUBLINGS_MAX, REST_MIN, Ran, Stretch, WAIT_MAX};
 use crate::conversation::{Lost, WebSocket};
+use crate::flights::Flight;
 use crate::io::Io;
 use crate::message::Speech;
-use crate::slot::{Clock, Flight, Phase};
+use crate::slot::{Clock, Phase};
 
 /// Rounds that may fail in a row before the subject counts as one that has stopped
 /// to answer.

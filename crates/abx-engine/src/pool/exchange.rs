@@ -62,24 +62,27 @@ impl<I: Io, C: Conversation> Pool<I, C> {
         if !slot.may_hand_over() || has_unsaid::<C>(slot) {
             return false;
         }
+        let is_awaited = slot.handed == 0;
+        let Some(next) = slot.flights.at_mut(slot.handed) else {
+            return false;
+        };
+        slot.sending = next.request;
         let token = slot.token(index);
         // A reading of its own: in a large batch this send may come long after
         // the answer that made it due.
         let sent = self.io.now();
         self.progress.acted(sent);
-        let is_awaited = slot.handed == 0;
-        slot.sending = slot.flights[slot.handed].request;
         let encoded = &self.encoded[slot.sending];
-        let end = slot.flights.len().min(slot.handed + encoded.copies);
-        while slot.handed < end {
-            let flight = &mut slot.flights[slot.handed];
-            if flight.request != slot.sending {
-                break;
-            }
+        let mut copies = encoded.copies;
+        while copies > 0
+            && let Some(flight) = slot.flights.at_mut(slot.handed)
+            && flight.request == slot.sending
+        {
             flight.sent = Some(sent);
             C::expect(&mut slot.client, encoded.kind);
             slot.handed += 1;
             slot.unsent_bytes += encoded.bytes;
+            copies -= 1;
         }
         if is_awaited && encoded.has_large_answer {
             self.io.bring(token, receive_bytes(slot));
@@ -116,7 +119,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     /// Sends what had to wait for the peer to read.
     pub(super) fn resume(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        for flight in slot.flights.range_mut(slot.handed..) {
+        for flight in slot.flights.iter_mut().skip(slot.handed) {
             flight.possible = now;
         }
         self.hand_over(index, now);
@@ -130,7 +133,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     /// Says how much a receive should bring of the answer that is awaited next.
     fn bring(&mut self, token: Token) {
         let slot = &self.slots[token.slot as usize];
-        if let Some(flight) = slot.flights.front()
+        if let Some(flight) = slot.flights.first()
             && self.encoded[flight.request].has_large_answer
         {
             self.io.bring(token, receive_bytes(slot));

@@ -122,7 +122,7 @@ impl Intake<'_, Http> {
     /// Which request of the plan the next bytes answer.
     #[inline(always)]
     fn request(&self) -> usize {
-        let first = self.slot.flights.front();
+        let first = self.slot.flights.first();
         first.map_or(0, |flight| flight.request)
     }
 
@@ -172,7 +172,7 @@ impl<C: Conversation> Intake<'_, C> {
 
     /// Bytes came that belong to the first flight.
     pub(crate) fn received(&mut self, bytes: u64) {
-        let first = self.slot.flights.front();
+        let first = self.slot.flights.first();
         if first.is_some_and(|flight| flight.counted) {
             self.tally.bytes += bytes;
         }
@@ -199,7 +199,7 @@ impl<C: Conversation> Intake<'_, C> {
             true => look_closer(self.slot, self.tally, self.hashers, self.now),
             false => None,
         };
-        let flight = self.slot.flights.front();
+        let flight = self.slot.flights.first();
         let flight = flight.expect("an answer belongs to a flight");
         if flight.counted {
             self.tally.body_bytes += body_bytes;
@@ -223,7 +223,7 @@ fn look_closer<T>(
     now: Nanos,
 ) -> Option<u64> {
     let before = slot.clock.last();
-    let flight = slot.flights.front()?;
+    let flight = slot.flights.first()?;
     let split = slot.timing.split(flight, before, now);
     if flight.counted {
         tally.phases.record(&split);

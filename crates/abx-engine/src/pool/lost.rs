@@ -80,7 +80,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
         let timeout = Nanos(self.plan.timeout_ns);
         self.close(index);
         self.progress.timeouts += 1;
-        while let Some(flight) = self.slots[index].flights.front()
+        while let Some(flight) = self.slots[index].flights.first()
             && flight.begun.plus(timeout) <= now
         {
             self.finish(index, Outcome::Timeout, now);
@@ -93,7 +93,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     /// sent again, or ends with `outcome`.
     fn settle(&mut self, index: usize, again: Again, outcome: Outcome, now: Nanos) {
         for _ in 0..self.slots[index].flights.len() {
-            let first = self.slots[index].flights.front_mut();
+            let first = self.slots[index].flights.first_mut();
             let first = first.expect("one is looked at in each turn");
             let stays = match again {
                 Again::Always => true,
@@ -109,7 +109,10 @@ impl<I: Io, C: Conversation> Pool<I, C> {
                 first.retried |= again == Again::Once;
                 first.sent = None;
             }
-            self.slots[index].flights.rotate_left(1);
+            let flights = &mut self.slots[index].flights;
+            if let Some(first) = flights.land() {
+                flights.push(first);
+            }
         }
     }
 

@@ -7,10 +7,11 @@ use abx_sys::Nanos;
 
 use super::{Pool, WAIT_MAX};
 use crate::conversation::Conversation;
+use crate::flights::Flight;
 use crate::io::Io;
 use crate::plan::Shape;
 use crate::schedule::Share;
-use crate::slot::{Flight, Phase};
+use crate::slot::Phase;
 
 /// A subject has stopped answering after this many failures per connection in a
 /// row, or when every connection timed out, without one whole answer in between.
@@ -236,7 +237,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             self.tally.queued += u64::from(slot.free_since > intended);
         }
         slot.calls += 1;
-        slot.flights.push_back(Flight {
+        slot.flights.push(Flight {
             intended,
             possible: intended.max(slot.free_since),
             begun: now,
@@ -252,7 +253,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     /// Ends the first flight of a slot, if it has one, with its outcome.
     pub(super) fn finish(&mut self, index: usize, outcome: Outcome, now: Nanos) {
         let slot = &mut self.slots[index];
-        if let Some(flight) = slot.flights.front() {
+        if let Some(flight) = slot.flights.first() {
             self.progress.in_flight -= 1;
             super::record(&mut self.tally, flight, outcome, now);
             slot.land(self.window, now);
@@ -302,7 +303,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     /// When the oldest request of a slot is out of time, or its rest is over.
     fn due(&self, index: usize) -> Option<Nanos> {
         let slot = &self.slots[index];
-        match (slot.flights.front(), slot.phase) {
+        match (slot.flights.first(), slot.phase) {
             (Some(flight), _) => Some(flight.begun.plus(Nanos(self.plan.timeout_ns))),
             (None, Phase::Resting(until)) => Some(until),
             (None, _) => None,
