@@ -28,7 +28,7 @@ use crate::hold;
 use crate::machine;
 use crate::meter::canaries;
 use crate::pilot::pilot;
-use crate::scout::scout;
+use crate::scout::Scout;
 use crate::stage::{Raised, RaisedLoad, Stage, StageError, descriptors_needed};
 use crate::store::{Store, StoreError};
 use crate::study::{Load, Past, SliceLength, Study};
@@ -209,11 +209,12 @@ impl Conductor<'_> {
         let Raised {
             mut bench, loads, ..
         } = self.stage.raise(&mut random)?;
+        let mut scout = Scout::default();
         let each = open.iter().zip(&loads);
         let found: Result<Vec<Vec<Load>>, Halt> = each
             .map(|(load, raised)| {
                 bench.cache = raised.cache;
-                scout(&mut bench, load, &raised.plans)
+                scout.loads(&mut bench, load, &raised.plans)
             })
             .collect();
         let _ = bench.stop_all(None);
