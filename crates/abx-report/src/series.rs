@@ -1,6 +1,8 @@
 //! A record as named series of numbers: what OpenMetrics and OTLP both print.
 
-use abx_evidence::{Answer, Comparison, Figure, Level, RunRecord, StudyRecord, Summary, Times};
+use abx_evidence::{
+    Answer, Comparison, Figure, Level, Phase, PhaseTimes, RunRecord, StudyRecord, Summary, Times,
+};
 use serde_json::{Value, json};
 
 /// Numbers of one kind, told apart by their labels.
@@ -53,6 +55,7 @@ pub(crate) fn study_series(record: &StudyRecord, answers: &[Answer]) -> Vec<Seri
             throughput_per_s: one.throughput_per_s,
             response: &one.response_time_us,
             service: &one.service_time_us,
+            phases: one.phases.as_ref(),
             cpu_us: one.server_cpu_us_per_request,
             rss_bytes: one.rss_bytes,
         })
@@ -109,6 +112,7 @@ pub(crate) fn run_series(record: &RunRecord) -> Vec<Series> {
         throughput_per_s: record.throughput_per_s,
         response: &record.response_time_us,
         service: &record.service_time_us,
+        phases: record.phases.as_ref(),
         cpu_us: side.and_then(|side| side.cpu_us_per_request),
         rss_bytes: side.and_then(|side| side.rss_bytes),
     };
@@ -148,6 +152,7 @@ struct Described<'a> {
     throughput_per_s: Option<f64>,
     response: &'a Times,
     service: &'a Times,
+    phases: Option<&'a PhaseTimes>,
     cpu_us: Option<f64>,
     rss_bytes: Option<u64>,
 }
@@ -190,6 +195,15 @@ fn described_series(all: &[Described]) -> Vec<Series> {
             "Which figures of the service time are lower bounds: requests had no answer.",
             Unit::None,
             times(|one| bounds(&one.labels, one.service)),
+        ),
+        gauge(
+            "phase_time",
+            "Where the time of a random sample of answers went: parts of the response time.",
+            Unit::Seconds,
+            times(|one| {
+                one.phases
+                    .map_or(Vec::new(), |times| phases(&one.labels, times))
+            }),
         ),
         gauge(
             "server_cpu_per_answer",
@@ -237,6 +251,22 @@ fn bounds(labels: &Labels, times: &Times) -> Vec<Point> {
     let each = times.at_least.iter();
     each.map(|figure| one(with_figure(labels, *figure)))
         .collect()
+}
+
+/// What is known of each phase that any answer of the sample had.
+fn phases(labels: &Labels, times: &PhaseTimes) -> Vec<Point> {
+    let each = Phase::ALL.iter().flat_map(|phase| {
+        let of = times.phase(*phase);
+        let mut labels = labels.clone();
+        labels.push(("phase", phase.name().replace(' ', "_")));
+        let known = [
+            (Figure::Mean, of.p50_us.map(|_| of.mean_us)),
+            (Figure::P50, of.p50_us.map(|time_us| time_us as f64)),
+            (Figure::P99, of.p99_us.map(|time_us| time_us as f64)),
+        ];
+        known.map(|(figure, time_us)| Some(float(with_figure(&labels, figure), time_us? / 1e6)))
+    });
+    each.flatten().collect()
 }
 
 fn with_figure(labels: &Labels, figure: Figure) -> Labels {

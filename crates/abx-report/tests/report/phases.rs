@@ -1,7 +1,10 @@
 //! Where the time goes, as reports say it.
 
 use abx_evidence::{Phase, StudyRecord};
-use abx_report::{Style, run_html, run_text, study_html, study_markdown, study_text};
+use abx_report::{
+    Style, run_html, run_openmetrics, run_otlp, run_text, study_html, study_markdown,
+    study_openmetrics, study_text,
+};
 use insta::assert_snapshot;
 
 use crate::page::Page;
@@ -49,6 +52,38 @@ fn markdown_has_the_same_table() {
     set_blocks(&mut record, 6);
     let text = study_markdown(&record, &[]);
     assert_snapshot!(between(&text, "Where the time goes", "<details>"));
+}
+
+#[test]
+fn metrics_have_each_phase_that_was_there() {
+    // Method: of lighttpd all four phases are known, in µs, which become seconds;
+    // nginx made no connections, and a study without phases has none of the lines.
+    let text = study_openmetrics(&connecting(), &[]);
+    let of = |subject: &str| {
+        let labels = format!("abx_phase_time_seconds{{load=\"c100\",subject=\"{subject}\",");
+        let lines = text.lines().filter(|line| line.starts_with(&labels));
+        lines
+            .map(|line| line[labels.len()..].to_owned())
+            .collect::<Vec<_>>()
+    };
+    let connect = r#"phase="connect",figure="mean"} 0.00081"#;
+    assert!(of("lighttpd").iter().any(|line| line == connect), "{text}");
+    let first_byte = r#"phase="first_byte",figure="mean"} 0.00158"#;
+    assert!(
+        of("lighttpd").iter().any(|line| line == first_byte),
+        "{text}"
+    );
+    assert!(!of("nginx").is_empty());
+    assert!(
+        !of("nginx").iter().any(|line| line.contains("connect")),
+        "{text}"
+    );
+    let mut none = study();
+    none.summaries.iter_mut().for_each(|one| one.phases = None);
+    assert!(!study_openmetrics(&none, &[]).contains("phase"));
+    // A run has them too, and OTLP by the name of the same series.
+    assert!(run_openmetrics(&run()).contains("abx_phase_time_seconds{url="));
+    assert!(run_otlp(&run()).contains("abx.phase_time"));
 }
 
 #[test]
