@@ -12,34 +12,73 @@ pub(crate) enum Loads {
     Several,
 }
 
-/// The findings in their order, each text once; empty when there are none. Of
-/// notes that were made of the same subject under many loads the first is told,
-/// and where the others were.
-pub(crate) fn findings(all: &[Finding], loads: Loads, style: &Style) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for (place, finding) in all.iter().enumerate() {
-        let is_like = |other: &&Finding| {
-            other.level == Level::Note
-                && (&other.id, &other.subject, other.level)
-                    == (&finding.id, &finding.subject, finding.level)
-                && other.load.is_some()
-                && other.load != finding.load
-        };
-        if all[..place].iter().any(|other| is_like(&other)) {
-            continue;
-        }
-        let others: Vec<&str> = { all[place..].iter().filter(is_like) }
-            .filter_map(|other| other.load.as_deref())
-            .collect();
-        let text = one(finding, &others, loads, style);
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    texts.concat()
+/// A finding that is told, and under which other loads the same was seen, with
+/// other figures.
+pub(crate) struct Told<'a> {
+    pub(crate) finding: &'a Finding,
+    pub(crate) others: Vec<&'a str>,
 }
 
-fn one(finding: &Finding, others: &[&str], loads: Loads, style: &Style) -> String {
+impl Told<'_> {
+    /// Under which other loads it was seen, some of them by name.
+    pub(crate) fn likewise(&self) -> String {
+        let named = self.others.iter().take(NAMED);
+        let names: Vec<String> = named.map(|one| shorten(&clean_name(one), 30)).collect();
+        let names = names.join(", ");
+        match self.others.len() {
+            0 => String::new(),
+            1..=NAMED => format!(" (likewise under {names})"),
+            more => format!(" (likewise under {names} and {} more)", more - NAMED),
+        }
+    }
+}
+
+/// The findings in their order, each once. Of notes that were made of the same
+/// subject under many loads the first is told, and where the others were.
+pub(crate) fn told(all: &[Finding]) -> Vec<Told<'_>> {
+    let mut told: Vec<Told> = Vec::new();
+    for finding in all {
+        let key = (&finding.load, &finding.message);
+        if told
+            .iter()
+            .any(|one| (&one.finding.load, &one.finding.message) == key)
+        {
+            continue;
+        }
+        match told.iter_mut().find(|one| is_like(one.finding, finding)) {
+            None => told.push(Told {
+                finding,
+                others: Vec::new(),
+            }),
+            Some(first) => {
+                let load = finding.load.as_deref();
+                let load = load.filter(|load| !first.others.contains(load));
+                first.others.extend(load);
+            }
+        }
+    }
+    told
+}
+
+/// Whether two findings are notes of one kind and subject, under different loads.
+fn is_like(one: &Finding, other: &Finding) -> bool {
+    let is_note = |finding: &Finding| finding.level == Level::Note && finding.load.is_some();
+    is_note(one)
+        && is_note(other)
+        && one.load != other.load
+        && (&one.id, &one.subject) == (&other.id, &other.subject)
+}
+
+/// The findings that are told; empty when there are none.
+pub(crate) fn findings(all: &[Finding], loads: Loads, style: &Style) -> String {
+    told(all)
+        .iter()
+        .map(|one| text(one, loads, style))
+        .collect()
+}
+
+fn text(told: &Told, loads: Loads, style: &Style) -> String {
+    let finding = told.finding;
     let (word, tint) = match finding.level {
         Level::Note => ("NOTE", Tint::Plain),
         Level::Bound => ("BOUND", Tint::Doubtful),
@@ -55,7 +94,7 @@ fn one(finding: &Finding, others: &[&str], loads: Loads, style: &Style) -> Strin
         }
         _ => message,
     };
-    let message = message + &likewise(others);
+    let message = message + &told.likewise();
     let message = wrap(&message, &first, INDENT, style.columns());
     let deeper = format!("{INDENT}  ");
     let remedy = clean(&finding.remedy);
@@ -63,26 +102,46 @@ fn one(finding: &Finding, others: &[&str], loads: Loads, style: &Style) -> Strin
     message + &wrap(&remedy, &arrow, &deeper, style.columns())
 }
 
-/// Under which other loads the same was seen, with other figures.
-fn likewise(others: &[&str]) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for other in others {
-        let name = shorten(&clean_name(other), 30);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    match names.len() {
-        0 => String::new(),
-        1..=NAMED => format!(" (likewise under {})", names.join(", ")),
-        more => format!(
-            " (likewise under {} and {} more)",
-            names[..NAMED].join(", "),
-            more - NAMED
-        ),
-    }
-}
-
 /// So many other loads are named.
 const NAMED: usize = 4;
 const INDENT: &str = "       ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(id: &str, level: Level, load: Option<&str>, message: &str) -> Finding {
+        let mut finding = Finding::new(id, level, message, "do something");
+        finding.load = load.map(str::to_owned);
+        finding
+    }
+
+    #[test]
+    fn notes_of_one_kind_are_told_once_with_the_loads_of_the_others() {
+        // Method: the same note under three loads, twice under one of them; what is
+        // of another kind or level, of no load, or said twice word for word.
+        let (note, bound) = (Level::Note, Level::Bound);
+        let all = [
+            finding("steal", note, Some("c1"), "3 % were taken"),
+            finding("steal", note, Some("c1"), "as were 4 %"),
+            finding("steal", note, Some("c10"), "5 % were taken"),
+            finding("steal", note, Some("c10"), "6 % were taken"),
+            finding("steal", note, Some("c100"), "7 % were taken"),
+            finding("steal", note, None, "8 % were taken"),
+            finding("limit", bound, Some("c1"), "it was the limit"),
+            finding("limit", bound, Some("c10"), "it was the limit"),
+            finding("limit", bound, Some("c10"), "it was the limit"),
+        ];
+        let told: Vec<(&str, Vec<&str>)> = { told(&all).into_iter() }
+            .map(|one| (one.finding.message.as_str(), one.others))
+            .collect();
+        let expected = [
+            ("3 % were taken", vec!["c10", "c100"]),
+            ("as were 4 %", vec![]),
+            ("8 % were taken", vec![]),
+            ("it was the limit", vec![]),
+            ("it was the limit", vec![]),
+        ];
+        assert_eq!(told, expected);
+    }
+}

@@ -9,7 +9,7 @@ use abx_evidence::{
 
 use crate::against::against;
 use crate::expectations::reason;
-use crate::findings::Loads;
+use crate::findings::{Loads, Told, told};
 use crate::held::held_table;
 use crate::metrics::{capitalized, metric_under};
 use crate::phases;
@@ -251,8 +251,8 @@ fn beside(record: &StudyRecord) -> String {
 }
 
 fn findings(all: &[Finding], loads: Loads) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for one in all {
+    let line = |told: &Told| {
+        let one = told.finding;
         let level = match one.level {
             Level::Note => "NOTE",
             Level::Bound => "BOUND",
@@ -260,14 +260,11 @@ fn findings(all: &[Finding], loads: Loads) -> String {
         };
         let load = one.load.as_ref().filter(|_| loads == Loads::Several);
         let load = load.map_or_else(String::new, |load| format!("under {load}: "));
-        let text = escape(&format!("{load}{}", one.message));
+        let text = escape(&format!("{load}{}{}", one.message, told.likewise()));
         let remedy = escape(&capitalized(&one.remedy));
-        let line = format!("- **{level}** {text}<br>→ {remedy}\n");
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines.concat()
+        format!("- **{level}** {text}<br>→ {remedy}\n")
+    };
+    told(all).iter().map(line).collect()
 }
 
 fn reproduce(record: &StudyRecord) -> String {

@@ -3,24 +3,18 @@
 use abx_evidence::{Finding, Level};
 
 use super::markup::{Markup, element};
+use crate::findings::{Told, told};
 use crate::verdict::name;
 
-/// The findings in their order, each text once; with their loads where there
-/// are several.
+/// The findings that are told, with their loads where there are several.
 pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {
     if all.is_empty() {
         return element("p")
             .text("Nothing was found that limits the result.")
             .into();
     }
-    let mut seen: Vec<(&Option<String>, &str)> = Vec::new();
     let mut entries = Vec::new();
-    for finding in all {
-        let key = (&finding.load, finding.message.as_str());
-        if seen.contains(&key) {
-            continue;
-        }
-        seen.push(key);
+    for Told { finding, others } in told(all) {
         let under = finding.load.as_deref().filter(|_| loads > 1);
         let under = under.map_or_else(String::new, |load| format!("Under {}: ", name(load)));
         let lines = finding.message.lines().filter(|line| !line.is_empty());
@@ -32,6 +26,11 @@ pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {
         let badge = element("p").class("level");
         let badge = badge.add(element("span").with("aria-hidden", "true").text(sign));
         let badge = badge.text(word).add(element("code").text(&finding.id));
+        let others: Vec<String> = others.into_iter().map(name).collect();
+        let likewise = (!others.is_empty()).then(|| {
+            let names = others.join(", ");
+            element("p").text(&format!("Likewise under {names}."))
+        });
         let remedy = element("p")
             .class("remedy")
             .add(element("b").text("Remedy: "));
@@ -39,6 +38,7 @@ pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {
         entries.push(
             entry
                 .add_all(lines)
+                .add_all(likewise)
                 .add(remedy.add(quoting(&finding.remedy))),
         );
     }
