@@ -214,6 +214,8 @@ struct Doubt {
     constant: f64,
     /// `half_linear² − square · constant`.
     quarter_discriminant: f64,
+    /// What rounding may have made of that.
+    rounding: f64,
 }
 
 impl Doubt {
@@ -229,6 +231,7 @@ impl Doubt {
             joint += (mean * deviation_of_rise - rise * deviation).powi(2);
         }
         let squares = near.moments.squares;
+        let terms = mean.powi(2) * rises + rise.powi(2) * squares + reach * squares * rises;
         Doubt {
             square: rise.powi(2) - reach * rises,
             half_linear: mean * rise - reach * mixed,
@@ -236,13 +239,16 @@ impl Doubt {
             // The same as the difference of products, multiplied out: there
             // the large terms cancel, and nothing would be left without spread.
             quarter_discriminant: reach * joint - reach.powi(2) * (squares * rises - mixed.powi(2)),
+            rounding: ROUNDINGS * f64::EPSILON * reach * terms,
         }
     }
 
     /// The first share of the way from `start` to 1 at which this rises above
     /// 0, if it is not above 0 at `start`.
     fn end(&self, start: f64) -> Option<f64> {
-        if self.quarter_discriminant < 0.0 && self.square <= 0.0 {
+        // One that opens downwards may touch 0 and not rise above it: at the place
+        // where all blocks are 0 at once, as they are when each is a multiple of another.
+        if self.square <= 0.0 && self.quarter_discriminant <= self.rounding {
             return None;
         }
         // A parabola that opens upwards is not above 0 at `start`, so it has
@@ -262,6 +268,9 @@ impl Doubt {
         (start <= rising && rising <= 1.0).then_some(rising)
     }
 }
+
+/// A sum over some tens of blocks is wrong by a few times its last digit.
+const ROUNDINGS: f64 = 32.0;
 
 #[cfg(test)]
 mod tests {
@@ -316,6 +325,24 @@ mod tests {
         assert!(is_close(crossing.low, 10.0 * 10.0_f64.powf(share)));
         assert_eq!(crossing.ahead_until, Some(10.0));
         assert_eq!(crossing.ahead_from, Some(1_000.0));
+    }
+
+    #[test]
+    fn a_place_where_all_blocks_are_zero_ends_no_doubt() {
+        // Method: two blocks, one of which is three times the other everywhere, so
+        // that no position is certain and the interval is a point where both are 0;
+        // with and without a position behind at which both are 0 again.
+        let sweep = [[-0.001, -0.003], [0.022, 0.066], [0.0, 0.0]];
+        for positions in [2, 3] {
+            let sweep: Vec<Position<'_>> = AT
+                .iter()
+                .zip(&sweep[..positions])
+                .map(|(&at, blocks)| Position { at, blocks })
+                .collect();
+            let crossings = crossings(&sweep, Confidence::PRINTED).unwrap();
+            assert_eq!(crossings.len(), 1);
+            assert_eq!((crossings[0].low, crossings[0].high), (None, None));
+        }
     }
 
     #[test]
