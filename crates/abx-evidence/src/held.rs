@@ -16,8 +16,9 @@ pub struct Held {
     pub lost: u64,
     /// From the first try to connect to the end of the last handshake.
     pub open_ns: u64,
-    /// The server's memory before its first connections, pages that its
-    /// processes share counted once; `None` when not readable.
+    /// The server's memory before its first connections, without pages of
+    /// files (whose share depends on who else uses them) and with those that
+    /// its processes share counted once; `None` when not readable.
     pub memory_before_bytes: Option<u64>,
     /// The same with those that stood.
     pub memory_after_bytes: Option<u64>,

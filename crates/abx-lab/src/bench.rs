@@ -178,10 +178,13 @@ impl<'a> Bench<'a> {
         Ok(slice.connections.map_or(0, |found| found.standing))
     }
 
-    /// Memory of a subject that nobody has loaded in this block yet, pages that
-    /// its processes share counted once: what was read first.
+    /// Memory of a subject that nobody has loaded in this block yet, without
+    /// pages of files: what was read first.
     pub fn memory_at_rest(&mut self, subject: usize) -> Option<u64> {
-        let read = || Some(self.meter.proportional_memory(subject)?.all_bytes);
+        let read = || {
+            let memory = self.meter.proportional_memory(subject)?;
+            Some(memory.without_files_bytes())
+        };
         let known = self.memory_at_rest[subject].or_else(read);
         self.memory_at_rest[subject] = known;
         known

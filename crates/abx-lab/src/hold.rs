@@ -67,6 +67,6 @@ pub fn hold(
         lost: (asked - opened.missing).saturating_sub(standing),
         open_ns: opened.open_ns,
         memory_before_bytes: bench.memory_at_rest(subject),
-        memory_after_bytes: memory.map(|memory| memory.all_bytes),
+        memory_after_bytes: memory.map(|memory| memory.without_files_bytes()),
     })
 }

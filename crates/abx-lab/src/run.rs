@@ -169,11 +169,11 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
     Ok((plan, verified))
 }
 
-/// Memory of the processes that serve the target, pages that they share counted
-/// once; `None` when they cannot be seen.
+/// Memory of the processes that serve the target, without pages of files and
+/// with those that they share counted once; `None` when they cannot be seen.
 fn memory(target: &Target) -> Option<u64> {
     let memory = listener::tree(target.address)?.proportional_memory().ok()?;
-    Some(memory.all_bytes)
+    Some(memory.without_files_bytes())
 }
 
 /// The process that serves the target, when it is on this machine.

@@ -13,6 +13,25 @@ pub struct ProportionalMemory {
     pub all_bytes: u64,
     /// What belongs to no file: heap, stacks, made by the program itself.
     pub anonymous_bytes: u64,
+    /// What processes share without a file on a disk.
+    pub shared_bytes: u64,
+}
+
+impl ProportionalMemory {
+    /// All but the pages of files. A tree's share of those changes whenever
+    /// somebody else starts or ends the same program, or uses the same library.
+    #[must_use]
+    pub fn without_files_bytes(&self) -> u64 {
+        self.anonymous_bytes.saturating_add(self.shared_bytes)
+    }
+
+    fn and(self, other: ProportionalMemory) -> ProportionalMemory {
+        ProportionalMemory {
+            all_bytes: self.all_bytes.saturating_add(other.all_bytes),
+            anonymous_bytes: self.anonymous_bytes.saturating_add(other.anonymous_bytes),
+            shared_bytes: self.shared_bytes.saturating_add(other.shared_bytes),
+        }
+    }
 }
 
 impl ProcTree {
@@ -25,7 +44,7 @@ impl ProcTree {
     /// when no member has memory; what the kernel says else.
     pub fn proportional_memory(&mut self) -> io::Result<ProportionalMemory> {
         self.refresh()?;
-        let mut sum = None;
+        let mut sum: Option<ProportionalMemory> = None;
         for process in self.members() {
             let path = format!("/proc/{}/smaps_rollup", process.pid);
             let Some(text) = if_there(read_lossy(path))? else {
@@ -33,9 +52,7 @@ impl ProcTree {
             };
             // One that has ended and was not reaped yet has an empty file.
             if let Some(memory) = parse(&text) {
-                let all: &mut ProportionalMemory = sum.get_or_insert_default();
-                all.all_bytes = all.all_bytes.saturating_add(memory.all_bytes);
-                all.anonymous_bytes = all.anonymous_bytes.saturating_add(memory.anonymous_bytes);
+                sum = Some(sum.unwrap_or_default().and(memory));
             }
         }
         sum.ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -51,6 +68,7 @@ fn parse(text: &str) -> Option<ProportionalMemory> {
     Some(ProportionalMemory {
         all_bytes: bytes("Pss:")?,
         anonymous_bytes: bytes("Pss_Anon:")?,
+        shared_bytes: bytes("Pss_Shmem:")?,
     })
 }
 
@@ -62,12 +80,14 @@ mod tests {
     fn proportional_memory_is_told_from_its_parts() {
         // Method: a text in which the name of one line begins that of others.
         let text = "55d5-7fff ---p 00000000 00:00 0    [rollup]\nRss:    1640 kB\n\
-            Pss:     232 kB\nPss_Dirty:  1 kB\nPss_Anon:   116 kB\n";
+            Pss:     232 kB\nPss_Dirty:  1 kB\nPss_Anon:   116 kB\nPss_File:   108 kB\nPss_Shmem:    8 kB\n";
         let expected = ProportionalMemory {
             all_bytes: 232 * 1024,
             anonymous_bytes: 116 * 1024,
+            shared_bytes: 8 * 1024,
         };
         assert_eq!(parse(text), Some(expected));
+        assert_eq!(expected.without_files_bytes(), 124 * 1024);
         assert_eq!(parse("Pss: 232 kB\n"), None);
     }
 }

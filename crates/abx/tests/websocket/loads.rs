@@ -155,7 +155,7 @@ requests = [{ path = "/chat/a" }]
 [[load]]
 name = "held"
 shape = "connections"
-connections = [300, 100]
+connections = [2000, 1000]
 hold = "20ms"
 requests = [{ path = "/echo" }]
 "#;
@@ -177,7 +177,7 @@ fn a_study_file_has_every_shape() {
         .collect();
     assert_eq!(
         names,
-        ["echo-b10", "echo-b2000", "room", "held-c300", "held-c100"]
+        ["echo-b10", "echo-b2000", "room", "held-c2000", "held-c1000"]
     );
     let metrics = record["comparisons"].as_array().unwrap().iter();
     let primary: Vec<&str> = metrics
@@ -187,8 +187,8 @@ fn a_study_file_has_every_shape() {
     assert!(primary.contains(&"memory_per_connection"), "{primary:?}");
     for block in record["blocks"].as_array().unwrap() {
         let loads = block["loads"].as_array().unwrap();
-        assert_eq!(loads[0]["load"], "held-c100");
-        assert_eq!(loads[1]["load"], "held-c300");
+        assert_eq!(loads[0]["load"], "held-c1000");
+        assert_eq!(loads[1]["load"], "held-c2000");
         for load in &loads[..2] {
             let held = &load["sides"]["one"]["held"];
             assert_eq!(held["standing"], held["asked"], "{held}");
