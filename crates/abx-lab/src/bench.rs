@@ -14,6 +14,10 @@ use crate::verify::VerifyError;
 
 /// The first part of a slice that is not counted: a tenth.
 const DISCARDED: u64 = 10;
+/// How often a subject that answers nothing is looked at, and after what time
+/// again, before it counts as one that runs.
+const END_LOOKS: u32 = 50;
+const END_LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Why a study cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -235,6 +239,19 @@ impl<'a> Bench<'a> {
     pub fn check(&mut self, subject: usize) -> Result<(), Halt> {
         let checked = self.places[subject].check();
         checked.map_err(|error| self.blame(subject, error))
+    }
+
+    /// As [`Bench::check`], for a subject that answers nothing any more: its
+    /// sockets are closed some moments before anybody hears that it has ended.
+    ///
+    /// # Errors
+    /// As [`Bench::check`]; [`Halt::Interrupted`].
+    pub fn look_for_its_end(&mut self, subject: usize) -> Result<(), Halt> {
+        for _ in 0..END_LOOKS {
+            self.check(subject)?;
+            self.rest(END_LOOK_EVERY)?;
+        }
+        self.check(subject)
     }
 
     /// An error together with the subject that it is about.

@@ -231,6 +231,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         let seen = side.resident_pages.into_iter().chain(resident_pages);
         side.resident_pages = seen.reduce(InUse::nearer);
         if record.stopped_answering {
+            self.bench.look_for_its_end(subject)?;
             self.quiet.push(subject);
         }
         Ok(record)
