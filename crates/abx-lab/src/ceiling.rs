@@ -117,6 +117,9 @@ fn start(
     place
         .wait_ready(subject, &first, &stopper)
         .map_err(failed)?;
+    if stopper.is_stopped() {
+        return Err(Halt::Interrupted);
+    }
     Ok(place)
 }
 
