@@ -7,7 +7,7 @@ use std::time::Instant;
 use abx_engine::Stopper;
 use abx_evidence::record::{BlockSubject, InUse};
 use abx_sys::limits::DescriptorLimit;
-use abx_sys::ports::PortError;
+use abx_sys::ports::{FreePort, PortError};
 use abx_sys::tree::ProcTree;
 
 use crate::keeper::{
@@ -131,6 +131,8 @@ pub struct Place {
     pub address: SocketAddr,
     /// `None` for a server that abx leaves alone.
     keeper: Option<Keeper>,
+    /// Given to nobody else until the server has stopped.
+    _port: Option<FreePort>,
     files: MadeFiles,
     started: Instant,
     ready_s: Option<f64>,
@@ -142,18 +144,20 @@ impl Place {
     /// # Errors
     /// [`PlaceError::Port`], [`PlaceError::Folder`], [`PlaceError::Start`].
     pub fn start(subject: &Subject, ground: &mut Ground) -> Result<Place, PlaceError> {
-        let (address, keeper, files) = match &subject.source {
+        let (address, kept, files) = match &subject.source {
             Source::Address(target) => (target.address, None, MadeFiles::default()),
             Source::Command(launch) => {
                 let (port, keeper, files) = start_kept(&subject.name, launch, ground)?;
-                let address = SocketAddr::from(([127, 0, 0, 1], port));
-                (address, Some(keeper), files)
+                let address = SocketAddr::from(([127, 0, 0, 1], port.number()));
+                (address, Some((keeper, port)), files)
             }
         };
+        let (keeper, port) = kept.unzip();
         Ok(Place {
             name: subject.name.clone(),
             address,
             keeper,
+            _port: port,
             files,
             started: Instant::now(),
             ready_s: None,
@@ -280,7 +284,7 @@ fn start_kept(
     name: &str,
     launch: &Launch,
     ground: &mut Ground,
-) -> Result<(u16, Keeper, MadeFiles), PlaceError> {
+) -> Result<(FreePort, Keeper, MadeFiles), PlaceError> {
     let no_port = |source| PlaceError::Port {
         name: name.to_owned(),
         source,
@@ -288,7 +292,8 @@ fn start_kept(
     // The length of the environment moves the stack, and with it the speed.
     let padding = usize::try_from((ground.draw)(4096)).unwrap_or_default();
     let candidates = abx_sys::ports::candidates().map_err(no_port)?;
-    let port = abx_sys::ports::free_port(candidates, ground.draw).map_err(no_port)?;
+    let free = abx_sys::ports::free_port(candidates, ground.draw).map_err(no_port)?;
+    let port = free.number();
     // A folder for each start, so that nothing of the last one is found in it.
     let scratch = format!("abx-{}-{name}-{port}", std::process::id());
     let scratch = std::env::temp_dir().join(scratch);
@@ -322,7 +327,7 @@ fn start_kept(
         name: name.to_owned(),
         source,
     })?;
-    Ok((port, keeper, MadeFiles::within(&directory, ground.files)))
+    Ok((free, keeper, MadeFiles::within(&directory, ground.files)))
 }
 
 /// Each file has bytes of its own: the seeds count on from the study's.

@@ -6,6 +6,8 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::ops::RangeInclusive;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram};
 use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, socket_with};
@@ -65,8 +67,37 @@ pub fn candidates() -> Result<RangeInclusive<u16>, PortError> {
     candidates_below(*local_port_range()?.start())
 }
 
+/// A port that no other process is given here while this one has it.
+#[derive(Debug)]
+pub struct FreePort {
+    number: u16,
+    /// Its name is bound in place of the port itself, which the server binds.
+    _claim: UnixDatagram,
+}
+
+impl FreePort {
+    /// The port.
+    #[must_use]
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+
+    /// `None` when somebody listens there, or has been given it.
+    fn claim(number: u16) -> Option<FreePort> {
+        // Such a name holds in one network namespace, as a port does, and is gone
+        // with the socket.
+        let name = UnixAddr::from_abstract_name(format!("abx-port-{number}")).ok()?;
+        let claim = UnixDatagram::bind_addr(&name).ok()?;
+        is_free(number).then_some(FreePort {
+            number,
+            _claim: claim,
+        })
+    }
+}
+
 /// A port among `candidates` that nobody listens on and that a server can bind
-/// without SO_REUSEADDR, so also none with connections in TIME_WAIT.
+/// without SO_REUSEADDR, so also none with connections in TIME_WAIT. Nobody else
+/// gets it from here until it is dropped.
 ///
 /// `draw(n)` gives a random number below `n`. Tries some at random, then all in
 /// order, so a free one is found if there is one.
@@ -76,7 +107,7 @@ pub fn candidates() -> Result<RangeInclusive<u16>, PortError> {
 pub fn free_port(
     candidates: RangeInclusive<u16>,
     draw: &mut dyn FnMut(u32) -> u32,
-) -> Result<u16, PortError> {
+) -> Result<FreePort, PortError> {
     let (first, last) = candidates.clone().into_inner();
     let count = u32::try_from(candidates.len()).expect("there are 65,536 ports");
     let random = (0..RANDOM_TRIES.min(count)).map(|_| {
@@ -85,7 +116,7 @@ pub fn free_port(
     });
     random
         .chain(candidates)
-        .find(|port| is_free(*port))
+        .find_map(FreePort::claim)
         .ok_or(PortError::NoneFree { first, last })
 }
 
@@ -141,7 +172,9 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) % below
         };
-        let port = free_port(candidates().unwrap(), &mut draw).unwrap();
+        let given = free_port(candidates().unwrap(), &mut draw).unwrap();
+        let port = given.number();
+        drop(given);
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let error = free_port(port..=port, &mut draw).unwrap_err();
         assert!(
@@ -150,7 +183,22 @@ mod tests {
                 .contains(&format!("from {port} to {port}"))
         );
         drop(listener);
-        assert_eq!(free_port(port..=port, &mut draw).unwrap(), port);
+        assert_eq!(free_port(port..=port, &mut draw).unwrap().number(), port);
+    }
+
+    #[test]
+    fn a_port_is_given_once_until_it_is_dropped() {
+        // Method: all of ten candidates are taken, each a different one; then one
+        // is let go.
+        let whole = candidates().unwrap();
+        let some = *whole.end() - 9..=*whole.end();
+        let mut given: Vec<FreePort> = Vec::new();
+        while let Ok(port) = free_port(some.clone(), &mut |_| 0) {
+            assert!(given.iter().all(|other| other.number() != port.number()));
+            given.push(port);
+        }
+        let last = given.pop().expect("one of ten ports is free").number();
+        assert_eq!(free_port(some, &mut |_| 0).unwrap().number(), last);
     }
 
     #[test]
@@ -168,7 +216,7 @@ mod tests {
         let taken = listener.local_addr().unwrap().port();
         let first = taken.saturating_sub(200);
         let found = free_port(first..=taken, &mut |_| u32::MAX).unwrap();
-        assert!((first..taken).contains(&found));
+        assert!((first..taken).contains(&found.number()));
     }
 
     #[test]
