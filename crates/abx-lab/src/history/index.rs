@@ -272,6 +272,9 @@ impl Index {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
+    // What a loss of power spoils is made anew from the records; waiting for a
+    // slow disk would keep other processes from the index for nothing.
+    connection.pragma_update(None, "synchronous", "OFF")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     let version = |connection: &Connection| -> rusqlite::Result<i64> {
         connection.pragma_query_value(None, "user_version", |row| row.get(0))
