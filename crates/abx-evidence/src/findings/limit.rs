@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{Finding, Level};
+use crate::findings::processors;
 use crate::record::{LoadRecord, StudyRecord};
 use crate::summary::{Sums, share, sums_by_subject};
 
@@ -36,17 +37,17 @@ impl Limit {
         let cpus = record.settings.subject_cpus.len().max(1) as u64;
         let sums = sums_by_subject(record, &load.name);
         let busy = sums.into_iter().map(|(subject, sums)| {
-            let all = sums
-                .server_cpu_ns
-                .and_then(|cpu| share(cpu, sums.wall_ns * cpus));
+            let given_ns = given_ns(&sums, processors(record));
+            let of_given = |cpu: u64| share(cpu, given_ns).map(|part| part.min(1.0));
+            let all = sums.server_cpu_ns.and_then(|cpu| of_given(cpu / cpus));
             let thread_ns: Option<u64> = record
                 .block_loads(&load.name)
                 .map(|part| part.sides.get(&subject)?.busiest_thread_ns)
                 .sum();
-            let thread = thread_ns.and_then(|cpu| share(cpu, sums.wall_ns));
+            let thread = thread_ns.and_then(of_given);
             let busy = Busy {
                 subject: all.into_iter().chain(thread).reduce(f64::max),
-                generator: generator_busy(&sums, record.settings.threads),
+                generator: of_given(generator_ns(&sums, record.settings.threads)),
             };
             (subject, busy)
         });
@@ -143,9 +144,16 @@ impl Limit {
     }
 }
 
-/// The share of its processor that the generator used or waited for: a
-/// generator that others keep from its processor is a limit too.
-fn generator_busy(sums: &Sums, threads: usize) -> Option<f64> {
+/// For how long the generator used its processor or waited for it: one that
+/// others keep from its processor is a limit too.
+fn generator_ns(sums: &Sums, threads: usize) -> u64 {
     let waited = sums.generator_wait_ns.unwrap_or_default() / threads.max(1) as u64;
-    share(sums.busiest_worker_ns + waited, sums.wall_ns)
+    sums.busiest_worker_ns + waited
+}
+
+/// For how long each processor was there, on average: what the hypervisor took
+/// from it, nobody here could use or wait for.
+fn given_ns(sums: &Sums, processors: usize) -> u64 {
+    let stolen_ns = sums.steal_ns.unwrap_or_default() / processors.max(1) as u64;
+    sums.wall_ns.saturating_sub(stolen_ns)
 }
