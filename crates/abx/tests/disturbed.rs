@@ -7,17 +7,23 @@ use std::process::{Child, Command, Stdio};
 use abx_sys::cpus::{Split, allowed, cores};
 use serde_json::Value;
 
-use crate::support::{ABX, Home, findings, slices, subject};
+use crate::support::{ABX, Home, findings, in_five_looks, slices, subject};
 
 /// A small comparison of `good` with another subject, and its record.
 fn compared(other: &str, more: &[&str]) -> Value {
-    let home = Home::new();
     let good = subject("good", "");
     let usual = ["compare", &good, other, "--slice", "20ms", "--json", "-"];
-    let ended = home.run_abx(&[&usual[..], more].concat());
-    let record = ended.json();
-    assert_eq!(record["end"]["reason"], "blocks", "{ended:#?}");
-    record
+    in_five_looks(|| {
+        let ended = Home::new().run_abx(&[&usual[..], more].concat());
+        // Who has little time to answer may meet a moment in which nobody runs.
+        let met = ["no whole answer within", "stopped answering under load"];
+        if met.iter().any(|part| ended.stderr.contains(part)) {
+            return Err(ended.stderr);
+        }
+        let record = ended.json();
+        assert_eq!(record["end"]["reason"], "blocks", "{ended:#?}");
+        Ok(record)
+    })
 }
 
 /// The finding of this name about this subject, or about all of them.
@@ -51,12 +57,18 @@ fn a_generator_at_its_limit_makes_no_claim() {
     // Method: two servers that only send large bodies made beforehand, and a
     // generator that hashes all of them.
     let words = "--model null --page-bytes 100000";
-    let home = Home::new();
     let (one, other) = (subject("one", words), subject("other", words));
     let usual = ["compare", &one, &other, "--slice", "20ms", "--json", "-"];
     let more = ["--verify-every", "1", "-c", "10", "--blocks", "2"];
-    let ended = home.run_abx(&[&usual[..], &more].concat());
-    let record = ended.json();
+    let (ended, record) = in_five_looks(|| {
+        let ended = Home::new().run_abx(&[&usual[..], &more].concat());
+        let record = ended.json();
+        let bound = findings(&record, "generator_bound");
+        match bound.iter().any(|one| one["subject"].is_null()) {
+            true => Ok((ended, record)),
+            false => Err(record["validity"].to_string()),
+        }
+    });
     ended.expect(3, &[]);
     assert_eq!(found(&record, "generator_bound", None)["level"], "void");
     assert_limited(&record);
@@ -68,7 +80,7 @@ fn a_short_listen_queue_is_found_by_what_it_turns_away() {
     let short = subject("short", "--backlog 1");
     let record = compared(
         &short,
-        &["--no-keepalive", "--timeout", "100ms", "--blocks", "1"],
+        &["--no-keepalive", "--timeout", "300ms", "--blocks", "1"],
     );
     let overflow = found(&record, "listen_overflows", Some("short"));
     assert_eq!(overflow["level"], "bound");
@@ -80,7 +92,7 @@ fn a_short_listen_queue_is_found_by_what_it_turns_away() {
 fn a_server_out_of_descriptors_is_found_with_how_many_it_needs() {
     // Method: 250 connections to a server that may have 200 descriptors.
     let poor = format!("poor=sh -c 'ulimit -n 200; exec {ABX} serve --port {{port}}'");
-    let record = compared(&poor, &["-c", "250", "--timeout", "100ms", "--blocks", "1"]);
+    let record = compared(&poor, &["-c", "250", "--timeout", "300ms", "--blocks", "1"]);
     let low = found(&record, "descriptors_low", Some("poor"));
     assert_eq!(low["level"], "bound");
     assert!(low["message"].as_str().unwrap().contains("of 200 file"));

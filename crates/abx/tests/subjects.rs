@@ -33,8 +33,8 @@ fn a_subject_that_never_listens_is_told_what_it_must_do() {
     let home = Home::new();
     let deaf = "deaf=sh -c 'echo starting; exec sleep 600' {port}";
     let good = subject("good", "");
-    let said = ["deaf was not ready within 1 s", "{port}", "starting"];
-    home.run_abx(&["compare", &good, deaf, "--ready-within", "1s"])
+    let said = ["deaf was not ready within 5 s", "{port}", "starting"];
+    home.run_abx(&["compare", &good, deaf, "--ready-within", "5s"])
         .expect(3, &said);
 }
 
@@ -92,12 +92,12 @@ fn a_subject_that_answers_differently_from_its_third_start_on_ends_the_study() {
 
 #[test]
 fn a_subject_that_ignores_the_stop_signal_is_killed() {
-    // Method: a server with SIGTERM ignored, half a second to go, and one block.
+    // Method: a server with SIGTERM ignored, three seconds to go, and one block.
     let home = Home::new();
     let stubborn =
         format!("stubborn=sh -c 'trap \"\" TERM; exec {ABX} serve --port $PORT' {{port}}");
     let willing = subject("willing", "");
-    let compare = ["compare", &willing, &stubborn, "--stop-within", "500ms"];
+    let compare = ["compare", &willing, &stubborn, "--stop-within", "3s"];
     let ended = home.run_abx(&[&compare[..], &SHORT].concat());
     let record = home.record();
     ended.expect_measured(&record);
@@ -171,7 +171,7 @@ fn a_run_whose_server_dies_makes_no_claim() {
         "-d",
         "60s",
         "--timeout",
-        "1s",
+        "5s",
         "--json",
         "-",
     ];

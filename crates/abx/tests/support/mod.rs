@@ -21,8 +21,9 @@ use tempfile::TempDir;
 
 /// The program under test.
 pub const ABX: &str = env!("CARGO_BIN_EXE_abx");
-/// How long anything here may take: far more than it ever needs.
-const DEADLINE: Duration = Duration::from_secs(120);
+/// How long anything here may take: far more than it ever needs, also on a
+/// machine that others keep busy.
+const DEADLINE: Duration = Duration::from_secs(600);
 /// Processor time that only a server under load uses: some requests take less.
 const LOADED: Nanos = Nanos(50_000_000);
 const MARKER: &str = "ABX_TEST_FOLDER";
@@ -37,6 +38,21 @@ pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         sleep(Duration::from_millis(5));
     }
+}
+
+/// Looks again, five times in all, while `look` says that what was planted could
+/// not be seen: on a busy machine something else may be in its way for once.
+/// What a defect hides is not seen in any of them.
+#[track_caller]
+pub fn in_five_looks<T>(mut look: impl FnMut() -> Result<T, String>) -> T {
+    let mut unseen = Vec::new();
+    while unseen.len() < 5 {
+        match look() {
+            Ok(seen) => return seen,
+            Err(why) => unseen.push(why),
+        }
+    }
+    panic!("not seen in five looks: {unseen:#?}");
 }
 
 /// Where `scripts/install-test-servers` puts what it has from npm and pypi.
@@ -373,10 +389,12 @@ impl Ended {
     /// on a busy machine short slices may be judged invalid.
     #[track_caller]
     pub fn expect_measured(&self, record: &Value) -> &Ended {
-        let comparisons = record["comparisons"].as_array().unwrap();
-        let is_invalid = comparisons.iter().any(|one| one["verdict"] == "invalid");
+        let comparisons = record["comparisons"].as_array().unwrap().iter();
+        let mut primary = comparisons.filter(|one| one["role"] == "primary");
+        let is_invalid = primary.any(|one| one["verdict"] == "invalid");
         assert_eq!(record["end"]["reason"], "blocks", "{self:#?}");
-        assert_eq!(is_invalid, record["validity"]["status"] == "invalid");
+        // What is beside the question may be invalid alone.
+        assert!(!is_invalid || record["validity"]["status"] == "invalid");
         self.expect(if is_invalid { 3 } else { 0 }, &[])
     }
 
