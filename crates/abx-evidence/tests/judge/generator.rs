@@ -113,6 +113,27 @@ fn a_generator_that_waits_for_its_processor_is_busy() {
 }
 
 #[test]
+fn time_that_the_hypervisor_took_was_nobodys_to_use() {
+    // Method: 75 % used, and a fifth of each of two processors stolen: more than
+    // 90 % of what was left. The same subjects without that were not held back.
+    let mut record = pair();
+    record.settings.subject_cpus = vec![0];
+    record.settings.generator_cpus = vec![1];
+    busy(&mut record, "new", 60, 75);
+    assert!(!compared(record.clone()).at_least);
+    each_slice(&mut record, "new", |slice| {
+        slice.steal_ns = Some(2 * SLICE_NS / 5)
+    });
+    let found = compared(record.clone());
+    assert!(found.at_least);
+    let bound = find(&found.findings, "generator_bound").unwrap();
+    assert!(bound.message.contains("94 %"), "{bound:?}");
+    // A subject that uses all that is left is the limit itself.
+    busy(&mut record, "new", 77, 75);
+    assert!(!compared(record).at_least);
+}
+
+#[test]
 fn the_busiest_thread_of_a_subject_with_many_processors_counts() {
     // Method: four processors, of which one thread uses 96 % of one and the
     // rest idles; then a thread of 90 %.
