@@ -508,6 +508,9 @@ pub struct SliceRecord {
     pub generator_wait_ns: Option<u64>,
     /// Time that the hypervisor took from our processors.
     pub steal_ns: Option<u64>,
+    /// What of it was taken from the generator's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_steal_ns: Option<u64>,
     /// Time for which our processors were busy, whoever used them.
     pub busy_ns: Option<u64>,
     /// Wall time over which the four readings above were taken.
@@ -550,6 +553,7 @@ impl SliceRecord {
             busiest_worker_ns: slice.busiest_worker_ns,
             generator_wait_ns: slice.generator_wait_ns,
             steal_ns: None,
+            generator_steal_ns: None,
             busy_ns: None,
             window_ns: slice.wall_ns,
             stopped_answering: slice.stopped_answering,

@@ -110,6 +110,7 @@ pub(crate) struct Sums {
     pub(crate) busiest_worker_ns: u64,
     pub(crate) generator_wait_ns: Option<u64>,
     pub(crate) steal_ns: Option<u64>,
+    pub(crate) generator_steal_ns: Option<u64>,
     pub(crate) busy_ns: Option<u64>,
     pub(crate) stopped_answering: u64,
 }
@@ -123,6 +124,7 @@ impl Sums {
             others_cpu_ns: zero,
             generator_wait_ns: zero,
             steal_ns: zero,
+            generator_steal_ns: zero,
             busy_ns: zero,
             ..Sums::default()
         };
@@ -151,6 +153,7 @@ impl Sums {
             add(&mut sums.others_cpu_ns, slice.others_cpu_ns);
             add(&mut sums.generator_wait_ns, slice.generator_wait_ns);
             add(&mut sums.steal_ns, slice.steal_ns);
+            add(&mut sums.generator_steal_ns, slice.generator_steal_ns);
             add(&mut sums.busy_ns, slice.busy_ns);
         }
         sums

@@ -3,6 +3,7 @@
 
 use abx_evidence::record::{Canary, InUse, SliceRecord, Strain};
 use abx_sys::counters::{MachineCounters, ticks_per_second};
+use abx_sys::cpus::Split;
 use abx_sys::descriptors::DescriptorUse;
 use abx_sys::strain::StrainGauge;
 use abx_sys::tree::{ProcTree, ProportionalMemory, Switches, ThreadTimes};
@@ -18,6 +19,8 @@ pub struct Meter {
     trees: Vec<Option<ProcTree>>,
     /// The processors that abx and its subjects use.
     cpus: Vec<usize>,
+    /// Those of them that the generator uses.
+    generator_cpus: Vec<usize>,
     /// Counts the machine's troubles.
     strain: StrainGauge,
 }
@@ -46,6 +49,8 @@ pub struct Window {
     pub others_cpu_ns: Option<u64>,
     /// Time that the hypervisor took from our processors.
     pub steal_ns: Option<u64>,
+    /// What of it was taken from the generator's.
+    pub generator_steal_ns: Option<u64>,
     /// Time for which our processors were busy.
     pub busy_ns: Option<u64>,
     /// What the machine counted of its troubles.
@@ -75,12 +80,14 @@ pub struct Speed {
 impl Meter {
     /// A meter of these process trees, in the order of the subjects.
     #[must_use]
-    pub fn new(trees: Vec<Option<ProcTree>>, mut cpus: Vec<usize>) -> Meter {
+    pub fn new(trees: Vec<Option<ProcTree>>, split: &Split) -> Meter {
+        let mut cpus = [&split.subjects[..], &split.generator[..]].concat();
         cpus.sort_unstable();
         cpus.dedup();
         Meter {
             trees,
             cpus,
+            generator_cpus: split.generator.clone(),
             strain: StrainGauge::open(),
         }
     }
@@ -138,9 +145,9 @@ impl Meter {
             .enumerate()
             .filter(|(place, _)| *place != loaded);
         let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
-        let ticks = |wanted: fn(abx_sys::counters::CpuTicks) -> u64| {
+        let ticks = |cpus: &[usize], wanted: fn(abx_sys::counters::CpuTicks) -> u64| {
             let (before, after) = (before.machine.as_ref()?, after.machine.as_ref()?);
-            let each = self.cpus.iter().map(|cpu| {
+            let each = cpus.iter().map(|cpu| {
                 let (before, after) = (before.cpus.get(cpu)?, after.cpus.get(cpu)?);
                 Some(wanted(after.since(*before)) * tick_ns)
             });
@@ -152,8 +159,9 @@ impl Meter {
             server_cpu_ns: used.get(loaded).copied().flatten(),
             server_switches: switches.and_then(|(before, after)| after.since(before)),
             others_cpu_ns: others.map(|(_, used)| *used).sum(),
-            steal_ns: ticks(|cpu| cpu.steal),
-            busy_ns: ticks(|cpu| cpu.busy()),
+            steal_ns: ticks(&self.cpus, |cpu| cpu.steal),
+            generator_steal_ns: ticks(&self.generator_cpus, |cpu| cpu.steal),
+            busy_ns: ticks(&self.cpus, |cpu| cpu.busy()),
             troubles: Troubles::of(after.strain.since(before.strain)),
         }
     }
@@ -285,6 +293,7 @@ impl Window {
         slice.server_switches = self.server_switches;
         slice.others_cpu_ns = self.others_cpu_ns;
         slice.steal_ns = self.steal_ns;
+        slice.generator_steal_ns = self.generator_steal_ns;
         slice.busy_ns = self.busy_ns;
     }
 }
@@ -306,7 +315,11 @@ mod tests {
     #[test]
     fn the_loaded_subject_is_told_from_the_others() {
         // Method: three subjects, the second loaded.
-        let meter = Meter::new(Vec::new(), vec![1, 0, 1]);
+        let split = Split {
+            subjects: vec![1, 0],
+            generator: vec![1],
+        };
+        let meter = Meter::new(Vec::new(), &split);
         let before = reading(10, &[Some(1), Some(2), Some(3)]);
         let after = reading(110, &[Some(5), Some(52), Some(4)]);
         let window = meter.window(&before, &after, 1);
@@ -319,7 +332,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_absent_and_not_zero() {
         // Method: one subject that cannot be seen makes the others' sum unknown.
-        let meter = Meter::new(Vec::new(), Vec::new());
+        let split = Split {
+            subjects: Vec::new(),
+            generator: Vec::new(),
+        };
+        let meter = Meter::new(Vec::new(), &split);
         let before = reading(0, &[Some(1), None]);
         let window = meter.window(&before, &reading(9, &[Some(2), None]), 0);
         assert_eq!(

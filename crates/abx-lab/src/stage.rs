@@ -236,9 +236,7 @@ impl<'a> Stage<'a> {
         if let Some(ceiling) = &study.ceiling {
             ceiling::raise(self, ceiling, &mut places, &mut loads, seed)?;
         }
-        let mut cpus = self.split.subjects.clone();
-        cpus.extend(&self.split.generator);
-        let meter = Meter::new(places.iter().map(Place::tree).collect(), cpus);
+        let meter = Meter::new(places.iter().map(Place::tree).collect(), &self.split);
         let mut names: Vec<String> = study.subjects.iter().map(|one| one.name.clone()).collect();
         names.resize(places.len(), CEILING.to_owned());
         Ok(Raised {

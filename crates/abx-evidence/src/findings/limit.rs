@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{Finding, Level};
-use crate::findings::processors;
-use crate::record::{LoadRecord, StudyRecord};
+use crate::record::{LoadRecord, Settings, StudyRecord};
 use crate::summary::{Sums, share, sums_by_subject};
 
 /// A subject this busy is the limit, whatever the generator does.
@@ -34,11 +33,12 @@ impl Busy {
 
 impl Limit {
     pub(crate) fn of(record: &StudyRecord, load: &LoadRecord) -> Limit {
-        let cpus = record.settings.subject_cpus.len().max(1) as u64;
+        let settings = &record.settings;
+        let cpus = settings.subject_cpus.len().max(1) as u64;
         let sums = sums_by_subject(record, &load.name);
         let busy = sums.into_iter().map(|(subject, sums)| {
-            let given_ns = given_ns(&sums, processors(record));
-            let of_given = |cpu: u64| share(cpu, given_ns).map(|part| part.min(1.0));
+            let given = Given::of(settings, &sums);
+            let of_given = |cpu: u64| share(cpu, given.subject_ns).map(|part| part.min(1.0));
             let all = sums.server_cpu_ns.and_then(|cpu| of_given(cpu / cpus));
             let thread_ns: Option<u64> = record
                 .block_loads(&load.name)
@@ -47,7 +47,7 @@ impl Limit {
             let thread = thread_ns.and_then(of_given);
             let busy = Busy {
                 subject: all.into_iter().chain(thread).reduce(f64::max),
-                generator: of_given(generator_ns(&sums, record.settings.threads)),
+                generator: share(generator_ns(&sums, settings.threads), given.generator_ns),
             };
             (subject, busy)
         });
@@ -151,9 +151,31 @@ fn generator_ns(sums: &Sums, threads: usize) -> u64 {
     sums.busiest_worker_ns + waited
 }
 
-/// For how long each processor was there, on average: what the hypervisor took
-/// from it, nobody here could use or wait for.
-fn given_ns(sums: &Sums, processors: usize) -> u64 {
-    let stolen_ns = sums.steal_ns.unwrap_or_default() / processors.max(1) as u64;
-    sums.wall_ns.saturating_sub(stolen_ns)
+/// For how long each of their processors was there for both sides: what the
+/// hypervisor took from it, nobody here could use or wait for.
+struct Given {
+    subject_ns: u64,
+    generator_ns: u64,
+}
+
+impl Given {
+    /// All of the time where it was not read whose processors were stolen.
+    fn of(settings: &Settings, sums: &Sums) -> Given {
+        let stolen = sums.steal_ns.zip(sums.generator_steal_ns);
+        let (all, generator) = stolen.unwrap_or_default();
+        let are_shared =
+            { settings.subject_cpus.iter() }.any(|cpu| settings.generator_cpus.contains(cpu));
+        let subject = match are_shared {
+            true => all,
+            false => all.saturating_sub(generator),
+        };
+        let left = |stolen_ns: u64, cpus: &[usize]| {
+            let each = stolen_ns / cpus.len().max(1) as u64;
+            sums.wall_ns.saturating_sub(each)
+        };
+        Given {
+            subject_ns: left(subject, &settings.subject_cpus),
+            generator_ns: left(generator, &settings.generator_cpus),
+        }
+    }
 }

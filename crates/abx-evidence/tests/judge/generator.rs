@@ -115,15 +115,24 @@ fn a_generator_that_waits_for_its_processor_is_busy() {
 #[test]
 fn time_that_the_hypervisor_took_was_nobodys_to_use() {
     // Method: 75 % used, and a fifth of each of two processors stolen: more than
-    // 90 % of what was left. The same subjects without that were not held back.
+    // 90 % of what was left. The same subjects without that were not held back, nor
+    // was the generator when all that was stolen was the subject's.
     let mut record = pair();
     record.settings.subject_cpus = vec![0];
     record.settings.generator_cpus = vec![1];
     busy(&mut record, "new", 60, 75);
     assert!(!compared(record.clone()).at_least);
-    each_slice(&mut record, "new", |slice| {
-        slice.steal_ns = Some(2 * SLICE_NS / 5)
-    });
+    let stolen = |record: &mut StudyRecord, generator_ns| {
+        each_slice(record, "new", |slice| {
+            slice.steal_ns = Some(2 * SLICE_NS / 5);
+            slice.generator_steal_ns = generator_ns;
+        });
+    };
+    for others in [None, Some(0)] {
+        stolen(&mut record, others);
+        assert!(!compared(record.clone()).at_least);
+    }
+    stolen(&mut record, Some(SLICE_NS / 5));
     let found = compared(record.clone());
     assert!(found.at_least);
     let bound = find(&found.findings, "generator_bound").unwrap();
