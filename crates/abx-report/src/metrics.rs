@@ -43,6 +43,11 @@ pub(crate) fn shape_under(record: &StudyRecord, load: &str) -> LoadShape {
     found.map_or(LoadShape::Request, |load| load.settings.exchange.shape)
 }
 
+/// What the throughput of a study's load is counted in.
+pub(crate) fn rate_under(record: &StudyRecord, load: &str) -> &'static str {
+    rate_name(shape_under(record, load))
+}
+
 /// What throughput is counted in.
 pub(crate) fn rate_name(shape: LoadShape) -> &'static str {
     match shape {

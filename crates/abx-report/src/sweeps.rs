@@ -3,7 +3,7 @@
 
 use abx_evidence::{Axis, Capacity, Crossover, Objective, StudyRecord, Sweep};
 
-use crate::metrics::metric_name;
+use crate::metrics::{metric_under, rate_name, rate_under};
 use crate::style::Style;
 use crate::table::Table;
 use crate::units::{UNKNOWN, count, figure, or_unknown, percent};
@@ -12,7 +12,7 @@ use crate::wrap::{clean_name, wrap};
 
 /// What sweeps say; empty when there are none.
 pub(crate) fn sweeps(record: &StudyRecord, style: &Style) -> String {
-    let each = record.sweeps.iter().map(|sweep| text(sweep, style));
+    let each = record.sweeps.iter().map(|sweep| text(record, sweep, style));
     each.collect::<Vec<_>>().join("")
 }
 
@@ -32,26 +32,35 @@ pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
     rates
 }
 
+/// What the rates of an objective are counted in.
+pub(crate) fn rate_of(record: &StudyRecord, objective: &Objective) -> &'static str {
+    let settings = record.loads.iter().map(|load| &load.settings);
+    let mut of_grid = settings.filter(|settings| settings.objective.as_ref() == Some(objective));
+    let shape = of_grid.next().map(|settings| settings.exchange.shape);
+    rate_name(shape.unwrap_or_default())
+}
+
 /// Capacities, a table for each objective; empty when there are none.
 pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
     let mut out = String::new();
     for alike in alike(&record.capacities) {
         let first = &alike[0];
+        let unit = rate_of(record, &first.objective);
         let heading = format!(
-            "The highest rate in requests/s that keeps to {} under {} (interval at {} \
+            "The highest rate in {unit} that keeps to {} under {} (interval at {} \
              confidence):",
             first.objective,
             name(&first.load),
             percent(first.confidence)
         );
         out.push_str(&wrap(&heading, "", "  ", style.columns()));
-        let headers = ["subject", "requests/s", "from", "to"].map(str::to_owned);
+        let headers = ["subject", unit, "from", "to"].map(str::to_owned);
         let rows = alike.iter().map(row).collect();
         out.push_str(&Table { headers, rows }.text(style.columns()));
         let rates = tried(record, &first.objective);
         if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
             let text = format!(
-                "from {} rates of {} to {} requests/s, all of them in every block",
+                "from {} rates of {} to {} {unit}, all of them in every block",
                 rates.len(),
                 figure(*low),
                 figure(*high)
@@ -76,14 +85,22 @@ fn row(one: &Capacity) -> [String; 4] {
 }
 
 /// Where subjects change places in one sweep, and how they scale.
-pub(crate) fn text(sweep: &Sweep, style: &Style) -> String {
-    let each = sweep.crossovers.iter().map(|one| crossover(sweep, one));
+pub(crate) fn text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> String {
+    let load = sweep.loads.first().map_or("", String::as_str);
+    let unit = rate_under(record, load);
+    let number = |at: &f64| match sweep.axis {
+        Axis::Connections => format!("{} connections", count(*at as u64)),
+        Axis::Rate => format!("{} {unit}", count(*at as u64)),
+    };
+    let metric = metric_under(record, load, sweep.metric);
+    let each = sweep.crossovers.iter();
+    let each = each.map(|one| crossover(one, metric, number));
     let mut lines: Vec<String> = each.collect();
     if lines.is_empty() {
         lines.push(format!(
             "From {} to {}, no subject certainly changes places with the baseline.",
-            count_of(sweep.at.first()),
-            number(sweep, sweep.at.last())
+            or_unknown(sweep.at.first().copied(), |at| count(at as u64)),
+            or_unknown(sweep.at.last().copied(), |at| number(&at))
         ));
     }
     for one in &sweep.scalability {
@@ -98,8 +115,8 @@ pub(crate) fn text(sweep: &Sweep, style: &Style) -> String {
             )
         });
         lines.push(format!(
-            "{} by the Universal Scalability Law: {} requests/s with one connection, contention \
-             {}, coherency {:.2e}: {peak}{fit}.",
+            "{} by the Universal Scalability Law: {} {unit} with one connection, contention {}, \
+             coherency {:.2e}: {peak}{fit}.",
             name(&one.subject),
             figure(one.lambda),
             percent(one.sigma),
@@ -112,7 +129,7 @@ pub(crate) fn text(sweep: &Sweep, style: &Style) -> String {
         .collect()
 }
 
-fn crossover(sweep: &Sweep, one: &Crossover) -> String {
+fn crossover(one: &Crossover, metric: &str, number: impl Fn(&f64) -> String) -> String {
     let range = match (one.low, one.high) {
         (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
         (None, Some(high)) => format!("at most {}", figure(high)),
@@ -122,22 +139,10 @@ fn crossover(sweep: &Sweep, one: &Crossover) -> String {
     format!(
         "{} is ahead by {} up to {}, {} from {} on; they are even at about {} ({range}).",
         name(&one.before),
-        metric_name(sweep.metric),
-        number(sweep, Some(&one.ahead_until)),
+        metric,
+        number(&one.ahead_until),
         name(&one.after),
-        number(sweep, Some(&one.ahead_from)),
+        number(&one.ahead_from),
         figure(one.at)
     )
-}
-
-fn count_of(number: Option<&f64>) -> String {
-    count(number.copied().unwrap_or_default() as u64)
-}
-
-fn number(sweep: &Sweep, at: Option<&f64>) -> String {
-    let unit = match sweep.axis {
-        Axis::Connections => " connections",
-        Axis::Rate => " requests/s",
-    };
-    count_of(at) + unit
 }

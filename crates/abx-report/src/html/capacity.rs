@@ -8,7 +8,7 @@ use super::markup::{Element, Markup, element};
 use super::scale::Scale;
 use super::slices::rate;
 use super::with_unit;
-use crate::sweeps::{alike, tried};
+use crate::sweeps::{alike, rate_of, tried};
 use crate::units::{figure, percent};
 use crate::verdict::name;
 
@@ -49,7 +49,9 @@ fn table(record: &StudyRecord, all: &[Capacity]) -> Markup {
         let cell = element("th").with("scope", "col");
         cell.with("role", "columnheader").text(text)
     };
-    let heads = ["subject", "capacity (interval)", "requests/s, log scale"].map(header);
+    let unit = rate_of(record, &first.objective);
+    let scaled = format!("{unit}, log scale");
+    let heads = ["subject", "capacity (interval)", &scaled].map(header);
     let band = band(record, all);
     let rows = all.iter().map(|one| {
         let subject = element("th").with("scope", "row").with("role", "rowheader");
@@ -59,8 +61,8 @@ fn table(record: &StudyRecord, all: &[Capacity]) -> Markup {
                     .class("who")
                     .add(element("bdi").text(&name(&one.subject))),
             )
-            .add(cell("ratio").text(&interval(one)))
-            .add(cell("picture").add(picture(one, scale, &tried, band)))
+            .add(cell("ratio").text(&interval(one, unit)))
+            .add(cell("picture").add(picture(one, unit, scale, &tried, band)))
     });
     let gap = cell("gap").with("colspan", 2);
     let foot = line().add(gap).add(cell("picture").add(axis(scale, rate)));
@@ -92,8 +94,8 @@ fn band(record: &StudyRecord, all: &[Capacity]) -> Option<[f64; 2]> {
 }
 
 /// A capacity in words, with its unit: a narrow page has no headers.
-fn interval(one: &Capacity) -> String {
-    let rate = |rate: f64| with_unit(&figure(rate), "requests/s");
+fn interval(one: &Capacity, unit: &str) -> String {
+    let rate = |rate: f64| with_unit(&figure(rate), unit);
     match (one.rate_per_s, one.low, one.high) {
         (Some(found), Some(low), Some(high)) => {
             format!("{} ({} to {})", rate(found), figure(low), figure(high))
@@ -104,9 +106,15 @@ fn interval(one: &Capacity) -> String {
     }
 }
 
-fn picture(one: &Capacity, scale: Scale, tried: &[f64], band: Option<[f64; 2]>) -> Element {
+fn picture(
+    one: &Capacity,
+    unit: &str,
+    scale: Scale,
+    tried: &[f64],
+    band: Option<[f64; 2]>,
+) -> Element {
     let subject = name(&one.subject);
-    let said = format!("{subject}: {}", interval(one));
+    let said = format!("{subject}: {}", interval(one, unit));
     let [lowest, highest] = scale.ends();
     Bar {
         label: said.clone(),

@@ -8,6 +8,7 @@ use abx_evidence::record::{LoadRecord, Machine, SubjectRecord};
 use super::grid::{Cells, Grid, folded};
 use super::markup::{Markup, element};
 use crate::arrivals::{arrivals, exchange};
+use crate::metrics::rate_name;
 use crate::terminal::{ended, requests, turns};
 use crate::units::{UNKNOWN, bytes, count, or_unknown, percent, plural, seconds};
 use crate::verdict::name;
@@ -143,7 +144,7 @@ fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Grid> {
     };
     let headers = [
         "subject",
-        "requests/s",
+        rate_name(load.settings.exchange.shape),
         "warm-up",
         "settled",
         "CPU after its slice",

@@ -128,14 +128,14 @@ fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figur
     let disturbed = all.iter().filter(|slice| slice.is_disturbed);
     disturbed.for_each(|slice| plot.sign_at("disturbed", layout.middle(slice)));
     for (number, subject) in cast.iter() {
-        draw(&mut plot, &layout, number, subject, &shown, every);
+        draw(&mut plot, &layout, (number, subject), (&shown, every), unit);
     }
     Some(Figure {
         title: Some(format!("Throughput {under}")),
         legend: cast.whole_legend(),
         body: plot.svg(),
         note: note(&all, &shown, every),
-        table: Some(table(&under, &layout, &all, cast)),
+        table: Some(table(&under, &layout, &all, cast, unit)),
     })
 }
 
@@ -143,10 +143,9 @@ fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figur
 fn draw(
     plot: &mut Plot,
     layout: &Layout,
-    number: usize,
-    subject: &str,
-    shown: &[&SliceFigures],
-    every: usize,
+    (number, subject): (usize, &str),
+    (shown, every): (&[&SliceFigures], usize),
+    unit: &str,
 ) {
     let own: Vec<&SliceFigures> = shown
         .iter()
@@ -165,13 +164,13 @@ fn draw(
         }
     }
     for slice in own {
-        plot.point(number, place(slice), &tip(slice));
+        plot.point(number, place(slice), &tip(slice, unit));
     }
 }
 
-fn tip(slice: &SliceFigures) -> String {
+fn tip(slice: &SliceFigures, unit: &str) -> String {
     let mut text = format!(
-        "{}, block {}, round {}: {} requests/s",
+        "{}, block {}, round {}: {} {unit}",
         name(slice.subject),
         slice.block,
         slice.round,
@@ -258,7 +257,7 @@ pub(crate) fn rate(value: f64) -> String {
     }
 }
 
-fn table(under: &str, layout: &Layout, all: &[SliceFigures], cast: &Cast) -> Grid {
+fn table(under: &str, layout: &Layout, all: &[SliceFigures], cast: &Cast, unit: &str) -> Grid {
     let row = |block: &u32| {
         let mut cells = vec![block.to_string()];
         for (_, subject) in cast.iter() {
@@ -279,7 +278,7 @@ fn table(under: &str, layout: &Layout, all: &[SliceFigures], cast: &Cast) -> Gri
     let mut headers = vec!["block".to_owned()];
     headers.extend(
         cast.iter()
-            .map(|(_, subject)| format!("{}, requests/s", name(subject))),
+            .map(|(_, subject)| format!("{}, {unit}", name(subject))),
     );
     Grid {
         caption: format!("Slowest and fastest slice of each block {under}"),

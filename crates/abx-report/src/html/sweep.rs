@@ -10,7 +10,7 @@ use super::scale::Scale;
 use super::slices::rate;
 use super::times::time_text;
 use super::{LINE, with_unit};
-use crate::metrics::{capitalized, metric_name};
+use crate::metrics::{capitalized, metric_under, rate_under};
 use crate::sweeps::text;
 use crate::terminal::requests;
 use crate::units::{figure, or_unknown, percent};
@@ -27,11 +27,35 @@ pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
     out
 }
 
-/// What the loads of a sweep differ in.
-fn over(sweep: &Sweep) -> &'static str {
-    match sweep.axis {
-        Over::Connections => "connections",
-        Over::Rate => "offered requests/s",
+/// The names under which a sweep's figures are shown.
+struct Names {
+    /// What is shown.
+    metric: &'static str,
+    /// What throughput is counted in.
+    rate: &'static str,
+    /// What the loads differ in.
+    over: String,
+}
+
+impl Names {
+    fn of(record: &StudyRecord, sweep: &Sweep) -> Names {
+        let load = sweep.loads.first().map_or("", String::as_str);
+        let rate = rate_under(record, load);
+        Names {
+            metric: metric_under(record, load, sweep.metric),
+            rate,
+            over: match sweep.axis {
+                Over::Connections => "connections".to_owned(),
+                Over::Rate => format!("offered {rate}"),
+            },
+        }
+    }
+
+    fn show(&self, metric: Metric, value: f64) -> String {
+        match metric.is_response_time() {
+            true => time_text(value),
+            false => with_unit(&figure(value), self.rate),
+        }
     }
 }
 
@@ -46,13 +70,6 @@ fn reading(metric: Metric, summary: &Summary) -> Option<f64> {
         _ => return summary.throughput_per_s,
     };
     us.map(|us| us as f64)
-}
-
-fn show(metric: Metric, value: f64) -> String {
-    match metric.is_response_time() {
-        true => time_text(value),
-        false => with_unit(&figure(value), "requests/s"),
-    }
 }
 
 /// One subject's figures along a sweep; `None` where it has none.
@@ -92,19 +109,20 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
         .iter()
         .flat_map(|line| line.values.iter().flatten().copied());
     let metric = sweep.metric;
+    let names = Names::of(record, sweep);
     let y = match metric.is_response_time() {
         true => {
-            let label = format!("{}, log scale", metric_name(metric));
+            let label = format!("{}, log scale", names.metric);
             Axis::new(&label, Scale::log_around(values)?, 6, time_text)
         }
         false => Axis::new(
-            "requests/s",
+            names.rate,
             Scale::from_zero(values.fold(0.0, f64::max)),
             6,
             rate,
         ),
     };
-    let over = over(sweep);
+    let over = &names.over;
     let x = Axis {
         label: format!("{over}, log scale"),
         scale: Scale::log_around(sweep.at.iter().copied())?,
@@ -117,7 +135,7 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
             .collect(),
     };
     let asked = asked(record, sweep)?;
-    let title = format!("{}, {asked}", capitalized(metric_name(metric)));
+    let title = format!("{}, {asked}", capitalized(names.metric));
     let words = Words {
         id: format!("sweep-{number}"),
         title: format!("{title}: against {over}"),
@@ -136,7 +154,7 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
         let places = line.places(sweep);
         plot.curve(line.number, Stroke::Solid, &places);
         for place in places {
-            let [subject, value] = [name(line.subject), show(metric, place.y)];
+            let [subject, value] = [name(line.subject), names.show(metric, place.y)];
             let tip = format!("{subject}, {} {over}: {value}", rate(place.x));
             plot.point(line.number, place, &tip);
         }
@@ -145,8 +163,8 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
         title: Some(title.clone()),
         legend: cast.whole_legend(),
         body: plot.svg(),
-        note: note(sweep),
-        table: Some(table(title, sweep, &lines)),
+        note: note(record, sweep),
+        table: Some(table(title, sweep, &names, &lines)),
     })
 }
 
@@ -170,9 +188,10 @@ fn law(record: &StudyRecord, sweep: &Sweep) -> Grid {
             or_unknown(one.r2, |r2| percent(r2.max(0.0))),
         ]
     };
+    let single = format!("{} with one connection", Names::of(record, sweep).rate);
     let headers = [
         "subject",
-        "requests/s with one connection",
+        &single,
         "contention",
         "coherency",
         "most at connections",
@@ -191,12 +210,12 @@ fn law(record: &StudyRecord, sweep: &Sweep) -> Grid {
 }
 
 /// Where subjects change places, as the terminal says it, and how that is drawn.
-fn note(sweep: &Sweep) -> String {
+fn note(record: &StudyRecord, sweep: &Sweep) -> String {
     let places = Sweep {
         scalability: Vec::new(),
         ..sweep.clone()
     };
-    let text = text(&places, &LINE);
+    let text = text(record, &places, &LINE);
     let mut lines: Vec<&str> = text.lines().collect();
     if !sweep.crossovers.is_empty() {
         lines.push("Shaded: where that may be; dashed: where they are even.");
@@ -213,16 +232,16 @@ fn mark(plot: &mut Plot, one: &Crossover, [first, last]: [f64; 2]) {
     plot.rule_x("even", one.at);
 }
 
-fn table(caption: String, sweep: &Sweep, lines: &[Line]) -> Grid {
+fn table(caption: String, sweep: &Sweep, names: &Names, lines: &[Line]) -> Grid {
     let row = |(step, at): (usize, &f64)| {
         let mut cells = vec![rate(*at)];
-        cells.extend(
-            { lines.iter() }
-                .map(|line| or_unknown(line.values[step], |value| show(sweep.metric, value))),
-        );
+        cells
+            .extend({ lines.iter() }.map(|line| {
+                or_unknown(line.values[step], |value| names.show(sweep.metric, value))
+            }));
         cells
     };
-    let mut headers = vec![over(sweep).to_owned()];
+    let mut headers = vec![names.over.clone()];
     headers.extend(lines.iter().map(|line| name(line.subject)));
     Grid {
         caption,

@@ -1,7 +1,8 @@
 //! Loads of WebSocket in reports: their own words.
 
 use abx_evidence::{
-    Broadcasts, Held, HeldFigures, LoadShape, Message, MessageKind, Metric, RunRecord, Verdict,
+    Axis, Broadcasts, Held, HeldFigures, LoadShape, Message, MessageKind, Metric, RunRecord,
+    Scalability, Sweep, Verdict,
 };
 use abx_report::{Style, run_html, run_text, study_html, study_markdown, study_text};
 
@@ -134,4 +135,34 @@ fn a_study_of_held_connections_shows_the_memory_of_each() {
     assert!(joined.contains("6,000 5,999 1 12,345 4.2 kB"), "{text}");
     assert!(study_markdown(&record, &[]).contains("| 5,999 | 1 |"));
     assert!(study_html(&record).contains("memory each"));
+}
+
+#[test]
+fn a_sweep_of_echoes_is_told_in_messages() {
+    // Method: the usual study as echoes, with a law over two numbers of connections.
+    let mut record = study();
+    let first = &mut record.loads[0];
+    first.settings.exchange.shape = LoadShape::Echo;
+    let load = first.name.clone();
+    record.sweeps = vec![Sweep {
+        axis: Axis::Connections,
+        metric: Metric::Throughput,
+        loads: vec![load],
+        at: vec![10.0],
+        crossovers: Vec::new(),
+        scalability: vec![Scalability {
+            subject: "nginx".to_owned(),
+            lambda: 7_140.0,
+            sigma: 0.0971,
+            kappa: 1.92e-4,
+            peak_connections: None,
+            r2: Some(0.97),
+        }],
+    }];
+    let text = study_text(&record, &Style::plain());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("7,140 messages/s with one"), "{text}");
+    let page = study_html(&record);
+    assert!(page.contains("messages/s with one connection"));
+    assert!(!page.contains("requests/s with one connection"));
 }
