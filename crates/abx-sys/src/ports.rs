@@ -71,8 +71,9 @@ pub fn candidates() -> Result<RangeInclusive<u16>, PortError> {
 #[derive(Debug)]
 pub struct FreePort {
     number: u16,
-    /// Its name is bound in place of the port itself, which the server binds.
-    _claim: UnixDatagram,
+    /// Its name is bound in place of the port itself, which the server binds;
+    /// `None` where no such socket may be had.
+    _claim: Option<UnixDatagram>,
 }
 
 impl FreePort {
@@ -87,7 +88,10 @@ impl FreePort {
         // Such a name holds in one network namespace, as a port does, and is gone
         // with the socket.
         let name = UnixAddr::from_abstract_name(format!("abx-port-{number}")).ok()?;
-        let claim = UnixDatagram::bind_addr(&name).ok()?;
+        let claim = match UnixDatagram::bind_addr(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => return None,
+            claim => claim.ok(),
+        };
         is_free(number).then_some(FreePort {
             number,
             _claim: claim,
