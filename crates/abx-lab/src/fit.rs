@@ -1,5 +1,5 @@
 //! How blocks are made to fit into a time: the loads that take longest get fewer
-//! rounds, or shorter trials.
+//! rounds, or shorter trials, and at last shorter warm-ups.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use abx_evidence::record::{Interleave, LoadRecord, PilotRecord};
 use abx_sys::Nanos;
 
 use crate::block::{CEILING_EVERY, CEILING_TRIAL_NS, CEILING_WARM_UP_NS};
-use crate::pilot::{ROUNDS_MIN, needed_ns};
+use crate::pilot::{ROUNDS_MIN, WARM_UP_MIN_NS, needed_ns};
 
 /// The part of a block that is no load: connecting, reading counters, stopping servers.
 const SPARE: f64 = 0.15;
@@ -28,18 +28,39 @@ pub struct Terms {
 
 /// Takes rounds and trials from loads until a block's load takes `span` at most, or
 /// nothing more can be taken: at least two rounds stay, or one of slices as long as a
-/// trial, and trials that hold enough answers of the slowest subject.
+/// trial, and trials that hold enough answers of the slowest subject. Warm-ups give
+/// last, since subjects that are still cold are compared wrongly.
 pub fn fit(loads: &mut [LoadRecord], terms: Terms, span: Duration) {
     let most_ns = ((1.0 - SPARE) * Nanos::from(span).0 as f64) as u64;
-    while loads.iter().map(|load| load_ns(load, terms)).sum::<u64>() > most_ns {
-        let longest = { loads.iter_mut() }
-            .filter_map(|load| Some((shorter(load, terms)?, load.pilot.as_mut()?)))
-            .max_by_key(|(_, pilot)| pilot.slice_ns * u64::from(pilot.rounds));
-        let Some((shorter, pilot)) = longest else {
-            return;
-        };
-        *pilot = shorter;
+    for give in [shorter, less_warm] {
+        while block_ns(loads, terms) > most_ns {
+            let given = { loads.iter_mut() }
+                .filter_map(|load| Some((give(load, terms)?, load.pilot.as_mut()?)));
+            let Some((given, pilot)) = given.max_by_key(|(given, _)| given.longest_ns) else {
+                break;
+            };
+            *pilot = given.pilot;
+            pilot.shortened = true;
+        }
     }
+}
+
+/// How a load would run with a little less of something.
+struct Given {
+    pilot: PilotRecord,
+    /// How long what gives takes as it is: the longest gives first.
+    longest_ns: u64,
+}
+
+/// For how long a block loads its subjects.
+fn block_ns(loads: &[LoadRecord], terms: Terms) -> u64 {
+    // Whatever load comes first meets fresh servers, and warms up for as long as any.
+    let warm_ups = loads.iter().filter_map(|load| load.pilot.as_ref());
+    // Connections that are only held warm nothing up.
+    let warm_ups = warm_ups.map(|pilot| pilot.warm_up_ns).filter(|ns| *ns > 0);
+    let fresh_ns = warm_ups.clone().max().unwrap_or_default() - warm_ups.min().unwrap_or_default();
+    let all_ns: u64 = loads.iter().map(|load| load_ns(load, terms)).sum();
+    all_ns + terms.subjects * fresh_ns
 }
 
 /// For how long a block loads its subjects with one load.
@@ -58,9 +79,9 @@ fn load_ns(load: &LoadRecord, terms: Terms) -> u64 {
 }
 
 /// The same with a little less load; `None` where it has the least.
-fn shorter(load: &LoadRecord, terms: Terms) -> Option<PilotRecord> {
+fn shorter(load: &LoadRecord, terms: Terms) -> Option<Given> {
     let mut pilot = load.pilot.clone()?;
-    pilot.shortened = true;
+    let longest_ns = pilot.slice_ns * u64::from(pilot.rounds);
     match pilot.interleave {
         Interleave::Slices if u64::from(pilot.rounds) > least_rounds(&pilot) => pilot.rounds -= 1,
         Interleave::Slices => return None,
@@ -78,7 +99,18 @@ fn shorter(load: &LoadRecord, terms: Terms) -> Option<PilotRecord> {
             pilot.slice_ns = slice_ns;
         }
     }
-    Some(pilot)
+    Some(Given { pilot, longest_ns })
+}
+
+/// The same with a tenth less of a warm-up; `None` where it is the shortest.
+fn less_warm(load: &LoadRecord, _: Terms) -> Option<Given> {
+    let mut pilot = load.pilot.clone()?;
+    let longest_ns = pilot.warm_up_ns;
+    if longest_ns <= WARM_UP_MIN_NS {
+        return None;
+    }
+    pilot.warm_up_ns = (longest_ns / 10 * 9).max(WARM_UP_MIN_NS);
+    Some(Given { pilot, longest_ns })
 }
 
 /// Short slices are fair to each other by their number.
@@ -151,7 +183,7 @@ mod tests {
     }
 
     fn all_ns(loads: &[LoadRecord]) -> u64 {
-        loads.iter().map(|load| load_ns(load, TERMS)).sum()
+        block_ns(loads, TERMS)
     }
 
     #[test]
@@ -187,6 +219,43 @@ mod tests {
                 ([2500, 250], 1, true),
             ]
         );
+    }
+
+    #[test]
+    fn warm_ups_give_last_and_the_longest_first() {
+        // Method: the least of two loads, one of which warms up for nine subjects'
+        // 4.5 s, and twice so since it may be the one that meets fresh servers; in
+        // time for all but that, for half of it, and in no time.
+        let mut loads = vec![
+            piloted(Interleave::Slices, 100 * MS, 2),
+            piloted(Interleave::Slices, 100 * MS, 2),
+        ];
+        let rest_ns = all_ns(&loads);
+        loads[1].pilot.as_mut().unwrap().warm_up_ns = 4_500 * MS;
+        let warm_up_ns = all_ns(&loads) - rest_ns;
+        assert_eq!(warm_up_ns, 2 * 9 * 4_400 * MS);
+        let warm_ups = |span_ns: u64| {
+            let mut loads = loads.clone();
+            let span = Duration::from_nanos(span_ns * 100 / 85 + 1_000);
+            fit(&mut loads, TERMS, span);
+            let pilots = loads.into_iter().map(|load| load.pilot.unwrap());
+            let all: Vec<_> = pilots
+                .map(|pilot| (pilot.warm_up_ns / MS, pilot.shortened))
+                .collect();
+            all
+        };
+        assert_eq!(
+            warm_ups(rest_ns + warm_up_ns),
+            [(100, false), (4_500, false)]
+        );
+        let half = warm_ups(rest_ns + warm_up_ns / 2);
+        assert_eq!(half[0], (100, false));
+        assert!(
+            (1_900..=2_300).contains(&half[1].0) && half[1].1,
+            "{half:?}"
+        );
+        assert_eq!(warm_ups(rest_ns), [(100, false), (100, true)]);
+        assert_eq!(warm_ups(0), [(100, false), (100, true)]);
     }
 
     proptest! {

@@ -50,7 +50,7 @@ const BINS_QUICK: usize = BINS_MIN;
 const BINS_BRIEF: usize = 2;
 /// Blocks warm up for this much longer than the slowest subject needed.
 const WARM_UP_FACTOR: f64 = 1.5;
-const WARM_UP_MIN_NS: u64 = 100_000_000;
+pub(crate) const WARM_UP_MIN_NS: u64 = 100_000_000;
 /// Processor time after its own slice, as a share of one processor, at which a
 /// subject counts as working on.
 const LINGERING_MAX: f64 = 0.05;
