@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use abx_engine::SlicePlan;
 use abx_evidence::Outcome;
 
 use crate::peer::{Peer, wait_ms};
@@ -161,7 +162,11 @@ fn throughput_never_exceeds_what_the_answers_delay_allows() {
             connection.send(HELLO);
         }
     });
-    let slice = run(2, &load(peer.address(), 10), &span_ms(300, 20));
+    let plan = SlicePlan {
+        discard_ns: 20_000_000,
+        ..requests(400)
+    };
+    let slice = run(2, &load(peer.address(), 10), &plan);
 
     let ok = slice.tally.outcomes.ok();
     assert!(ok > 0);

@@ -265,7 +265,8 @@ impl Doubt {
         } else {
             rising
         };
-        (start <= rising && rising <= 1.0).then_some(rising)
+        // At 1 it only touches: what follows has the same position.
+        (start <= rising && rising < 1.0).then_some(rising)
     }
 }
 

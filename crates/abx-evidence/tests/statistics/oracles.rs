@@ -131,7 +131,13 @@ proptest! {
                     from * to < 0.0
                 })
                 .count();
-            prop_assert!(changes > 1 || certain.is_empty(), "{crossing:?} {certain:?}");
+            // Where a mean is 0 but for rounding, nobody knows how often they change.
+            let is_even = { sweep.iter() }
+                .any(|blocks| blocks.iter().sum::<f64>().abs() < 1e-12);
+            prop_assert!(
+                changes > 1 || is_even || certain.is_empty(),
+                "{crossing:?} {certain:?}"
+            );
         }
     }
 

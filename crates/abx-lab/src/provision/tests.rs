@@ -265,7 +265,8 @@ fn two_installations_into_one_cache_take_turns() {
     fs::create_dir(machine.at("cache")).unwrap();
     let hold = || {
         let file = fs::File::create(machine.at("cache/lock")).unwrap();
-        flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
+        // Another test's child, not become its program yet, has it for a moment.
+        flock(&file, FlockOperation::LockExclusive).unwrap();
         file
     };
     let mut held = Some(hold());
