@@ -1,7 +1,7 @@
 //! When a slot's connection was made and when the answer under way began: with the
 //! flight's own moments, where its time went.
 
-use abx_evidence::{Moments, Split};
+use abx_evidence::{Split, Timestamps};
 use abx_sys::Nanos;
 
 use crate::flights::Flight;
@@ -44,7 +44,7 @@ impl Timing {
         let sent = flight.sent.expect("what was answered was sent");
         // One that was begun later found the connection standing.
         let brought_it = flight.begun <= self.began;
-        Split::of(&Moments {
+        Split::of(&Timestamps {
             intended_ns: flight.intended.0,
             connect_ns: brought_it.then(|| self.made.since(self.began).0),
             turn_ns: sent.max(before).0,

@@ -1,10 +1,10 @@
 //! What plots show of a record: figures of single slices and blocks, and times
 //! of all blocks together. Nothing is concluded from them.
 
-use crate::histogram::Histogram;
-use crate::quantile::Quantile;
+use crate::judge::summary::{Sums, pooled, share};
+use crate::measure::histogram::Histogram;
+use crate::measure::quantile::Quantile;
 use crate::record::{BlockLoad, CEILING, LoadRecord, SliceRecord, StudyRecord};
-use crate::summary::{Sums, pooled, share};
 
 /// One slice under one load, with its place among the others.
 #[derive(Debug, Clone, Copy, PartialEq)]

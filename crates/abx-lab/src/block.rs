@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use abx_engine::{LoadPlan, PoolId, Shape};
 use abx_evidence::record::{
-    BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, Side, SliceRecord,
+    BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, SliceRecord,
+    SubjectReadings,
 };
 use abx_sys::counters::ticks_per_second;
 use rand::seq::SliceRandom;
@@ -293,7 +294,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             .collect()
     }
 
-    fn side(&mut self, subject: usize) -> &mut Side {
+    fn side(&mut self, subject: usize) -> &mut SubjectReadings {
         let name = self.bench.names[subject].clone();
         self.result.sides.entry(name).or_default()
     }

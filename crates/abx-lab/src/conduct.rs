@@ -13,7 +13,7 @@ use abx_evidence::record::{
 };
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    Against, AgainstError, PastSubject, StudyRecord, Validity, against, judge, judge_against,
+    AgainstError, PastBaseline, PastSubject, StudyRecord, Validity, against, judge, judge_against,
     may_stop, may_stop_against,
 };
 use abx_sys::Nanos;
@@ -46,7 +46,7 @@ pub enum LabError {
     Store(#[from] StoreError),
     /// It cannot be compared with the older record.
     #[error("{0}")]
-    Against(#[from] AgainstError),
+    PastBaseline(#[from] AgainstError),
     /// A subject or abx itself cannot go on.
     #[error("{0}")]
     Halt(#[from] Halt),
@@ -100,7 +100,7 @@ pub struct Conducted {
 /// Conducts a study.
 ///
 /// # Errors
-/// [`LabError::Stage`], [`LabError::Against`] and [`LabError::Store`] when nothing was started. What
+/// [`LabError::Stage`], [`LabError::PastBaseline`] and [`LabError::Store`] when nothing was started. What
 /// goes wrong later is in [`Conducted::error`], beside everything that was
 /// measured until then.
 pub fn conduct(study: &Study, around: Surroundings) -> Result<Conducted, LabError> {
@@ -352,7 +352,7 @@ fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
 }
 
 /// What an older record holds for a comparison with this one.
-fn beside(record: &StudyRecord, past: &Past) -> Result<Against, AgainstError> {
+fn beside(record: &StudyRecord, past: &Past) -> Result<PastBaseline, AgainstError> {
     let subject = PastSubject {
         record: &past.path,
         name: past.subject.as_deref(),

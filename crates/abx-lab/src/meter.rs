@@ -1,7 +1,7 @@
 //! Reads, at the edges of a slice, what the subjects and the machine used.
 //! Nothing is read inside a slice.
 
-use abx_evidence::record::{Canary, InUse, SliceRecord, Strain};
+use abx_evidence::record::{Canary, HostCounters, InUse, SliceRecord};
 use abx_sys::counters::{MachineCounters, ticks_per_second};
 use abx_sys::cpus::Split;
 use abx_sys::descriptors::DescriptorUse;
@@ -63,7 +63,7 @@ pub struct Troubles {
     /// Connections that found a full accept queue.
     pub listen_overflows: Option<u64>,
     /// Everything else.
-    pub strain: Strain,
+    pub strain: HostCounters,
 }
 
 /// How fast a processor is at one moment.
@@ -264,7 +264,7 @@ impl Troubles {
         } = added;
         Troubles {
             listen_overflows: network.listen_overflows,
-            strain: Strain {
+            strain: HostCounters {
                 over_us: at.0 / 1_000,
                 listen_drops: network.listen_drops,
                 half_open_drops: network.half_open_drops,
@@ -383,14 +383,14 @@ mod tests {
         added.pressure.memory_full_us = Some(6);
         added.throttling.time_us = Some(7);
         let troubles = Troubles::of(added);
-        let expected = Strain {
+        let expected = HostCounters {
             over_us: 5,
             listen_drops: Some(2),
             syn_retransmits: Some(3),
             retransmits: Some(4),
             memory_pressure_us: Some(6),
             throttled_us: Some(7),
-            ..Strain::default()
+            ..HostCounters::default()
         };
         assert_eq!(troubles.listen_overflows, Some(1));
         assert_eq!(troubles.strain, expected);

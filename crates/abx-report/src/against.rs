@@ -2,7 +2,7 @@
 //! were not measured side by side.
 
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
-use abx_evidence::{Against, Level, StudyRecord, Unpaired, Verdict};
+use abx_evidence::{Level, PastBaseline, StudyRecord, Unpaired, Verdict};
 
 use crate::style::Style;
 use crate::units::{moment, percent, plural, ratios};
@@ -30,7 +30,7 @@ pub(crate) fn against(record: &StudyRecord, style: &Style) -> String {
 }
 
 /// Where the other side is from.
-fn source(against: &Against) -> String {
+fn source(against: &PastBaseline) -> String {
     let subject = &against.subject;
     let version = subject.version.as_deref().map(clean_name);
     let version = version.map_or_else(String::new, |version| format!(", {version}"));
@@ -45,7 +45,7 @@ fn source(against: &Against) -> String {
 }
 
 /// What one comparison says, in a sentence.
-fn sentence(record: &StudyRecord, against: &Against, one: &Unpaired, style: &Style) -> String {
+fn sentence(record: &StudyRecord, against: &PastBaseline, one: &Unpaired, style: &Style) -> String {
     let subject = name(&one.subject);
     let then = format!(
         "{} of {}",
@@ -110,7 +110,7 @@ fn settling(one: &Unpaired) -> String {
 }
 
 /// What the blocks so far say of the first of them, in a few words.
-pub(crate) fn progress(against: &Against) -> Option<String> {
+pub(crate) fn progress(against: &PastBaseline) -> Option<String> {
     let one = against.comparisons.first()?;
     let [subject, then] = [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
     let state = match bounds(one) {

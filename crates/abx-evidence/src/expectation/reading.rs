@@ -1,11 +1,11 @@
 //! What one comparison's interval says to an expectation.
 
 use super::{Doubt, Sign, Standing};
-use crate::against::Unpaired;
-use crate::comparison::{Bounds, Comparison};
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
+use crate::judge::comparison::{Bounds, Comparison};
+use crate::judge::past_baseline::Unpaired;
+use crate::judge::verdict::Verdict;
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
-use crate::verdict::Verdict;
 
 /// What an answer rests on, whether its blocks were measured side by side or not.
 pub(super) struct Figures<'a> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::expectation::{Expectation, RatioExpectation, Sign};
-use crate::metric::Metric;
+use crate::judge::metric::Metric;
 
 /// What an expectation may name: what a study has.
 #[derive(Debug, Clone, PartialEq, Eq)]

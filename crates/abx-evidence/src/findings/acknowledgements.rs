@@ -2,9 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use crate::arrivals::Arrivals;
-use crate::exchange::{Exchange, LoadShape};
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
+use crate::measure::arrivals::Arrivals;
+use crate::measure::exchange::{Exchange, LoadShape};
 
 /// Where round trips lie that wait for a delayed acknowledgement. Linux delays
 /// one by 40 ms at least (`TCP_DELACK_MIN`), and the round trip itself comes on top.
@@ -48,7 +48,7 @@ impl Echoes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrivals::ArrivalKind;
+    use crate::measure::arrivals::ArrivalKind;
 
     #[test]
     fn only_idle_echoes_of_forty_milliseconds_look_delayed() {

@@ -1,6 +1,6 @@
 //! Findings about what subjects answered before the load.
 
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
 use crate::record::{AnswerRecord, LoadRecord, StudyRecord};
 
 /// Subjects that answer one request with bodies that differ from time to time.

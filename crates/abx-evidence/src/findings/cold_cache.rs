@@ -1,6 +1,6 @@
 //! Whether files that were to be read from the disk were in memory all the same.
 
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
 use crate::record::{InUse, LoadRecord, StudyRecord};
 
 /// Pages that stay where dropping works: readahead, and what another program reads.

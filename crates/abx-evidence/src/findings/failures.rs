@@ -1,9 +1,9 @@
 //! Findings about outcomes, the same for a run and for a study.
 
-use crate::exchange::LoadShape;
-use crate::finding::{Finding, Level};
-use crate::outcome::{Outcome, Outcomes};
-use crate::summary::share;
+use crate::findings::finding::{Finding, Level};
+use crate::judge::summary::share;
+use crate::measure::exchange::LoadShape;
+use crate::measure::outcome::{Outcome, Outcomes};
 
 /// Above this share of failed requests no claim stands.
 const FAILED_MAX: f64 = 0.001;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
 use crate::record::StudyRecord;
 
 /// By how much the time of work that is always the same may differ within a study.

@@ -1,9 +1,9 @@
 //! Findings about connections that are held open and say nothing.
 
-use crate::finding::{Finding, Level};
-use crate::held::Held;
+use crate::findings::finding::{Finding, Level};
+use crate::judge::summary::share;
+use crate::measure::held::Held;
 use crate::record::{LoadRecord, StudyRecord};
-use crate::summary::share;
 
 /// Above this share of connections that did not stand, the figures are those of
 /// another load.

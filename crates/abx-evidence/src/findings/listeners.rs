@@ -1,7 +1,7 @@
 //! The finding about listeners who miss broadcasts.
 
-use crate::broadcasts::Broadcasts;
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
+use crate::measure::broadcasts::Broadcasts;
 
 /// Listeners of `who` that never got a broadcast, or got some out of order. The
 /// broadcasts themselves count as failed, which is a finding of its own.

@@ -1,10 +1,10 @@
 //! Findings about what else ran on the machine.
 
-use crate::comparison::disturbed_rounds;
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
 use crate::findings::processors;
+use crate::judge::comparison::disturbed_rounds;
+use crate::judge::summary::{Sums, share};
 use crate::record::{LoadRecord, StudyRecord};
-use crate::summary::{Sums, share};
 
 /// Processor time that is neither ours nor the subjects', as a share of all.
 pub(crate) const FOREIGN_MAX: f64 = 0.03;

@@ -4,12 +4,13 @@
 
 pub(crate) mod acknowledgements;
 mod answers;
+mod bottleneck;
 mod cold_cache;
 mod descriptors;
 pub(crate) mod failures;
+pub(crate) mod finding;
 mod frequency;
 pub(crate) mod held;
-mod limit;
 pub(crate) mod listeners;
 mod machine;
 mod network;
@@ -19,12 +20,12 @@ mod steady;
 mod strain;
 mod unread;
 
-use crate::ceilings::near_ceiling;
-use crate::exchange::LoadShape;
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
+use crate::judge::ceilings::near_ceiling;
+use crate::judge::summary::{Summary, Sums, share, sums_by_subject};
+use crate::measure::exchange::LoadShape;
 use crate::record::{Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
-use crate::summary::{Summary, Sums, share, sums_by_subject};
 
 use acknowledgements::Echoes;
 use answers::{answers_differ, varying};
@@ -39,7 +40,7 @@ use steady::never_steady;
 use strain::{Saturation, strain};
 use unread::unread;
 
-pub(crate) use limit::{GENERATOR_BUSY, Limit, SUBJECT_BUSY};
+pub(crate) use bottleneck::{Bottleneck, GENERATOR_BUSY, SUBJECT_BUSY};
 pub(crate) use machine::{FOREIGN_MAX, STEAL_MAX, WAIT_MAX};
 
 /// All findings of a study but those that depend on a ratio. The record's
@@ -51,7 +52,7 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
             found.extend(of_connections(record, load));
             continue;
         }
-        let limit = Limit::of(record, load);
+        let limit = Bottleneck::of(record, load);
         let is_saturating = load.settings.arrivals.is_saturating();
         for (subject, sums) in &sums_by_subject(record, &load.name) {
             if sums.slices == 0 {
@@ -177,7 +178,7 @@ fn pace(
         .collect()
 }
 
-fn pace_limits(record: &StudyRecord, limit: &Limit, subject: &str, sums: &Sums) -> PaceLimits {
+fn pace_limits(record: &StudyRecord, limit: &Bottleneck, subject: &str, sums: &Sums) -> PaceLimits {
     let threads = record.settings.threads.max(1) as u64;
     let capacity = sums.window_ns * processors(record) as u64;
     PaceLimits {

@@ -1,9 +1,9 @@
 //! Findings about connections and packets on their way: accept queues, loss,
 //! ports. The kernel counts most of it for the whole machine.
 
-use crate::finding::{Finding, Level};
-use crate::record::{InUse, LoadRecord, Side, StudyRecord};
-use crate::summary::{Sums, share};
+use crate::findings::finding::{Finding, Level};
+use crate::judge::summary::{Sums, share};
+use crate::record::{InUse, LoadRecord, StudyRecord, SubjectReadings};
 
 /// From this share of new connections on, those that were turned away bound a ratio.
 const TURNED_AWAY_BOUND: f64 = 0.001;
@@ -18,7 +18,7 @@ pub(super) struct Network<'a> {
     load: &'a LoadRecord,
     subject: &'a str,
     sums: &'a Sums,
-    sides: Vec<&'a Side>,
+    sides: Vec<&'a SubjectReadings>,
 }
 
 impl<'a> Network<'a> {
@@ -52,7 +52,7 @@ impl<'a> Network<'a> {
     }
 
     /// One counter, added up over blocks; what was not read adds nothing here.
-    fn sum(&self, counter: impl Fn(&Side) -> Option<u64>) -> u64 {
+    fn sum(&self, counter: impl Fn(&SubjectReadings) -> Option<u64>) -> u64 {
         self.sides.iter().filter_map(|side| counter(side)).sum()
     }
 

@@ -2,11 +2,11 @@
 //! a study: was what was due sent, was it sent in time, and which times rest on
 //! requests that never had an answer. [`Pace::findings`] is the list.
 
-use crate::arrivals::Offered;
-use crate::finding::{Finding, Level};
-use crate::findings::limit::GENERATOR_BUSY;
-use crate::summary::share;
-use crate::times::{Figure, Times};
+use crate::findings::bottleneck::GENERATOR_BUSY;
+use crate::findings::finding::{Finding, Level};
+use crate::judge::summary::share;
+use crate::measure::arrivals::Offered;
+use crate::measure::times::{Figure, Times};
 
 /// The share of what was due that may be missing.
 const MISSED_MAX: f64 = 0.01;

@@ -1,8 +1,8 @@
 //! Findings about the slices of one subject under one load.
 
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
+use crate::judge::summary::{Sums, share};
 use crate::record::LoadRecord;
-use crate::summary::{Sums, share};
 
 /// Little's law may be off by this much before it is noted, and before it voids.
 const LITTLE_NOTE: f64 = 0.03;

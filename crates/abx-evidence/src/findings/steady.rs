@@ -1,12 +1,12 @@
 //! Subjects that go on changing while they are measured.
 
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
+use crate::judge::summary::Sums;
 use crate::record::{BlockLoad, Interleave, LoadRecord, StudyRecord};
 use crate::stats::paired::PairedMean;
 use crate::stats::segments::{DRIFT_MAX, Segments, rise};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::stats::student::Confidence;
-use crate::summary::Sums;
 
 /// That a subject's throughput rises, or falls, within its blocks: most of them
 /// are not steady, and their rise is the same way beyond chance. What the

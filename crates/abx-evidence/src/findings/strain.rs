@@ -1,9 +1,9 @@
 //! Findings about want of processors, memory and disks while one subject was
 //! loaded, by the kernel's own account of who had to wait.
 
-use crate::finding::{Finding, Level};
-use crate::record::{LoadRecord, Strain, StudyRecord};
-use crate::summary::share;
+use crate::findings::finding::{Finding, Level};
+use crate::judge::summary::share;
+use crate::record::{HostCounters, LoadRecord, StudyRecord};
 
 /// Time in which some thread had to wait for a processor, as a share.
 const CPU_PRESSURE_MAX: f64 = 0.10;
@@ -29,7 +29,7 @@ pub(super) fn strain(
     let sides = record
         .block_loads(&load.name)
         .filter_map(|part| part.sides.get(subject)?.strain);
-    let Some(all) = sides.reduce(Strain::plus) else {
+    let Some(all) = sides.reduce(HostCounters::plus) else {
         return Vec::new();
     };
     let part = |time_us: Option<u64>| share(time_us?, all.over_us);
@@ -81,7 +81,7 @@ pub(super) fn strain(
 }
 
 /// A limit of a control group kept abx and its subjects from their processors.
-fn throttled(subject: &str, all: &Strain, part: Option<f64>) -> Option<Finding> {
+fn throttled(subject: &str, all: &HostCounters, part: Option<f64>) -> Option<Finding> {
     let periods = all.throttled.filter(|periods| *periods > 0)?;
     let (level, time) = match part {
         Some(part) if part > THROTTLED_BOUND => (Level::Bound, 100.0 * part),

@@ -1,10 +1,10 @@
 //! What could not be read is said, never taken for zero: one finding for each
 //! load lists it all.
 
-use crate::finding::{Finding, Level};
+use crate::findings::finding::{Finding, Level};
 use crate::findings::frequency;
-use crate::record::{LoadRecord, Side, Strain, StudyRecord};
-use crate::summary::Sums;
+use crate::judge::summary::Sums;
+use crate::record::{HostCounters, LoadRecord, StudyRecord, SubjectReadings};
 
 const MOUNTED: &str = "run where /proc is mounted";
 const KEPT: &str = "let abx start the subjects, on this machine";
@@ -69,7 +69,7 @@ fn of_slices(record: &StudyRecord, load: &LoadRecord) -> Vec<Unread> {
 
 /// What was not read beside the slices.
 fn of_sides(record: &StudyRecord, load: &LoadRecord) -> Vec<Unread> {
-    let lacks = |is_absent: fn(&Side) -> bool| {
+    let lacks = |is_absent: fn(&SubjectReadings) -> bool| {
         let parts = record.block_loads(&load.name);
         let mut sides = parts.flat_map(|part| part.sides.values());
         sides.any(is_absent)
@@ -119,16 +119,16 @@ fn of_sides(record: &StudyRecord, load: &LoadRecord) -> Vec<Unread> {
     missing(looks)
 }
 
-const LISTENERS: fn(&Strain) -> bool = |strain| strain.listen_drops.is_none();
-const LOSS: fn(&Strain) -> bool =
+const LISTENERS: fn(&HostCounters) -> bool = |strain| strain.listen_drops.is_none();
+const LOSS: fn(&HostCounters) -> bool =
     |strain| strain.retransmits.is_none() || strain.timeouts.is_none();
-const PRESSURE: fn(&Strain) -> bool = |strain| {
+const PRESSURE: fn(&HostCounters) -> bool = |strain| {
     strain.cpu_pressure_us.is_none()
         || strain.memory_pressure_us.is_none()
         || strain.io_pressure_us.is_none()
 };
 
-fn lacks_of(side: &Side, is_absent: impl Fn(&Strain) -> bool) -> bool {
+fn lacks_of(side: &SubjectReadings, is_absent: impl Fn(&HostCounters) -> bool) -> bool {
     side.strain.as_ref().is_none_or(is_absent)
 }
 

@@ -1,7 +1,7 @@
 //! Statistics over blocks: from per-block log ratios to an interval, a check
 //! of that interval, and the decision to stop; over a sweep, who is ahead where
 //! and up to which rate. No verdicts: those are in [`crate::verdict`], and
-//! [`crate::verdict::assess`] is where to start.
+//! [`crate::judge::verdict::assess`] is where to start.
 //!
 //! The method in plain words, with sources and the simulated coverage:
 //! `docs/statistics.md`.

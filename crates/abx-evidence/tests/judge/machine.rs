@@ -2,7 +2,7 @@
 //! connections, and what else ran on the machine. Each just at its limit, and
 //! just beyond.
 
-use abx_evidence::record::{Side, SliceRecord, StudyRecord};
+use abx_evidence::record::{SliceRecord, StudyRecord, SubjectReadings};
 use abx_evidence::{Level, Outcome, Verdict};
 
 use crate::support::{
@@ -183,7 +183,7 @@ fn what_could_not_be_read_is_said_and_not_taken_for_zero() {
 }
 
 /// A study of which the first block's side of `new` is changed.
-fn with_side(change: fn(&mut Side)) -> StudyRecord {
+fn with_side(change: fn(&mut SubjectReadings)) -> StudyRecord {
     let mut record = pair();
     sides(&mut record, "new").take(1).for_each(change);
     record

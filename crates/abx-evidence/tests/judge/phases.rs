@@ -1,14 +1,14 @@
 //! Where the time goes, over blocks.
 
 use abx_evidence::record::{Histograms, SliceRecord};
-use abx_evidence::{Moments, Phase, Phases, SliceTally, Split, StudyRecord, judge};
+use abx_evidence::{Phase, Phases, SliceTally, Split, StudyRecord, Timestamps, judge};
 
 use crate::support::pair;
 
 /// So many requests that took 10 µs to the first byte and this long for a body.
 fn phases(requests: u64, body_us: u64) -> Phases {
     let mut phases = Phases::default();
-    let split = Split::of(&Moments {
+    let split = Split::of(&Timestamps {
         intended_ns: 5_000,
         connect_ns: None,
         turn_ns: 5_000,

@@ -1,6 +1,6 @@
 //! What must hold for any counters, not only for likely ones.
 
-use abx_evidence::record::{Disturbance, Round, Side, SliceRecord, StudyRecord};
+use abx_evidence::record::{Disturbance, Round, SliceRecord, StudyRecord, SubjectReadings};
 use abx_evidence::{ArrivalKind, Comparison, Level, Outcome, SliceTally, Verdict};
 use proptest::prelude::*;
 
@@ -48,13 +48,13 @@ fn slice() -> impl Strategy<Value = SliceRecord> {
     })
 }
 
-fn side() -> impl Strategy<Value = Side> {
-    (reading(), reading(), counter()).prop_map(|(thread, overflows, missing)| Side {
+fn side() -> impl Strategy<Value = SubjectReadings> {
+    (reading(), reading(), counter()).prop_map(|(thread, overflows, missing)| SubjectReadings {
         warm_up: None,
         busiest_thread_ns: thread,
         listen_overflows: overflows,
         not_connected: missing,
-        ..Side::default()
+        ..SubjectReadings::default()
     })
 }
 

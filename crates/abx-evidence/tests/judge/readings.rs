@@ -2,7 +2,7 @@
 //! descriptors, pressure, limits and the processors' speed. Each just at its
 //! limit, and just beyond.
 
-use abx_evidence::record::{Canary, Side, SliceRecord, Strain, StudyRecord};
+use abx_evidence::record::{Canary, HostCounters, SliceRecord, StudyRecord, SubjectReadings};
 use abx_evidence::{Finding, Level, Verdict};
 
 use crate::support::{
@@ -14,7 +14,7 @@ use crate::support::{
 const BLOCK_US: u64 = ROUNDS as u64 * SLICE_NS / 1_000;
 
 /// What a change to every block's side of `new` leads to, beside a change to its slices.
-fn found(side: impl Fn(&mut Side), slice: impl FnMut(&mut SliceRecord)) -> Vec<Finding> {
+fn found(side: impl Fn(&mut SubjectReadings), slice: impl FnMut(&mut SliceRecord)) -> Vec<Finding> {
     let mut record = pair();
     sides(&mut record, "new").for_each(side);
     each_slice(&mut record, "new", slice);
@@ -26,12 +26,12 @@ fn found(side: impl Fn(&mut Side), slice: impl FnMut(&mut SliceRecord)) -> Vec<F
 }
 
 /// The same after a change of what the machine counted in each block.
-fn strained(change: impl Fn(&mut Strain)) -> Vec<Finding> {
+fn strained(change: impl Fn(&mut HostCounters)) -> Vec<Finding> {
     found(|side| change(strain(side)), |_| {})
 }
 
 /// What the machine counted.
-fn strain(side: &mut Side) -> &mut Strain {
+fn strain(side: &mut SubjectReadings) -> &mut HostCounters {
     side.strain
         .as_mut()
         .expect("a study without findings has it")
@@ -50,7 +50,7 @@ fn only(findings: &[Finding]) -> Option<(&str, Level, &str)> {
 fn connections_turned_away_under_load_bound_from_one_in_a_thousand() {
     // Method: 12 slices of 1,000 connects each, and 12 or 18 turned away in six
     // blocks, by each of the counters; without connects in slices it was before the load.
-    type Change = fn(&mut Side, u64);
+    type Change = fn(&mut SubjectReadings, u64);
     let kinds: [Change; 3] = [
         |side, count| side.listen_overflows = Some(count),
         |side, count| strain(side).listen_drops = Some(count),
@@ -90,7 +90,7 @@ fn the_remedy_of_a_full_queue_names_the_limits() {
 #[test]
 fn any_lost_packet_is_noted_with_its_kind() {
     // Method: one event in each block, of each kind alone.
-    type Change = fn(&mut Strain);
+    type Change = fn(&mut HostCounters);
     let kinds: [(&str, &str, Change); 6] = [
         ("lost_packets", "sent again: 6", |one| {
             one.retransmits = Some(1)
@@ -170,7 +170,7 @@ fn a_cold_load_that_was_not_cold_is_noted() {
 fn descriptors_are_noted_near_the_limit_and_bound_at_it() {
     // Method: at 90 % of 200, above it, and all of them, of each side; the remedy
     // names more than there were.
-    type Change = fn(&mut Side, u64);
+    type Change = fn(&mut SubjectReadings, u64);
     let both: [(&str, Change); 2] = [
         ("descriptors_low", |side, count| {
             side.descriptors = Some(of_limit(count, 200));
@@ -216,7 +216,7 @@ fn want_of_processors_memory_and_disks_is_noted_by_its_share() {
         only(&strained(|one| one.cpu_pressure_us = Some(BLOCK_US))),
         None
     );
-    type Change = fn(&mut Strain, u64);
+    type Change = fn(&mut HostCounters, u64);
     let kinds: [(&str, Change); 2] = [
         ("memory_pressure", |one, time_us| {
             one.memory_pressure_us = Some(time_us);
@@ -299,7 +299,7 @@ fn processors_of_different_kinds_are_not_compared_with_each_other() {
 #[test]
 fn one_finding_lists_everything_that_could_not_be_read() {
     // Method: each reading taken away in one block alone, then all at once.
-    type Change = fn(&mut Side);
+    type Change = fn(&mut SubjectReadings);
     let kinds: [(&str, Change); 8] = [
         ("listen queues", |side| strain(side).listen_drops = None),
         ("lost packets", |side| strain(side).timeouts = None),
@@ -319,7 +319,7 @@ fn one_finding_lists_everything_that_could_not_be_read() {
         assert!(!found[0].message.contains("; "), "{found:?}");
     }
     let mut record = pair();
-    sides(&mut record, "new").for_each(|side| *side = Side::default());
+    sides(&mut record, "new").for_each(|side| *side = SubjectReadings::default());
     record.blocks[2].canaries[0].before_ns = None;
     let found = compared(record).findings;
     assert_eq!(ids(&found), [("not_checked", Level::Note)]);

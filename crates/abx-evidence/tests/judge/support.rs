@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, BlockSubject, Canary, InUse, Interleave, LoadRecord,
-    LoadSettings, Machine, PilotRecord, PilotSubject, RequestSettings, Round, STUDY_SCHEMA,
-    Settings, Side, SliceRecord, Strain, StudyEnd, SubjectRecord,
+    AnswerRecord, BlockLoad, BlockRecord, BlockSubject, Canary, HostCounters, InUse, Interleave,
+    LoadRecord, LoadSettings, Machine, PilotRecord, PilotSubject, RequestSettings, Round,
+    STUDY_SCHEMA, Settings, SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
 };
 use abx_evidence::{
     Arrivals, Comparison, Exchange, Finding, Level, Outcome, Outcomes, SliceTally, StudyRecord,
@@ -152,14 +152,14 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         end: "stopped".to_owned(),
         died: false,
     };
-    let side = Side {
+    let side = SubjectReadings {
         warm_up: None,
         busiest_thread_ns: Some(98 * MS * ROUNDS as u64),
         listen_overflows: Some(0),
         not_connected: 0,
-        strain: Some(Strain {
+        strain: Some(HostCounters {
             over_us: ROUNDS as u64 * SLICE_NS / 1_000,
-            ..Strain::none()
+            ..HostCounters::none()
         }),
         pss_bytes: Some(3_000_000),
         pss_anon_bytes: Some(1_000_000),
@@ -268,7 +268,7 @@ pub fn rounds(record: &mut StudyRecord) -> impl Iterator<Item = &mut Round> {
 pub fn sides<'a>(
     record: &'a mut StudyRecord,
     subject: &'a str,
-) -> impl Iterator<Item = &'a mut Side> {
+) -> impl Iterator<Item = &'a mut SubjectReadings> {
     parts(record).filter_map(move |part| part.sides.get_mut(subject))
 }
 

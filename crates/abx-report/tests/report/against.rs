@@ -1,6 +1,8 @@
 //! The report of a study beside an older record.
 
-use abx_evidence::{Against, Finding, Level, Metric, StudyRecord, Unpaired, Validity, Verdict};
+use abx_evidence::{
+    Finding, Level, Metric, PastBaseline, StudyRecord, Unpaired, Validity, Verdict,
+};
 use abx_report::{Style, progress_line, study_text};
 use insta::assert_snapshot;
 
@@ -44,7 +46,7 @@ fn beside(comparison: Unpaired) -> StudyRecord {
     record.summaries = vec![summary("nginx", "c100", 41_234.5)];
     record.validity = Validity::of(vec![unpaired()]);
     set_blocks(&mut record, 8);
-    record.against = Some(Against {
+    record.against = Some(PastBaseline {
         record: "/home/me/.local/state/abx/compare-1749740800-42.json".to_owned(),
         started_unix_ms: 1_749_740_800_000,
         abx_version: "0.1.0".to_owned(),

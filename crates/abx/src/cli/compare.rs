@@ -223,7 +223,7 @@ fn failure(error: LabError) -> Failure {
     let is_usage = match &error {
         LabError::Stage(_)
         | LabError::Store(_)
-        | LabError::Against(_)
+        | LabError::PastBaseline(_)
         | LabError::Halt(Halt::Answers(_)) => true,
         LabError::Halt(Halt::Subject { error, .. }) => matches!(
             **error,

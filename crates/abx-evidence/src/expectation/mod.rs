@@ -1,0 +1,310 @@
+//! What a person expects of a study, and whether its intervals bear it out.
+//! An expectation is a question to a record and no part of it: start at
+//! [`Expectation::parse`] for the words, at [`answers`] for the answer.
+
+pub mod fuzz;
+mod reading;
+mod words;
+
+use std::fmt;
+
+use self::reading::{Reading, Way};
+use crate::judge::comparison::{Bounds, Comparison, Role};
+use crate::judge::metric::{Metric, Sense};
+use crate::record::StudyRecord;
+
+pub use words::{ExpectationError, Known};
+
+/// On which side of its factor a ratio is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// `>=`
+    AtLeast,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `<`
+    Below,
+}
+
+impl Sign {
+    /// As it is written.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Sign::AtLeast => ">=",
+            Sign::AtMost => "<=",
+            Sign::Above => ">",
+            Sign::Below => "<",
+        }
+    }
+}
+
+/// A ratio of two subjects that is expected on one side of a factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RatioExpectation {
+    /// What is compared; `None` for how fast they are, by what each load was
+    /// made to compare.
+    pub metric: Option<Metric>,
+    /// The subject.
+    pub subject: String,
+    /// On which side of the factor.
+    pub sign: Sign,
+    /// The factor, above zero.
+    pub factor: f64,
+    /// What the subject is set beside.
+    pub other: String,
+    /// The load; `None` for every one.
+    pub load: Option<String>,
+}
+
+impl fmt::Display for RatioExpectation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(metric) = self.metric {
+            write!(formatter, "{}: ", metric.id())?;
+        }
+        write!(formatter, "{} {} ", self.subject, self.sign.text())?;
+        // Exactly 1 is what is meant where none is written.
+        if self.factor.to_bits() != 1.0_f64.to_bits() {
+            write!(formatter, "{} * ", self.factor)?;
+        }
+        formatter.write_str(&self.other)?;
+        match &self.load {
+            Some(load) => write!(formatter, " @ {load}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a person expects of a study.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expectation {
+    /// A ratio on one side of a factor.
+    Ratio(RatioExpectation),
+    /// That no subject is slower than its baseline by more than this share, in
+    /// any primary comparison, nor slower than a subject of an older record.
+    NotSlower {
+        /// From 0 up to, and without, 1.
+        share: f64,
+    },
+}
+
+impl Expectation {
+    /// Whether an answer must be had: no regression is found where none can be
+    /// told, and else what was expected is demanded.
+    #[must_use]
+    pub fn is_demanded(&self) -> bool {
+        matches!(self, Expectation::Ratio(_))
+    }
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expectation::Ratio(ratio) => ratio.fmt(formatter),
+            Expectation::NotSlower { share } => {
+                // As many digits as were written: 0.03 times 100 is not 3 in floats.
+                let percent = (share * 1e8).round() / 1e6;
+                write!(formatter, "not slower by more than {percent} %")
+            }
+        }
+    }
+}
+
+/// Why an expectation is neither borne out nor refuted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// The interval has parts on both sides of the factor.
+    Straddles,
+    /// The truth may lie further from 1 than what was measured.
+    Bound,
+    /// Fewer blocks than any verdict takes.
+    FewBlocks,
+    /// There is no interval with two ends.
+    NoInterval,
+    /// These two were not compared by this.
+    NotCompared,
+}
+
+/// What a record says to an expectation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// The whole interval lies on the expected side.
+    Holds,
+    /// The whole interval lies on the other side.
+    Fails,
+    /// Neither.
+    Unsettled(Doubt),
+    /// No claim stands, for this reason.
+    Invalid(String),
+}
+
+impl Standing {
+    /// As one word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Standing::Holds => "holds",
+            Standing::Fails => "fails",
+            Standing::Unsettled(_) => "unsettled",
+            Standing::Invalid(_) => "invalid",
+        }
+    }
+}
+
+/// The answer of a record to one expectation, under one load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What was expected, as a person would write it.
+    pub expected: String,
+    /// [`Expectation::is_demanded`].
+    pub is_demanded: bool,
+    /// What was compared; `None` when nothing was.
+    pub metric: Option<Metric>,
+    /// The load; empty for what is of no load.
+    pub load: String,
+    /// The subject; empty when nothing was compared at all.
+    pub subject: String,
+    /// What it was set beside; a subject of an older record is its name `of then`.
+    pub other: String,
+    /// Subject over other, when there is an interval.
+    pub bounds: Option<Bounds>,
+    /// Whether the ratio of a time was turned over, to be read as one of speeds.
+    pub is_speed_of_time: bool,
+    /// On which side of which factor the ratio was expected; `None` when
+    /// nothing was compared.
+    pub wanted: Option<(Sign, f64)>,
+    /// What the record says.
+    pub standing: Standing,
+}
+
+/// What a judged record says to each expectation, in their order.
+///
+/// Method: each by the printed interval of its own comparison, which is not
+/// widened for the number of expectations: they were made before anything was
+/// measured. Source: docs/ci.md.
+#[must_use]
+pub fn answers(record: &StudyRecord, expectations: &[Expectation]) -> Vec<Answer> {
+    let each = expectations.iter().flat_map(|expectation| {
+        let mut answers = match expectation {
+            Expectation::Ratio(ratio) => ratio_answers(record, ratio),
+            Expectation::NotSlower { share } => not_slower_answers(record, *share),
+        };
+        for answer in &mut answers {
+            answer.expected = expectation.to_string();
+            answer.is_demanded = expectation.is_demanded();
+        }
+        answers
+    });
+    each.collect()
+}
+
+/// One answer for each load, or one alone for what is of no load.
+fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Answer> {
+    let loads: Vec<&str> = match (&wanted.load, wanted.metric) {
+        (_, Some(metric)) if metric.is_of_a_start() => vec![""],
+        (Some(load), _) => vec![load],
+        (None, _) => record.loads.iter().map(|load| load.name.as_str()).collect(),
+    };
+    let answer = |load: &str| {
+        let blank = Answer {
+            load: load.to_owned(),
+            subject: wanted.subject.clone(),
+            other: wanted.other.clone(),
+            ..nothing_compared()
+        };
+        let Some((one, way)) = find(record, load, wanted) else {
+            return blank;
+        };
+        // How fast they are was asked, and of a time less is faster.
+        let is_speed_of_time = wanted.metric.is_none() && one.metric.sense() == Sense::Time;
+        let reading = match (way, is_speed_of_time) {
+            (Way::Straight, false) | (Way::Mirrored, true) => Way::Straight,
+            _ => Way::Mirrored,
+        };
+        let figures = Reading::of(one.into(), reading);
+        Answer {
+            metric: Some(one.metric),
+            bounds: figures.bounds(),
+            is_speed_of_time,
+            wanted: Some((wanted.sign, wanted.factor)),
+            standing: figures.standing(wanted.sign, wanted.factor),
+            ..blank
+        }
+    };
+    loads.into_iter().map(answer).collect()
+}
+
+/// One answer for each primary comparison, then one for each with an older record.
+fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<Answer> {
+    let answer = |metric: Metric, figures: Reading| {
+        let (sign, factor) = match metric.sense() {
+            Sense::Speed => (Sign::AtLeast, 1.0 - share),
+            Sense::Time | Sense::Cost => (Sign::AtMost, 1.0 + share),
+        };
+        Answer {
+            metric: Some(metric),
+            bounds: figures.bounds(),
+            wanted: Some((sign, factor)),
+            standing: figures.standing(sign, factor),
+            ..nothing_compared()
+        }
+    };
+    let now = record.primary().map(|one| Answer {
+        load: one.load.clone(),
+        subject: one.subject.clone(),
+        other: one.baseline.clone(),
+        ..answer(one.metric, Reading::of(one.into(), Way::Straight))
+    });
+    let beside = record.against.iter().flat_map(|one| &one.comparisons);
+    let then = beside.map(|one| Answer {
+        load: one.load.clone(),
+        subject: one.subject.clone(),
+        other: format!("{} of then", one.baseline),
+        ..answer(one.metric, Reading::of(one.into(), Way::Straight))
+    });
+    let answers: Vec<Answer> = now.chain(then).collect();
+    match answers.is_empty() {
+        true => vec![nothing_compared()],
+        false => answers,
+    }
+}
+
+fn nothing_compared() -> Answer {
+    Answer {
+        expected: String::new(),
+        is_demanded: false,
+        metric: None,
+        load: String::new(),
+        subject: String::new(),
+        other: String::new(),
+        bounds: None,
+        is_speed_of_time: false,
+        wanted: None,
+        standing: Standing::Unsettled(Doubt::NotCompared),
+    }
+}
+
+/// The comparison of these two: beside the baseline, else from the ranking.
+fn find<'a>(
+    record: &'a StudyRecord,
+    load: &str,
+    wanted: &RatioExpectation,
+) -> Option<(&'a Comparison, Way)> {
+    let ranked = record.rankings.iter().flat_map(|ranking| &ranking.pairs);
+    let mut all = record.comparisons.iter().chain(ranked);
+    all.find_map(|one| {
+        let is_asked = match wanted.metric {
+            Some(metric) => one.metric == metric,
+            None => one.role == Role::Primary,
+        };
+        let names = [one.subject.as_str(), one.baseline.as_str()];
+        let way = match names {
+            names if names == [&wanted.subject, &wanted.other] => Way::Straight,
+            names if names == [&wanted.other, &wanted.subject] => Way::Mirrored,
+            _ => return None,
+        };
+        (is_asked && one.load == load).then_some((one, way))
+    })
+}

@@ -1,0 +1,181 @@
+//! Who held a throughput back: the subject, the generator or neither.
+
+use std::collections::BTreeMap;
+
+use crate::findings::finding::{Finding, Level};
+use crate::judge::summary::{Sums, share, sums_by_subject};
+use crate::record::{LoadRecord, Settings, StudyRecord};
+
+/// A subject this busy is the limit, whatever the generator does.
+pub(crate) const SUBJECT_BUSY: f64 = 0.95;
+/// A generator this busy is the limit, unless the subject is.
+pub(crate) const GENERATOR_BUSY: f64 = 0.90;
+
+/// Who held the throughput back, for each subject of one load.
+#[derive(Debug, Default)]
+pub(crate) struct Bottleneck(BTreeMap<String, Busy>);
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Busy {
+    subject: Option<f64>,
+    generator: Option<f64>,
+}
+
+impl Busy {
+    pub(super) fn is_subject_bound(self) -> bool {
+        self.subject.is_some_and(|busy| busy >= SUBJECT_BUSY)
+    }
+
+    fn is_generator_bound(self) -> bool {
+        !self.is_subject_bound() && self.generator.is_some_and(|busy| busy >= GENERATOR_BUSY)
+    }
+}
+
+impl Bottleneck {
+    pub(crate) fn of(record: &StudyRecord, load: &LoadRecord) -> Bottleneck {
+        let settings = &record.settings;
+        let cpus = settings.subject_cpus.len().max(1) as u64;
+        let sums = sums_by_subject(record, &load.name);
+        let busy = sums.into_iter().map(|(subject, sums)| {
+            let given = Given::of(settings, &sums);
+            let of_given = |cpu: u64| share(cpu, given.subject_ns).map(|part| part.min(1.0));
+            let all = sums.server_cpu_ns.and_then(|cpu| of_given(cpu / cpus));
+            let thread_ns: Option<u64> = record
+                .block_loads(&load.name)
+                .map(|part| part.sides.get(&subject)?.busiest_thread_ns)
+                .sum();
+            let thread = thread_ns.and_then(of_given);
+            let busy = Busy {
+                subject: all.into_iter().chain(thread).reduce(f64::max),
+                generator: share(generator_ns(&sums, settings.threads), given.generator_ns),
+            };
+            (subject, busy)
+        });
+        Bottleneck(busy.collect())
+    }
+
+    /// What the generator's limit means for one comparison, given its ratio.
+    pub(crate) fn finding(
+        &self,
+        [subject, baseline]: [&str; 2],
+        ratio: Option<f64>,
+    ) -> Option<Finding> {
+        let (faster, slower) = if ratio? >= 1.0 {
+            (subject, baseline)
+        } else {
+            (baseline, subject)
+        };
+        let busy = |name: &str| self.busy(name);
+        let percent = |name: &str| 100.0 * busy(name).generator.unwrap_or_default();
+        let remedy = "add a thread (`-t`) on a processor of its own, make the subject do more \
+                      for each request, or run on a machine with more processors";
+        let bound = [faster, slower].map(|name| busy(name).is_generator_bound());
+        match bound {
+            [false, false] => None,
+            [true, false] => Some(
+                Finding::new(
+                    "generator_bound",
+                    Level::Bound,
+                    format!(
+                        "the generator used {:.0} % of its processor and {faster} had time to \
+                         spare: {faster} could have answered more",
+                        percent(faster)
+                    ),
+                    remedy,
+                )
+                .about(faster),
+            ),
+            [true, true] => Some(Finding::new(
+                "generator_bound",
+                Level::Void,
+                format!(
+                    "the generator was the limit for both {faster} and {slower} (it used {:.0} % \
+                     and {:.0} % of its processor): their throughput is the generator's",
+                    percent(faster),
+                    percent(slower)
+                ),
+                remedy,
+            )),
+            [false, true] => Some(
+                Finding::new(
+                    "generator_bound",
+                    Level::Void,
+                    format!(
+                        "the generator was the limit for {slower}, the slower of the two (it used \
+                         {:.0} % of its processor), so {slower} may be the faster one",
+                        percent(slower)
+                    ),
+                    remedy,
+                )
+                .about(slower),
+            ),
+        }
+    }
+
+    /// Whether the generator was this subject's limit.
+    pub(crate) fn is_generator_bound(&self, subject: &str) -> bool {
+        self.busy(subject).is_generator_bound()
+    }
+
+    /// How busy both sides were while this subject was loaded.
+    pub(super) fn busy(&self, subject: &str) -> Busy {
+        self.0.get(subject).copied().unwrap_or_default()
+    }
+
+    pub(super) fn notes(&self, load: &LoadRecord) -> impl Iterator<Item = Finding> {
+        self.0.iter().filter_map(|(subject, busy)| {
+            let idle = busy.subject.is_some() && !busy.is_subject_bound();
+            (idle && !busy.is_generator_bound()).then(|| {
+                Finding::new(
+                    "not_saturated",
+                    Level::Note,
+                    format!(
+                        "neither {subject} ({:.0} % busy) nor the generator ({:.0} %) was at its \
+                         limit: throughput is connections over response time here",
+                        100.0 * busy.subject.unwrap_or_default(),
+                        100.0 * busy.generator.unwrap_or_default()
+                    ),
+                    "raise `-c` to find the most that it can serve",
+                )
+                .about(subject)
+                .under(&load.name)
+            })
+        })
+    }
+}
+
+/// For how long the generator used its processor or waited for it: one that
+/// others keep from its processor is a limit too.
+fn generator_ns(sums: &Sums, threads: usize) -> u64 {
+    let waited = sums.generator_wait_ns.unwrap_or_default() / threads.max(1) as u64;
+    sums.busiest_worker_ns + waited
+}
+
+/// For how long each of their processors was there for both sides: what the
+/// hypervisor took from it, nobody here could use or wait for.
+struct Given {
+    subject_ns: u64,
+    generator_ns: u64,
+}
+
+impl Given {
+    /// All of the time where it was not read whose processors were stolen.
+    fn of(settings: &Settings, sums: &Sums) -> Given {
+        let stolen = sums.steal_ns.zip(sums.generator_steal_ns);
+        let (all, generator) = stolen.unwrap_or_default();
+        let are_shared =
+            { settings.subject_cpus.iter() }.any(|cpu| settings.generator_cpus.contains(cpu));
+        let subject = match are_shared {
+            true => all,
+            false => all.saturating_sub(generator),
+        };
+        let left = |stolen_ns: u64, cpus: &[usize]| {
+            let each = stolen_ns / cpus.len().max(1) as u64;
+            sums.wall_ns.saturating_sub(each)
+        };
+        Given {
+            subject_ns: left(subject, &settings.subject_cpus),
+            generator_ns: left(generator, &settings.generator_cpus),
+        }
+    }
+}

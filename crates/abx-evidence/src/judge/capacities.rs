@@ -1,0 +1,223 @@
+//! The highest rate at which each subject keeps to an objective, from a grid of
+//! rates that every block was measured at.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::findings::finding::{Finding, Level};
+use crate::judge::objective::{Kept, Objective};
+use crate::judge::values::{Value, Values};
+use crate::record::{BlockRecord, LoadRecord, LoadSettings, StudyRecord};
+use crate::stats::capacity::{self, BlockCapacity, block_capacities};
+use crate::stats::student::Confidence;
+use crate::stats::sweep::Position;
+
+/// One subject's capacity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Capacity {
+    /// Who.
+    pub subject: String,
+    /// What is kept to.
+    pub objective: Objective,
+    /// The load that was offered at several rates.
+    pub load: String,
+    /// Requests per second; `None` when it lies beyond the rates that were tried.
+    pub rate_per_s: Option<f64>,
+    /// The interval's lower end; also where only that is known.
+    pub low: Option<f64>,
+    /// The interval's upper end; also where only that is known.
+    pub high: Option<f64>,
+    /// How often such intervals hold the truth, as a share.
+    pub confidence: f64,
+    /// How many blocks it rests on.
+    pub blocks: usize,
+}
+
+/// Loads that differ only in their rate and have the same objective.
+pub(crate) struct Grid<'a> {
+    pub(crate) objective: &'a Objective,
+    /// What the loads have in common of their names.
+    pub(crate) name: String,
+    /// By rate, upwards.
+    loads: Vec<&'a LoadRecord>,
+}
+
+/// The grids of a study, in the order of their first loads.
+pub(crate) fn grids(record: &StudyRecord) -> Vec<Grid<'_>> {
+    let mut grids: Vec<(LoadSettings, Grid)> = Vec::new();
+    for load in &record.loads {
+        let Some(objective) = &load.settings.objective else {
+            continue;
+        };
+        let mut rest = load.settings.clone();
+        rest.arrivals.rate_per_s = None;
+        match grids.iter_mut().find(|(settings, _)| *settings == rest) {
+            Some((_, grid)) => grid.loads.push(load),
+            None => {
+                let name = load
+                    .name
+                    .rsplit_once("-r")
+                    .map_or(&*load.name, |parts| parts.0);
+                let grid = Grid {
+                    objective,
+                    name: name.to_owned(),
+                    loads: vec![load],
+                };
+                grids.push((rest, grid));
+            }
+        }
+    }
+    let sorted = grids.into_iter().map(|(_, mut grid)| {
+        grid.loads
+            .sort_by(|one, other| rate(one).total_cmp(&rate(other)));
+        grid
+    });
+    sorted.collect()
+}
+
+/// Every subject's capacity by every objective.
+pub(crate) fn capacities(record: &StudyRecord) -> Vec<Capacity> {
+    let grids = grids(record);
+    let each = grids.iter().flat_map(|grid| {
+        let names = record.subjects.iter().map(|subject| subject.name.as_str());
+        names.filter_map(|subject| grid.capacity(record, subject))
+    });
+    each.collect()
+}
+
+fn rate(load: &LoadRecord) -> f64 {
+    load.settings.arrivals.rate_per_s.unwrap_or_default()
+}
+
+impl Grid<'_> {
+    /// How much of what is allowed a subject used: for each rate in each block.
+    fn burdens(&self, record: &StudyRecord, subject: &str) -> Option<Vec<Vec<f64>>> {
+        let under = |load: &LoadRecord| -> Option<Vec<f64>> {
+            let blocks = record.complete_blocks();
+            blocks
+                .map(|block| burden(self.objective, block, load, subject))
+                .collect()
+        };
+        self.loads.iter().map(|load| under(load)).collect()
+    }
+
+    fn in_blocks(&self, record: &StudyRecord, subject: &str) -> Option<Vec<BlockCapacity>> {
+        let burdens = self.burdens(record, subject)?;
+        block_capacities(&self.positions(&burdens), 1.0).ok()
+    }
+
+    fn positions<'b>(&self, burdens: &'b [Vec<f64>]) -> Vec<Position<'b>> {
+        let each = self.loads.iter().zip(burdens);
+        each.map(|(load, blocks)| Position {
+            at: rate(load),
+            blocks,
+        })
+        .collect()
+    }
+
+    fn capacity(&self, record: &StudyRecord, subject: &str) -> Option<Capacity> {
+        let burdens = self.burdens(record, subject)?;
+        let positions = self.positions(&burdens);
+        let found = capacity::capacity(&positions, 1.0, Confidence::COMPUTED).ok()?;
+        let (rate_per_s, low, high) = match found {
+            capacity::Capacity::Within(interval) => (
+                Some(interval.ratio),
+                Some(interval.low),
+                Some(interval.high),
+            ),
+            capacity::Capacity::AtLeast(low) => (None, Some(low), None),
+            capacity::Capacity::AtMost(high) => (None, None, Some(high)),
+            capacity::Capacity::Unbounded => (None, None, None),
+        };
+        Some(Capacity {
+            subject: subject.to_owned(),
+            objective: self.objective.clone(),
+            load: self.name.clone(),
+            rate_per_s,
+            low,
+            high,
+            confidence: Confidence::PRINTED.share(),
+            blocks: record.complete_blocks().count(),
+        })
+    }
+
+    /// The capacity of each subject in each block.
+    pub(crate) fn values<'r>(&self, record: &'r StudyRecord) -> Values<'r> {
+        Values::each(record, |subject| {
+            let found = self.in_blocks(record, subject).unwrap_or_default();
+            let value = |one: &BlockCapacity| {
+                Some(Value {
+                    amount: one.rate(),
+                    at_least: matches!(one, BlockCapacity::AtLeast(_)),
+                })
+            };
+            found.iter().map(value).collect()
+        })
+    }
+
+    /// What it means for a comparison that a capacity lies beyond the rates
+    /// that were tried: when only the larger one is above, and only the smaller
+    /// one below, the direction stands.
+    pub(crate) fn beyond(
+        &self,
+        record: &StudyRecord,
+        [smaller, larger]: [&str; 2],
+    ) -> Option<Finding> {
+        let ends = |subject: &str| {
+            let found = self.in_blocks(record, subject).unwrap_or_default();
+            let is_above = |one: &BlockCapacity| matches!(one, BlockCapacity::AtLeast(_));
+            let is_below = |one: &BlockCapacity| matches!(one, BlockCapacity::AtMost(_));
+            (found.iter().any(is_above), found.iter().any(is_below))
+        };
+        let (smaller_above, smaller_below) = ends(smaller);
+        let (larger_above, larger_below) = ends(larger);
+        let level = if smaller_above || larger_below {
+            Level::Void
+        } else if smaller_below || larger_above {
+            Level::Bound
+        } else {
+            return None;
+        };
+        let beyond: BTreeMap<&str, &str> = [
+            (smaller_above, smaller, "above"),
+            (smaller_below, smaller, "below"),
+            (larger_above, larger, "above"),
+            (larger_below, larger, "below"),
+        ]
+        .into_iter()
+        .filter_map(|(is_so, who, side)| is_so.then_some((who, side)))
+        .collect();
+        let said: Vec<String> = { beyond.iter() }
+            .map(|(who, side)| format!("that of {who} lies {side} them in some blocks"))
+            .collect();
+        let [first, last] = [self.loads.first()?, self.loads.last()?].map(|load| rate(load));
+        let message = format!(
+            "the capacity by {} was looked for at {first:.0} to {last:.0} requests/s, and {}",
+            self.objective,
+            said.join(", and ")
+        );
+        let remedy = "run the study again, whose search may begin elsewhere, or name rates \
+                      yourself (`-r`)";
+        Some(Finding::new("beyond_the_grid", level, message, remedy))
+    }
+}
+
+fn burden(
+    objective: &Objective,
+    block: &BlockRecord,
+    load: &LoadRecord,
+    subject: &str,
+) -> Option<f64> {
+    let part = block.loads.iter().find(|part| part.load == load.name)?;
+    let slices = part.rounds.iter().flat_map(|round| &round.slices);
+    let (mut planned, mut ok) = (0, 0);
+    for slice in slices.filter(|slice| slice.subject == subject) {
+        planned += slice.outcomes.sent() + slice.unsent;
+        ok += slice.ok;
+    }
+    let times = part.histograms.get(subject)?;
+    let kept = Kept { planned, ok, times };
+    objective.burden(&kept).map(|burden| burden.amount)
+}

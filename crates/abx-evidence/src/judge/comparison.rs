@@ -1,0 +1,492 @@
+//! Subjects beside their baseline: from blocks to ratios, and from ratios and
+//! findings to verdicts.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::findings::Bottleneck;
+use crate::findings::finding::{Finding, Level, Limits};
+use crate::findings::pace::has_kept_up;
+use crate::judge::capacities::Grid;
+use crate::judge::metric::Metric;
+use crate::judge::summary::Sums;
+use crate::judge::values::{Rounds, Value, Values};
+use crate::judge::verdict::{Assessment, Verdict, assess, assess_together};
+use crate::measure::arrivals::Offered;
+use crate::record::{LoadRecord, StudyRecord};
+use crate::stats::paired::{PairedMean, RatioInterval};
+use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
+use crate::stats::student::Confidence;
+use crate::stats::{Margin, StatsError, power};
+
+/// What a comparison is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// What the study was made for: it decides when the study ends, and how.
+    #[default]
+    Primary,
+    /// Worth knowing, and found by looking at many things at once.
+    Exploratory,
+}
+
+/// One subject beside its baseline under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// What is compared.
+    pub metric: Metric,
+    /// What the comparison is for.
+    #[serde(default)]
+    pub role: Role,
+    /// The load's name; empty for what is of no load, the time to be ready.
+    pub load: String,
+    /// The subject.
+    pub subject: String,
+    /// What it is compared with.
+    pub baseline: String,
+    /// Subject over baseline; `None` when invalid, and when there is no interval
+    /// or one without an end.
+    pub ratio: Option<f64>,
+    /// The interval's lower end.
+    pub low: Option<f64>,
+    /// The interval's upper end.
+    pub high: Option<f64>,
+    /// How often such intervals hold the truth, as a share.
+    pub confidence: f64,
+    /// How many blocks it rests on.
+    pub blocks: usize,
+    /// Subject over baseline in each of them, in their order; `None` where there
+    /// is no such number.
+    #[serde(default)]
+    pub per_block: Vec<Option<f64>>,
+    /// With how many comparisons it was judged together, itself among them.
+    #[serde(default = "one")]
+    pub together: usize,
+    /// How often blocks without any difference would look at least so different,
+    /// adjusted for those judged together; `None` without an interval.
+    #[serde(default)]
+    pub p_adjusted: Option<f64>,
+    /// What it means.
+    pub verdict: Verdict,
+    /// Whether the true ratio may lie further from 1 than measured, as the
+    /// faster subject was held back by the generator.
+    pub at_least: bool,
+    /// Whether another honest way of reading the same blocks gives another verdict.
+    pub fragile: bool,
+    /// How many blocks more would settle it, when it is inconclusive.
+    pub blocks_more: Option<u32>,
+    /// The smallest difference that as many blocks show in 4 of 5 studies, as a share.
+    pub detectable: Option<f64>,
+    /// The Hodges-Lehmann ratio and its interval.
+    pub hodges_lehmann: Option<Bounds>,
+    /// The same without the rounds that were disturbed, when there were any.
+    pub undisturbed: Option<Undisturbed>,
+    /// What limits it.
+    pub findings: Vec<Finding>,
+}
+
+/// A ratio with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bounds {
+    /// The ratio.
+    pub ratio: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl From<RatioInterval> for Bounds {
+    fn from(interval: RatioInterval) -> Bounds {
+        Bounds {
+            ratio: interval.ratio,
+            low: interval.low,
+            high: interval.high,
+        }
+    }
+}
+
+/// A comparison read without its disturbed rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Undisturbed {
+    /// The ratio with its interval.
+    #[serde(flatten)]
+    pub bounds: Bounds,
+    /// What it would mean.
+    pub verdict: Verdict,
+    /// How many rounds were left out.
+    pub rounds_left_out: u64,
+}
+
+/// What comparisons are about.
+pub(crate) enum Ground<'a> {
+    /// One load.
+    Load(&'a LoadRecord),
+    /// Several rates, and an objective.
+    Grid(Grid<'a>),
+    /// How subjects start, which is of no load.
+    Starts,
+}
+
+/// Pairs of subjects that are judged together by one metric.
+pub(crate) struct Family<'a> {
+    pub(crate) record: &'a StudyRecord,
+    /// What it is about; see [`Ground`].
+    pub(crate) ground: &'a Ground<'a>,
+    pub(crate) metric: Metric,
+    pub(crate) values: Values<'a>,
+    /// Who held throughput back under this load.
+    pub(crate) limit: &'a Bottleneck,
+    /// All findings but those about a single comparison.
+    pub(crate) found: &'a [Finding],
+}
+
+/// A comparison without its figures, and the blocks that will give them.
+struct Draft {
+    comparison: Comparison,
+    log_ratios: Vec<f64>,
+}
+
+impl Draft {
+    fn is_void(&self) -> bool {
+        self.comparison.verdict == Verdict::Invalid
+    }
+}
+
+impl<'a> Family<'a> {
+    /// Compares each pair, the first with the second.
+    /// `equivalences` is the number of subjects less one.
+    pub(crate) fn compare(
+        &self,
+        pairs: &[([&'a str; 2], Role)],
+        equivalences: usize,
+    ) -> Vec<Comparison> {
+        let drafts: Vec<Draft> = pairs
+            .iter()
+            .map(|(pair, role)| self.draft(*pair, *role))
+            .collect();
+        // What is void claims nothing, and makes nothing harder for the others.
+        let claims: Vec<&[f64]> = drafts
+            .iter()
+            .filter(|draft| !draft.is_void())
+            .map(|draft| draft.log_ratios.as_slice())
+            .collect();
+        let together = claims.len();
+        let mut assessed = assess_together(&claims, self.margin(), equivalences).into_iter();
+        let finish = |draft: Draft| {
+            if draft.is_void() {
+                return draft.comparison;
+            }
+            let one = assessed.next().expect("one for each claim");
+            self.finish(draft.comparison, one, together)
+        };
+        drafts.into_iter().map(finish).collect()
+    }
+
+    fn margin(&self) -> Margin {
+        Margin::new(self.record.settings.margin).unwrap_or(Margin::DEFAULT)
+    }
+
+    fn load(&self) -> Option<&'a LoadRecord> {
+        match self.ground {
+            Ground::Load(load) => Some(load),
+            Ground::Grid(_) | Ground::Starts => None,
+        }
+    }
+
+    fn load_name(&self) -> &'a str {
+        match self.ground {
+            Ground::Load(load) => &load.name,
+            Ground::Grid(grid) => &grid.name,
+            Ground::Starts => "",
+        }
+    }
+
+    fn draft(&self, pair: [&str; 2], role: Role) -> Draft {
+        let [subject, baseline] = pair;
+        let log_ratios = self.values.log_ratios(pair);
+        let findings = self.findings(pair, &log_ratios);
+        let is_void = findings.iter().any(|one| one.level == Level::Void);
+        let ratio = |log: &f64| Some(log.exp()).filter(|one| one.is_finite() && *one > 0.0);
+        let comparison = Comparison {
+            metric: self.metric,
+            role,
+            load: self.load_name().to_owned(),
+            subject: subject.to_owned(),
+            baseline: baseline.to_owned(),
+            ratio: None,
+            low: None,
+            high: None,
+            confidence: Confidence::PRINTED.share(),
+            blocks: log_ratios.len(),
+            per_block: log_ratios.iter().map(ratio).collect(),
+            together: 1,
+            p_adjusted: None,
+            verdict: if is_void {
+                Verdict::Invalid
+            } else {
+                Verdict::Inconclusive
+            },
+            at_least: false,
+            fragile: false,
+            blocks_more: None,
+            detectable: None,
+            hodges_lehmann: None,
+            undisturbed: None,
+            findings,
+        };
+        Draft {
+            comparison,
+            log_ratios,
+        }
+    }
+
+    /// What limits one comparison.
+    fn findings(&self, pair: [&str; 2], log_ratios: &[f64]) -> Vec<Finding> {
+        let limits = |finding: &Finding| match finding.limits {
+            Limits::All => true,
+            // Which quantiles are bounds is known here for each of them.
+            Limits::Times => self.metric.is_response_time() && finding.id != TIMES_AT_LEAST,
+        };
+        let mut findings: Vec<Finding> = self
+            .found
+            .iter()
+            .filter(|finding| limits(finding) && finding.touches(self.load_name(), pair))
+            .cloned()
+            .collect();
+        let mean = PairedMean::of(log_ratios).ok();
+        let ratio = mean.map(|mean| mean.interval(Confidence::PRINTED).center.exp());
+        if let (Ground::Grid(grid), Some(ratio)) = (self.ground, ratio) {
+            let [subject, baseline] = pair;
+            let by_size = if ratio >= 1.0 {
+                [baseline, subject]
+            } else {
+                pair
+            };
+            let beyond = grid.beyond(self.record, by_size);
+            findings.extend(beyond.map(|finding| finding.under(&grid.name)));
+        }
+        let Some(load) = self.load() else {
+            return findings;
+        };
+        if self.metric == Metric::Throughput {
+            let silent = pair.iter().filter_map(|name| self.no_answers(load, name));
+            findings.extend(silent);
+            let limit = self.limit.finding(pair, ratio);
+            findings.extend(limit.map(|finding| finding.under(&load.name)));
+            findings.extend(held_by_rate(self.record, load, pair, ratio));
+        }
+        if self.metric.is_response_time() {
+            findings.extend(self.times_at_least(load, pair, ratio));
+        }
+        findings
+    }
+
+    /// Turns what the blocks say into the metric's own words.
+    fn finish(
+        &self,
+        draft: Comparison,
+        assessed: Result<Assessment, StatsError>,
+        together: usize,
+    ) -> Comparison {
+        let draft = Comparison { together, ..draft };
+        let Ok(mut one) = assessed else {
+            // Fewer than two blocks have no spread, so there is no interval at all.
+            let more = blocks_needed(draft.blocks, f64::INFINITY, self.margin());
+            return Comparison {
+                blocks_more: Some(more),
+                ..draft
+            };
+        };
+        one.verdict = one.verdict.in_sense(self.metric.sense());
+        let undisturbed = self.undisturbed([&draft.subject, &draft.baseline]);
+        fill(draft, &one, undisturbed)
+    }
+
+    /// The same without disturbed rounds. Only throughput is read by rounds.
+    fn undisturbed(&self, pair: [&str; 2]) -> Option<Undisturbed> {
+        let load = self.load().filter(|_| self.metric == Metric::Throughput)?;
+        let rounds_left_out = disturbed_rounds(self.record, load).0;
+        if rounds_left_out == 0 {
+            return None;
+        }
+        let values = Values::under(self.record, load, self.metric, Rounds::Undisturbed);
+        let mut kept = values.log_ratios(pair);
+        kept.retain(|ratio| ratio.is_finite());
+        if kept.len() < BLOCKS_FOR_VERDICT {
+            // Too few for a verdict, so none that could contradict the other.
+            return None;
+        }
+        let one = assess(&kept, self.margin()).ok()?;
+        Some(Undisturbed {
+            bounds: bounds(&one)?,
+            verdict: one.verdict,
+            rounds_left_out,
+        })
+    }
+
+    /// Blocks in which a subject gave no verified answer: they have no ratio.
+    fn no_answers(&self, load: &LoadRecord, subject: &str) -> Option<Finding> {
+        let numbers = self.values.of(subject).iter();
+        let is_silent = |number: &Option<Value>| !number.is_some_and(|one| one.amount > 0.0);
+        let indices = self.record.complete_blocks().filter(|block| {
+            let mut parts = block.loads.iter();
+            parts.any(|part| part.load == load.name)
+        });
+        let blocks: Vec<u32> = indices
+            .zip(numbers)
+            .filter(|(_, number)| is_silent(number))
+            .map(|(block, _)| block.index)
+            .collect();
+        let first = blocks.first()?;
+        let message = format!(
+            "{subject} gave no verified answer in {} of {} blocks, first in the one with index \
+             {first}",
+            blocks.len(),
+            self.record.block_loads(&load.name).count()
+        );
+        let remedy = "look at the outcomes of that block in the record, and try the subject alone \
+                      with `abx run`";
+        let finding = Finding::new("no_answers", Level::Void, message, remedy);
+        Some(finding.about(subject).under(&load.name))
+    }
+
+    /// Whether a quantile rests on requests without an answer. When only the
+    /// slower one's does, the direction stands.
+    fn times_at_least(
+        &self,
+        load: &LoadRecord,
+        [subject, baseline]: [&str; 2],
+        ratio: Option<f64>,
+    ) -> Option<Finding> {
+        let (slower, faster) = if ratio? >= 1.0 {
+            (subject, baseline)
+        } else {
+            (baseline, subject)
+        };
+        let (level, who) = if self.values.are_at_least(faster) {
+            (Level::Void, faster)
+        } else if self.values.are_at_least(slower) {
+            (Level::Bound, slower)
+        } else {
+            return None;
+        };
+        let share = 100.0 * self.metric.quantile()?;
+        let message = format!(
+            "the response time of {share} % of the requests to {who} is at least what was \
+             measured: it rests on requests that had no answer"
+        );
+        let remedy = "offer less load, or give requests more time (`--timeout`)";
+        let finding = Finding::new(TIMES_AT_LEAST, level, message, remedy);
+        Some(finding.about(who).under(&load.name).of_times())
+    }
+}
+
+/// The finding about quantiles that rest on requests without an answer.
+const TIMES_AT_LEAST: &str = "times_at_least";
+
+/// For records of before there were families.
+fn one() -> usize {
+    1
+}
+
+/// In an open loop: that both of these subjects answered all that was offered,
+/// so that their throughput is the load's and not theirs, and is not compared.
+pub(crate) fn both_kept_up(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    [subject, baseline]: [&str; 2],
+) -> Option<Finding> {
+    let [one, other] = [subject, baseline].map(|name| kept_up(record, load, name));
+    let offered = one.zip(other)?.0;
+    let rate = match load.settings.arrivals.rate_per_s {
+        Some(rate) => format!("{rate}/s"),
+        None => format!("all {} requests that were due", offered.planned),
+    };
+    let message = format!(
+        "{subject} and {baseline} both kept up with {rate}: throughput tells nothing about them \
+         here"
+    );
+    let remedy = "read their response times and processor time for each answer, or raise the rate \
+                  (`-r`)";
+    let finding = Finding::new("both_kept_up", Level::Note, message, remedy);
+    Some(finding.about(subject).under(&load.name))
+}
+
+/// What an open loop offered to a subject that answered it; `None` when it did not.
+fn kept_up(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Offered> {
+    let sums = Sums::of(record.slices(&load.name, subject));
+    sums.offered(&load.settings.arrivals)
+        .filter(|offered| has_kept_up(offered, sums.outcomes.ok()))
+}
+
+/// In an open loop: that the faster of two subjects answered all that was
+/// offered, and may be able to answer more.
+fn held_by_rate(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    [subject, baseline]: [&str; 2],
+    ratio: Option<f64>,
+) -> Option<Finding> {
+    let faster = if ratio? >= 1.0 { subject } else { baseline };
+    let offered = kept_up(record, load, faster)?;
+    let message = format!(
+        "{faster} kept up with what it was offered ({} requests): it may be able to answer more",
+        offered.planned
+    );
+    let remedy = "raise the rate (`-r`), or find the most that each can serve with a closed loop";
+    let finding = Finding::new("held_by_rate", Level::Bound, message, remedy);
+    Some(finding.about(faster).under(&load.name))
+}
+
+fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -> Comparison {
+    let at_least = empty.findings.iter().any(|one| one.level == Level::Bound);
+    let verdict = match one.verdict {
+        // The truth may lie further out, so nothing bounds it from that side.
+        Verdict::Equivalent if at_least => Verdict::Inconclusive,
+        verdict => verdict,
+    };
+    let disagrees = undisturbed
+        .as_ref()
+        .is_some_and(|other| other.verdict != one.verdict);
+    let bounds = bounds(one);
+    Comparison {
+        ratio: bounds.map(|bounds| bounds.ratio),
+        low: bounds.map(|bounds| bounds.low),
+        high: bounds.map(|bounds| bounds.high),
+        confidence: one.confidence,
+        blocks: one.blocks,
+        p_adjusted: Some(one.p_adjusted),
+        verdict,
+        at_least,
+        fragile: one.fragile || disagrees,
+        blocks_more: one.blocks_more,
+        detectable: detectable(one),
+        hodges_lehmann: one.hodges_lehmann.map(Bounds::from),
+        undisturbed,
+        ..empty
+    }
+}
+
+/// The interval, when both its ends are numbers: a few blocks that are far apart
+/// reach from nothing to infinity.
+fn bounds(one: &Assessment) -> Option<Bounds> {
+    (one.low > 0.0 && one.high.is_finite()).then_some(Bounds {
+        ratio: one.ratio,
+        low: one.low,
+        high: one.high,
+    })
+}
+
+/// The difference that as many blocks of the same spread show in 4 of 5 studies.
+fn detectable(one: &Assessment) -> Option<f64> {
+    power::detectable((one.high / one.low).ln() / 2.0, one.blocks)
+}
+
+/// How many of a load's rounds were disturbed, and how many there are.
+pub(crate) fn disturbed_rounds(record: &StudyRecord, load: &LoadRecord) -> (u64, u64) {
+    let rounds = record.block_loads(&load.name).flat_map(|part| &part.rounds);
+    rounds.fold((0, 0), |(disturbed, all), round| {
+        (disturbed + u64::from(!round.disturbed.is_empty()), all + 1)
+    })
+}

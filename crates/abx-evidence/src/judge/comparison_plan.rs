@@ -1,0 +1,252 @@
+//! Which pairs of subjects are compared, by what, and under which load. What
+//! is primary follows from the load alone, before anything is measured, but
+//! for one thing: the throughput of two that both kept up with an open loop is
+//! the load's, so it is not compared.
+
+use crate::findings::finding::{Finding, Level};
+use crate::judge::capacities::grids;
+use crate::judge::comparison::{Ground, Role, both_kept_up};
+use crate::judge::metric::Metric;
+use crate::judge::values::{Rounds, Values};
+use crate::measure::exchange::LoadShape;
+use crate::record::{LoadRecord, StudyRecord};
+use crate::stats::stop::BLOCKS_FOR_VERDICT;
+
+/// Pairs that are judged together by one metric.
+pub(crate) struct Question<'a> {
+    pub(crate) ground: Ground<'a>,
+    pub(crate) metric: Metric,
+    pub(crate) values: Values<'a>,
+    /// Subject and baseline, with what their comparison is for.
+    pub(crate) pairs: Vec<([&'a str; 2], Role)>,
+}
+
+/// What is asked of a study, and what is said where nothing can be asked.
+pub(crate) struct ComparisonPlan<'a> {
+    pub(crate) asked: Vec<Question<'a>>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl<'a> ComparisonPlan<'a> {
+    /// Every subject beside the baseline. `found` tells which pairs are void: a
+    /// comparison that is void says why, and is not passed over.
+    pub(crate) fn beside_baseline(
+        record: &'a StudyRecord,
+        found: &[Finding],
+    ) -> ComparisonPlan<'a> {
+        let baseline = record.settings.baseline.as_str();
+        let names = record.subjects.iter().map(|subject| subject.name.as_str());
+        let pairs: Vec<[&str; 2]> = names
+            .filter(|name| *name != baseline)
+            .map(|name| [name, baseline])
+            .collect();
+        let mut questions = ComparisonPlan {
+            asked: Vec::new(),
+            findings: Vec::new(),
+        };
+        // What is one rate of a grid is read together with the others.
+        let alone = { record.loads.iter() }.filter(|load| load.settings.objective.is_none());
+        for load in alone {
+            match load.settings.exchange.shape {
+                LoadShape::Connections => questions.ask_of_connections(record, load, &pairs),
+                _ => questions.ask_under(record, load, &pairs, found),
+            }
+        }
+        for grid in grids(record) {
+            let values = grid.values(record);
+            let whole = whole(&values, pairs.iter()).into_iter();
+            let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
+            questions.ask(Ground::Grid(grid), Metric::Capacity, (values, pairs));
+        }
+        questions.explore(
+            Ground::Starts,
+            Metric::ReadyTime,
+            Values::of_starts(record),
+            &pairs,
+        );
+        questions
+    }
+
+    fn ask_under(
+        &mut self,
+        record: &'a StudyRecord,
+        load: &'a LoadRecord,
+        pairs: &[[&'a str; 2]],
+        found: &[Finding],
+    ) {
+        let is_void = |pair| {
+            let mut touching = found.iter().filter(|one| one.touches(&load.name, pair));
+            touching.any(|one| one.level == Level::Void)
+        };
+        let mut by_speed = Vec::new();
+        let mut by_time = Vec::new();
+        for pair in pairs {
+            match both_kept_up(record, load, *pair) {
+                Some(finding) if !is_void(*pair) => {
+                    self.findings.push(finding);
+                    by_time.push(*pair);
+                }
+                _ => by_speed.push((*pair, Role::Primary)),
+            }
+        }
+        let under = |metric| Values::under(record, load, metric, Rounds::All);
+        let speed = under(Metric::Throughput);
+        // Whoever answers nothing in a block has no cost of an answer either.
+        let answering = whole(&speed, pairs.iter());
+        self.ask(Ground::Load(load), Metric::Throughput, (speed, by_speed));
+        if load.settings.arrivals.is_open() {
+            let primary = primary_time(load);
+            for metric in Metric::RESPONSE {
+                let values = under(metric);
+                let whole = whole(&values, answering.iter());
+                if metric == primary && whole.is_empty() && !by_time.is_empty() {
+                    self.findings.push(too_few_requests(load, metric));
+                }
+                let role = |pair| match metric == primary && by_time.contains(&pair) {
+                    true => Role::Primary,
+                    false => Role::Exploratory,
+                };
+                let pairs = whole.into_iter().map(|pair| (pair, role(pair))).collect();
+                self.ask(Ground::Load(load), metric, (values, pairs));
+            }
+        }
+        if load.settings.exchange.shape == LoadShape::Broadcast {
+            for metric in [Metric::BroadcastFirstP50, Metric::BroadcastMedianP50] {
+                self.explore(Ground::Load(load), metric, under(metric), &answering);
+            }
+        }
+        for metric in COSTS {
+            if metric == Metric::ColdStart && under(metric).blocks() < BLOCKS_FOR_VERDICT {
+                // One load of several is the first of a block only now and then.
+                continue;
+            }
+            self.explore(Ground::Load(load), metric, under(metric), &answering);
+        }
+    }
+
+    /// Connections that say nothing take memory, and time to be opened.
+    fn ask_of_connections(
+        &mut self,
+        record: &'a StudyRecord,
+        load: &'a LoadRecord,
+        pairs: &[[&'a str; 2]],
+    ) {
+        let memory = Values::under(record, load, Metric::MemoryPerConnection, Rounds::All);
+        let known = whole(&memory, pairs.iter());
+        if known.len() < pairs.len() {
+            self.findings.push(memory_unknown(load));
+        }
+        let primary = known.iter().map(|pair| (*pair, Role::Primary)).collect();
+        let ground = || Ground::Load(load);
+        self.ask(ground(), Metric::MemoryPerConnection, (memory, primary));
+        let rate = Values::under(record, load, Metric::ConnectRate, Rounds::All);
+        let role = |pair: &[&'a str; 2]| match known.contains(pair) {
+            true => Role::Exploratory,
+            false => Role::Primary,
+        };
+        let pairs = whole(&rate, pairs.iter());
+        let pairs = pairs.into_iter().map(|pair| (pair, role(&pair))).collect();
+        self.ask(ground(), Metric::ConnectRate, (rate, pairs));
+    }
+
+    fn ask(&mut self, ground: Ground<'a>, metric: Metric, (values, pairs): Asked<'a>) {
+        if !pairs.is_empty() {
+            self.asked.push(Question {
+                ground,
+                metric,
+                values,
+                pairs,
+            });
+        }
+    }
+
+    fn explore(
+        &mut self,
+        ground: Ground<'a>,
+        metric: Metric,
+        values: Values<'a>,
+        pairs: &[[&'a str; 2]],
+    ) {
+        let whole = whole(&values, pairs.iter()).into_iter();
+        let pairs = whole.map(|pair| (pair, Role::Exploratory)).collect();
+        self.ask(ground, metric, (values, pairs));
+    }
+
+    /// The log ratios of every primary comparison.
+    pub(crate) fn primary(&self) -> Vec<Vec<f64>> {
+        let each = self.asked.iter().flat_map(|question| {
+            let pairs = question.pairs.iter();
+            let primary = pairs.filter(|(_, role)| *role == Role::Primary);
+            primary.map(|(pair, _)| question.values.log_ratios(*pair))
+        });
+        each.collect()
+    }
+}
+
+type Asked<'a> = (Values<'a>, Vec<([&'a str; 2], Role)>);
+
+/// What is compared beside speed and response times.
+const COSTS: [Metric; 5] = [
+    Metric::ServerCpu,
+    Metric::Memory,
+    Metric::ContextSwitches,
+    Metric::WireBytes,
+    Metric::ColdStart,
+];
+
+/// The pairs that have a number in every block.
+fn whole<'a, 'b>(
+    values: &Values,
+    pairs: impl Iterator<Item = &'b [&'a str; 2]>,
+) -> Vec<[&'a str; 2]>
+where
+    'a: 'b,
+{
+    pairs
+        .filter(|pair| values.are_whole(**pair))
+        .copied()
+        .collect()
+}
+
+/// The quantile that an open loop is judged by: the highest, up to 99 %, for
+/// which a block as planned holds enough requests.
+pub(crate) fn primary_time(load: &LoadRecord) -> Metric {
+    let planned = planned_requests(load).unwrap_or_default();
+    let upwards = [
+        Metric::ResponseP50,
+        Metric::ResponseP90,
+        Metric::ResponseP99,
+    ];
+    let enough = upwards
+        .into_iter()
+        .rfind(|metric| planned >= PLAN_ROOM * metric.requests_min() as f64);
+    enough.unwrap_or(Metric::ResponseP50)
+}
+
+/// Random arrivals bring a little less than planned now and then.
+const PLAN_ROOM: f64 = 1.05;
+
+/// Requests that a block's slices of one subject hold; `None` where no rate was
+/// set, or no pilot has set the slices.
+fn planned_requests(load: &LoadRecord) -> Option<f64> {
+    let pilot = load.pilot.as_ref()?;
+    let counted_s = pilot.slice_ns.saturating_sub(pilot.discard_ns) as f64 / 1e9;
+    Some(load.settings.arrivals.rate_per_s? * counted_s * f64::from(pilot.rounds))
+}
+
+fn too_few_requests(load: &LoadRecord, metric: Metric) -> Finding {
+    let needed = metric.requests_min();
+    let message = format!(
+        "response times are compared from {needed} requests in each block on, and there were fewer"
+    );
+    let remedy = "raise the rate (`-r`), or lengthen the slices (`--slice`)";
+    Finding::new("too_few_requests", Level::Note, message, remedy).under(&load.name)
+}
+
+fn memory_unknown(load: &LoadRecord) -> Finding {
+    let message = "the memory of a connection could not be told for every subject in every block: \
+                   it was not readable, or did not grow";
+    let remedy = "hold more connections (`connections`), and let abx start the subjects, on this \
+                  machine";
+    Finding::new("memory_unknown", Level::Note, message, remedy).under(&load.name)
+}

@@ -1,0 +1,335 @@
+//! What a service must keep to: quantiles of response times and a share of
+//! failures, such as `p99<50ms,errors<0.1%`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::judge::summary::share;
+use crate::measure::quantile::Quantile;
+use crate::measure::times::Figure;
+use crate::record::Histograms;
+
+/// The goal for errors where none is named.
+const ERRORS: Goal = Goal::Errors { limit: 0.001 };
+/// What used nothing of what is allowed still needs a logarithm.
+const LEAST: f64 = 1e-3;
+
+/// Goals that must all be met; at least one. In records the text of its `Display`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+pub struct Objective {
+    goals: Vec<Goal>,
+}
+
+/// One goal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// A quantile of response times lies below this limit.
+    Time {
+        /// Which quantile.
+        figure: Figure,
+        /// Its share, 0.99 for p99.
+        share: f64,
+        /// The limit in µs.
+        limit_us: f64,
+    },
+    /// Less than this share of what was due failed, or was never answered.
+    Errors {
+        /// The limit, 0.001 for 0.1 %.
+        limit: f64,
+    },
+}
+
+/// What a load got from a subject, to be held against an objective.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'a> {
+    /// Requests that were due.
+    pub planned: u64,
+    /// Those that were answered and verified.
+    pub ok: u64,
+    /// The times of those that were sent, and of those that never were.
+    pub times: &'a Histograms,
+}
+
+/// How much of what an objective allows was used: below 1 it is met.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LimitUsage {
+    /// The largest of what was measured over its limit, above 0.
+    pub amount: f64,
+    /// Whether the true one may be larger.
+    pub at_least: bool,
+}
+
+/// Why a text is no objective.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ObjectiveError {
+    /// Nothing is asked for.
+    #[error("an objective has at least one goal: write one such as `p99<50ms,errors<0.1%`")]
+    Empty,
+    /// A goal that is none.
+    #[error(
+        "`{0}` is no goal: write a quantile and a time (`p50`, `p90`, `p95`, `p99` or `p99.9`, \
+         `<`, a number and us, ms or s) or `errors<` and a percentage"
+    )]
+    Goal(String),
+    /// The same is asked for twice.
+    #[error("`{0}` has two limits: leave one of them out")]
+    Twice(String),
+}
+
+impl Objective {
+    /// The goals, in the order in which they were written.
+    #[must_use]
+    pub fn goals(&self) -> &[Goal] {
+        &self.goals
+    }
+
+    /// How much of what is allowed was used, by the goal that was missed most
+    /// or met most narrowly; `None` when nothing was due. Without a goal for
+    /// errors it is at most 0.1 % of them, since failing is quick.
+    #[must_use]
+    pub fn burden(&self, kept: &Kept) -> Option<LimitUsage> {
+        let has_errors = { self.goals.iter() }.any(|goal| matches!(goal, Goal::Errors { .. }));
+        let implied = (!has_errors).then_some(ERRORS);
+        let goals = self.goals.iter().chain(&implied);
+        let each: Option<Vec<LimitUsage>> = goals.map(|goal| goal.burden(kept)).collect();
+        let larger = |one: LimitUsage, other: LimitUsage| match one.amount >= other.amount {
+            true => one,
+            false => other,
+        };
+        each?.into_iter().reduce(larger)
+    }
+}
+
+impl Goal {
+    /// What it limits, as it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Goal::Time { figure, .. } => figure.name(),
+            Goal::Errors { .. } => "errors",
+        }
+    }
+
+    fn burden(self, kept: &Kept) -> Option<LimitUsage> {
+        match self {
+            Goal::Errors { limit } => {
+                let missed = kept.planned.saturating_sub(kept.ok);
+                let share = share(missed, kept.planned)?;
+                Some(LimitUsage {
+                    amount: (share / limit).max(LEAST),
+                    at_least: false,
+                })
+            }
+            Goal::Time {
+                share, limit_us, ..
+            } => {
+                let bounds = &kept.times.response_at_least;
+                let bounds = (!bounds.is_empty()).then_some(bounds);
+                let found = Quantile::of(&kept.times.response, bounds, share)?;
+                Some(LimitUsage {
+                    amount: (found.us as f64 / limit_us).max(LEAST),
+                    at_least: found.at_least,
+                })
+            }
+        }
+    }
+
+    fn parse(text: &str) -> Option<Goal> {
+        let (what, limit) = text.split_once('<')?;
+        let (what, limit) = (what.trim(), limit.trim());
+        if what == "errors" {
+            let percent: f64 = number(limit.strip_suffix('%')?)?;
+            return (percent < 100.0).then_some(Goal::Errors {
+                limit: percent / 100.0,
+            });
+        }
+        let mut figures = Figure::QUANTILES.into_iter();
+        let (figure, share) = figures.find(|(figure, _)| figure.name() == what)?;
+        let unit =
+            limit.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let amount = number(&limit[..limit.len() - unit.len()])?;
+        let in_us = match unit.trim() {
+            "us" | "µs" => 1.0,
+            "ms" => 1e3,
+            "s" => 1e6,
+            _ => return None,
+        };
+        Some(Goal::Time {
+            figure,
+            share,
+            limit_us: amount * in_us,
+        })
+    }
+}
+
+/// A number above zero in plain digits.
+fn number(text: &str) -> Option<f64> {
+    let is_plain = text
+        .chars()
+        .all(|letter| letter.is_ascii_digit() || letter == '.');
+    let number: f64 = text.parse().ok().filter(|_| is_plain)?;
+    (number.is_finite() && number > 0.0).then_some(number)
+}
+
+impl FromStr for Objective {
+    type Err = ObjectiveError;
+
+    fn from_str(text: &str) -> Result<Objective, ObjectiveError> {
+        let mut goals: Vec<Goal> = Vec::new();
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            let goal = Goal::parse(part).ok_or_else(|| ObjectiveError::Goal(part.to_owned()))?;
+            if goals.iter().any(|other| other.name() == goal.name()) {
+                return Err(ObjectiveError::Twice(goal.name().to_owned()));
+            }
+            goals.push(goal);
+        }
+        if goals.is_empty() {
+            return Err(ObjectiveError::Empty);
+        }
+        Ok(Objective { goals })
+    }
+}
+
+impl TryFrom<String> for Objective {
+    type Error = ObjectiveError;
+
+    fn try_from(text: String) -> Result<Objective, ObjectiveError> {
+        text.parse()
+    }
+}
+
+impl From<Objective> for String {
+    fn from(objective: Objective) -> String {
+        objective.to_string()
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, goal) in self.goals.iter().enumerate() {
+            let comma = if place > 0 { "," } else { "" };
+            write!(out, "{comma}{}<", goal.name())?;
+            match goal {
+                Goal::Errors { limit } => write!(out, "{}%", tidy(100.0 * limit))?,
+                Goal::Time { limit_us, .. } if *limit_us >= 1e6 => {
+                    write!(out, "{}s", tidy(limit_us / 1e6))?;
+                }
+                Goal::Time { limit_us, .. } if *limit_us >= 1e3 => {
+                    write!(out, "{}ms", tidy(limit_us / 1e3))?;
+                }
+                Goal::Time { limit_us, .. } => write!(out, "{}us", tidy(*limit_us))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Without the last digits that come of a change of units.
+fn tidy(number: f64) -> f64 {
+    (number * 1e9).round() / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<String, ObjectiveError> {
+        text.parse::<Objective>().map(|one| one.to_string())
+    }
+
+    #[test]
+    fn goals_are_read_and_written_alike() {
+        // Method: every quantile and unit, with and without spaces.
+        let table = [
+            ("p99<50ms,errors<0.1%", "p99<50ms,errors<0.1%"),
+            (" p99.9 < 1.5s ", "p99.9<1.5s"),
+            ("p50<800us", "p50<800us"),
+            ("p95<2000ms", "p95<2s"),
+            ("errors<5%", "errors<5%"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
+        }
+        let back: Objective = serde_json::from_str("\"p99<50ms\"").unwrap();
+        assert_eq!(serde_json::to_string(&back).unwrap(), "\"p99<50ms\"");
+    }
+
+    #[test]
+    fn what_is_no_objective_is_refused_by_name() {
+        // Method: each way to be wrong.
+        assert_eq!(read(" , "), Err(ObjectiveError::Empty));
+        for wrong in [
+            "p99",
+            "p98<5ms",
+            "p99<5",
+            "p99<ms",
+            "p99<-5ms",
+            "p99<0ms",
+            "p99>5ms",
+            "errors<0.1",
+            "errors<100%",
+            "p99<1e3ms",
+            "p99<5min",
+            "p99<nanms",
+        ] {
+            assert_eq!(read(wrong), Err(ObjectiveError::Goal(wrong.to_owned())));
+        }
+        let twice = Err(ObjectiveError::Twice("p99".to_owned()));
+        assert_eq!(read("p99<5ms,p99<6ms"), twice);
+    }
+
+    #[test]
+    fn a_burden_is_that_of_the_goal_that_is_missed_most() {
+        // Method: 98 answers of 10 ms and two of 60 ms; of 10,000 due, five missing;
+        // then the two without an answer, and nothing at all.
+        let mut times = Histograms::default();
+        (0..98).for_each(|_| times.response.record_ns(10_000_000));
+        (0..2).for_each(|_| times.response.record_ns(60_000_000));
+        let kept = Kept {
+            planned: 10_000,
+            ok: 9_995,
+            times: &times,
+        };
+        let burden = |text: &str| text.parse::<Objective>().unwrap().burden(&kept).unwrap();
+        assert!((burden("p50<20ms").amount - 0.5).abs() < 0.01);
+        assert!((burden("p99<50ms").amount - 1.2).abs() < 0.01);
+        assert!((burden("p50<20ms,p99<50ms").amount - 1.2).abs() < 0.01);
+        assert!((burden("p50<20ms,errors<0.025%").amount - 2.0).abs() < 1e-9);
+        (0..2).for_each(|_| times.response_at_least.record_ns(60_000_000));
+        let bounded = Kept {
+            planned: 1_000,
+            ok: 1_000,
+            times: &times,
+        };
+        let objective: Objective = "p99<50ms,errors<1%".parse().unwrap();
+        assert!(objective.burden(&bounded).unwrap().at_least);
+        let nothing = Kept {
+            planned: 0,
+            ok: 0,
+            times: &Histograms::default(),
+        };
+        assert_eq!(objective.burden(&nothing), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "[p0-9.<, a-z%µ-]{0,24}") {
+            // Method: letters of the grammar in any order; what is read is
+            // written so that it reads back the same.
+            if let Ok(objective) = text.parse::<Objective>() {
+                let written = objective.to_string();
+                prop_assert_eq!(written.parse::<Objective>(), Ok(objective));
+            }
+        }
+    }
+}

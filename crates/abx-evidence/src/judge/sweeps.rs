@@ -1,0 +1,278 @@
+//! Loads that differ only in connections or only in rate, read together: where
+//! two subjects change places, and how throughput grows with connections.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::judge::comparison::{Comparison, Role};
+use crate::judge::comparison_plan::primary_time;
+use crate::judge::metric::{Metric, Sense};
+use crate::judge::values::{Rounds, Values};
+use crate::judge::verdict::Verdict;
+use crate::measure::exchange::LoadShape;
+use crate::record::{LoadRecord, LoadSettings, StudyRecord};
+use crate::stats::crossing::{Crossing, Side, crossings};
+use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::stats::student::Confidence;
+use crate::stats::sweep::Position;
+use crate::stats::usl::{Measured, POSITIONS_MIN, ScalabilityLaw};
+
+/// Loads of one study that differ only in one number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sweep {
+    /// What they differ in.
+    pub axis: Axis,
+    /// What subjects are compared by.
+    pub metric: Metric,
+    /// The loads, by that number upwards.
+    pub loads: Vec<String>,
+    /// The number of each: connections, or requests per second.
+    pub at: Vec<f64>,
+    /// Where subjects change places with the baseline, as far as that is certain.
+    pub crossovers: Vec<Crossover>,
+    /// How the throughput of each subject grows with connections, where there
+    /// are enough of them.
+    pub scalability: Vec<Scalability>,
+}
+
+/// What the loads of a sweep differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Axis {
+    /// Connections of a closed loop.
+    Connections,
+    /// Requests per second of an open loop.
+    Rate,
+}
+
+/// Two subjects that change places.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Crossover {
+    /// Who is ahead before.
+    pub before: String,
+    /// Who is ahead after.
+    pub after: String,
+    /// The last load of the sweep at which the first is certainly ahead.
+    pub ahead_until: f64,
+    /// The first at which the second is.
+    pub ahead_from: f64,
+    /// Where they are even, between the two.
+    pub at: f64,
+    /// The lower end of where that may be; `None` below the sweep.
+    pub low: Option<f64>,
+    /// The upper end; `None` above the sweep.
+    pub high: Option<f64>,
+    /// How often such an interval holds the truth, as a share.
+    pub confidence: f64,
+}
+
+/// The Universal Scalability Law, fitted to each block: medians over blocks. A
+/// description, from which nothing is decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Scalability {
+    /// Who.
+    pub subject: String,
+    /// Requests per second of one connection.
+    pub lambda: f64,
+    /// The share of the work for which connections wait for each other.
+    pub sigma: f64,
+    /// What each pair of connections costs.
+    pub kappa: f64,
+    /// Connections at which throughput is highest; `None` when it has no end.
+    pub peak_connections: Option<f64>,
+    /// The share of the variance that the law explains.
+    pub r2: Option<f64>,
+}
+
+/// The sweeps of a study, in the order of their first loads.
+pub(crate) fn sweeps(record: &StudyRecord, comparisons: &[Comparison]) -> Vec<Sweep> {
+    let mut groups: Vec<(Axis, LoadSettings, Vec<&LoadRecord>)> = Vec::new();
+    for load in &record.loads {
+        let Some((axis, rest)) = without_number(&load.settings) else {
+            continue;
+        };
+        let mut known = groups.iter_mut();
+        match known.find(|(other, settings, _)| *other == axis && *settings == rest) {
+            Some((.., loads)) => loads.push(load),
+            None => groups.push((axis, rest, vec![load])),
+        }
+    }
+    let several = groups.into_iter().filter(|(.., loads)| loads.len() > 1);
+    several
+        .filter_map(|(axis, _, loads)| sweep(record, comparisons, axis, loads))
+        .collect()
+}
+
+/// What a load sweeps over, and its settings without that number.
+fn without_number(settings: &LoadSettings) -> Option<(Axis, LoadSettings)> {
+    let mut rest = settings.clone();
+    // Connections that are held have no throughput to be read together.
+    if settings.objective.is_some() || settings.exchange.shape == LoadShape::Connections {
+        return None;
+    }
+    if settings.arrivals.is_open() {
+        rest.arrivals.rate_per_s.take()?;
+        rest.share_of_slowest = None;
+        return Some((Axis::Rate, rest));
+    }
+    rest.connections = 0;
+    Some((Axis::Connections, rest))
+}
+
+fn number(axis: Axis, load: &LoadRecord) -> f64 {
+    match axis {
+        Axis::Connections => load.settings.connections.into(),
+        Axis::Rate => load.settings.arrivals.rate_per_s.unwrap_or_default(),
+    }
+}
+
+fn sweep(
+    record: &StudyRecord,
+    comparisons: &[Comparison],
+    axis: Axis,
+    mut loads: Vec<&LoadRecord>,
+) -> Option<Sweep> {
+    loads.sort_by(|one, other| number(axis, one).total_cmp(&number(axis, other)));
+    let at: Vec<f64> = loads.iter().map(|load| number(axis, load)).collect();
+    if at.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return None;
+    }
+    let metric = match axis {
+        Axis::Connections => Metric::Throughput,
+        // The one that all of them hold enough requests for.
+        Axis::Rate => { loads.iter() }.map(|load| primary_time(load)).min()?,
+    };
+    let names = record.subjects.iter().map(|subject| subject.name.as_str());
+    let others = names.filter(|name| *name != record.settings.baseline);
+    let crossovers = others.flat_map(|subject| {
+        let pair = [subject, record.settings.baseline.as_str()];
+        let path = Path {
+            record,
+            axis,
+            metric,
+            pair,
+        };
+        path.crossovers(&loads, comparisons)
+    });
+    Some(Sweep {
+        axis,
+        metric,
+        crossovers: crossovers.collect(),
+        scalability: match axis {
+            Axis::Connections => scalability(record, &loads),
+            Axis::Rate => Vec::new(),
+        },
+        loads: loads.iter().map(|load| load.name.clone()).collect(),
+        at,
+    })
+}
+
+/// One pair over a sweep.
+struct Path<'a> {
+    record: &'a StudyRecord,
+    axis: Axis,
+    metric: Metric,
+    pair: [&'a str; 2],
+}
+
+impl Path<'_> {
+    fn crossovers(&self, loads: &[&LoadRecord], comparisons: &[Comparison]) -> Vec<Crossover> {
+        let sound = loads.iter().filter(|load| !self.is_void(load, comparisons));
+        let mut places: Vec<(f64, Vec<f64>)> = Vec::new();
+        for load in sound {
+            let values = Values::under(self.record, load, self.metric, Rounds::All);
+            if values.are_whole(self.pair) {
+                places.push((number(self.axis, load), values.log_ratios(self.pair)));
+            }
+        }
+        if places
+            .first()
+            .is_none_or(|(_, blocks)| blocks.len() < BLOCKS_FOR_VERDICT)
+        {
+            return Vec::new();
+        }
+        let positions: Vec<Position> = { places.iter() }
+            .map(|(at, blocks)| Position { at: *at, blocks })
+            .collect();
+        let found = crossings(&positions, Confidence::COMPUTED).unwrap_or_default();
+        found.iter().filter_map(|one| self.crossover(one)).collect()
+    }
+
+    fn is_void(&self, load: &LoadRecord, comparisons: &[Comparison]) -> bool {
+        let mut about = comparisons.iter().filter(|one| {
+            let pair = [one.subject.as_str(), one.baseline.as_str()];
+            one.role == Role::Primary && one.load == load.name && pair == self.pair
+        });
+        about.any(|one| one.verdict == Verdict::Invalid)
+    }
+
+    fn crossover(&self, crossing: &Crossing) -> Option<Crossover> {
+        let [subject, baseline] = self.pair;
+        let ahead = |side| match (side, self.metric.sense()) {
+            (Side::Above, Sense::Speed) | (Side::Below, Sense::Time | Sense::Cost) => subject,
+            _ => baseline,
+        };
+        Some(Crossover {
+            before: ahead(crossing.before).to_owned(),
+            after: ahead(crossing.after).to_owned(),
+            ahead_until: crossing.ahead_until?,
+            ahead_from: crossing.ahead_from?,
+            at: crossing.at,
+            low: crossing.low,
+            high: crossing.high,
+            confidence: Confidence::PRINTED.share(),
+        })
+    }
+}
+
+fn scalability(record: &StudyRecord, loads: &[&LoadRecord]) -> Vec<Scalability> {
+    if loads.len() < POSITIONS_MIN {
+        return Vec::new();
+    }
+    let numbers: Vec<(f64, Values)> = { loads.iter() }
+        .map(|load| {
+            let values = Values::under(record, load, Metric::Throughput, Rounds::All);
+            (f64::from(load.settings.connections), values)
+        })
+        .collect();
+    let names = record.subjects.iter().map(|subject| subject.name.as_str());
+    names.filter_map(|name| law(name, &numbers)).collect()
+}
+
+fn law(subject: &str, numbers: &[(f64, Values)]) -> Option<Scalability> {
+    let blocks = { numbers.iter() }
+        .map(|(_, values)| values.of(subject).len())
+        .min()?;
+    let fits: Vec<ScalabilityLaw> = (0..blocks)
+        .filter_map(|block| {
+            let points: Option<Vec<Measured>> = { numbers.iter() }
+                .map(|(connections, values)| {
+                    let throughput = values.of(subject)[block]?.amount;
+                    Some(Measured {
+                        connections: *connections,
+                        throughput,
+                    })
+                })
+                .collect();
+            ScalabilityLaw::fit(&points?).ok()
+        })
+        .collect();
+    let middle = |pick: fn(&ScalabilityLaw) -> Option<f64>| {
+        let known: Option<Vec<f64>> = fits.iter().map(pick).collect();
+        median(known?)
+    };
+    Some(Scalability {
+        subject: subject.to_owned(),
+        lambda: middle(|law| Some(law.lambda))?,
+        sigma: middle(|law| Some(law.sigma))?,
+        kappa: middle(|law| Some(law.kappa))?,
+        peak_connections: middle(ScalabilityLaw::peak),
+        r2: middle(|law| law.r2),
+    })
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len().checked_sub(1)? / 2;
+    Some(f64::midpoint(values[middle], values[values.len() / 2]))
+}

@@ -1,0 +1,291 @@
+//! What a list of records says of each: read from its JSON without what was
+//! measured, which is most of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::judge::comparison::Role;
+use crate::judge::past_baseline::Fingerprint;
+use crate::judge::verdict::Verdict;
+use crate::record::run::RUN_SCHEMA;
+use crate::record::{Machine, STUDY_SCHEMA};
+
+/// The schema of the list, as JSON.
+pub const HISTORY_SCHEMA: &str = "abx.history/1";
+
+/// A list of records, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct History {
+    /// [`HISTORY_SCHEMA`].
+    pub schema: String,
+    /// The folder in which they are.
+    pub folder: String,
+    /// The records that are shown.
+    pub entries: Vec<Entry>,
+    /// How many more there are.
+    pub left_out: usize,
+    /// Files there that are no records of this version.
+    pub unread: Vec<Unread>,
+}
+
+/// One record in the list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// What it can be named by instead of its path.
+    pub id: String,
+    /// Its file's name in the folder.
+    pub file: String,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub outline: Outline,
+}
+
+/// A file that is no record of this version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unread {
+    /// Its name in the folder.
+    pub file: String,
+    /// Why it cannot be read.
+    pub why: String,
+}
+
+/// What a record is, in short.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outline {
+    /// A study or a run.
+    pub kind: Kind,
+    /// When it started, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: u64,
+    /// How long it took, in seconds.
+    pub elapsed_s: f64,
+    /// Who was measured.
+    pub subjects: Vec<OutlineSubject>,
+    /// The names of the loads; of a run, its connections.
+    pub loads: Vec<String>,
+    /// What was concluded of what the study was made for; nothing in a run.
+    pub comparisons: Vec<OutlineComparison>,
+    /// Complete blocks; none in a run.
+    pub blocks: usize,
+    /// Verified answers per second of a run.
+    pub throughput_per_s: Option<f64>,
+    /// Where it was measured.
+    pub machine: Fingerprint,
+    /// What its randomness was drawn from; `None` where that was not kept.
+    pub seed: Option<u64>,
+    /// The version of abx that measured.
+    pub abx_version: String,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Several subjects, compared.
+    Study,
+    /// One server, loaded once.
+    Run,
+}
+
+/// Who was measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OutlineSubject {
+    /// Its name; of a run, its URL.
+    pub name: String,
+    /// What it said of its version.
+    pub version: Option<String>,
+    /// What started it; empty for a server that was running.
+    pub command: Vec<String>,
+    /// Where it was found, for a server that was running.
+    pub address: Option<String>,
+}
+
+/// What was concluded of two subjects under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutlineComparison {
+    /// The load.
+    pub load: String,
+    /// The subject.
+    pub subject: String,
+    /// What it was compared with.
+    pub baseline: String,
+    /// The older record in which that was measured; `None` when side by side.
+    #[serde(default)]
+    pub against: Option<String>,
+    /// Subject over baseline.
+    pub ratio: Option<f64>,
+    /// The interval's lower end.
+    pub low: Option<f64>,
+    /// The interval's upper end.
+    pub high: Option<f64>,
+    /// What it means.
+    pub verdict: Verdict,
+    /// How many blocks it rests on.
+    #[serde(default)]
+    pub blocks: usize,
+}
+
+/// Why a file is no record of this version.
+#[derive(Debug, thiserror::Error)]
+pub enum OutlineError {
+    /// It is no JSON, or lacks what every record has.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    /// It is of another kind or of a later version.
+    #[error(
+        "its schema is `{0}`, and this version knows `{STUDY_SCHEMA}` and `{RUN_SCHEMA}`: read it \
+         with the version of abx that wrote it"
+    )]
+    Schema(String),
+}
+
+impl Outline {
+    /// Reads the outline of a record.
+    ///
+    /// # Errors
+    /// [`OutlineError`] when the text is no record of this version.
+    pub fn read(json: &str) -> Result<Outline, OutlineError> {
+        let Schema { schema } = serde_json::from_str(json)?;
+        match schema.as_str() {
+            STUDY_SCHEMA => Ok(serde_json::from_str::<StudyOutline>(json)?.outline()),
+            RUN_SCHEMA => Ok(serde_json::from_str::<RunOutline>(json)?.outline()),
+            _ => Err(OutlineError::Schema(schema)),
+        }
+    }
+
+    /// How often there is each verdict, in the order of their first appearance.
+    #[must_use]
+    pub fn verdicts(&self) -> Vec<(Verdict, usize)> {
+        let mut counts: Vec<(Verdict, usize)> = Vec::new();
+        for one in &self.comparisons {
+            match counts
+                .iter_mut()
+                .find(|(verdict, _)| *verdict == one.verdict)
+            {
+                Some((_, count)) => *count += 1,
+                None => counts.push((one.verdict, 1)),
+            }
+        }
+        counts
+    }
+}
+
+#[derive(Deserialize)]
+struct Schema {
+    schema: String,
+}
+
+/// The keys of a study that count here; the rest is passed over.
+#[derive(Deserialize)]
+struct StudyOutline {
+    abx_version: String,
+    started_unix_ms: u64,
+    elapsed_s: f64,
+    seed: u64,
+    /// Its threads and processors.
+    settings: Fingerprint,
+    machine: Machine,
+    subjects: Vec<OutlineSubject>,
+    loads: Vec<Named>,
+    #[serde(default)]
+    comparisons: Vec<Compared>,
+    #[serde(default)]
+    against: Option<AgainstOutline>,
+    blocks: Vec<BlockOutline>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Compared {
+    #[serde(default)]
+    role: Role,
+    #[serde(flatten)]
+    outline: OutlineComparison,
+}
+
+#[derive(Deserialize)]
+struct AgainstOutline {
+    record: String,
+    #[serde(default)]
+    comparisons: Vec<OutlineComparison>,
+}
+
+#[derive(Deserialize)]
+struct BlockOutline {
+    complete: bool,
+}
+
+impl StudyOutline {
+    fn outline(self) -> Outline {
+        let all = self.comparisons.into_iter();
+        let primary = all.filter(|one| one.role == Role::Primary);
+        let mut comparisons: Vec<OutlineComparison> = primary.map(|one| one.outline).collect();
+        if let Some(against) = self.against {
+            comparisons.extend(against.comparisons.into_iter().map(|mut one| {
+                one.against = Some(against.record.clone());
+                one
+            }));
+        }
+        Outline {
+            kind: Kind::Study,
+            started_unix_ms: self.started_unix_ms,
+            elapsed_s: self.elapsed_s,
+            subjects: self.subjects,
+            loads: self.loads.into_iter().map(|load| load.name).collect(),
+            comparisons,
+            blocks: self.blocks.iter().filter(|block| block.complete).count(),
+            throughput_per_s: None,
+            machine: Fingerprint {
+                subject_cpus: self.settings.subject_cpus,
+                generator_cpus: self.settings.generator_cpus,
+                ..Fingerprint::of_machine(&self.machine, self.settings.threads)
+            },
+            seed: Some(self.seed),
+            abx_version: self.abx_version,
+        }
+    }
+}
+
+/// The keys of a run that count here.
+#[derive(Deserialize)]
+struct RunOutline {
+    abx_version: String,
+    started_unix_ms: u64,
+    elapsed_s: f64,
+    settings: RunSettingsOutline,
+    machine: Machine,
+    throughput_per_s: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct RunSettingsOutline {
+    url: String,
+    connections: u32,
+    threads: usize,
+}
+
+impl RunOutline {
+    fn outline(self) -> Outline {
+        let settings = self.settings;
+        Outline {
+            kind: Kind::Run,
+            started_unix_ms: self.started_unix_ms,
+            elapsed_s: self.elapsed_s,
+            subjects: vec![OutlineSubject {
+                name: settings.url.clone(),
+                address: Some(settings.url),
+                ..OutlineSubject::default()
+            }],
+            loads: vec![format!("c{}", settings.connections)],
+            comparisons: Vec::new(),
+            blocks: 0,
+            throughput_per_s: self.throughput_per_s,
+            machine: Fingerprint::of_machine(&self.machine, settings.threads),
+            seed: None,
+            abx_version: self.abx_version,
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! When requests are due, and how many of those that were due were sent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::measure::outcome::{Outcome, Outcomes};
+use crate::measure::tally::Tally;
+
+/// When requests are due.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Arrivals {
+    /// How the times are laid out.
+    pub kind: ArrivalKind,
+    /// Requests that are due per second, on average; `None` in a closed loop,
+    /// and where the rate changes on the way.
+    pub rate_per_s: Option<f64>,
+    /// What kind and rate do not say, in words: stages, thinking, sessions.
+    pub text: String,
+}
+
+/// How the times at which requests are due are laid out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalKind {
+    /// Each connection's next request is due when its last one is answered.
+    #[default]
+    Closed,
+    /// At equal distances.
+    Constant,
+    /// At random, independent of each other.
+    Poisson,
+    /// At a rate that changes in stages.
+    Stages,
+}
+
+impl Arrivals {
+    /// Whether every connection always has a request in flight: a closed loop
+    /// without thinking, sessions, or connections that come and go.
+    #[must_use]
+    pub fn is_saturating(&self) -> bool {
+        !self.is_open() && self.text.is_empty()
+    }
+
+    /// Whether requests are due whatever becomes of those before them.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.kind != ArrivalKind::Closed
+    }
+}
+
+/// What an open loop had to send and what it sent, each request counted once
+/// however often it was tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Offered {
+    /// Requests that were due: `sent` and `unsent` together.
+    pub planned: u64,
+    /// Those that were begun.
+    pub sent: u64,
+    /// Those that never were.
+    pub unsent: u64,
+    /// Those of `sent` that were due when every connection was in use, so that
+    /// they were sent late.
+    #[serde(default)]
+    pub queued: u64,
+    /// Those of `sent` that had no answer when the measurement ended.
+    pub unfinished: u64,
+}
+
+impl Offered {
+    /// Reads them from what was counted; `None` in a closed loop, where each
+    /// request is due when it is sent.
+    #[must_use]
+    pub fn of(arrivals: &Arrivals, tally: &Tally) -> Option<Offered> {
+        let late = Late {
+            unsent: tally.unsent,
+            queued: tally.queued,
+        };
+        Offered::counted(arrivals, &tally.outcomes, late)
+    }
+
+    pub(crate) fn counted(arrivals: &Arrivals, outcomes: &Outcomes, late: Late) -> Option<Offered> {
+        // After an idle close the same request was tried again.
+        let again = outcomes.count(Outcome::IdleClose);
+        let sent = outcomes.sent().saturating_sub(again);
+        arrivals.is_open().then(|| Offered {
+            planned: sent + late.unsent,
+            sent,
+            unsent: late.unsent,
+            queued: late.queued,
+            unfinished: outcomes.count(Outcome::Unfinished),
+        })
+    }
+}
+
+/// Requests that were not sent when they were due.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Late {
+    /// Those that never were.
+    pub(crate) unsent: u64,
+    /// Those that had to wait for a connection.
+    pub(crate) queued: u64,
+}
+
+/// The times over which answers were counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spans {
+    /// The connections' time, summed.
+    pub(crate) connection_ns: u64,
+    /// Wall time of the counted part.
+    pub(crate) measured_ns: u64,
+}
+
+/// Verified answers per second: in a closed loop connections times `ok` over
+/// the connections' time, each of which is its own clock; in an open loop, where
+/// connections wait for what is due, `ok` over the measured time. `None` without
+/// any time.
+pub(crate) fn throughput_per_s(
+    arrivals: &Arrivals,
+    connections: u64,
+    ok: u64,
+    spans: Spans,
+) -> Option<f64> {
+    let (weight, ns) = if arrivals.is_open() {
+        (1, spans.measured_ns)
+    } else {
+        (connections, spans.connection_ns)
+    };
+    (ns > 0).then(|| weight as f64 * ok as f64 / (ns as f64 / 1e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_was_tried_twice_was_due_once() {
+        // Method: three requests, one of them tried again after an idle close
+        // and one given up at the end; two more were never sent.
+        let mut tally = Tally::default();
+        let outcomes = [
+            Outcome::Ok,
+            Outcome::IdleClose,
+            Outcome::Ok,
+            Outcome::Unfinished,
+        ];
+        outcomes.into_iter().for_each(|one| tally.outcomes.add(one));
+        (0..2).for_each(|_| tally.record_unsent(0, 5_000));
+        tally.queued = 1;
+        let open = Arrivals {
+            kind: ArrivalKind::Poisson,
+            ..Arrivals::default()
+        };
+        let expected = Offered {
+            planned: 5,
+            sent: 3,
+            unsent: 2,
+            queued: 1,
+            unfinished: 1,
+        };
+        assert_eq!(Offered::of(&open, &tally), Some(expected));
+        assert_eq!(Offered::of(&Arrivals::default(), &tally), None);
+    }
+}

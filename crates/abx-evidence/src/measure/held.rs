@@ -1,0 +1,108 @@
+//! Connections that are opened, say nothing for a while, and are closed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::judge::summary::median;
+
+/// What came of holding connections that say nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Held {
+    /// Connections that were asked for.
+    pub asked: u64,
+    /// Those that stood when they had been held.
+    pub standing: u64,
+    /// Those that had stood and were gone by then.
+    pub lost: u64,
+    /// From the first try to connect to the end of the last handshake.
+    pub open_ns: u64,
+    /// The server's memory before its first connections, without pages of
+    /// files (whose share depends on who else uses them) and with those that
+    /// its processes share counted once; `None` when not readable.
+    pub memory_before_bytes: Option<u64>,
+    /// The same with those that stood.
+    pub memory_after_bytes: Option<u64>,
+}
+
+impl Held {
+    /// Connections opened per second, handshake included; `None` without any.
+    #[must_use]
+    pub fn connect_rate_per_s(&self) -> Option<f64> {
+        let opened = self.standing + self.lost;
+        (opened > 0 && self.open_ns > 0).then(|| opened as f64 / (self.open_ns as f64 / 1e9))
+    }
+
+    /// What the server's memory grew by, in bytes for each connection that
+    /// stands; `None` when it was not read, did not grow, or none stands.
+    #[must_use]
+    pub fn memory_per_connection(&self) -> Option<f64> {
+        let grown = self
+            .memory_after_bytes?
+            .checked_sub(self.memory_before_bytes?)?;
+        (grown > 0 && self.standing > 0).then(|| grown as f64 / self.standing as f64)
+    }
+}
+
+/// The same over all blocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldFigures {
+    /// Connections that were asked for, in all blocks.
+    pub asked: u64,
+    /// Those that stood when they had been held.
+    pub standing: u64,
+    /// Those that had stood and were gone by then.
+    pub lost: u64,
+    /// Connections opened per second, the median over blocks; `None` without any.
+    pub connect_rate_per_s: Option<f64>,
+    /// Memory of the server in bytes for each, the median over blocks; `None`
+    /// when it could not be told.
+    pub memory_per_connection: Option<f64>,
+}
+
+impl HeldFigures {
+    /// Those of all blocks; `None` without any.
+    pub(crate) fn of(blocks: &[Held]) -> Option<HeldFigures> {
+        let sum = |of: fn(&Held) -> u64| blocks.iter().map(of).sum();
+        let middle = |of: fn(&Held) -> Option<f64>| median(blocks.iter().filter_map(of));
+        (!blocks.is_empty()).then(|| HeldFigures {
+            asked: sum(|one| one.asked),
+            standing: sum(|one| one.standing),
+            lost: sum(|one| one.lost),
+            connect_rate_per_s: middle(Held::connect_rate_per_s),
+            memory_per_connection: middle(Held::memory_per_connection),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_those_of_connections_that_were_there() {
+        // Method: 90 of 100 stand, 5 more had; then what has no such figure.
+        let held = Held {
+            asked: 100,
+            standing: 90,
+            lost: 5,
+            open_ns: 500_000_000,
+            memory_before_bytes: Some(1_000),
+            memory_after_bytes: Some(10_000),
+        };
+        assert_eq!(held.connect_rate_per_s(), Some(190.0));
+        assert_eq!(held.memory_per_connection(), Some(100.0));
+        let shrunk = Held {
+            memory_after_bytes: Some(900),
+            ..held
+        };
+        assert_eq!(shrunk.memory_per_connection(), None);
+        let unread = Held {
+            memory_before_bytes: None,
+            ..held
+        };
+        assert_eq!(unread.memory_per_connection(), None);
+        let none = Held::default();
+        assert_eq!(none.connect_rate_per_s(), None);
+        assert_eq!(none.memory_per_connection(), None);
+    }
+}

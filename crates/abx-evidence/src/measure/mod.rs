@@ -1,0 +1,14 @@
+//! What one load gave: outcomes, times and counts, and what was offered. Tallies merge
+//! in any order. Start at [`tally`].
+
+pub(crate) mod arrivals;
+pub(crate) mod broadcasts;
+pub(crate) mod exchange;
+pub(crate) mod held;
+pub(crate) mod histogram;
+pub(crate) mod outcome;
+pub(crate) mod phase_times;
+pub(crate) mod phases;
+pub(crate) mod quantile;
+pub(crate) mod tally;
+pub(crate) mod times;

@@ -1,0 +1,161 @@
+//! What a report says of where the time of requests went.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::measure::phases::{Phase, Phases};
+
+/// Where the time of a random sample of requests went: a mean and two quantiles
+/// for each phase. The means add up to the mean response time of the sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseTimes {
+    /// How many requests were sampled and had a whole answer; at least one.
+    pub requests: u64,
+    /// From the intended send to the turn of the request, the making of its own
+    /// connection left out.
+    pub waiting: PhaseTime,
+    /// The making of the connection that the request brought along.
+    pub connect: PhaseTime,
+    /// From the turn of the request to the first byte of its answer.
+    pub first_byte: PhaseTime,
+    /// From the first byte of the answer to the last one.
+    pub body: PhaseTime,
+}
+
+/// One phase of the sample.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseTime {
+    /// The mean over all requests of the sample, in µs: one that made no
+    /// connection is in that of connecting with nothing.
+    pub mean_us: f64,
+    /// The median of those that had the phase, in µs; `None` when none had.
+    pub p50_us: Option<u64>,
+    /// Their p99 in µs; `None` when fewer than 100 had it.
+    pub p99_us: Option<u64>,
+}
+
+impl PhaseTimes {
+    /// Reads them from a sample; `None` when nothing was sampled.
+    #[must_use]
+    pub fn of(phases: &Phases) -> Option<PhaseTimes> {
+        let requests = phases.sums().requests;
+        (requests > 0).then(|| {
+            let [waiting, connect, first_byte, body] =
+                Phase::ALL.map(|phase| PhaseTime::of(phases, phase));
+            PhaseTimes {
+                requests,
+                waiting,
+                connect,
+                first_byte,
+                body,
+            }
+        })
+    }
+
+    /// One phase.
+    #[must_use]
+    pub fn phase(&self, phase: Phase) -> PhaseTime {
+        match phase {
+            Phase::Waiting => self.waiting,
+            Phase::Connect => self.connect,
+            Phase::FirstByte => self.first_byte,
+            Phase::Body => self.body,
+        }
+    }
+
+    /// The mean response time of the sample in µs.
+    #[must_use]
+    pub fn response_us(&self) -> f64 {
+        Phase::ALL.iter().map(|one| self.phase(*one).mean_us).sum()
+    }
+
+    /// The part of the mean response time that a phase is, from 0 to 1.
+    #[must_use]
+    pub fn share(&self, phase: Phase) -> f64 {
+        let response_us = self.response_us();
+        if response_us > 0.0 {
+            self.phase(phase).mean_us / response_us
+        } else {
+            0.0
+        }
+    }
+
+    /// Whether anything but the wait for the first byte takes over a tenth of the
+    /// time: else the response time says it all.
+    #[must_use]
+    pub fn is_telling(&self) -> bool {
+        let others = [Phase::Waiting, Phase::Connect, Phase::Body];
+        others.into_iter().any(|one| self.share(one) > TELLING)
+    }
+}
+
+impl PhaseTime {
+    fn of(phases: &Phases, phase: Phase) -> PhaseTime {
+        let sums = phases.sums();
+        let times = phases.times(phase);
+        let quantile = |q: f64| times.and_then(|times| times.quantile_us(q));
+        let count = times.map_or(0, |times| times.count());
+        PhaseTime {
+            mean_us: sums.of(phase) as f64 / sums.requests.max(1) as f64 / 1e3,
+            p50_us: quantile(0.5),
+            p99_us: quantile(0.99).filter(|_| count >= P99_COUNT_MIN),
+        }
+    }
+}
+
+/// From this share of the time on a phase is worth a word.
+const TELLING: f64 = 0.1;
+/// The p99 of fewer times is the longest one.
+const P99_COUNT_MIN: u64 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::phases::{Split, Timestamps};
+
+    /// So many requests of 10 µs of waiting, the last `connecting` of them with
+    /// 40 µs of connecting, 100 µs to the first byte and `body_us` of body.
+    fn sample(requests: u64, connecting: u64, body_us: u64) -> PhaseTimes {
+        let mut phases = Phases::default();
+        for request in 0..requests {
+            let connect_us = (request >= requests - connecting).then_some(40);
+            let turn_us = 10 + connect_us.unwrap_or_default();
+            phases.record(&Split::of(&Timestamps {
+                intended_ns: 0,
+                connect_ns: connect_us.map(|span| span * 1_000),
+                turn_ns: turn_us * 1_000,
+                first_byte_ns: (turn_us + 100) * 1_000,
+                done_ns: (turn_us + 100 + body_us) * 1_000,
+            }));
+        }
+        PhaseTimes::of(&phases).unwrap()
+    }
+
+    #[test]
+    fn means_add_up_and_quantiles_are_of_those_that_had_the_phase() {
+        // Method: 200 requests, a quarter of which made a connection.
+        let found = sample(200, 50, 30);
+        assert_eq!(found.requests, 200);
+        assert_eq!(
+            Phase::ALL.map(|one| found.phase(one).mean_us),
+            [10.0, 10.0, 100.0, 30.0]
+        );
+        assert!((found.response_us() - 150.0).abs() < 1e-9);
+        assert!((found.share(Phase::Body) - 0.2).abs() < 1e-9);
+        let medians = Phase::ALL.map(|one| found.phase(one).p50_us);
+        assert_eq!(medians, [10, 40, 100, 30].map(Some));
+        // 50 connections are too few for their p99.
+        let p99 = Phase::ALL.map(|one| found.phase(one).p99_us);
+        assert_eq!(p99, [Some(10), None, Some(100), Some(30)]);
+        assert_eq!(sample(200, 0, 30).connect.p50_us, None);
+    }
+
+    #[test]
+    fn a_wait_for_the_first_byte_alone_tells_nothing() {
+        // Method: a body below and above a tenth of the time.
+        assert!(!sample(1, 0, 5).is_telling());
+        assert!(sample(1, 0, 20).is_telling());
+        assert!(sample(1, 1, 0).is_telling());
+        assert_eq!(PhaseTimes::of(&Phases::default()), None);
+    }
+}

@@ -1,0 +1,364 @@
+//! Where the time of requests goes: waiting, connecting, until the answer's first
+//! byte, its body. Of a random sample of requests, those that are verified: start
+//! at [`Split`] for one request and at [`Phases`] for many.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use crate::measure::histogram::Histogram;
+
+/// A part of a response time; the four of a request add up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// From the intended send to the turn of the request, the making of its own
+    /// connection left out. Its turn comes when it is sent and every answer before
+    /// it on its connection is whole. A try that was lost is in it.
+    Waiting,
+    /// The making of the connection that the answer came over, when the request
+    /// brought it along.
+    Connect,
+    /// From its turn to the first byte of its answer.
+    FirstByte,
+    /// From the first byte of its answer to the last one.
+    Body,
+}
+
+impl Phase {
+    /// All of them, in the order in which a request has them.
+    pub const ALL: [Phase; 4] = [
+        Phase::Waiting,
+        Phase::Connect,
+        Phase::FirstByte,
+        Phase::Body,
+    ];
+
+    /// Its name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Waiting => "waiting",
+            Phase::Connect => "connect",
+            Phase::FirstByte => "first byte",
+            Phase::Body => "body",
+        }
+    }
+}
+
+/// The moments of one request that was answered, on the monotonic clock in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timestamps {
+    /// When it was due.
+    pub intended_ns: u64,
+    /// How long its own connection was in the making, which ended before its turn;
+    /// `None` over a connection that stood already.
+    pub connect_ns: Option<u64>,
+    /// When it was sent and every answer before it on its connection was whole.
+    pub turn_ns: u64,
+    /// When the first byte of its answer was received.
+    pub first_byte_ns: u64,
+    /// When the last one was.
+    pub done_ns: u64,
+}
+
+/// The response time of one request in its phases, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split {
+    waiting_ns: u64,
+    connect_ns: Option<u64>,
+    first_byte_ns: u64,
+    body_ns: u64,
+}
+
+impl Split {
+    /// Splits the time from the intended send to the last byte. Whatever the
+    /// moments are, the phases add up to it.
+    #[must_use]
+    pub fn of(moments: &Timestamps) -> Split {
+        let Timestamps { intended_ns, .. } = *moments;
+        let done_ns = moments.done_ns.max(intended_ns);
+        let turn_ns = moments.turn_ns.clamp(intended_ns, done_ns);
+        let first_byte_ns = moments.first_byte_ns.clamp(turn_ns, done_ns);
+        let before_ns = turn_ns - intended_ns;
+        let connect_ns = moments.connect_ns.map(|span_ns| span_ns.min(before_ns));
+        Split {
+            waiting_ns: before_ns - connect_ns.unwrap_or_default(),
+            connect_ns,
+            first_byte_ns: first_byte_ns - turn_ns,
+            body_ns: done_ns - first_byte_ns,
+        }
+    }
+}
+
+/// Sums over a sample of requests, in ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseSums {
+    /// Requests in the sample that had a whole answer.
+    pub requests: u64,
+    /// Until their turn, the making of connections left out.
+    pub waiting_ns: u64,
+    /// The making of the connections that they brought along.
+    pub connect_ns: u64,
+    /// From their turn to the first byte of the answer.
+    pub first_byte_ns: u64,
+    /// From the first byte of the answer to the last one.
+    pub body_ns: u64,
+}
+
+impl PhaseSums {
+    /// Whether nothing was sampled.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.requests == 0
+    }
+
+    /// The sum of one phase.
+    #[must_use]
+    pub fn of(&self, phase: Phase) -> u64 {
+        match phase {
+            Phase::Waiting => self.waiting_ns,
+            Phase::Connect => self.connect_ns,
+            Phase::FirstByte => self.first_byte_ns,
+            Phase::Body => self.body_ns,
+        }
+    }
+
+    fn merge(&mut self, other: &PhaseSums) {
+        self.requests += other.requests;
+        self.waiting_ns += other.waiting_ns;
+        self.connect_ns += other.connect_ns;
+        self.first_byte_ns += other.first_byte_ns;
+        self.body_ns += other.body_ns;
+    }
+}
+
+/// The phases of a sample of requests. `merge` is associative and commutative.
+///
+/// It takes memory with its first request only: most tallies hold none, and four
+/// empty distributions would be copied with each of them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Phases(Option<Box<Sampled>>);
+
+/// The phases of a sample of requests: their sums, and their times.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Phases")]
+struct Sampled {
+    #[serde(flatten)]
+    sums: PhaseSums,
+    /// Times of waiting.
+    waiting: Histogram,
+    /// Times of connecting, of the requests that brought a connection along.
+    connect: Histogram,
+    /// Times to the first byte.
+    first_byte: Histogram,
+    /// Times of bodies.
+    body: Histogram,
+}
+
+impl Phases {
+    /// Counts one request.
+    pub fn record(&mut self, split: &Split) {
+        let own = self.0.get_or_insert_default();
+        own.sums.merge(&PhaseSums {
+            requests: 1,
+            waiting_ns: split.waiting_ns,
+            connect_ns: split.connect_ns.unwrap_or_default(),
+            first_byte_ns: split.first_byte_ns,
+            body_ns: split.body_ns,
+        });
+        own.waiting.record_ns(split.waiting_ns);
+        if let Some(span_ns) = split.connect_ns {
+            own.connect.record_ns(span_ns);
+        }
+        own.first_byte.record_ns(split.first_byte_ns);
+        own.body.record_ns(split.body_ns);
+    }
+
+    /// Whether nothing was sampled.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sampled().is_none()
+    }
+
+    /// The sums of all requests.
+    #[must_use]
+    pub fn sums(&self) -> PhaseSums {
+        self.sampled().map(|own| own.sums).unwrap_or_default()
+    }
+
+    /// The times of one phase; `None` when nothing was sampled. Those of
+    /// [`Phase::Connect`] are of the requests that brought a connection along.
+    #[must_use]
+    pub fn times(&self, phase: Phase) -> Option<&Histogram> {
+        let own = self.sampled()?;
+        Some(match phase {
+            Phase::Waiting => &own.waiting,
+            Phase::Connect => &own.connect,
+            Phase::FirstByte => &own.first_byte,
+            Phase::Body => &own.body,
+        })
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Phases) {
+        let Some(other) = other.sampled() else {
+            return;
+        };
+        let own = self.0.get_or_insert_default();
+        own.sums.merge(&other.sums);
+        own.waiting.merge(&other.waiting);
+        own.connect.merge(&other.connect);
+        own.first_byte.merge(&other.first_byte);
+        own.body.merge(&other.body);
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        if let Some(own) = &mut self.0 {
+            own.sums = PhaseSums::default();
+            own.waiting.clear();
+            own.connect.clear();
+            own.first_byte.clear();
+            own.body.clear();
+        }
+    }
+
+    /// What it holds, when that is anything.
+    fn sampled(&self) -> Option<&Sampled> {
+        self.0.as_deref().filter(|own| !own.sums.is_empty())
+    }
+}
+
+/// Memory that holds nothing makes no difference.
+impl PartialEq for Phases {
+    fn eq(&self, other: &Phases) -> bool {
+        self.sampled() == other.sampled()
+    }
+}
+
+impl JsonSchema for Phases {
+    fn schema_name() -> Cow<'static, str> {
+        Sampled::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Sampled::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn moments() -> impl Strategy<Value = Timestamps> {
+        let moment = || 0_u64..1 << 34;
+        let connect = prop::option::of(moment());
+        let all = (moment(), connect, moment(), moment(), moment());
+        all.prop_map(
+            |(intended_ns, connect_ns, turn_ns, first_byte_ns, done_ns)| Timestamps {
+                intended_ns,
+                connect_ns,
+                turn_ns,
+                first_byte_ns,
+                done_ns,
+            },
+        )
+    }
+
+    fn phases(all: &[Timestamps]) -> Phases {
+        let mut phases = Phases::default();
+        all.iter().for_each(|one| phases.record(&Split::of(one)));
+        phases
+    }
+
+    fn sum(sums: &PhaseSums) -> u64 {
+        Phase::ALL.iter().map(|phase| sums.of(*phase)).sum()
+    }
+
+    #[test]
+    fn each_phase_has_its_own_part() {
+        // Method: moments in their order, with spans that no two phases share.
+        let mut one = Timestamps {
+            intended_ns: 1_000,
+            connect_ns: Some(20_000),
+            turn_ns: 24_000,
+            first_byte_ns: 424_000,
+            done_ns: 5_424_000,
+        };
+        let with = phases(&[one]);
+        let parts = |phases: &Phases| Phase::ALL.map(|phase| phases.sums().of(phase));
+        assert_eq!(parts(&with), [3_000, 20_000, 400_000, 5_000_000]);
+        one.connect_ns = None;
+        let without = phases(&[one]);
+        assert_eq!(parts(&without), [23_000, 0, 400_000, 5_000_000]);
+        let counted =
+            |phases: &Phases| Phase::ALL.map(|phase| phases.times(phase).unwrap().count());
+        assert_eq!(counted(&with), [1, 1, 1, 1]);
+        // Over a connection that stood nothing was made, which is no time of zero.
+        assert_eq!(counted(&without), [1, 0, 1, 1]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn phases_add_up_to_the_response_time(one in moments()) {
+            // Method: any moments, those in no order among them.
+            let response_ns = one.done_ns.saturating_sub(one.intended_ns);
+            prop_assert_eq!(sum(&phases(&[one]).sums()), response_ns);
+        }
+
+        #[test]
+        fn the_order_of_merging_does_not_matter(
+            a in prop::collection::vec(moments(), 0..4),
+            b in prop::collection::vec(moments(), 0..4),
+            c in prop::collection::vec(moments(), 0..4),
+        ) {
+            // Method: (a+b)+c against c+(b+a), and against all requests in one.
+            let mut left = phases(&a);
+            left.merge(&phases(&b));
+            left.merge(&phases(&c));
+            let mut inner = phases(&b);
+            inner.merge(&phases(&a));
+            let mut right = phases(&c);
+            right.merge(&inner);
+            prop_assert_eq!(&left, &right);
+            prop_assert_eq!(left, phases(&[a, b, c].concat()));
+        }
+
+        #[test]
+        fn json_reads_back_the_same(all in prop::collection::vec(moments(), 1..6)) {
+            // Method: there and back.
+            let before = phases(&all);
+            let text = serde_json::to_string(&before).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Phases>(&text).unwrap(), before);
+        }
+    }
+
+    #[test]
+    fn what_holds_nothing_is_nothing() {
+        // Method: memory taken, and memory filled and cleared, beside none.
+        let reserved = Phases(Some(Box::default()));
+        let one = Timestamps {
+            intended_ns: 0,
+            connect_ns: Some(1),
+            turn_ns: 1,
+            first_byte_ns: 2,
+            done_ns: 3,
+        };
+        let mut cleared = phases(&[one]);
+        assert!(!cleared.is_empty());
+        cleared.clear();
+        for phases in [reserved, cleared] {
+            assert!(phases.is_empty() && phases == Phases::default());
+            assert!(phases.times(Phase::Body).is_none());
+            let mut sum = phases.clone();
+            sum.merge(&phases);
+            assert!(sum.is_empty());
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Quantiles of times of which some are only known as "at least".
+
+use crate::measure::histogram::Histogram;
+
+/// A quantile of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quantile {
+    /// In µs.
+    pub us: u64,
+    /// Whether the true one may be longer. It is never shorter.
+    pub at_least: bool,
+}
+
+impl Quantile {
+    /// The quantile `q` (0 to 1) of `times`, of which those in `at_least` are
+    /// lower bounds: what took at least so long, and nobody knows how long;
+    /// without any when all times are known. `None` without times.
+    ///
+    /// Method: the r-th shortest of n times, r = ⌈q·n⌉ and at least 1, with each
+    /// bound taken for the time itself. No truth behind the bounds can make it
+    /// shorter. With every bound taken for infinity instead the r-th shortest
+    /// is the longest that it can be. When both are the same, the quantile is
+    /// exact whatever is behind the bounds; else it is an "at least". Both are
+    /// the same just when r known times lie at or below the first.
+    /// Source: the identification bounds of Manski (2003), chapter 1, for a
+    /// time that is censored on the right; docs/record-format.md, "Times at least".
+    #[must_use]
+    pub fn of(times: &Histogram, at_least: Option<&Histogram>, q: f64) -> Option<Quantile> {
+        let rank = ((q * times.count() as f64).ceil() as u64).clamp(1, times.count().max(1));
+        let (mut below, mut known) = (0, 0);
+        for (us, count) in times.steps() {
+            below += count;
+            let bounds = at_least.map_or(0, |bounds| bounds.count_at_us(us));
+            known += count.saturating_sub(bounds);
+            if below >= rank {
+                let at_least = known < rank;
+                return Some(Quantile { us, at_least });
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Times of up to 2,047 µs, which the histogram tells apart exactly.
+    fn times() -> impl Strategy<Value = Vec<u64>> {
+        prop::collection::vec(1_u64..2_048, 0..12)
+    }
+
+    fn histogram<'a>(times: impl IntoIterator<Item = &'a u64>) -> Histogram {
+        let mut histogram = Histogram::new();
+        times
+            .into_iter()
+            .for_each(|us| histogram.record_ns(us * 1_000));
+        histogram
+    }
+
+    fn quantile(known: &[u64], bounds: &[u64], q: f64) -> Option<Quantile> {
+        Quantile::of(
+            &histogram(known.iter().chain(bounds)),
+            Some(&histogram(bounds)),
+            q,
+        )
+    }
+
+    /// The same from sorted lists: the time of this rank in all of them.
+    fn sorted(known: &[u64], others: impl Iterator<Item = u64>, q: f64) -> u64 {
+        let mut all: Vec<u64> = known.iter().copied().chain(others).collect();
+        all.sort_unstable();
+        let rank = (q * all.len() as f64).ceil() as usize;
+        all[rank.clamp(1, all.len()) - 1]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+        #[test]
+        fn quantiles_are_the_bounds_of_what_may_be_true(
+            known in times(),
+            bounds in times(),
+            more in prop::collection::vec(0_u64..3_000, 12),
+            q in 0.0_f64..=1.0,
+        ) {
+            // Method: sorted lists with the bounds as they are, at infinity,
+            // and at any truth behind them, which must lie between.
+            prop_assume!(!(known.is_empty() && bounds.is_empty()));
+            let found = quantile(&known, &bounds, q).unwrap();
+            let low = sorted(&known, bounds.iter().copied(), q);
+            let high = sorted(&known, bounds.iter().map(|_| u64::MAX), q);
+            let truth = sorted(&known, bounds.iter().zip(&more).map(|(one, more)| one + more), q);
+            prop_assert_eq!(found, Quantile { us: low, at_least: low != high });
+            prop_assert!(low <= truth && truth <= high);
+            prop_assert!(found.at_least || truth == low);
+        }
+
+        #[test]
+        fn without_bounds_they_are_plain_quantiles(known in times(), q in 0.0_f64..=1.0) {
+            // Method: against the histogram's own.
+            let plain = histogram(&known).quantile_us(q);
+            let found = Quantile::of(&histogram(&known), None, q);
+            prop_assert_eq!(found.map(|one| one.us), plain);
+            prop_assert!(!found.is_some_and(|one| one.at_least));
+        }
+    }
+
+    #[test]
+    fn a_quantile_below_every_bound_is_exact_and_the_longest_never() {
+        // Method: 98 answers of 1 to 98 µs, and two requests given up after 50.
+        let known: Vec<u64> = (1..=98).collect();
+        let exact = |us| {
+            Some(Quantile {
+                us,
+                at_least: false,
+            })
+        };
+        let bound = |us| Some(Quantile { us, at_least: true });
+        assert_eq!(quantile(&known, &[50, 50], 0.40), exact(40));
+        assert_eq!(quantile(&known, &[50, 50], 0.50), exact(50));
+        // The 51st shortest is one of the two, or the 51 behind them.
+        assert_eq!(quantile(&known, &[50, 50], 0.51), bound(50));
+        assert_eq!(quantile(&known, &[50, 50], 1.0), bound(98));
+    }
+
+    #[test]
+    fn a_bound_that_is_shorter_than_a_tie_of_answers_does_not_matter() {
+        // Method: given up after 1 µs; the second shortest is 5 µs in any case,
+        // the shortest of all is not known.
+        let known = [5, 5, 10];
+        let shown = |q| quantile(&known, &[1], q).unwrap();
+        assert_eq!((shown(0.5).us, shown(0.5).at_least), (5, false));
+        assert_eq!((shown(0.25).us, shown(0.25).at_least), (1, true));
+    }
+
+    #[test]
+    fn nothing_counted_has_no_quantile() {
+        // Method: none, and bounds alone.
+        assert_eq!(quantile(&[], &[], 0.5), None);
+        let alone = quantile(&[], &[7], 0.5).unwrap();
+        assert_eq!((alone.us, alone.at_least), (7, true));
+    }
+}

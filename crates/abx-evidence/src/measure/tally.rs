@@ -1,0 +1,437 @@
+//! Counters and times of one stretch of load, made to be added up.
+
+use serde::{Deserialize, Serialize};
+
+use crate::measure::arrivals::{Arrivals, Spans, throughput_per_s};
+use crate::measure::histogram::Histogram;
+use crate::measure::outcome::{Outcome, Outcomes};
+use crate::measure::phases::Phases;
+
+/// One request from its intended send to its end, on the monotonic clock in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// When it was due: in a closed loop, when its connection became free.
+    pub intended_ns: u64,
+    /// When it could have been sent: when it was due and a connection was free for it.
+    pub possible_ns: u64,
+    /// When its bytes were handed to the kernel; `None` when it came not so far.
+    pub sent_ns: Option<u64>,
+    /// When its last byte was received, or when it failed.
+    pub done_ns: u64,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What a stretch of load gave. `merge` is associative and commutative, so
+/// workers and slices can be added in any order.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Outcomes of all attempts; their sum is the number of requests sent.
+    pub outcomes: Outcomes,
+    /// Outcomes of attempts that began in the discarded part: no throughput, but
+    /// a failure among them is a failure.
+    pub discarded: Outcomes,
+    /// Bytes received, heads and framing included.
+    pub bytes: u64,
+    /// Bytes received that belong to bodies.
+    pub body_bytes: u64,
+    /// Connections opened during the stretch.
+    pub connects: u64,
+    /// Bodies that were hashed and compared, those of the discarded part included.
+    pub hashed: u64,
+    /// Connection time: each connection from its first counted send to its last outcome, summed.
+    pub connection_ns: u64,
+    /// Connections that sent nothing after the discarded part.
+    pub silent: u64,
+    /// The sum of the response times of completed requests.
+    pub response_ns_sum: u64,
+    /// Requests that were due and were never sent, because nothing was free to
+    /// send them until the end. They have no outcome.
+    #[serde(default)]
+    pub unsent: u64,
+    /// Requests that were sent and had had to wait for a connection, because
+    /// every one was in use when they were due.
+    #[serde(default)]
+    pub queued: u64,
+    /// Response times of completed requests. Those that never had an answer
+    /// (timeout, unfinished, unsent) count with the time for which they had
+    /// waited when they were given up, and are in `response_at_least` too.
+    pub response: Histogram,
+    /// Service times of the same requests, as far as they were sent.
+    pub service: Histogram,
+    /// Those of `response` of which only this is known: it took at least so long.
+    #[serde(default)]
+    pub response_at_least: Histogram,
+    /// The same of `service`.
+    #[serde(default)]
+    pub service_at_least: Histogram,
+    /// How late sends were by the generator's own doing: from when each was due
+    /// and a connection was free for it, to when it was sent.
+    pub lateness: Histogram,
+    /// For how long the generator's loop did not look at its clock while it had
+    /// work: from one reading of the clock to the next, its own waiting left out.
+    #[serde(default)]
+    pub loop_lag: Histogram,
+    /// Of broadcasts that all listeners got: from the intended send to when the
+    /// first one had it.
+    #[serde(default)]
+    pub first_listener: Histogram,
+    /// The same of the median listener, the lower one of two.
+    #[serde(default)]
+    pub median_listener: Histogram,
+    /// Listeners that never got a broadcast, summed over broadcasts.
+    #[serde(default)]
+    pub lost: u64,
+    /// Broadcasts that came to a listener behind a later one, twice, or from nobody
+    /// of the load, summed over listeners.
+    #[serde(default)]
+    pub out_of_order: u64,
+    /// Where the time of a random sample of the completed requests went.
+    #[serde(default, skip_serializing_if = "Phases::is_empty")]
+    pub phases: Phases,
+}
+
+impl Tally {
+    /// Counts one request that was begun.
+    pub fn record(&mut self, sample: &Sample) {
+        self.outcomes.add(sample.outcome);
+        let is_completed = sample.outcome.is_completed();
+        if !(is_completed || sample.outcome.is_unanswered()) {
+            return;
+        }
+        let response_ns = sample.done_ns.saturating_sub(sample.intended_ns);
+        self.response.record_ns(response_ns);
+        if is_completed {
+            self.response_ns_sum += response_ns;
+        } else {
+            self.response_at_least.record_ns(response_ns);
+        }
+        let Some(sent_ns) = sample.sent_ns else {
+            return;
+        };
+        let service_ns = sample.done_ns.saturating_sub(sent_ns);
+        self.service.record_ns(service_ns);
+        if !is_completed {
+            self.service_at_least.record_ns(service_ns);
+        }
+        self.lateness
+            .record_ns(sent_ns.saturating_sub(sample.possible_ns));
+    }
+
+    /// Counts one request that was due at `intended_ns` and had not been sent
+    /// when sending ended for good at `end_ns`: its response time would have
+    /// been at least what lies between.
+    pub fn record_unsent(&mut self, intended_ns: u64, end_ns: u64) {
+        self.unsent += 1;
+        let age_ns = end_ns.saturating_sub(intended_ns);
+        self.response.record_ns(age_ns);
+        self.response_at_least.record_ns(age_ns);
+    }
+
+    /// Adds what `other` holds.
+    pub fn merge(&mut self, other: &Tally) {
+        self.outcomes.merge(&other.outcomes);
+        self.discarded.merge(&other.discarded);
+        self.bytes += other.bytes;
+        self.body_bytes += other.body_bytes;
+        self.connects += other.connects;
+        self.hashed += other.hashed;
+        self.connection_ns += other.connection_ns;
+        self.silent += other.silent;
+        self.response_ns_sum += other.response_ns_sum;
+        self.unsent += other.unsent;
+        self.queued += other.queued;
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.response_at_least.merge(&other.response_at_least);
+        self.service_at_least.merge(&other.service_at_least);
+        self.lateness.merge(&other.lateness);
+        self.loop_lag.merge(&other.loop_lag);
+        self.first_listener.merge(&other.first_listener);
+        self.median_listener.merge(&other.median_listener);
+        self.lost += other.lost;
+        self.out_of_order += other.out_of_order;
+        self.phases.merge(&other.phases);
+    }
+
+    /// Takes the memory that is needed for what is counted of each request.
+    pub fn reserve(&mut self) {
+        self.response.reserve();
+        self.service.reserve();
+        self.lateness.reserve();
+        self.loop_lag.reserve();
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.outcomes = Outcomes::default();
+        self.discarded = Outcomes::default();
+        self.bytes = 0;
+        self.body_bytes = 0;
+        self.connects = 0;
+        self.hashed = 0;
+        self.connection_ns = 0;
+        self.silent = 0;
+        self.response_ns_sum = 0;
+        self.unsent = 0;
+        self.queued = 0;
+        self.response.clear();
+        self.service.clear();
+        self.response_at_least.clear();
+        self.service_at_least.clear();
+        self.lateness.clear();
+        self.loop_lag.clear();
+        self.first_listener.clear();
+        self.median_listener.clear();
+        self.lost = 0;
+        self.out_of_order = 0;
+        self.phases.clear();
+    }
+}
+
+/// What one slice gave, over all worker threads.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SliceTally {
+    /// What was counted, the discarded first part left out.
+    pub tally: Tally,
+    /// Wall time from the slice's start to its last outcome, discarded part and drain included.
+    pub wall_ns: u64,
+    /// Wall time of the counted part: from the end of the discarded part to the last outcome.
+    pub measured_ns: u64,
+    /// Processor time of the generator's worker threads over `wall_ns`.
+    pub generator_cpu_ns: u64,
+    /// Time the worker threads were ready to run but another thread had the processor;
+    /// `None` when the kernel does not tell.
+    pub generator_wait_ns: Option<u64>,
+    /// The processor time of the busiest worker over `wall_ns`.
+    pub busiest_worker_ns: u64,
+    /// Whether the slice ended early because no connection got an answer any more.
+    pub stopped_answering: bool,
+    /// The connections themselves; `None` when they carried requests of HTTP.
+    #[serde(default)]
+    pub connections: Option<Connections>,
+}
+
+/// What became of connections that are there to be held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// How many stand at the end of the slice.
+    pub standing: u64,
+    /// How many more of them stood at its beginning.
+    pub lost: u64,
+}
+
+impl SliceTally {
+    /// Adds the connections of one more worker, if it has any to tell of.
+    pub fn add_connections(&mut self, other: Option<Connections>) {
+        if let Some(other) = other {
+            let sum = self.connections.get_or_insert_default();
+            sum.standing += other.standing;
+            sum.lost += other.lost;
+        }
+    }
+
+    /// Verified answers per second. In a closed loop: connections that sent
+    /// anything, times ok, over their time; in an open loop: ok over the
+    /// measured time. `None` without any time.
+    #[must_use]
+    pub fn throughput_per_s(&self, arrivals: &Arrivals, connections: u32) -> Option<f64> {
+        // Connections that never sent anything were not part of the load.
+        let loaded = u64::from(connections).saturating_sub(self.tally.silent);
+        let spans = Spans {
+            connection_ns: self.tally.connection_ns,
+            measured_ns: self.measured_ns,
+        };
+        throughput_per_s(arrivals, loaded, self.tally.outcomes.ok(), spans)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::measure::arrivals::ArrivalKind;
+    use crate::measure::phases::{Split, Timestamps};
+
+    fn tally(samples: &[(u64, u64, u8)]) -> Tally {
+        let mut tally = Tally::default();
+        for (intended, span, kind) in samples {
+            tally.record(&Sample {
+                intended_ns: *intended,
+                possible_ns: *intended,
+                sent_ns: (kind % 2 == 0).then_some(intended + span / 2),
+                done_ns: intended + span,
+                outcome: Outcome::ALL[usize::from(*kind) % Outcome::ALL.len()],
+            });
+            tally.connection_ns += span;
+            tally.bytes += 1;
+            tally.queued += u64::from(*kind > 200);
+            tally.loop_lag.record_ns(span / 7);
+            tally.first_listener.record_ns(span / 3);
+            tally.median_listener.record_ns(span / 2);
+            tally.lost += u64::from(*kind % 3);
+            tally.out_of_order += u64::from(*kind % 4);
+            tally.phases.record(&Split::of(&Timestamps {
+                intended_ns: *intended,
+                connect_ns: None,
+                turn_ns: *intended,
+                first_byte_ns: intended + span / 2,
+                done_ns: intended + span,
+            }));
+            if kind % 5 == 0 {
+                tally.record_unsent(*intended, intended + span / 3);
+            }
+        }
+        tally
+    }
+
+    fn samples() -> impl Strategy<Value = Vec<(u64, u64, u8)>> {
+        prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 36, any::<u8>()), 0..8)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn the_order_of_merging_does_not_matter(a in samples(), b in samples(), c in samples()) {
+            // Method: (a+b)+c against c+(b+a), and against all samples in one tally.
+            let mut left = tally(&a);
+            left.merge(&tally(&b));
+            left.merge(&tally(&c));
+            let mut inner = tally(&b);
+            inner.merge(&tally(&a));
+            let mut right = tally(&c);
+            right.merge(&inner);
+            prop_assert_eq!(&left, &right);
+            prop_assert_eq!(left, tally(&[a, b, c].concat()));
+        }
+    }
+
+    #[test]
+    fn a_cleared_tally_is_a_new_one() {
+        // Method: fill, clear, compare.
+        let mut used = tally(&[(1, 5_000, 0), (2, 9_000, 8), (3, 8_000, 205)]);
+        assert_ne!(used, Tally::default());
+        used.clear();
+        assert_eq!(used, Tally::default());
+    }
+
+    #[test]
+    fn response_time_runs_from_the_intended_send() {
+        // Method: due at 100 µs, sent at 300 µs, done at 700 µs.
+        let mut tally = Tally::default();
+        tally.record(&Sample {
+            intended_ns: 100_000,
+            possible_ns: 100_000,
+            sent_ns: Some(300_000),
+            done_ns: 700_000,
+            outcome: Outcome::Ok,
+        });
+        assert_eq!(tally.response.max_us(), Some(600));
+        assert_eq!(tally.service.max_us(), Some(400));
+        assert_eq!(tally.lateness.max_us(), Some(200));
+    }
+    #[test]
+    fn what_had_no_answer_counts_with_the_time_it_waited() {
+        // Method: due at 100 µs and given up at 900 µs, in each way; of those
+        // that were sent at 300 µs the service time is bounded too.
+        let give_up = |sent_ns, outcome| {
+            let mut tally = Tally::default();
+            tally.record(&Sample {
+                intended_ns: 100_000,
+                possible_ns: 100_000,
+                sent_ns,
+                done_ns: 900_000,
+                outcome,
+            });
+            tally
+        };
+        for outcome in [Outcome::Timeout, Outcome::Unfinished] {
+            let sent = give_up(Some(300_000), outcome);
+            for (times, expected) in [
+                (&sent.response, 800),
+                (&sent.response_at_least, 800),
+                (&sent.service, 600),
+                (&sent.service_at_least, 600),
+            ] {
+                assert_eq!((times.count(), times.max_us()), (1, Some(expected)));
+            }
+            let never_sent = give_up(None, outcome);
+            assert_eq!(never_sent.response_at_least.max_us(), Some(800));
+            assert_eq!(never_sent.service.count(), 0);
+            assert_eq!(never_sent.lateness.count(), 0);
+        }
+        let mut unsent = Tally::default();
+        unsent.record_unsent(100_000, 900_000);
+        assert_eq!((unsent.unsent, unsent.outcomes.sent()), (1, 0));
+        assert_eq!(unsent.response_at_least.max_us(), Some(800));
+        assert_eq!((unsent.response.count(), unsent.service.count()), (1, 0));
+    }
+
+    #[test]
+    fn a_failure_has_no_time_and_an_answer_no_bound() {
+        // Method: a reset enters no histogram; an answer only the known times.
+        let sample = |outcome| Sample {
+            intended_ns: 0,
+            possible_ns: 0,
+            sent_ns: Some(1_000),
+            done_ns: 9_000,
+            outcome,
+        };
+        let mut tally = Tally::default();
+        tally.record(&sample(Outcome::Reset));
+        assert_eq!((tally.response.count(), tally.service.count()), (0, 0));
+        tally.record(&sample(Outcome::Ok));
+        assert_eq!((tally.response.count(), tally.service.count()), (1, 1));
+        assert_eq!(tally.response_at_least.count(), 0);
+        assert_eq!(tally.service_at_least.count(), 0);
+    }
+
+    #[test]
+    fn a_tally_from_before_open_loops_still_reads() {
+        // Method: the new keys taken out of the JSON of a tally without them.
+        let old = tally(&[(1, 5_000, 0), (2, 9_000, 0)]);
+        let mut json = serde_json::to_value(&old).unwrap();
+        let keys = json.as_object_mut().unwrap();
+        for key in [
+            "unsent",
+            "queued",
+            "response_at_least",
+            "service_at_least",
+            "loop_lag",
+            "first_listener",
+            "median_listener",
+            "lost",
+            "out_of_order",
+            "phases",
+        ] {
+            assert!(keys.remove(key).is_some(), "{key}");
+        }
+        let read: Tally = serde_json::from_value(json).unwrap();
+        assert_eq!(read.response, old.response);
+        assert_eq!((read.unsent, read.loop_lag.count()), (0, 0));
+        assert!(read.phases.is_empty());
+    }
+
+    #[test]
+    fn an_open_loop_s_throughput_is_over_the_measured_time() {
+        // Method: 300 answers in 3 s, on 10 connections that were in use for
+        // 6 s together; one more connection was never used.
+        let mut slice = SliceTally {
+            measured_ns: 3_000_000_000,
+            ..SliceTally::default()
+        };
+        (0..300).for_each(|_| slice.tally.outcomes.add(Outcome::Ok));
+        slice.tally.connection_ns = 6_000_000_000;
+        slice.tally.silent = 1;
+        let closed = Arrivals::default();
+        let open = Arrivals {
+            kind: ArrivalKind::Constant,
+            ..Arrivals::default()
+        };
+        assert_eq!(slice.throughput_per_s(&open, 11), Some(100.0));
+        assert_eq!(slice.throughput_per_s(&closed, 11), Some(500.0));
+        slice.measured_ns = 0;
+        assert_eq!(slice.throughput_per_s(&open, 11), None);
+    }
+}

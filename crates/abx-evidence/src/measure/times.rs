@@ -1,0 +1,162 @@
+//! Times at the usual quantiles.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::measure::histogram::Histogram;
+use crate::measure::quantile::Quantile;
+
+/// Times in µs at the usual quantiles; absent when nothing was counted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Times {
+    /// The median.
+    pub p50: Option<u64>,
+    /// 90 %.
+    pub p90: Option<u64>,
+    /// 95 %.
+    pub p95: Option<u64>,
+    /// 99 %.
+    pub p99: Option<u64>,
+    /// 99.9 %.
+    pub p99_9: Option<u64>,
+    /// The longest.
+    pub max: Option<u64>,
+    /// The mean.
+    pub mean: Option<f64>,
+    /// Which of the figures above are only known as "at least", since they rest
+    /// on requests without an answer.
+    #[serde(default)]
+    pub at_least: Vec<Figure>,
+}
+
+/// A figure of [`Times`], in records by its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// The median.
+    P50,
+    /// 90 %.
+    P90,
+    /// 95 %.
+    P95,
+    /// 99 %.
+    P99,
+    /// 99.9 %.
+    #[serde(rename = "p99_9")]
+    P999,
+    /// The longest.
+    Max,
+    /// The mean.
+    Mean,
+}
+
+impl Figure {
+    /// The quantiles, with their shares.
+    pub const QUANTILES: [(Figure, f64); 5] = [
+        (Figure::P50, 0.5),
+        (Figure::P90, 0.9),
+        (Figure::P95, 0.95),
+        (Figure::P99, 0.99),
+        (Figure::P999, 0.999),
+    ];
+
+    /// Its name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Figure::P50 => "p50",
+            Figure::P90 => "p90",
+            Figure::P95 => "p95",
+            Figure::P99 => "p99",
+            Figure::P999 => "p99.9",
+            Figure::Max => "max",
+            Figure::Mean => "mean",
+        }
+    }
+}
+
+impl Times {
+    /// Reads them from a distribution of which every time is known.
+    #[must_use]
+    pub fn of(times: &Histogram) -> Times {
+        Times::read(times, None)
+    }
+
+    /// Reads them from a distribution of which those in `at_least` are lower
+    /// bounds; [`Quantile::of`] says what that means for a quantile. The longest
+    /// and the mean have no upper end as soon as there is one bound.
+    #[must_use]
+    pub fn bounded(times: &Histogram, at_least: &Histogram) -> Times {
+        Times::read(times, Some(at_least).filter(|bounds| !bounds.is_empty()))
+    }
+
+    fn read(times: &Histogram, at_least: Option<&Histogram>) -> Times {
+        let read = Figure::QUANTILES.map(|(_, share)| Quantile::of(times, at_least, share));
+        let named = Figure::QUANTILES.iter().zip(read);
+        let mut bounded: Vec<Figure> = named
+            .filter(|(_, one)| one.is_some_and(|one| one.at_least))
+            .map(|((figure, _), _)| *figure)
+            .collect();
+        if at_least.is_some() {
+            bounded.extend([Figure::Max, Figure::Mean]);
+        }
+        let [p50, p90, p95, p99, p99_9] = read.map(|one| one.map(|one| one.us));
+        Times {
+            p50,
+            p90,
+            p95,
+            p99,
+            p99_9,
+            max: times.max_us(),
+            mean: times.mean_us(),
+            at_least: bounded,
+        }
+    }
+
+    /// Whether this figure is only known as "at least".
+    #[must_use]
+    pub fn is_at_least(&self, figure: Figure) -> bool {
+        self.at_least.contains(&figure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(times_us: &[(u64, usize)]) -> Histogram {
+        let mut histogram = Histogram::new();
+        for (us, count) in times_us {
+            (0..*count).for_each(|_| histogram.record_ns(us * 1_000));
+        }
+        histogram
+    }
+
+    #[test]
+    fn figures_that_rest_on_bounds_say_so() {
+        // Method: 970 answers of 100 µs and 30 requests given up after 1 ms.
+        let bounds = histogram(&[(1_000, 30)]);
+        let times = Times::bounded(&histogram(&[(100, 970), (1_000, 30)]), &bounds);
+        assert_eq!((times.p50, times.p95), (Some(100), Some(100)));
+        assert_eq!((times.p99, times.max), (Some(1_000), Some(1_000)));
+        let named = [Figure::P99, Figure::P999, Figure::Max, Figure::Mean];
+        assert_eq!(times.at_least, named);
+        assert!(times.is_at_least(Figure::P99) && !times.is_at_least(Figure::P95));
+    }
+
+    #[test]
+    fn records_name_them_by_their_keys() {
+        // Method: to JSON and back, and JSON from before there were any.
+        let times = Times {
+            p99_9: Some(7),
+            at_least: vec![Figure::P999, Figure::Max],
+            ..Times::default()
+        };
+        let json = serde_json::to_value(&times).unwrap();
+        assert_eq!(json["at_least"], serde_json::json!(["p99_9", "max"]));
+        assert_eq!(json["p99_9"], 7);
+        assert_eq!(serde_json::from_value::<Times>(json).unwrap(), times);
+        let old = r#"{"p50":1,"p90":1,"p95":1,"p99":1,"p99_9":1,"max":1,"mean":1.0}"#;
+        assert_eq!(serde_json::from_str::<Times>(old).unwrap().at_least, []);
+    }
+}
