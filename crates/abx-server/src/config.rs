@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use abx_sys::RingError;
 
-use crate::fault::Faults;
+use crate::faults::Faults;
 
 /// Everything that the reference server is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,65 @@ pub enum Model {
     /// and writes an answer made beforehand. No subject, but a ceiling: it
     /// ignores methods, bodies and `Connection`.
     Null,
+}
+
+/// What not every model can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    /// Serving files.
+    Files,
+    /// Sending files by io_uring.
+    FilesByRing,
+    /// WebSocket.
+    WebSocket,
+    /// Injected faults.
+    Faults,
+}
+
+impl Model {
+    /// All models, in the order in which they are recommended.
+    pub const ALL: [Model; 3] = [Model::Event, Model::Thread, Model::Null];
+
+    /// Whether this model can do that.
+    #[must_use]
+    pub fn supports(self, feature: Feature) -> bool {
+        match (self, feature) {
+            (Model::Event, _) | (Model::Thread, Feature::Files | Feature::Faults) => true,
+            // A thread for each connection would need as many rings.
+            (Model::Thread, Feature::FilesByRing | Feature::WebSocket) | (Model::Null, _) => false,
+        }
+    }
+
+    /// The name that `--model` takes.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::Event => "event",
+            Model::Thread => "thread",
+            Model::Null => "null",
+        }
+    }
+}
+
+impl Feature {
+    /// What the feature is called in messages.
+    fn name(self) -> &'static str {
+        match self {
+            Feature::Files => "files",
+            Feature::FilesByRing => "files sent by io_uring",
+            Feature::WebSocket => "WebSocket",
+            Feature::Faults => "injected faults",
+        }
+    }
+
+    /// The models that have it, as one reads them out.
+    fn models(self) -> String {
+        let names: Vec<&str> = { Model::ALL.iter() }
+            .filter(|model| model.supports(self))
+            .map(|model| model.name())
+            .collect();
+        names.join(" or ")
+    }
 }
 
 /// Whether the server speaks WebSocket beside its content.
@@ -104,18 +163,14 @@ pub enum Sending {
 /// Why the server does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The null model has one answer and no faults.
-    #[error("the null model cannot serve {0}: choose the event or the thread model")]
-    NullModel(&'static str),
-    /// The model speaks HTTP only.
-    #[error("the {0} model speaks no WebSocket: choose the event model")]
-    WebSocketModel(&'static str),
-    /// The model has a thread for each connection, and would need as many rings.
-    #[error(
-        "the thread model does not send files by io_uring: choose the event model, or send \
-         them by sendfile or read"
-    )]
-    RingModel,
+    /// The model cannot do what it was asked for.
+    #[error("the {} model does not support {}: choose the {} model", .model.name(), .feature.name(), .feature.models())]
+    Unsupported {
+        /// The model.
+        model: Model,
+        /// What it cannot do.
+        feature: Feature,
+    },
     /// The kernel gives no ring.
     #[error("files cannot be sent by io_uring: {0}; send them by sendfile or read")]
     Ring(#[from] RingError),
@@ -192,40 +247,48 @@ impl ServerConfig {
     /// Refuses what contradicts itself; afterwards every part can be relied on.
     pub(crate) fn check(&self) -> Result<(), ServeError> {
         self.faults.check()?;
-        match (self.websocket, self.model) {
-            (WebSocket::On, Model::Thread) => return Err(ServeError::WebSocketModel("thread")),
-            (WebSocket::On, Model::Null) => return Err(ServeError::WebSocketModel("null")),
-            (WebSocket::On, Model::Event) | (WebSocket::Off, _) => {}
-        }
-        match (&self.content, self.model) {
-            (Content::Files { .. }, Model::Null) => return Err(ServeError::NullModel("files")),
-            (Content::Page { .. }, Model::Null) if self.faults != Faults::default() => {
-                return Err(ServeError::NullModel("faults"));
+        for feature in self.features() {
+            if !self.model.supports(feature) {
+                let model = self.model;
+                return Err(ServeError::Unsupported { model, feature });
             }
-            (
-                Content::Files {
-                    sending: Sending::Uring,
-                    ..
-                },
-                Model::Thread,
-            ) => return Err(ServeError::RingModel),
-            (Content::Files { .. }, _) => {
+        }
+        match &self.content {
+            Content::Files { .. } => {
                 if let Some(name) = self.faults.of_the_page() {
                     return Err(ServeError::FaultOnFiles(name));
                 }
             }
-            (Content::Page { bytes: Some(0) }, _) if self.faults.of_the_page().is_some() => {
+            Content::Page { bytes: Some(0) } if self.faults.of_the_page().is_some() => {
                 return Err(ServeError::EmptyPage);
             }
-            (Content::Page { bytes: Some(bytes) }, _) if *bytes > PAGE_BYTES_MAX => {
+            Content::Page { bytes: Some(bytes) } if *bytes > PAGE_BYTES_MAX => {
                 return Err(ServeError::PageTooLarge {
                     bytes: *bytes,
                     max: PAGE_BYTES_MAX,
                 });
             }
-            (Content::Page { .. }, _) => {}
+            Content::Page { .. } => {}
         }
         Ok(())
+    }
+
+    /// What the model is asked for beyond pages.
+    fn features(&self) -> Vec<Feature> {
+        let mut features = Vec::new();
+        if let Content::Files { sending, .. } = &self.content {
+            features.push(Feature::Files);
+            if *sending == Sending::Uring {
+                features.push(Feature::FilesByRing);
+            }
+        }
+        if self.websocket == WebSocket::On {
+            features.push(Feature::WebSocket);
+        }
+        if self.faults != Faults::default() {
+            features.push(Feature::Faults);
+        }
+        features
     }
 }
 

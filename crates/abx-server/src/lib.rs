@@ -1,24 +1,22 @@
 //! The reference server: a known subject, in several process models.
 //!
-//! It answers with one page or with files, echoes and spreads WebSocket
-//! messages if told to, and can be given faults of known size, so that a measurement can be checked against the truth. It is no
-//! product: no TLS, no log, no idle timeout. Start at [`ServerConfig`] and [`serve`].
+//! It serves one page or files, echoes and broadcasts WebSocket messages when asked
+//! to, and injects faults of known size, so that a measurement can be checked against
+//! the truth. It is not a product: no TLS, no log, no idle timeout. Start at
+//! [`ServerConfig`] and [`serve`].
 
 mod config;
+mod connection_table;
 mod content;
-mod fault;
-mod files;
-mod model_event;
-mod model_null;
-mod model_thread;
-mod reception;
-mod rooms;
-mod talk;
-mod work;
+mod faults;
+mod models;
+mod websocket;
 
-pub use config::{BACKLOG, Content, Model, Nagle, Sending, ServeError, ServerConfig, WebSocket};
-pub use fault::{Faults, Frames, Stall};
-pub use work::Work;
+pub use config::{
+    BACKLOG, Content, Feature, Model, Nagle, Sending, ServeError, ServerConfig, WebSocket,
+};
+pub use faults::work::Work;
+pub use faults::{Faults, Frames, Stall};
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -41,8 +39,8 @@ pub fn serve(
     config.check()?;
     let site = Site::open(config)?;
     match config.model {
-        Model::Event => model_event::run(config, site, on_ready),
-        Model::Thread => model_thread::run(config, site, on_ready),
-        Model::Null => model_null::run(config, &site, on_ready),
+        Model::Event => models::event::run(config, site, on_ready),
+        Model::Thread => models::thread::run(config, site, on_ready),
+        Model::Null => models::null::run(config, &site, on_ready),
     }
 }

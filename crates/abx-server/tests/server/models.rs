@@ -4,7 +4,10 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use abx_server::{BACKLOG, Content, Faults, Model, Sending, ServeError, ServerConfig, Work, serve};
+use abx_server::{
+    BACKLOG, Content, Faults, Feature, Model, Sending, ServeError, ServerConfig, WebSocket, Work,
+    serve,
+};
 
 use crate::support::{Client, To, page, start};
 
@@ -209,9 +212,9 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     let none = Faults::default();
 
     let error = refusal(with(Model::Null, files(), none));
-    assert!(matches!(error, ServeError::NullModel("files")), "{error}");
+    assert!(is_refusal(&error, Model::Null, Feature::Files), "{error}");
     let error = refusal(with(Model::Null, sized(1), failing));
-    assert!(matches!(error, ServeError::NullModel("faults")), "{error}");
+    assert!(is_refusal(&error, Model::Null, Feature::Faults), "{error}");
     let error = refusal(with(Model::Event, files(), wrong));
     assert!(matches!(error, ServeError::FaultOnFiles(_)), "{error}");
     let error = refusal(with(Model::Event, files(), none));
@@ -221,7 +224,22 @@ fn a_configuration_that_contradicts_itself_is_refused() {
         sending: Sending::Uring,
     };
     let error = refusal(with(Model::Thread, by_ring, none));
-    assert!(matches!(error, ServeError::RingModel), "{error}");
+    assert!(
+        is_refusal(&error, Model::Thread, Feature::FilesByRing),
+        "{error}"
+    );
+    for model in [Model::Thread, Model::Null] {
+        let websocket = ServerConfig {
+            websocket: WebSocket::On,
+            ..page(model)
+        };
+        let error = refusal(websocket);
+        assert!(is_refusal(&error, model, Feature::WebSocket), "{error}");
+        assert!(
+            error.to_string().ends_with("choose the event model"),
+            "{error}"
+        );
+    }
     let error = refusal(with(Model::Event, sized(0), wrong));
     assert!(matches!(error, ServeError::EmptyPage), "{error}");
     let error = refusal(with(Model::Event, sized(1 << 40), none));
@@ -235,6 +253,10 @@ fn a_configuration_that_contradicts_itself_is_refused() {
         });
         assert!(matches!(error, ServeError::Listen { .. }), "{error}");
     }
+}
+
+fn is_refusal(error: &ServeError, by: Model, of: Feature) -> bool {
+    matches!(error, ServeError::Unsupported { model, feature } if (*model, *feature) == (by, of))
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The door of the models with epoll: a listener and the connections it let in.
+//! What the models with epoll share: a listener and the connections it accepted.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use crate::config::{Nagle, ServeError, ServerConfig};
 
 /// A listener, the connections with their numbers, and the wait for all of them.
 #[derive(Debug)]
-pub(crate) struct Reception<T> {
+pub(crate) struct ConnectionTable<T> {
     listener: Socket,
     nagle: Nagle,
     epoll: Epoll,
@@ -22,9 +22,11 @@ pub(crate) struct Reception<T> {
     retry_at: Option<Nanos>,
 }
 
-impl<T> Reception<T> {
+impl<T> ConnectionTable<T> {
     /// Listens as told and gives the address that it became.
-    pub(crate) fn open(config: &ServerConfig) -> Result<(Reception<T>, SocketAddr), ServeError> {
+    pub(crate) fn open(
+        config: &ServerConfig,
+    ) -> Result<(ConnectionTable<T>, SocketAddr), ServeError> {
         let address = config.address;
         let options = ListenOptions {
             backlog: config.backlog(),
@@ -40,7 +42,7 @@ impl<T> Reception<T> {
         epoll
             .add(&listener, LISTENER, Interest::all())
             .map_err(ServeError::Wait)?;
-        let reception = Reception {
+        let table = ConnectionTable {
             listener,
             nagle: config.nagle,
             epoll,
@@ -48,7 +50,7 @@ impl<T> Reception<T> {
             free: Vec::new(),
             retry_at: None,
         };
-        Ok((reception, bound))
+        Ok((table, bound))
     }
 
     /// Has the wait end also when this becomes readable; its event is of no connection.
@@ -71,9 +73,9 @@ impl<T> Reception<T> {
         self.epoll.wait(events, timeout).map_err(ServeError::Wait)
     }
 
-    /// Lets in all who wait, each as what `make` makes of its socket.
+    /// Accepts all that wait, each as what `make` makes of its socket.
     ///
-    /// Where the kernel refuses, for want of descriptors before all, it is
+    /// Where the kernel refuses, for want of descriptors above all, it is
     /// tried again after a while or when a connection has been closed.
     pub(crate) fn accept(&mut self, make: impl Fn(Socket) -> T) {
         self.retry_at = None;
@@ -128,24 +130,24 @@ impl<T> Reception<T> {
     }
 }
 
-/// Whom an event is about.
+/// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Caller {
-    /// Somebody wants to come in.
+pub(crate) enum EventSource {
+    /// A connection waits to be accepted.
     Listener,
     /// The connection of this number.
     Connection(usize),
-    /// What else is waited for ([`Reception::watch`]).
+    /// What else is waited for ([`ConnectionTable::watch`]).
     Other,
 }
 
-/// Whom an event is about.
-pub(crate) fn caller(event: abx_sys::Event) -> Caller {
+/// What an event is about.
+pub(crate) fn event_source(event: abx_sys::Event) -> EventSource {
     match event.token() {
-        LISTENER => Caller::Listener,
-        OTHER => Caller::Other,
+        LISTENER => EventSource::Listener,
+        OTHER => EventSource::Other,
         token => {
-            Caller::Connection(usize::try_from(token).expect("numbers are made from an index"))
+            EventSource::Connection(usize::try_from(token).expect("numbers are made from an index"))
         }
     }
 }
@@ -189,12 +191,12 @@ mod tests {
                 faults: Faults::default(),
                 seed: 1,
             };
-            let (mut reception, address) = Reception::open(&config).unwrap();
+            let (mut table, address) = ConnectionTable::open(&config).unwrap();
             let _client = TcpStream::connect(address).unwrap();
             let mut events = Events::with_capacity(1);
-            reception.wait(&mut events, None).unwrap();
-            reception.accept(|socket| socket);
-            let socket = reception.connection(0).unwrap();
+            table.wait(&mut events, None).unwrap();
+            table.accept(|socket| socket);
+            let socket = table.connection(0).unwrap();
             assert_eq!(tcp_nodelay(&*socket).unwrap(), nagle == Nagle::Off);
         }
     }

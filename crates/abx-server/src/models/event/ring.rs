@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use abx_sys::{FileRing, Sent};
 
-use super::Desk;
+use super::EventLoop;
 use super::connection::{Connection, Step};
 use crate::config::{Content, Sending, ServeError};
+use crate::connection_table::ConnectionTable;
 use crate::content::Tail;
-use crate::reception::Reception;
 
 /// How a connection's file fares in the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Errand {
+pub(super) enum RingTransfer {
     /// The ring has nothing of this connection's.
     None,
     /// The ring reads or sends. The connection waits, and is not closed, since
@@ -35,20 +35,26 @@ pub(super) fn wanted(content: &Content) -> Result<Option<FileRing>, ServeError> 
 
 impl Connection {
     /// What the connection does as long as a ring sends for it; `None` when none does.
-    pub(super) fn step_of_errand(&mut self, number: usize, desk: &mut Desk) -> Option<Step> {
-        match (self.errand, &self.tail) {
-            (Errand::UnderWay, _) => Some(Step::Wait),
-            (Errand::Full, _) | (Errand::None, Tail::Uring(_)) if self.is_full => Some(Step::Wait),
-            (Errand::Full, _) | (Errand::None, Tail::Uring(_)) => {
-                Some(self.hand_over(number, desk))
+    pub(super) fn step_of_ring_transfer(
+        &mut self,
+        number: usize,
+        event_loop: &mut EventLoop,
+    ) -> Option<Step> {
+        match (self.ring_transfer, &self.tail) {
+            (RingTransfer::UnderWay, _) => Some(Step::Wait),
+            (RingTransfer::Full, _) | (RingTransfer::None, Tail::Uring(_)) if self.is_full => {
+                Some(Step::Wait)
             }
-            (Errand::None, _) => None,
+            (RingTransfer::Full, _) | (RingTransfer::None, Tail::Uring(_)) => {
+                Some(self.hand_over(number, event_loop))
+            }
+            (RingTransfer::None, _) => None,
         }
     }
 
     /// Has the ring send what is owed, or go on with it.
-    fn hand_over(&mut self, number: usize, desk: &mut Desk) -> Step {
-        let Some(ring) = &mut desk.ring else {
+    fn hand_over(&mut self, number: usize, event_loop: &mut EventLoop) -> Step {
+        let Some(ring) = &mut event_loop.ring else {
             unreachable!("the tail of a ring is planned only where there is one");
         };
         // SUBTLE: Room that an event tells of from here on is news, also when the
@@ -64,7 +70,7 @@ impl Connection {
         };
         match given {
             Ok(()) => {
-                self.errand = Errand::UnderWay;
+                self.ring_transfer = RingTransfer::UnderWay;
                 Step::Wait
             }
             Err(_) => Step::Close,
@@ -72,11 +78,11 @@ impl Connection {
     }
 }
 
-impl Desk {
+impl EventLoop {
     /// Hands the ring's work over, and gives turns to those who had something sent.
     pub(super) fn send_files(
         &mut self,
-        reception: &mut Reception<Connection>,
+        table: &mut ConnectionTable<Connection>,
     ) -> Result<(), ServeError> {
         let Some(ring) = &mut self.ring else {
             return Ok(());
@@ -86,21 +92,21 @@ impl Desk {
         advanced.map_err(ServeError::RingFailed)?;
         for delivery in deliveries.drain(..) {
             let number = delivery.number;
-            let connection = reception.connection(number);
+            let connection = table.connection(number);
             let connection = connection.expect("nobody is closed while a ring sends for it");
             match delivery.sent {
                 Sent::Whole(buffer) => {
-                    connection.errand = Errand::None;
+                    connection.ring_transfer = RingTransfer::None;
                     connection.is_full = false;
                     connection.out = buffer;
                 }
-                Sent::Full => connection.errand = Errand::Full,
+                Sent::Full => connection.ring_transfer = RingTransfer::Full,
                 Sent::Failed(_) => {
-                    reception.close(number);
+                    table.close(number);
                     continue;
                 }
             }
-            self.give_turn(reception, number);
+            self.give_turn(table, number);
         }
         self.deliveries = deliveries;
         Ok(())

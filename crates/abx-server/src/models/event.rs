@@ -2,7 +2,7 @@
 //!
 //! A connection takes turns of limited length. It reads only when all it owes
 //! is sent, so a client that sends without reading fills its own buffers only.
-//! A request may turn the connection into a WebSocket ([`crate::talk`]).
+//! A request may turn the connection into a WebSocket ([`crate::websocket::session`]).
 
 mod connection;
 mod ring;
@@ -16,10 +16,10 @@ use abx_sys::{Delivery, Events, FileRing, Nanos};
 use connection::{Connection, Step};
 
 use crate::config::{ServeError, ServerConfig, WebSocket};
+use crate::connection_table::{ConnectionTable, EventSource, event_source};
 use crate::content::Site;
-use crate::fault::Planted;
-use crate::reception::{Caller, Reception, caller};
-use crate::rooms::Rooms;
+use crate::faults::FaultInjector;
+use crate::websocket::rooms::Rooms;
 
 /// Serves until the kernel ends the wait.
 pub(crate) fn run(
@@ -28,13 +28,13 @@ pub(crate) fn run(
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
     let ring = ring::wanted(&config.content)?;
-    let (mut reception, address) = Reception::open(config)?;
+    let (mut table, address) = ConnectionTable::open(config)?;
     if let Some(ring) = &ring {
-        reception.watch(ring.notice())?;
+        table.watch(ring.notice())?;
     }
-    let mut desk = Desk {
+    let mut event_loop = EventLoop {
         site,
-        planted: Planted::new(config.faults, config.seed),
+        injector: FaultInjector::new(config.faults, config.seed),
         websocket: config.websocket,
         rooms: Rooms::default(),
         due: VecDeque::new(),
@@ -46,31 +46,31 @@ pub(crate) fn run(
     let mut events = Events::with_capacity(EVENTS_MAX);
     on_ready(address);
     loop {
-        reception.wait(&mut events, desk.deadline())?;
-        desk.planted.stall();
+        table.wait(&mut events, event_loop.deadline())?;
+        event_loop.injector.stall();
         for event in events.iter() {
-            match caller(event) {
-                Caller::Listener => reception.accept(Connection::new),
+            match event_source(event) {
+                EventSource::Listener => table.accept(Connection::new),
                 // What became of files is asked for below.
-                Caller::Other => {}
-                Caller::Connection(number) => {
-                    if let Some(connection) = reception.connection(number) {
+                EventSource::Other => {}
+                EventSource::Connection(number) => {
+                    if let Some(connection) = table.connection(number) {
                         connection.note(event);
-                        desk.give_turn(&mut reception, number);
+                        event_loop.give_turn(&mut table, number);
                     }
                 }
             }
         }
-        desk.go_on(&mut reception);
-        desk.send_files(&mut reception)?;
-        reception.retry(Connection::new);
+        event_loop.go_on(&mut table);
+        event_loop.send_files(&mut table)?;
+        table.retry(Connection::new);
     }
 }
 
 /// What all connections share.
-struct Desk {
+struct EventLoop {
     site: Site,
-    planted: Planted,
+    injector: FaultInjector,
     websocket: WebSocket,
     rooms: Rooms,
     /// Answers that wait for their time. The wait is the same for all, so they are in order.
@@ -85,7 +85,7 @@ struct Desk {
     deliveries: Vec<Delivery>,
 }
 
-impl Desk {
+impl EventLoop {
     fn deadline(&mut self) -> Option<Nanos> {
         let has_files = self.ring.as_mut().is_some_and(FileRing::has_work);
         match self.again.is_empty() && !has_files {
@@ -95,12 +95,12 @@ impl Desk {
     }
 
     /// Gives turns to those who had to break off and to those whose answer is due.
-    fn go_on(&mut self, reception: &mut Reception<Connection>) {
+    fn go_on(&mut self, table: &mut ConnectionTable<Connection>) {
         for _ in 0..self.again.len() {
             let number = self.again.pop_front().expect("counted a line above");
-            if let Some(connection) = reception.connection(number) {
+            if let Some(connection) = table.connection(number) {
                 connection.is_in_again = false;
-                self.give_turn(reception, number);
+                self.give_turn(table, number);
             }
         }
         if self.due.is_empty() {
@@ -112,33 +112,33 @@ impl Desk {
         {
             self.due.pop_front();
             // The connection may be gone and its number be another's by now.
-            if let Some(connection) = reception.connection(number)
+            if let Some(connection) = table.connection(number)
                 && connection.due == Some(at)
             {
                 connection.due = None;
                 connection.answer(number, self);
-                self.give_turn(reception, number);
+                self.give_turn(table, number);
             }
         }
     }
 
-    fn give_turn(&mut self, reception: &mut Reception<Connection>, number: usize) {
+    fn give_turn(&mut self, table: &mut ConnectionTable<Connection>, number: usize) {
         for _ in 0..STEPS_PER_TURN {
-            let Some(connection) = reception.connection(number) else {
+            let Some(connection) = table.connection(number) else {
                 return;
             };
             let step = connection.step(number, self);
             if let Step::Close = step {
                 connection.leave(number, self);
-                reception.close(number);
+                table.close(number);
             }
-            self.deliver(reception);
+            self.deliver(table);
             match step {
                 Step::GoOn => {}
                 Step::Wait | Step::Close => return,
             }
         }
-        if let Some(connection) = reception.connection(number) {
+        if let Some(connection) = table.connection(number) {
             self.line_up(connection, number);
         }
     }
@@ -152,12 +152,12 @@ impl Desk {
     }
 
     /// Hands what was said in a room to its members, who send it in their turns.
-    fn deliver(&mut self, reception: &mut Reception<Connection>) {
+    fn deliver(&mut self, table: &mut ConnectionTable<Connection>) {
         let Some((said, mut members)) = self.rooms.take_said() else {
             return;
         };
         members.retain(|number| {
-            let member = reception.connection(*number);
+            let member = table.connection(*number);
             let member = member.expect("who is gone has left the room");
             self.line_up(member, *number);
             member.tell(&said.frames)

@@ -7,23 +7,23 @@ use abx_sys::{Event, Nanos, Socket};
 use abx_wire::http1::{Server, ServerEvent};
 use rustix::net::{Shutdown, send, shutdown};
 
-use super::Desk;
-use super::ring::Errand;
+use super::EventLoop;
+use super::ring::RingTransfer;
 use crate::config::WebSocket;
 use crate::content::{CONTINUE, Plan, Site, Tail, answer_malformed};
-use crate::fault::{Frames, Twist};
-use crate::talk::{Heard, LISTENER_BYTES_MAX, Talk, Wish, answer_count};
+use crate::faults::{Frames, InjectedFault};
+use crate::websocket::session::{Asked, LISTENER_BYTES_MAX, Received, Session, answer_count};
 
-/// A client's socket, and where the talk with it stands.
+/// A client's socket, and where the session with it stands.
 pub(super) struct Connection {
     pub(super) socket: Rc<Socket>,
     requests: Server,
     /// The request in progress, once its head is read.
     plan: Option<Plan>,
     /// What it wishes for beside the content.
-    wish: Option<Wish>,
+    wish: Option<Asked>,
     /// The WebSocket that the connection has become.
-    talk: Option<Box<Talk>>,
+    session: Option<Box<Session>>,
     /// Bytes that were read and belong to requests not yet looked at.
     unread: Vec<u8>,
     /// Bytes to send, of which the first `sent` are sent; then the tail.
@@ -33,7 +33,7 @@ pub(super) struct Connection {
     pause_at: Option<usize>,
     pub(super) tail: Tail,
     /// How a file fares that a ring sends.
-    pub(super) errand: Errand,
+    pub(super) ring_transfer: RingTransfer,
     /// When the answer to a request or message is due, while it waits.
     pub(super) due: Option<Nanos>,
     phase: Phase,
@@ -71,13 +71,13 @@ impl Connection {
             requests: Server::new(),
             plan: None,
             wish: None,
-            talk: None,
+            session: None,
             unread: Vec::new(),
             out: Vec::new(),
             sent: 0,
             pause_at: None,
             tail: Tail::None,
-            errand: Errand::None,
+            ring_transfer: RingTransfer::None,
             due: None,
             phase: Phase::Open,
             is_readable: false,
@@ -93,15 +93,15 @@ impl Connection {
         self.is_full &= !event.writable();
     }
 
-    pub(super) fn step(&mut self, number: usize, desk: &mut Desk) -> Step {
-        if let Some(step) = self.step_of_errand(number, desk) {
+    pub(super) fn step(&mut self, number: usize, event_loop: &mut EventLoop) -> Step {
+        if let Some(step) = self.step_of_ring_transfer(number, event_loop) {
             return step;
         }
         if !self.out.is_empty() || !self.tail.is_none() {
             if self.is_full {
                 return Step::Wait;
             }
-            return match self.send(&desk.site) {
+            return match self.send(&event_loop.site) {
                 Ok(()) => Step::GoOn,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.is_full = true;
@@ -118,14 +118,14 @@ impl Connection {
         }
         if !self.unread.is_empty() {
             let mut bytes = std::mem::take(&mut self.unread);
-            let used = self.take(&mut bytes, number, desk);
+            let used = self.take(&mut bytes, number, event_loop);
             bytes.drain(..used);
             bytes.shrink_to(UNREAD_KEPT_BYTES);
             self.unread = bytes;
             return Step::GoOn;
         }
         match self.is_readable {
-            true => self.read(number, desk),
+            true => self.read(number, event_loop),
             false => Step::Wait,
         }
     }
@@ -152,15 +152,15 @@ impl Connection {
         Ok(())
     }
 
-    fn read(&mut self, number: usize, desk: &mut Desk) -> Step {
-        let mut buffer = std::mem::take(&mut desk.buffer);
+    fn read(&mut self, number: usize, event_loop: &mut EventLoop) -> Step {
+        let mut buffer = std::mem::take(&mut event_loop.buffer);
         let step = match self.socket.receive(&mut buffer) {
             Ok(0) => Step::Close,
             Ok(received) => {
                 // After a short read the next bytes come with an event, but not the end.
                 self.is_readable = received == buffer.len() || self.has_ended;
                 if self.phase == Phase::Open {
-                    let used = self.take(&mut buffer[..received], number, desk);
+                    let used = self.take(&mut buffer[..received], number, event_loop);
                     self.unread.extend_from_slice(&buffer[used..received]);
                 }
                 Step::GoOn
@@ -172,27 +172,27 @@ impl Connection {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Step::GoOn,
             Err(_) => Step::Close,
         };
-        desk.buffer = buffer;
+        event_loop.buffer = buffer;
         step
     }
 
     /// Answers what is in `bytes` as far as may be, and says how many bytes that took.
-    fn take(&mut self, bytes: &mut [u8], number: usize, desk: &mut Desk) -> usize {
-        match self.talk {
-            Some(_) => self.take_messages(bytes, number, desk),
-            None => self.take_requests(bytes, number, desk),
+    fn take(&mut self, bytes: &mut [u8], number: usize, event_loop: &mut EventLoop) -> usize {
+        match self.session {
+            Some(_) => self.take_messages(bytes, number, event_loop),
+            None => self.take_requests(bytes, number, event_loop),
         }
     }
 
     /// Answers the requests in `bytes` as far as may be, and says how many bytes that took.
-    fn take_requests(&mut self, bytes: &[u8], number: usize, desk: &mut Desk) -> usize {
+    fn take_requests(&mut self, bytes: &[u8], number: usize, event_loop: &mut EventLoop) -> usize {
         let mut input = bytes;
         while let Some(event) = self.requests.receive(&mut input) {
             match event {
                 ServerEvent::Head(head) => {
-                    self.plan = Some(desk.site.plan(&head));
-                    self.wish = match desk.websocket {
-                        WebSocket::On => Wish::of(&head),
+                    self.plan = Some(event_loop.site.plan(&head));
+                    self.wish = match event_loop.websocket {
+                        WebSocket::On => Asked::of(&head),
                         WebSocket::Off => None,
                     };
                     if head.expects_continue {
@@ -200,9 +200,9 @@ impl Connection {
                     }
                 }
                 ServerEvent::Done => {
-                    self.take_whole(number, desk);
+                    self.take_whole(number, event_loop);
                     let has_enough = self.due.is_some()
-                        || self.talk.is_some()
+                        || self.session.is_some()
                         || self.phase != Phase::Open
                         || self.out.len() >= OUT_BYTES_ENOUGH
                         || !self.tail.is_none();
@@ -223,79 +223,84 @@ impl Connection {
     }
 
     /// Answers the messages in `bytes` as far as may be, and says how many bytes that took.
-    fn take_messages(&mut self, bytes: &mut [u8], number: usize, desk: &mut Desk) -> usize {
+    fn take_messages(
+        &mut self,
+        bytes: &mut [u8],
+        number: usize,
+        event_loop: &mut EventLoop,
+    ) -> usize {
         let all = bytes.len();
         let mut input = bytes;
-        while let Some(talk) = &mut self.talk {
-            match talk.hear(&mut input, &mut self.out) {
-                Heard::Part => break,
-                Heard::Message => {
-                    self.take_whole(number, desk);
+        while let Some(session) = &mut self.session {
+            match session.hear(&mut input, &mut self.out) {
+                Received::Part => break,
+                Received::Message => {
+                    self.take_whole(number, event_loop);
                     let has_enough = self.due.is_some()
                         || self.pause_at.is_some()
                         || self.out.len() >= OUT_BYTES_ENOUGH
-                        || desk.rooms.said_bytes() >= OUT_BYTES_ENOUGH;
+                        || event_loop.rooms.said_bytes() >= OUT_BYTES_ENOUGH;
                     if has_enough {
                         break;
                     }
                 }
-                Heard::End => self.leave(number, desk),
+                Received::End => self.leave(number, event_loop),
             }
         }
         all - input.len()
     }
 
     /// Answers a whole request or message, or has its answer wait.
-    fn take_whole(&mut self, number: usize, desk: &mut Desk) {
-        desk.planted.stall();
-        desk.planted.work();
-        match desk.planted.delay() {
-            None => self.answer(number, desk),
+    fn take_whole(&mut self, number: usize, event_loop: &mut EventLoop) {
+        event_loop.injector.stall();
+        event_loop.injector.work();
+        match event_loop.injector.delay() {
+            None => self.answer(number, event_loop),
             Some(delay) => {
                 let at = Nanos::now().plus(delay.into());
                 self.due = Some(at);
-                desk.due.push_back((at, number));
+                event_loop.due.push_back((at, number));
             }
         }
     }
 
-    pub(super) fn answer(&mut self, number: usize, desk: &mut Desk) {
-        if let Some(talk) = &mut self.talk {
-            let payload_at = talk.answer(&mut desk.rooms, &mut self.out);
-            self.pause_at = payload_at.filter(|_| desk.planted.frames() == Frames::Apart);
+    pub(super) fn answer(&mut self, number: usize, event_loop: &mut EventLoop) {
+        if let Some(session) = &mut self.session {
+            let payload_at = session.answer(&mut event_loop.rooms, &mut self.out);
+            self.pause_at = payload_at.filter(|_| event_loop.injector.frames() == Frames::Apart);
             return;
         }
         let plan = self.plan.take().expect("a request has a head");
-        let twist = desk.planted.draw();
+        let injected = event_loop.injector.draw();
         // A handshake that is to go wrong gets the wrong answer of the content.
         if let Some(wish) = self.wish.take()
-            && twist == Twist::Honest
+            && injected == InjectedFault::None
         {
-            return self.grant(wish, number, desk);
+            return self.grant(wish, number, event_loop);
         }
-        let answer = desk.site.answer(plan, twist, &mut self.out);
+        let answer = event_loop.site.answer(plan, injected, &mut self.out);
         self.tail = answer.tail;
         if answer.close {
             self.phase = Phase::Closing;
         }
     }
 
-    fn grant(&mut self, wish: Wish, number: usize, desk: &mut Desk) {
+    fn grant(&mut self, wish: Asked, number: usize, event_loop: &mut EventLoop) {
         match wish {
-            Wish::Talk(talk, answer) => {
+            Asked::Session(session, answer) => {
                 self.out.extend_from_slice(&answer);
-                if let Some(room) = talk.room() {
-                    desk.rooms.join(room, number);
+                if let Some(room) = session.room() {
+                    event_loop.rooms.join(room, number);
                 }
-                self.talk = Some(talk);
+                self.session = Some(session);
             }
-            Wish::Refused(fault) => {
+            Asked::Refused(fault) => {
                 fault.answer(&mut self.out);
                 self.phase = Phase::Closing;
                 self.is_readable = true;
             }
-            Wish::Count(room, head) => {
-                answer_count(desk.rooms.count(&room), head, &mut self.out);
+            Asked::Count(room, head) => {
+                answer_count(event_loop.rooms.count(&room), head, &mut self.out);
                 if !head.keep_alive {
                     self.phase = Phase::Closing;
                 }
@@ -304,23 +309,23 @@ impl Connection {
     }
 
     /// The WebSocket, if there is one, is over: nothing more is heard or told.
-    pub(super) fn leave(&mut self, number: usize, desk: &mut Desk) {
-        let Some(talk) = self.talk.take() else {
+    pub(super) fn leave(&mut self, number: usize, event_loop: &mut EventLoop) {
+        let Some(session) = self.session.take() else {
             return;
         };
-        if let Some(room) = talk.room() {
-            desk.rooms.leave(room, number);
+        if let Some(room) = session.room() {
+            event_loop.rooms.leave(room, number);
         }
         self.hang_up();
     }
 
     /// Takes what was said in the room, and says whether the connection stays in it.
     pub(super) fn tell(&mut self, frames: &[u8]) -> bool {
-        let talk = self.talk.as_mut();
-        let talk = talk.expect("members of a room have a WebSocket");
+        let session = self.session.as_mut();
+        let session = session.expect("members of a room have a WebSocket");
         if self.out.len() - self.sent > LISTENER_BYTES_MAX {
-            talk.give_up(&mut self.out);
-            self.talk = None;
+            session.give_up(&mut self.out);
+            self.session = None;
             self.hang_up();
             return false;
         }
@@ -380,11 +385,11 @@ mod tests {
         let Some(ServerEvent::Head(head)) = requests.receive(&mut input) else {
             panic!("no head");
         };
-        let Some(Wish::Talk(talk, _)) = Wish::of(&head) else {
+        let Some(Asked::Session(session, _)) = Asked::of(&head) else {
             panic!("no handshake");
         };
         let mut connection = Connection::new(socket);
-        connection.talk = Some(talk);
+        connection.session = Some(session);
         connection
     }
 
@@ -412,6 +417,6 @@ mod tests {
         let waiting = member.out.len();
         assert!(!member.tell(b"\x82\0"));
         assert_eq!(member.out[waiting..][..4], [0x88, 30, 0x03, 0xF0]);
-        assert!(member.talk.is_none() && member.phase == Phase::Closing);
+        assert!(member.session.is_none() && member.phase == Phase::Closing);
     }
 }

@@ -1,5 +1,7 @@
 //! Faults of known size: the truth that a measurement is checked against.
 
+pub(crate) mod work;
+
 use std::time::Duration;
 
 use abx_sys::Nanos;
@@ -7,7 +9,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::config::ServeError;
-use crate::work::Work;
+use crate::faults::work::Work;
 
 /// What the server does wrong on purpose. The default is nothing.
 ///
@@ -56,8 +58,8 @@ pub struct Stall {
 
 /// What becomes of one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Twist {
-    Honest,
+pub(crate) enum InjectedFault {
+    None,
     Fail,
     CloseEarly,
     WrongLength,
@@ -89,27 +91,27 @@ impl Faults {
         let of_the_page = self
             .percents()
             .into_iter()
-            .find(|(_, value, twist)| *value > 0.0 && *twist != Twist::Fail);
+            .find(|(_, value, injected)| *value > 0.0 && *injected != InjectedFault::Fail);
         of_the_page.map(|(name, _, _)| name)
     }
 
-    fn percents(&self) -> [(&'static str, f64, Twist); 4] {
+    fn percents(&self) -> [(&'static str, f64, InjectedFault); 4] {
         [
-            ("fail_percent", self.fail_percent, Twist::Fail),
+            ("fail_percent", self.fail_percent, InjectedFault::Fail),
             (
                 "close_early_percent",
                 self.close_early_percent,
-                Twist::CloseEarly,
+                InjectedFault::CloseEarly,
             ),
             (
                 "wrong_length_percent",
                 self.wrong_length_percent,
-                Twist::WrongLength,
+                InjectedFault::WrongLength,
             ),
             (
                 "wrong_body_percent",
                 self.wrong_body_percent,
-                Twist::WrongBody,
+                InjectedFault::WrongBody,
             ),
         ]
     }
@@ -117,16 +119,16 @@ impl Faults {
 
 /// The faults as one thread commits them.
 #[derive(Debug)]
-pub(crate) struct Planted {
+pub(crate) struct FaultInjector {
     faults: Faults,
     work: Work,
     started: Nanos,
     random: ChaCha8Rng,
 }
 
-impl Planted {
-    pub(crate) fn new(faults: Faults, seed: u64) -> Planted {
-        Planted {
+impl FaultInjector {
+    pub(crate) fn new(faults: Faults, seed: u64) -> FaultInjector {
+        FaultInjector {
             faults,
             work: faults.work.settled(),
             started: Nanos::now(),
@@ -135,10 +137,10 @@ impl Planted {
     }
 
     /// The same faults at the same times for one more thread, with draws of its own.
-    pub(crate) fn for_connection(&self, number: u64) -> Planted {
+    pub(crate) fn for_connection(&self, number: u64) -> FaultInjector {
         let mut random = self.random.clone();
         random.set_stream(number);
-        Planted { random, ..*self }
+        FaultInjector { random, ..*self }
     }
 
     /// Blocks this thread to the end of the stall, if there is one now.
@@ -167,19 +169,19 @@ impl Planted {
     }
 
     /// Draws what becomes of one answer.
-    pub(crate) fn draw(&mut self) -> Twist {
+    pub(crate) fn draw(&mut self) -> InjectedFault {
         let percents = self.faults.percents();
         if percents.iter().all(|(_, value, _)| *value == 0.0) {
-            return Twist::Honest;
+            return InjectedFault::None;
         }
         let mut left = self.random.random_range(0.0..100.0);
-        for (_, value, twist) in percents {
+        for (_, value, injected) in percents {
             if left < value {
-                return twist;
+                return injected;
             }
             left -= value;
         }
-        Twist::Honest
+        InjectedFault::None
     }
 }
 
@@ -220,19 +222,20 @@ mod tests {
             wrong_body_percent: 40.0,
             ..Faults::default()
         };
-        let draws =
-            |mut planted: Planted| -> Vec<Twist> { (0..100_000).map(|_| planted.draw()).collect() };
-        let planted = Planted::new(faults, 7);
-        let first = draws(planted.for_connection(1));
-        for (name, value, twist) in faults.percents() {
-            let count = first.iter().filter(|drawn| **drawn == twist).count();
+        let draws = |mut injector: FaultInjector| -> Vec<InjectedFault> {
+            (0..100_000).map(|_| injector.draw()).collect()
+        };
+        let injector = FaultInjector::new(faults, 7);
+        let first = draws(injector.for_connection(1));
+        for (name, value, injected) in faults.percents() {
+            let count = first.iter().filter(|drawn| **drawn == injected).count();
             assert!(
                 (count as f64 / 1_000.0 - value).abs() < 0.7,
                 "{name}: {count}"
             );
         }
-        assert_eq!(first, draws(planted.for_connection(1)));
-        assert_ne!(first, draws(planted.for_connection(2)));
+        assert_eq!(first, draws(injector.for_connection(1)));
+        assert_ne!(first, draws(injector.for_connection(2)));
     }
 
     #[test]

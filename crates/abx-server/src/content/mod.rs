@@ -3,6 +3,8 @@
 //! An answer is made in two steps: a [`Plan`] when the request's head is read,
 //! then bytes when it is due. Both models share them.
 
+mod files;
+
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -13,8 +15,8 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
 use crate::config::{Content, Sending, ServeError, ServerConfig};
-use crate::fault::Twist;
-use crate::files::{Folder, FoundFile, READ_BYTES_MAX, read_piece, send_piece};
+use crate::content::files::{Folder, FoundFile, READ_BYTES_MAX, read_piece, send_piece};
+use crate::faults::InjectedFault;
 
 /// All that is served.
 #[derive(Debug)]
@@ -114,8 +116,8 @@ impl Site {
     }
 
     /// Writes the answer to the end of `out`, all of it or all but a tail.
-    pub(crate) fn answer(&self, plan: Plan, twist: Twist, out: &mut Vec<u8>) -> Answer {
-        let close = !plan.keep_alive || twist == Twist::CloseEarly;
+    pub(crate) fn answer(&self, plan: Plan, injected: InjectedFault, out: &mut Vec<u8>) -> Answer {
+        let close = !plan.keep_alive || injected == InjectedFault::CloseEarly;
         let mut head = AnswerHead {
             status: 200,
             content_length: 0,
@@ -123,8 +125,8 @@ impl Site {
             version: plan.version,
             keep_alive: plan.keep_alive,
         };
-        let found = match twist {
-            Twist::Fail => Found::Refused(503),
+        let found = match injected {
+            InjectedFault::Fail => Found::Refused(503),
             _ => plan.found,
         };
         let tail = match found {
@@ -149,13 +151,13 @@ impl Site {
             }
             Found::Page => {
                 let page = self.page();
-                let (announced, sent) = page.lengths(twist);
+                let (announced, sent) = page.lengths(injected);
                 head.content_length = announced as u64;
                 head.content_type = page.content_type;
                 answer_head(&head, out);
                 match plan.is_head_only {
                     true => Tail::None,
-                    false => page.write(twist == Twist::WrongBody, sent, out),
+                    false => page.write(injected == InjectedFault::WrongBody, sent, out),
                 }
             }
         };
@@ -200,7 +202,7 @@ impl Site {
             is_head_only: false,
         };
         let mut out = Vec::new();
-        if let Tail::Page { range, .. } = self.answer(plan, Twist::Honest, &mut out).tail {
+        if let Tail::Page { range, .. } = self.answer(plan, InjectedFault::None, &mut out).tail {
             out.extend_from_slice(&self.page().bytes[range]);
         }
         out
@@ -281,12 +283,14 @@ impl Page {
     }
 
     /// The length that the head announces, and the length that is sent.
-    fn lengths(&self, twist: Twist) -> (usize, usize) {
+    fn lengths(&self, injected: InjectedFault) -> (usize, usize) {
         let length = self.bytes.len();
-        match twist {
-            Twist::CloseEarly => (length, length / 2),
-            Twist::WrongLength => (length - 1, length - 1),
-            Twist::Honest | Twist::Fail | Twist::WrongBody => (length, length),
+        match injected {
+            InjectedFault::CloseEarly => (length, length / 2),
+            InjectedFault::WrongLength => (length - 1, length - 1),
+            InjectedFault::None | InjectedFault::Fail | InjectedFault::WrongBody => {
+                (length, length)
+            }
         }
     }
 

@@ -11,9 +11,9 @@ use rustix::io::retry_on_intr;
 use rustix::net::send;
 
 use crate::config::{Nagle, ServeError, ServerConfig};
+use crate::connection_table::{RETRY_AFTER, is_of_one_connection};
 use crate::content::{Answer, CONTINUE, Plan, Site, Tail, answer_malformed};
-use crate::fault::Planted;
-use crate::reception::{RETRY_AFTER, is_of_one_connection};
+use crate::faults::FaultInjector;
 
 /// Serves until the process ends.
 pub(crate) fn run(
@@ -26,17 +26,17 @@ pub(crate) fn run(
         source,
     })?;
     let site = Arc::new(site);
-    let planted = Planted::new(config.faults, config.seed);
+    let injector = FaultInjector::new(config.faults, config.seed);
     on_ready(address);
     let mut number = 0;
     loop {
         let accepted = listener.accept().and_then(|(stream, _)| {
             number += 1;
             stream.set_nodelay(config.nagle == Nagle::Off)?;
-            let talk = Talk::new(stream, Arc::clone(&site), planted.for_connection(number));
+            let session = Session::new(stream, Arc::clone(&site), injector.for_connection(number));
             // A thread that cannot be started closes the connection.
             let builder = thread::Builder::new().stack_size(STACK_BYTES);
-            builder.spawn(move || talk.run())?;
+            builder.spawn(move || session.run())?;
             Ok(())
         });
         match accepted {
@@ -54,11 +54,11 @@ fn listen(config: &ServerConfig) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// The talk with one client.
-struct Talk {
+/// The session with one client.
+struct Session {
     stream: TcpStream,
     site: Arc<Site>,
-    planted: Planted,
+    injector: FaultInjector,
     /// Bytes to send before the next read.
     out: Vec<u8>,
 }
@@ -70,12 +70,12 @@ enum Next {
     Close,
 }
 
-impl Talk {
-    fn new(stream: TcpStream, site: Arc<Site>, planted: Planted) -> Talk {
-        Talk {
+impl Session {
+    fn new(stream: TcpStream, site: Arc<Site>, injector: FaultInjector) -> Session {
+        Session {
             stream,
             site,
-            planted,
+            injector,
             out: Vec::new(),
         }
     }
@@ -129,14 +129,14 @@ impl Talk {
 
     /// Answers one request; a small answer stays in the buffer for now.
     fn answer(&mut self, plan: Plan) -> io::Result<Next> {
-        self.planted.stall();
-        self.planted.work();
-        if let Some(delay) = self.planted.delay() {
+        self.injector.stall();
+        self.injector.work();
+        if let Some(delay) = self.injector.delay() {
             self.send(Tail::None)?;
             thread::sleep(delay);
         }
-        let twist = self.planted.draw();
-        let Answer { tail, close } = self.site.answer(plan, twist, &mut self.out);
+        let injected = self.injector.draw();
+        let Answer { tail, close } = self.site.answer(plan, injected, &mut self.out);
         let has_enough = self.out.len() >= OUT_BYTES_ENOUGH;
         if close || has_enough || !tail.is_none() {
             self.send(tail)?;
@@ -172,5 +172,5 @@ const READ_BYTES: usize = 16 * 1024;
 /// So many bytes to send that they go out before the next request.
 const OUT_BYTES_ENOUGH: usize = 64 * 1024;
 
-/// Enough for a talk, and little enough for thousands of them.
+/// Enough for a session, and little enough for thousands of them.
 const STACK_BYTES: usize = 256 * 1024;

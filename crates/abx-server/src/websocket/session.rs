@@ -12,13 +12,13 @@ use abx_wire::websocket::{
     Close, CloseCode, Event, Limits, MessageKind, Offer, OfferFault, Server, message_frame,
 };
 
-use crate::rooms::Rooms;
+use crate::websocket::rooms::Rooms;
 
 /// What a request asks for beside the content.
 #[derive(Debug)]
-pub(crate) enum Wish {
+pub(crate) enum Asked {
     /// A WebSocket, and the answer that opens it.
-    Talk(Box<Talk>, Vec<u8>),
+    Session(Box<Session>, Vec<u8>),
     /// A WebSocket that cannot be had.
     Refused(OfferFault),
     /// The number of members, and whether the connection stays.
@@ -27,7 +27,7 @@ pub(crate) enum Wish {
 
 /// One connection that speaks WebSocket.
 #[derive(Debug)]
-pub(crate) struct Talk {
+pub(crate) struct Session {
     server: Server,
     /// The room that the connection is in; `None` for an echo.
     room: Option<Rc<str>>,
@@ -38,7 +38,7 @@ pub(crate) struct Talk {
 
 /// What the bytes of a client were.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum Received {
     /// Nothing that is whole yet.
     Part,
     /// A whole message: answer it before more is taken.
@@ -47,9 +47,9 @@ pub(crate) enum Heard {
     End,
 }
 
-impl Wish {
+impl Asked {
     /// What a request wishes for; `None` for the content.
-    pub(crate) fn of(head: &RequestHead<'_>) -> Option<Wish> {
+    pub(crate) fn of(head: &RequestHead<'_>) -> Option<Asked> {
         let path = head.target.split('?').next().unwrap_or_default();
         let room = match path.strip_prefix("/chat/") {
             Some("") => return None,
@@ -58,17 +58,17 @@ impl Wish {
             None => return None,
         };
         match (Offer::read(head), room) {
-            (Err(fault), _) => Some(Wish::Refused(fault)),
+            (Err(fault), _) => Some(Asked::Refused(fault)),
             (Ok(Some(offer)), room) => {
                 let mut answer = Vec::new();
                 let server = Server::accept(&offer, LIMITS, &mut answer);
-                let talk = Box::new(Talk {
+                let session = Box::new(Session {
                     server,
                     room,
                     message: Vec::new(),
                     kind: MessageKind::Binary,
                 });
-                Some(Wish::Talk(talk, answer))
+                Some(Asked::Session(session, answer))
             }
             (Ok(None), Some(room)) if head.method == Method::Get => {
                 let answer = AnswerHead {
@@ -78,7 +78,7 @@ impl Wish {
                     version: head.version,
                     keep_alive: head.keep_alive,
                 };
-                Some(Wish::Count(room, answer))
+                Some(Asked::Count(room, answer))
             }
             (Ok(None), _) => None,
         }
@@ -93,26 +93,26 @@ pub(crate) fn answer_count(members: usize, mut head: AnswerHead<'_>, out: &mut V
     out.extend_from_slice(body.as_bytes());
 }
 
-impl Talk {
+impl Session {
     /// The room that the connection is in.
     pub(crate) fn room(&self) -> Option<&Rc<str>> {
         self.room.as_ref()
     }
 
     /// Takes bytes up to the end of a message; pongs and closes are written to `out`.
-    pub(crate) fn hear(&mut self, input: &mut &mut [u8], out: &mut Vec<u8>) -> Heard {
+    pub(crate) fn hear(&mut self, input: &mut &mut [u8], out: &mut Vec<u8>) -> Received {
         while let Some(event) = self.server.receive(input, out) {
             match event {
                 Event::Data { bytes, .. } => self.message.extend_from_slice(bytes),
                 Event::Message(message) => {
                     self.kind = message.kind;
-                    return Heard::Message;
+                    return Received::Message;
                 }
                 Event::Open | Event::Ping(_) | Event::Pong(_) => {}
-                Event::Close(_) | Event::Failed(_) => return Heard::End,
+                Event::Close(_) | Event::Failed(_) => return Received::End,
             }
         }
-        Heard::Part
+        Received::Part
     }
 
     /// Sends the message to whom it may concern, and gives the place in `out` where
@@ -133,7 +133,7 @@ impl Talk {
         payload_at
     }
 
-    /// Ends the talk with one that does not read what it is told.
+    /// Ends the session with one that does not read what it is told.
     pub(crate) fn give_up(&mut self, out: &mut Vec<u8>) {
         let close = Close {
             code: Some(CloseCode::POLICY),
@@ -144,7 +144,7 @@ impl Talk {
     }
 }
 
-/// What is taken from a client; a longer message ends the talk with code 1009.
+/// What is taken from a client; a longer message ends the session with code 1009.
 const LIMITS: Limits = Limits {
     frame_bytes: 16 << 20,
     message_bytes: 16 << 20,

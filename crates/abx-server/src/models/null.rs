@@ -11,8 +11,8 @@ use abx_sys::{Event, Events, Socket};
 use memchr::memmem::Finder;
 
 use crate::config::{ServeError, ServerConfig};
+use crate::connection_table::{ConnectionTable, EventSource, event_source};
 use crate::content::Site;
-use crate::reception::{Caller, Reception, caller};
 
 /// Serves until the kernel ends the wait.
 pub(crate) fn run(
@@ -20,30 +20,30 @@ pub(crate) fn run(
     site: &Site,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
-    let (mut reception, address) = Reception::open(config)?;
-    let mut desk = Desk::new(&site.canned_answer());
+    let (mut table, address) = ConnectionTable::open(config)?;
+    let mut event_loop = EventLoop::new(&site.canned_answer());
     let mut events = Events::with_capacity(EVENTS_MAX);
     on_ready(address);
     loop {
-        reception.wait(&mut events, None)?;
+        table.wait(&mut events, None)?;
         for event in events.iter() {
-            match caller(event) {
-                Caller::Listener | Caller::Other => reception.accept(Connection::new),
-                Caller::Connection(number) => {
-                    if let Some(connection) = reception.connection(number)
-                        && connection.serve(&mut desk, event).is_err()
+            match event_source(event) {
+                EventSource::Listener | EventSource::Other => table.accept(Connection::new),
+                EventSource::Connection(number) => {
+                    if let Some(connection) = table.connection(number)
+                        && connection.serve(&mut event_loop, event).is_err()
                     {
-                        reception.close(number);
+                        table.close(number);
                     }
                 }
             }
         }
-        reception.retry(Connection::new);
+        table.retry(Connection::new);
     }
 }
 
 /// What all connections share.
-struct Desk {
+struct EventLoop {
     head_end: Finder<'static>,
     /// The answer, as often as one send may need it.
     answers: Vec<u8>,
@@ -61,9 +61,9 @@ struct Connection {
     is_readable: bool,
 }
 
-impl Desk {
-    fn new(answer: &[u8]) -> Desk {
-        Desk {
+impl EventLoop {
+    fn new(answer: &[u8]) -> EventLoop {
+        EventLoop {
             head_end: Finder::new(HEAD_END),
             answers: answer.repeat((SEND_BYTES / answer.len()).max(1)),
             answer_bytes: answer.len(),
@@ -85,34 +85,38 @@ impl Connection {
     /// Sends what is owed and reads on until one of them would block.
     ///
     /// An error means that the connection is over.
-    fn serve(&mut self, desk: &mut Desk, event: Event) -> io::Result<()> {
+    fn serve(&mut self, event_loop: &mut EventLoop, event: Event) -> io::Result<()> {
         self.is_readable |= event.readable();
-        match self.exchange(desk, event.ended()) {
+        match self.exchange(event_loop, event.ended()) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
             _ => Ok(()),
         }
     }
 
-    fn exchange(&mut self, desk: &mut Desk, has_ended: bool) -> io::Result<()> {
+    fn exchange(&mut self, event_loop: &mut EventLoop, has_ended: bool) -> io::Result<()> {
         loop {
             while self.owed > 0 {
                 // The owed bytes end with whole answers, so this is where they begin.
-                let start = (desk.answer_bytes - self.owed % desk.answer_bytes) % desk.answer_bytes;
-                let end = desk.answers.len().min(start.saturating_add(self.owed));
-                self.owed -= self.socket.send(&desk.answers[start..end])?;
+                let start = (event_loop.answer_bytes - self.owed % event_loop.answer_bytes)
+                    % event_loop.answer_bytes;
+                let end = event_loop
+                    .answers
+                    .len()
+                    .min(start.saturating_add(self.owed));
+                self.owed -= self.socket.send(&event_loop.answers[start..end])?;
             }
             if !self.is_readable {
                 return Ok(());
             }
-            let received = self.socket.receive(&mut desk.buffer)?;
+            let received = self.socket.receive(&mut event_loop.buffer)?;
             if received == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             // After a short read the next bytes come with an event, but not the end.
-            self.is_readable = received == desk.buffer.len() || has_ended;
-            let bytes = &desk.buffer[..received];
-            let heads = count_heads(&mut self.matched, &desk.head_end, bytes);
-            self.owed = heads * desk.answer_bytes;
+            self.is_readable = received == event_loop.buffer.len() || has_ended;
+            let bytes = &event_loop.buffer[..received];
+            let heads = count_heads(&mut self.matched, &event_loop.head_end, bytes);
+            self.owed = heads * event_loop.answer_bytes;
         }
     }
 }
