@@ -3,70 +3,26 @@
 //! Nothing is judged here: verdicts, ratios and findings are those of the
 //! record. Figures only get units that people read. Start at [`study_text`] or
 //! [`study_html`].
+//!
+//! Folders use those before them: `words` what all reports say alike, `text`
+//! reports for a terminal, `formats` those for other programs, `html` pages.
 
-mod against;
-mod arrivals;
-mod bar;
-mod beside;
-mod catalog;
-mod csv;
-mod doctor;
-mod expectations;
-mod findings;
-mod held;
-mod hgrm;
-mod history;
+mod formats;
 mod html;
-mod junit;
-mod markdown;
-mod metrics;
-mod otlp;
-mod phases;
-mod progress;
-mod prometheus;
-mod ranking;
-mod run;
-mod series;
-mod style;
-mod sweeps;
-mod table;
-mod terminal;
-mod times;
-mod units;
-mod verdict;
-mod wrap;
+mod text;
+mod words;
 
-use abx_evidence::{RunRecord, StudyRecord};
-
-pub use catalog::check_text;
-pub use csv::{comparisons_csv, slices_csv};
-pub use doctor::doctor_text;
-pub use expectations::expectations_text;
-pub use hgrm::{Percentiles, study_hgrm, study_hlog};
-pub use history::history_text;
+pub use formats::{
+    Percentiles, comparisons_csv, run_json, run_markdown, run_openmetrics, run_otlp, slices_csv,
+    study_hgrm, study_hlog, study_json, study_junit, study_markdown, study_openmetrics, study_otlp,
+    verdict_matrix,
+};
 pub use html::{
     Listed, NotShown, Shown, SideRecord, index_html, notice_html, page_policy, run_html, side_html,
     study_html,
 };
-pub use junit::study_junit;
-pub use markdown::{run_markdown, study_markdown, verdict_matrix};
-pub use otlp::{run_otlp, study_otlp};
-pub use progress::{failures_line, progress_line};
-pub use prometheus::{run_openmetrics, study_openmetrics};
-pub use run::run_text;
-pub use style::Style;
-pub use terminal::study_text;
-
-/// A study as one line of JSON: the saved record, nothing left out.
-#[must_use]
-pub fn study_json(record: &StudyRecord) -> String {
-    let text = serde_json::to_string(record).expect("every key of a record is a string");
-    text + "\n"
-}
-
-/// A run as one line of JSON: the saved record, nothing left out.
-#[must_use]
-pub fn run_json(record: &RunRecord) -> String {
-    let text = serde_json::to_string(record).expect("every key of a record is a string");
-    text + "\n"
-}
+pub use text::{
+    check_text, doctor_text, expectations_text, failures_line, history_text, progress_line,
+    run_text, study_text,
+};
+pub use words::style::Style;

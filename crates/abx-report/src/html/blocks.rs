@@ -9,9 +9,9 @@ use super::markup::{Markup, element};
 use super::plot::{Axis, Place, Plot, Stroke, Words};
 use super::ratios::is_drawable;
 use super::scale::{Scale, plain};
-use crate::metrics::{capitalized, metric_under};
-use crate::units::{percent, plural};
-use crate::verdict::{name, place};
+use crate::words::metrics::{capitalized, metric_under};
+use crate::words::units::{percent, plural};
+use crate::words::verdict::{name, place};
 
 /// A plot for each load and metric that the study was made for.
 pub(crate) fn blocks(record: &StudyRecord, cast: &Cast) -> Markup {

@@ -8,9 +8,9 @@ use super::markup::{Element, Markup, element};
 use super::scale::Scale;
 use super::slices::rate;
 use super::with_unit;
-use crate::sweeps::{alike, rate_of, tried};
-use crate::units::{figure, percent};
-use crate::verdict::name;
+use crate::words::sweeps::{alike, rate_of, tried};
+use crate::words::units::{figure, percent};
+use crate::words::verdict::name;
 
 /// A table for each objective and load, and how to read the pictures.
 pub(crate) fn capacities(record: &StudyRecord) -> Markup {

@@ -5,7 +5,7 @@ use abx_evidence::StudyRecord;
 
 use super::markup::{Element, Markup, element};
 use super::plot::{Size, marker, series_class};
-use crate::verdict::name;
+use crate::words::verdict::name;
 
 /// The subjects, in the record's order.
 pub(crate) struct Cast<'a> {

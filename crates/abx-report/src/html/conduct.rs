@@ -7,11 +7,12 @@ use abx_evidence::record::{LoadRecord, Machine, SubjectRecord};
 
 use super::grid::{Cells, Grid, folded};
 use super::markup::{Markup, element};
-use crate::arrivals::{arrivals, exchange};
-use crate::metrics::rate_name;
-use crate::terminal::{ended, requests, turns};
-use crate::units::{UNKNOWN, bytes, count, or_unknown, percent, plural, seconds};
-use crate::verdict::name;
+use crate::words::conduct::{ended, turns};
+use crate::words::load::requests;
+use crate::words::load::{arrivals, exchange};
+use crate::words::metrics::rate_name;
+use crate::words::units::{UNKNOWN, bytes, count, or_unknown, percent, plural, seconds};
+use crate::words::verdict::name;
 
 /// When, for how long, and by which version.
 pub(crate) fn subtitle(record: &StudyRecord) -> Markup {

@@ -12,8 +12,8 @@ use super::markup::Markup;
 use super::plot::{Axis, Place, Plot, Stroke, Words};
 use super::scale::{Scale, plain};
 use super::with_unit;
-use crate::units::{bytes, figure, or_unknown, whole_percent};
-use crate::verdict::{name, place};
+use crate::words::units::{bytes, figure, or_unknown, whole_percent};
+use crate::words::verdict::{name, place};
 
 /// The plots of each load, and memory once: it is read for whole blocks.
 pub(crate) fn cost(record: &StudyRecord, cast: &Cast) -> Markup {

@@ -7,13 +7,14 @@ use super::grid::{Cells, Grid};
 use super::loads::each_load;
 use super::markup::{Markup, element};
 use super::{LINE, paragraphs};
-use crate::held::{HELD_LEGEND, held_table};
-use crate::metrics::rate_name;
-use crate::table::Table;
-use crate::terminal::{loaded, neither, offer, unsent};
-use crate::times::{at_least_legend, time};
-use crate::units::{TimeUnit, bytes, count, figure, or_unknown, seconds, whole_percent};
-use crate::wrap::clean_name;
+use crate::words::figures::{loaded, neither, unsent};
+use crate::words::held::{HELD_LEGEND, held_table};
+use crate::words::load::offer;
+use crate::words::metrics::rate_name;
+use crate::words::table::Table;
+use crate::words::times::{at_least_legend, time};
+use crate::words::units::{TimeUnit, bytes, count, figure, or_unknown, seconds, whole_percent};
+use crate::words::wrap::clean_name;
 
 /// A table for each load, what its columns mean, and how much was measured.
 pub(crate) fn figures(record: &StudyRecord) -> Markup {

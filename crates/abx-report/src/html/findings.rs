@@ -3,8 +3,8 @@
 use abx_evidence::{Finding, Level};
 
 use super::markup::{Markup, element};
-use crate::findings::{Told, told};
-use crate::verdict::name;
+use crate::words::findings::{Told, told};
+use crate::words::verdict::name;
 
 /// The findings that are told, with their loads where there are several.
 pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {

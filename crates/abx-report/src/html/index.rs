@@ -8,9 +8,9 @@ use super::findings::quoting;
 use super::markup::{Element, Markup, element};
 use super::page::{Page, Section};
 use super::verdicts::sign;
-use crate::history::{COLUMN_NAMES, cells, verdicts};
-use crate::units::count;
-use crate::wrap::clean_name;
+use crate::words::history::{COLUMN_NAMES, cells, verdicts};
+use crate::words::units::count;
+use crate::words::wrap::clean_name;
 
 /// Where the records of a list come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use abx_evidence::record::LoadRecord;
 
 use super::grid::folded;
 use super::markup::Markup;
-use crate::units::plural;
+use crate::words::units::plural;
 
 /// The parts of all loads. Those of rates that looked for a capacity are folded
 /// away: there are many, and they are read together.

@@ -3,7 +3,7 @@
 
 use std::fmt::{Display, Write};
 
-use crate::wrap::clean;
+use crate::words::wrap::clean;
 
 /// Finished markup; nothing in it is escaped again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -38,8 +38,8 @@ pub use self::side::{NotShown, Shown, SideRecord, side_html};
 use self::cast::Cast;
 use self::markup::Markup;
 use self::page::{Embedded, Page, Section};
-use crate::style::Style;
-use crate::units::GLUE;
+use crate::words::style::Style;
+use crate::words::units::GLUE;
 
 /// The report of a study as an HTML page, ready to be written to a file.
 ///
@@ -75,7 +75,7 @@ pub fn study_html(record: &StudyRecord) -> String {
             .into(),
         record: Some(Embedded {
             file: format!("abx-study-{}.json", record.seed),
-            json: crate::study_json(record),
+            json: crate::formats::study_json(record),
         }),
     };
     page.html()

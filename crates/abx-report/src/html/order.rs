@@ -5,8 +5,8 @@ use abx_evidence::{Place, Ranking, StudyRecord};
 use super::grid::{Cells, Grid, folded};
 use super::markup::{Element, Markup, element};
 use super::ratios::pairs;
-use crate::metrics::metric_under;
-use crate::verdict::{name, place};
+use crate::words::metrics::metric_under;
+use crate::words::verdict::{name, place};
 
 /// A table for each load, with every pair below it; nothing where there are but
 /// two subjects.

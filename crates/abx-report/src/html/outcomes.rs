@@ -5,8 +5,8 @@ use abx_evidence::{Outcome, Outcomes, StudyRecord};
 use super::grid::{Cells, Grid};
 use super::markup::{Markup, element};
 use super::ratios::load_text;
-use crate::units::{count, share};
-use crate::wrap::clean_name;
+use crate::words::units::{count, share};
+use crate::words::wrap::clean_name;
 
 /// Every outcome that came, for each load and subject.
 pub(crate) fn outcomes(record: &StudyRecord) -> Markup {

@@ -13,9 +13,9 @@ use super::pictured::{cell, name_cell, picture_cell, pictured};
 use super::plot::{percent as share, px};
 use super::scale::{Scale, plain};
 use super::with_unit;
-use crate::phases::{LEGEND, NOT_RECORDED, cells};
-use crate::units::{UNKNOWN, count, figure as number};
-use crate::verdict::{name, place};
+use crate::words::phases::{LEGEND, NOT_RECORDED, cells};
+use crate::words::units::{UNKNOWN, count, figure as number};
+use crate::words::verdict::{name, place};
 
 /// A figure for each load; that nothing was recorded when there was anything to see.
 pub(crate) fn phases(record: &StudyRecord) -> Markup {

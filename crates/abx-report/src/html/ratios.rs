@@ -7,9 +7,9 @@ use super::bar::{Bar, End, axis};
 use super::markup::{Element, Markup, element};
 use super::scale::{Scale, plain};
 use super::verdicts::sign;
-use crate::metrics::{capitalized, metric_under};
-use crate::units::{percent, ratios as as_texts};
-use crate::verdict::{limit, name, place, word};
+use crate::words::metrics::{capitalized, metric_under};
+use crate::words::units::{percent, ratios as as_texts};
+use crate::words::verdict::{limit, name, place, word};
 
 /// A table for each metric that the study was made for, and one for each load
 /// of everything else that was compared.

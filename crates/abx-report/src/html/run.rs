@@ -12,11 +12,11 @@ use super::plot::{Axis, Place, Plot, Stroke, Words};
 use super::scale::Scale;
 use super::times::{nines, tail_axis, time_text};
 use super::{LINE, findings, paragraphs, phases};
-use crate::arrivals::offered;
-use crate::run::{self, offer, side_lines};
-use crate::times::{at_least_legend, time};
-use crate::units::{TimeUnit, count, seconds, share};
-use crate::wrap::clean_name;
+use crate::words::load::offered;
+use crate::words::run::{self, offer, side_lines};
+use crate::words::times::{at_least_legend, time};
+use crate::words::units::{TimeUnit, count, seconds, share};
+use crate::words::wrap::clean_name;
 
 /// The page, not yet written.
 pub(crate) fn page(record: &RunRecord) -> Page {
@@ -43,7 +43,7 @@ pub(crate) fn page(record: &RunRecord) -> Page {
             .into(),
         record: Some(Embedded {
             file: format!("abx-run-{}.json", record.started_unix_ms),
-            json: crate::run_json(record),
+            json: crate::formats::run_json(record),
         }),
     }
 }

@@ -12,10 +12,10 @@ use super::markup::{Element, Markup, element};
 use super::page::{Page, Section};
 use super::ratios::{Row, load_text, table};
 use super::verdicts::title;
-use crate::metrics::metric_name;
-use crate::times::{at_least_legend, time};
-use crate::units::{TimeUnit, UNKNOWN, count, figure, or_unknown, percent};
-use crate::wrap::clean_name;
+use crate::words::metrics::metric_name;
+use crate::words::times::{at_least_legend, time};
+use crate::words::units::{TimeUnit, UNKNOWN, count, figure, or_unknown, percent};
+use crate::words::wrap::clean_name;
 
 /// One of several records.
 #[derive(Debug, Clone, Copy)]
@@ -152,7 +152,7 @@ fn lines<'a>(one: &SideRecord<'a>) -> Vec<Line<'a>> {
             names: [
                 id,
                 clean_name(&record.settings.url),
-                crate::units::plural(record.settings.connections.into(), "connection"),
+                crate::words::units::plural(record.settings.connections.into(), "connection"),
             ],
             throughput_per_s: record.throughput_per_s,
             times: &record.response_time_us,

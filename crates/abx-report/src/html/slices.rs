@@ -13,9 +13,9 @@ use super::loads::each_load;
 use super::markup::{Markup, element};
 use super::plot::{Axis, Place, Plot, Size, Stroke, Tick, Words};
 use super::scale::{Scale, plain};
-use crate::metrics::rate_name;
-use crate::units::{count, figure, nanos, plural};
-use crate::verdict::{name, place};
+use crate::words::metrics::rate_name;
+use crate::words::units::{count, figure, nanos, plural};
+use crate::words::verdict::{name, place};
 
 /// A plot for each load.
 pub(crate) fn slices(record: &StudyRecord, cast: &Cast) -> Markup {

@@ -10,11 +10,11 @@ use super::scale::Scale;
 use super::slices::rate;
 use super::times::time_text;
 use super::{LINE, with_unit};
-use crate::metrics::{capitalized, metric_under, rate_under};
-use crate::sweeps::text;
-use crate::terminal::requests;
-use crate::units::{figure, or_unknown, percent};
-use crate::verdict::name;
+use crate::words::load::requests;
+use crate::words::metrics::{capitalized, metric_under, rate_under};
+use crate::words::sweeps::text;
+use crate::words::units::{figure, or_unknown, percent};
+use crate::words::verdict::name;
 
 /// A plot for each sweep with what it says.
 pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {

@@ -12,8 +12,8 @@ use super::markup::{Markup, element};
 use super::plot::{Axis, Place, Plot, Stroke, Tick, Words};
 use super::scale::{Scale, plain};
 use super::with_unit;
-use crate::units::count;
-use crate::verdict::{name, place};
+use crate::words::units::count;
+use crate::words::verdict::{name, place};
 
 /// Two plots and a table for each load.
 pub(crate) fn times(record: &StudyRecord, cast: &Cast) -> Markup {

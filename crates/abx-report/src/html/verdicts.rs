@@ -4,8 +4,8 @@ use abx_evidence::{StudyRecord, Verdict};
 
 use super::LINE;
 use super::markup::{Element, Markup, element};
-use crate::units::percent;
-use crate::verdict::{name, remarks, sentence, word};
+use crate::words::units::percent;
+use crate::words::verdict::{name, remarks, sentence, word};
 
 /// What the page is about, as a question.
 pub(crate) fn title(record: &StudyRecord) -> String {

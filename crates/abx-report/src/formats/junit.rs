@@ -1,0 +1,144 @@
+//! JUnit XML: a test case for each primary comparison and each expectation.
+
+use abx_evidence::{Answer, Standing, StudyRecord, Verdict};
+
+use crate::words::expectations::reason;
+use crate::words::metrics::metric_under;
+use crate::words::style::Style;
+use crate::words::units::GLUE;
+use crate::words::verdict::sentence;
+
+/// A study as JUnit XML. A comparison that is invalid is an error, one that is
+/// inconclusive is skipped; an expectation fails when it does, is an error when
+/// invalid and skipped when unsettled.
+#[must_use]
+pub fn study_junit(record: &StudyRecord, answers: &[Answer]) -> String {
+    let mut cases: Vec<Case> = record
+        .primary()
+        .map(|one| {
+            let said = sentence(record, one, &Style::plain());
+            Case {
+                class: format!("abx.comparison.{}", one.load),
+                name: format!(
+                    "{} of {} beside {}",
+                    metric_under(record, &one.load, one.metric),
+                    one.subject,
+                    one.baseline
+                ),
+                end: match one.verdict {
+                    Verdict::Invalid => End::Error(said.clone()),
+                    Verdict::Inconclusive => End::Skipped(said.clone()),
+                    _ => End::Passed,
+                },
+                said,
+            }
+        })
+        .collect();
+    cases.extend(answers.iter().map(|answer| {
+        let said = reason(answer);
+        Case {
+            class: format!("abx.expectation.{}", answer.load),
+            name: match answer.subject.as_str() {
+                "" => answer.expected.clone(),
+                subject => format!("{} ({subject} beside {})", answer.expected, answer.other),
+            },
+            end: match answer.standing {
+                Standing::Holds => End::Passed,
+                Standing::Fails => End::Failed(said.clone()),
+                Standing::Unsettled(_) => End::Skipped(said.clone()),
+                Standing::Invalid(_) => End::Error(said.clone()),
+            },
+            said,
+        }
+    }));
+    document(record, &cases)
+}
+
+/// One test case.
+struct Case {
+    class: String,
+    name: String,
+    end: End,
+    /// What the study says, whatever the end.
+    said: String,
+}
+
+/// How a test case ends, with the message.
+enum End {
+    Passed,
+    Failed(String),
+    Skipped(String),
+    Error(String),
+}
+
+fn document(record: &StudyRecord, cases: &[Case]) -> String {
+    let count = |is_meant: fn(&End) -> bool| cases.iter().filter(|one| is_meant(&one.end)).count();
+    let counts = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{}\"",
+        cases.len(),
+        count(|end| matches!(end, End::Failed(_))),
+        count(|end| matches!(end, End::Error(_))),
+        count(|end| matches!(end, End::Skipped(_))),
+        record.elapsed_s
+    );
+    let properties = [
+        ("abx_version", record.abx_version.clone()),
+        ("seed", record.seed.to_string()),
+        ("baseline", record.settings.baseline.clone()),
+        ("margin", record.settings.margin.to_string()),
+        ("blocks", record.complete_blocks().count().to_string()),
+    ];
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  \
+         <testsuite name=\"abx\" {counts}>\n    <properties>\n"
+    );
+    for (name, value) in properties {
+        let value = escape(&value);
+        out.push_str(&format!(
+            "      <property name=\"{name}\" value=\"{value}\"/>\n"
+        ));
+    }
+    out.push_str("    </properties>\n");
+    out.extend(cases.iter().map(case));
+    out + "  </testsuite>\n</testsuites>\n"
+}
+
+fn case(one: &Case) -> String {
+    let (class, name) = (escape(&one.class), escape(&one.name));
+    let end = match &one.end {
+        End::Passed => String::new(),
+        End::Failed(said) => element("failure", said),
+        End::Skipped(said) => element("skipped", said),
+        End::Error(said) => element("error", said),
+    };
+    let said = escape(&one.said);
+    // The time of a single case is not known apart from the others'.
+    format!(
+        "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">\n{end}      \
+         <system-out>{said}</system-out>\n    </testcase>\n"
+    )
+}
+
+fn element(name: &str, said: &str) -> String {
+    format!("      <{name} message=\"{}\"/>\n", escape(said))
+}
+
+/// Text for content and attributes; what XML 1.0 has no letter for is replaced.
+fn escape(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            GLUE => out.push(' '),
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
+                out.push(char::REPLACEMENT_CHARACTER);
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}

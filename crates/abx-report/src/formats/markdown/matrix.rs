@@ -1,0 +1,103 @@
+//! Verdicts at a glance: a row for each subject, a column for each load.
+
+use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
+
+use super::{code, escape, row};
+use crate::words::metrics::metric_under;
+use crate::words::units::ratio_cells;
+use crate::words::verdict::word;
+
+/// A page is as wide as this; more columns make a further table.
+const COLUMNS_MAX: usize = 4;
+/// Fewer are as soon read as sentences.
+const CELLS_MIN: usize = 6;
+
+/// One thing that all subjects were asked.
+struct Column<'a> {
+    load: &'a str,
+    metric: Metric,
+}
+
+/// The primary verdicts of a study in Markdown tables: what each subject is as a
+/// multiple of the baseline. Empty where they are few.
+#[must_use]
+pub fn verdict_matrix(record: &StudyRecord) -> String {
+    let columns = columns(record);
+    let others = record.subjects.len().saturating_sub(1);
+    if others * columns.len() < CELLS_MIN {
+        return String::new();
+    }
+    let tables: Vec<String> = together(&columns)
+        .map(|columns| table(record, columns))
+        .collect();
+    tables.join("\n")
+}
+
+/// What was asked, in the order of the loads.
+fn columns(record: &StudyRecord) -> Vec<Column<'_>> {
+    let mut columns: Vec<Column> = Vec::new();
+    for load in &record.loads {
+        let under = record.primary().filter(|one| one.load == load.name);
+        for one in under {
+            let is_known =
+                |column: &Column| (column.load, column.metric) == (&load.name, one.metric);
+            if !columns.iter().any(is_known) {
+                columns.push(Column {
+                    load: &load.name,
+                    metric: one.metric,
+                });
+            }
+        }
+    }
+    columns
+}
+
+/// Columns of one table: those of one row of the study file, as many as a page has room for.
+fn together<'a>(columns: &'a [Column<'a>]) -> impl Iterator<Item = &'a [Column<'a>]> {
+    columns
+        .chunk_by(|one, next| stem(one.load) == stem(next.load))
+        .flat_map(|chunk| chunk.chunks(COLUMNS_MAX))
+}
+
+/// What the loads of a sweep have in common: `kept` of `kept-c50`.
+fn stem(load: &str) -> &str {
+    load.rsplit_once('-').map_or(load, |(stem, _)| stem)
+}
+
+fn table(record: &StudyRecord, columns: &[Column]) -> String {
+    let baseline = &record.settings.baseline;
+    let headers = columns.iter().map(|column| {
+        let metric = metric_under(record, column.load, column.metric);
+        format!("{}, {metric}", code(column.load))
+    });
+    let headers: Vec<String> = std::iter::once(String::new()).chain(headers).collect();
+    let line = vec!["---".to_owned(); headers.len()];
+    let rows = record.subjects.iter().map(|subject| {
+        let cells = columns.iter().map(|column| {
+            if subject.name == *baseline {
+                return "1".to_owned();
+            }
+            let found = record.primary().find(|one| {
+                (&one.subject, &one.baseline) == (&subject.name, baseline)
+                    && (one.load.as_str(), one.metric) == (column.load, column.metric)
+            });
+            found.map_or_else(String::new, cell)
+        });
+        let cells: Vec<String> = std::iter::once(code(&subject.name)).chain(cells).collect();
+        row(&cells)
+    });
+    row(&headers) + &row(&line) + &rows.collect::<String>()
+}
+
+/// A ratio with its interval and what it amounts to.
+fn cell(one: &Comparison) -> String {
+    let [ratio, interval] = ratio_cells(one);
+    let bound = if one.at_least { ", a bound" } else { "" };
+    let fragile = if one.fragile { ", fragile" } else { "" };
+    let verdict = escape(&format!("{}{bound}{fragile}", word(one.verdict)));
+    match one.verdict {
+        Verdict::Invalid => verdict,
+        Verdict::Inconclusive => format!("{ratio} ({interval}) {verdict}"),
+        _ => format!("{ratio} ({interval}) **{verdict}**"),
+    }
+}

@@ -1,0 +1,360 @@
+//! GitHub-flavoured Markdown: a summary for a pull request or a job's page.
+
+mod matrix;
+
+use abx_evidence::record::LoadRecord;
+use abx_evidence::{
+    Answer, Comparison, Finding, Level, Role, RunRecord, StudyRecord, Summary, Verdict,
+};
+
+use crate::text::against::against;
+use crate::text::study::conduct;
+use crate::text::sweeps::{capacities, sweeps};
+use crate::words::expectations::reason;
+use crate::words::figures::{neither, table, unsent};
+use crate::words::findings::{Loads, Told, told};
+use crate::words::held::held_table;
+use crate::words::load::offer;
+use crate::words::metrics::{capitalized, metric_under};
+use crate::words::phases;
+use crate::words::style::Style;
+use crate::words::table::Table;
+use crate::words::units::{figure, percent, ratio_cells};
+use crate::words::verdict::{place, remarks, sentence, word};
+use crate::words::wrap::{clean, clean_name};
+
+pub use matrix::verdict_matrix;
+
+/// Markdown breaks lines itself.
+const STYLE: Style = Style {
+    width: 100_000,
+    ..Style::plain()
+};
+
+/// A study in Markdown: verdicts, at a glance where they are many, expectations,
+/// figures, findings, and how to have the same again.
+#[must_use]
+pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
+    let loads = match record.loads.len() {
+        0 | 1 => Loads::One,
+        _ => Loads::Several,
+    };
+    let sections = [
+        "### abx: which server is faster?\n".to_owned(),
+        primary(record),
+        beyond_pairs(record),
+        expectations(record, answers),
+        figures(record),
+        where_time_goes(record),
+        beside(record),
+        findings(&record.validity.findings, loads),
+        reproduce(record),
+    ];
+    joined(&sections)
+}
+
+/// A run in Markdown: its report as it stands on the terminal, and its findings.
+#[must_use]
+pub fn run_markdown(record: &RunRecord) -> String {
+    let url = code(&record.settings.url);
+    let headline = match record.throughput_per_s {
+        Some(throughput) => format!("{} verified answers/s from {url}", figure(throughput)),
+        None => format!("{url}: nothing was measured"),
+    };
+    let bare = RunRecord {
+        findings: Vec::new(),
+        ..record.clone()
+    };
+    let sections = [
+        format!("### abx: {headline}\n"),
+        findings(&record.findings, Loads::One),
+        fenced(&crate::text::run_text(&bare, &Style::plain())),
+    ];
+    joined(&sections)
+}
+
+fn joined(sections: &[String]) -> String {
+    let sections = sections.iter().filter(|section| !section.is_empty());
+    let all: Vec<&str> = sections.map(String::as_str).collect();
+    STYLE.finish(&all.join("\n"))
+}
+
+fn verdicts(record: &StudyRecord) -> String {
+    let mut out = String::new();
+    for one in record.primary() {
+        let sign = match one.verdict {
+            Verdict::Invalid => "⛔",
+            Verdict::Inconclusive => "❔",
+            Verdict::Equivalent => "🟰",
+            Verdict::Faster | Verdict::Less => "🟢",
+            Verdict::Slower | Verdict::More => "🔴",
+        };
+        let said = escape(&sentence(record, one, &STYLE));
+        out.push_str(&format!("- {sign} **{said}**\n"));
+        for remark in remarks(record, one) {
+            out.push_str(&format!("  - {}\n", escape(&remark)));
+        }
+    }
+    match out.is_empty() && record.against.is_none() {
+        true => "**Nothing was compared.**\n".to_owned(),
+        false => out,
+    }
+}
+
+/// What is said of older records, sweeps and capacities, as on the terminal.
+fn beyond_pairs(record: &StudyRecord) -> String {
+    let style = Style::plain();
+    let text = [
+        against(record, &style),
+        sweeps(record, &style),
+        capacities(record, &style),
+    ];
+    let text = text.concat();
+    match text.is_empty() {
+        true => text,
+        false => fenced(&text),
+    }
+}
+
+fn expectations(record: &StudyRecord, answers: &[Answer]) -> String {
+    if answers.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![
+        ["expected", "where", "", "measured"].map(str::to_owned),
+        ["---"; 4].map(str::to_owned),
+    ];
+    rows.extend(answers.iter().map(|answer| {
+        let place = match answer.load.as_str() {
+            "" => String::new(),
+            load => place(record, load),
+        };
+        [
+            code(&answer.expected),
+            escape(&place),
+            format!("**{}**", answer.standing.word()),
+            escape(&reason(answer)),
+        ]
+    }));
+    rows.iter().map(|cells| row(cells)).collect()
+}
+
+/// What was asked, in words and figures: at a glance where it is much, and each
+/// answer out of the way.
+fn primary(record: &StudyRecord) -> String {
+    let each = format!(
+        "{}\n{}",
+        verdicts(record),
+        comparisons(record, Role::Primary)
+    );
+    match verdict_matrix(record) {
+        matrix if matrix.is_empty() => each,
+        matrix => format!("{matrix}\n{}", details("Each verdict in words", &each)),
+    }
+}
+
+/// A table of comparisons of one role; empty without any.
+fn comparisons(record: &StudyRecord, role: Role) -> String {
+    let all = record.comparisons.iter().filter(|one| one.role == role);
+    let rows: Vec<String> = all.map(|one| row(&comparison(record, one))).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let headers = ["", "where", "metric", "ratio", "interval", "verdict"].map(str::to_owned);
+    let line = ["---", "---", "---", "---:", "---", "---"].map(str::to_owned);
+    row(&headers) + &row(&line) + &rows.concat()
+}
+
+fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
+    let [ratio, interval] = ratio_cells(one);
+    let place = match one.load.as_str() {
+        "" => String::new(),
+        load => place(record, load),
+    };
+    let bound = if one.at_least { ", a bound" } else { "" };
+    let fragile = if one.fragile { ", fragile" } else { "" };
+    [
+        escape(&format!("{} / {}", one.subject, one.baseline)),
+        escape(&place),
+        metric_under(record, &one.load, one.metric).to_owned(),
+        ratio,
+        interval,
+        format!("{}{bound}{fragile}", word(one.verdict)),
+    ]
+}
+
+/// Every subject under each load.
+fn figures(record: &StudyRecord) -> String {
+    let each = record.loads.iter().map(|load| under(record, load));
+    each.collect::<Vec<_>>().join("\n")
+}
+
+fn under(record: &StudyRecord, load: &LoadRecord) -> String {
+    let summaries = record.summaries.iter();
+    let summaries: Vec<&Summary> = summaries.filter(|one| one.load == load.name).collect();
+    let heading = escape(&offer(record, load));
+    if let Some(table) = held_table(&summaries) {
+        return format!("{heading}\n\n{}", of_figures(&table));
+    }
+    if summaries.iter().all(|summary| summary.sent == 0) {
+        return format!("{heading} nothing was measured\n");
+    }
+    let table = of_figures(&table(&summaries, load.settings.exchange.shape, &STYLE));
+    let more: String = { summaries.iter() }
+        .flat_map(|one| [neither(one, &STYLE), unsent(one, &STYLE)])
+        .filter(|text| !text.is_empty())
+        .map(|text| format!("- {}\n", escape(text.trim())))
+        .collect();
+    match more.is_empty() {
+        true => format!("{heading}\n\n{table}"),
+        false => format!("{heading}\n\n{table}\n{more}"),
+    }
+}
+
+/// A table of the terminal: names at the left, figures at the right.
+fn of_figures<const N: usize>(table: &Table<N>) -> String {
+    let mut line = vec!["---:".to_owned(); N];
+    line[0] = "---".to_owned();
+    let escaped = |cells: &[String; N]| row(&cells.each_ref().map(|cell| escape(cell)));
+    let rows: String = table.rows.iter().map(escaped).collect();
+    format!("{}{}{rows}", escaped(&table.headers), row(&line))
+}
+
+/// Where the time goes, where the response time alone does not tell.
+fn where_time_goes(record: &StudyRecord) -> String {
+    let tables = phases::telling(record);
+    let all =
+        tables.map(|(heading, table)| format!("{}\n\n{}", escape(&heading), of_figures(&table)));
+    let all: Vec<String> = all.collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("{}\n{}\n", all.join("\n"), escape(phases::LEGEND)),
+    }
+}
+
+/// What else was compared, out of the way.
+fn beside(record: &StudyRecord) -> String {
+    let table = comparisons(record, Role::Exploratory);
+    if table.is_empty() {
+        return table;
+    }
+    let confidence = record
+        .comparisons
+        .first()
+        .map_or(0.95, |one| one.confidence);
+    details(
+        &format!(
+            "What else was compared (intervals at {} confidence; of so many figures one may well \
+             be off)",
+            percent(confidence)
+        ),
+        &table,
+    )
+}
+
+fn findings(all: &[Finding], loads: Loads) -> String {
+    let line = |told: &Told| {
+        let one = told.finding;
+        let level = match one.level {
+            Level::Note => "NOTE",
+            Level::Bound => "BOUND",
+            Level::Void => "VOID",
+        };
+        let load = one.load.as_ref().filter(|_| loads == Loads::Several);
+        let load = load.map_or_else(String::new, |load| format!("under {load}: "));
+        let text = escape(&format!("{load}{}{}", one.message, told.likewise()));
+        let remedy = escape(&capitalized(&one.remedy));
+        format!("- **{level}** {text}<br>→ {remedy}\n")
+    };
+    told(all).iter().map(line).collect()
+}
+
+fn reproduce(record: &StudyRecord) -> String {
+    let words: Vec<String> = record.command.iter().map(|word| shell_word(word)).collect();
+    let mut command = words.join(" ");
+    if !record.command.iter().any(|word| word == "--seed") {
+        command.push_str(&format!(" --seed {}", record.seed));
+    }
+    let mut text = fenced(&command);
+    text.push('\n');
+    for line in conduct(record, &STYLE).lines() {
+        text.push_str(&format!("- {}\n", escape(line)));
+    }
+    let machine = &record.machine;
+    let mut about = vec![format!("{} processors", machine.cpus)];
+    about.extend(machine.cpu_model.clone());
+    about.extend(
+        machine
+            .kernel
+            .as_ref()
+            .map(|kernel| format!("Linux {kernel}")),
+    );
+    text.push_str(&format!("- Machine: {}.\n", escape(&about.join(", "))));
+    details("How it was measured, and how to do it again", &text)
+}
+
+fn details(summary: &str, text: &str) -> String {
+    let summary = escape(summary);
+    format!("<details><summary>{summary}</summary>\n\n{text}\n</details>\n")
+}
+
+fn row(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// A word as a shell takes it.
+fn shell_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=%,@+".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Text that Markdown shows as it stands, on one line, within a table too.
+fn escape(text: &str) -> String {
+    let mut out = String::new();
+    let text = clean(text);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\n' => out.push(' '),
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // It would call somebody of that name.
+            '@' if letters.peek().is_some_and(|next| next.is_alphanumeric()) => {
+                out.push_str("@<!-- -->");
+            }
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '|' | '~' | '#' | '$' => {
+                out.push('\\');
+                out.push(letter);
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+/// Text as code, with more backticks around it than there are in it. Only the
+/// bar needs its backslash there, for tables.
+fn code(text: &str) -> String {
+    let text = clean_name(text).replace('|', "\\|");
+    let ticks = "`".repeat(longest_ticks(&text) + 1);
+    match text.starts_with('`') || text.ends_with('`') {
+        true => format!("{ticks} {text} {ticks}"),
+        false => format!("{ticks}{text}{ticks}"),
+    }
+}
+
+/// Text as a block of code.
+fn fenced(text: &str) -> String {
+    let text = clean(text);
+    let fence = "`".repeat(longest_ticks(&text).max(2) + 1);
+    format!("{fence}text\n{}\n{fence}\n", text.trim_end())
+}
+
+fn longest_ticks(text: &str) -> usize {
+    let runs = text.split(|letter| letter != '`').map(str::len);
+    runs.max().unwrap_or_default()
+}

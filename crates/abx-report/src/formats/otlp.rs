@@ -1,0 +1,108 @@
+//! OTLP metrics in their JSON encoding, ready to be posted to a collector.
+
+use abx_evidence::{Answer, RunRecord, StudyRecord};
+use serde_json::{Value, json};
+
+use super::series::{Kind, Labels, Number, Point, Series, Unit, run_series, study_series};
+
+/// A study as the body of a request to `/v1/metrics`.
+#[must_use]
+pub fn study_otlp(record: &StudyRecord, answers: &[Answer]) -> String {
+    let span = Span::of(record.started_unix_ms, record.elapsed_s);
+    body(&study_series(record, answers), &record.abx_version, span)
+}
+
+/// A run as the body of a request to `/v1/metrics`.
+#[must_use]
+pub fn run_otlp(record: &RunRecord) -> String {
+    let span = Span::of(record.started_unix_ms, record.elapsed_s);
+    body(&run_series(record), &record.abx_version, span)
+}
+
+/// When it was measured, in ns since 1970. In JSON such numbers are strings.
+#[derive(Clone, Copy)]
+struct Span {
+    start_ns: u128,
+    end_ns: u128,
+}
+
+impl Span {
+    fn of(started_unix_ms: u64, elapsed_s: f64) -> Span {
+        let start_ns = u128::from(started_unix_ms) * 1_000_000;
+        Span {
+            start_ns,
+            end_ns: start_ns + (elapsed_s.max(0.0) * 1e9) as u128,
+        }
+    }
+}
+
+fn body(all: &[Series], version: &str, span: Span) -> String {
+    let metrics: Vec<Value> = all.iter().map(|series| metric(series, span)).collect();
+    let service = vec![
+        ("service.name", "abx".to_owned()),
+        ("service.version", version.to_owned()),
+    ];
+    let document = json!({"resourceMetrics": [{
+        "resource": {"attributes": attributes(&service)},
+        "scopeMetrics": [{
+            "scope": {"name": "abx", "version": version},
+            "metrics": metrics,
+        }],
+    }]});
+    document.to_string()
+}
+
+fn metric(series: &Series, span: Span) -> Value {
+    let points: Vec<Value> = { series.points.iter() }
+        .map(|one| point(one, span))
+        .collect();
+    let mut metric = json!({
+        "name": format!("abx.{}", series.name),
+        "description": series.help,
+        "unit": unit(series),
+    });
+    match series.kind {
+        Kind::Counter => {
+            metric["sum"] = json!({
+                "dataPoints": points,
+                "aggregationTemporality": CUMULATIVE,
+                "isMonotonic": true,
+            });
+        }
+        Kind::Gauge | Kind::Info => metric["gauge"] = json!({"dataPoints": points}),
+    }
+    metric
+}
+
+fn point(point: &Point, span: Span) -> Value {
+    let mut data = json!({
+        "attributes": attributes(&point.labels),
+        "startTimeUnixNano": span.start_ns.to_string(),
+        "timeUnixNano": span.end_ns.to_string(),
+    });
+    match point.value {
+        Number::Float(value) => data["asDouble"] = json!(value),
+        Number::Count(count) => data["asInt"] = json!(count.to_string()),
+    }
+    data
+}
+
+fn attributes(labels: &Labels) -> Value {
+    let each = labels.iter();
+    each.map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
+        .collect()
+}
+
+/// By UCUM, as the semantic conventions ask for.
+fn unit(series: &Series) -> &'static str {
+    match (series.kind, series.unit) {
+        (Kind::Counter, _) => "{request}",
+        (_, Unit::None | Unit::Ratio) => "1",
+        (_, Unit::Seconds) => "s",
+        (_, Unit::Bytes) => "By",
+        (_, Unit::PerSecond) => "{request}/s",
+    }
+}
+
+/// `AGGREGATION_TEMPORALITY_CUMULATIVE`.
+const CUMULATIVE: u8 = 2;

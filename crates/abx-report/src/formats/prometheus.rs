@@ -1,0 +1,97 @@
+//! OpenMetrics text, as Prometheus reads it, and by intention also what readers
+//! of the older text format take: those of text files, and promtool.
+
+use std::fmt::Write;
+
+use abx_evidence::{Answer, RunRecord, StudyRecord};
+
+use super::series::{Kind, Number, Series, Unit, run_series, study_series};
+
+/// A study as OpenMetrics text, without times of its own, so that a collector
+/// of text files takes it.
+#[must_use]
+pub fn study_openmetrics(record: &StudyRecord, answers: &[Answer]) -> String {
+    text(&study_series(record, answers))
+}
+
+/// A run as OpenMetrics text.
+#[must_use]
+pub fn run_openmetrics(record: &RunRecord) -> String {
+    text(&run_series(record))
+}
+
+fn text(all: &[Series]) -> String {
+    let mut out = String::new();
+    for series in all {
+        let (unit, kind) = (unit(series.unit), kind(series.kind));
+        let mut name = format!("abx_{}", series.name);
+        if let Some(unit) = unit {
+            write!(name, "_{unit}").expect("strings take everything");
+        }
+        // The older format has no kind for it: a gauge that is always 1.
+        if series.kind == Kind::Info {
+            name.push_str("_info");
+        }
+        line(&mut out, &format!("# TYPE {name} {kind}"));
+        if let Some(unit) = unit {
+            line(&mut out, &format!("# UNIT {name} {unit}"));
+        }
+        line(&mut out, &format!("# HELP {name} {}", escape(series.help)));
+        let suffix = match series.kind {
+            Kind::Gauge | Kind::Info => "",
+            Kind::Counter => "_total",
+        };
+        for point in &series.points {
+            let labels: Vec<String> = { point.labels.iter() }
+                .map(|(name, value)| format!("{name}=\"{}\"", escape(value)))
+                .collect();
+            let value = match point.value {
+                Number::Float(value) => value.to_string(),
+                Number::Count(count) => count.to_string(),
+            };
+            let labels = labels.join(",");
+            line(&mut out, &format!("{name}{suffix}{{{labels}}} {value}"));
+        }
+    }
+    out + "# EOF\n"
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn unit(unit: Unit) -> Option<&'static str> {
+    match unit {
+        Unit::None => None,
+        Unit::Ratio => Some("ratio"),
+        Unit::Seconds => Some("seconds"),
+        Unit::Bytes => Some("bytes"),
+        Unit::PerSecond => Some("per_second"),
+    }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Gauge | Kind::Info => "gauge",
+        Kind::Counter => "counter",
+    }
+}
+
+/// Source: OpenMetrics 1.0, "Escaping".
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('\n', "\\n")
+        .replace('"', "\\\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_labels_cannot_end_their_line() {
+        // Method: the three letters that the standard names.
+        assert_eq!(escape("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+    }
+}

@@ -1,0 +1,36 @@
+//! What was expected, and what the study says to it.
+
+use abx_evidence::{Answer, Standing, StudyRecord};
+
+use crate::words::expectations::reason;
+use crate::words::style::{Style, Tint};
+use crate::words::verdict::place;
+use crate::words::wrap::{clean_name, wrap};
+
+/// A sentence for each answer, ready to be printed; empty when nothing was expected.
+#[must_use]
+pub fn expectations_text(record: &StudyRecord, answers: &[Answer], style: &Style) -> String {
+    let sentence = |answer: &Answer| {
+        let standing = style.paint(answer.standing.word(), tint(&answer.standing));
+        let place = match answer.load.as_str() {
+            "" => String::new(),
+            load => format!(" {}", self::place(record, load)),
+        };
+        let text = format!(
+            "Expected {}{place}: {standing}: {}.",
+            clean_name(&answer.expected),
+            reason(answer)
+        );
+        wrap(&text, "", "  ", style.columns())
+    };
+    let text: String = answers.iter().map(sentence).collect();
+    style.finish(&text)
+}
+
+fn tint(standing: &Standing) -> Tint {
+    match standing {
+        Standing::Holds => Tint::Good,
+        Standing::Fails | Standing::Invalid(_) => Tint::Bad,
+        Standing::Unsettled(_) => Tint::Doubtful,
+    }
+}

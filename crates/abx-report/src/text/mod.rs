@@ -1,0 +1,24 @@
+//! Reports as text for a terminal. Start at [`study_text`] or [`run_text`].
+
+pub(crate) mod against;
+mod bar;
+mod beside;
+mod catalog;
+mod doctor;
+mod expectations;
+mod findings;
+mod history;
+mod phases;
+mod progress;
+mod ranking;
+mod run;
+pub(crate) mod study;
+pub(crate) mod sweeps;
+
+pub use self::catalog::check_text;
+pub use self::doctor::doctor_text;
+pub use self::expectations::expectations_text;
+pub use self::history::history_text;
+pub use self::progress::{failures_line, progress_line};
+pub use self::run::run_text;
+pub use self::study::study_text;

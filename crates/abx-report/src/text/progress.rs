@@ -1,0 +1,52 @@
+//! What is told of a study while it is conducted, each in a few words.
+
+use std::collections::BTreeMap;
+
+use abx_evidence::{Outcomes, StudyRecord, Verdict};
+
+use super::against::progress;
+use crate::words::units::count;
+use crate::words::verdict::bounds;
+use crate::words::wrap::{clean_name, shorten};
+
+/// What the blocks so far say of the first comparison, in a few words; empty
+/// when nothing is compared.
+#[must_use]
+pub fn progress_line(record: &StudyRecord) -> String {
+    let Some(one) = record.primary().next() else {
+        let against = record.against.as_ref();
+        return against.and_then(progress).unwrap_or_default();
+    };
+    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| short(text));
+    let state = match bounds(one) {
+        Some([ratio, low, high]) => format!("{ratio} ({low} to {high})"),
+        None if one.verdict == Verdict::Invalid => "invalid".to_owned(),
+        None => "no interval yet".to_owned(),
+    };
+    let line = format!("{subject}/{baseline} {state}");
+    match record.primary().count() - 1 {
+        0 => line,
+        others => format!("{line} · {others} more"),
+    }
+}
+
+/// How each subject's requests failed so far, with their numbers; empty when
+/// none did.
+#[must_use]
+pub fn failures_line(came: &BTreeMap<String, Outcomes>) -> String {
+    let failed = came.iter().filter(|(_, outcomes)| outcomes.failed() > 0);
+    let each = failed.map(|(subject, outcomes)| {
+        let failures = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
+        let words = failures.map(|(outcome, times)| {
+            format!("{} {}", count(times), outcome.name().replace('_', " "))
+        });
+        let words: Vec<String> = words.collect();
+        format!("{} failed: {}", short(subject), words.join(", "))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// A subject's name within a line.
+fn short(name: &str) -> String {
+    shorten(&clean_name(name), 14)
+}

@@ -1,0 +1,44 @@
+//! The order of several subjects, as far as the blocks hold one.
+
+use abx_evidence::{Place, Ranking, StudyRecord};
+
+use crate::words::metrics::metric_under;
+use crate::words::style::Style;
+use crate::words::verdict::{name, place};
+use crate::words::wrap::wrap;
+
+/// A line for each load; empty where there are but two subjects.
+pub(crate) fn rankings(record: &StudyRecord, style: &Style) -> String {
+    let lines = record.rankings.iter().map(|one| line(record, one, style));
+    let mut out: String = lines.collect();
+    if !out.is_empty() {
+        let legend = "places that a subject may have, from every pair judged together; those tied \
+                      for first are not certainly behind the best";
+        out.push_str(&wrap(legend, "  ", "  ", style.columns()));
+    }
+    out
+}
+
+fn line(record: &StudyRecord, ranking: &Ranking, style: &Style) -> String {
+    let each: Vec<String> = { ranking.places.iter() }
+        .map(|place| format!("{} {}", place.text(), name(&place.subject)))
+        .collect();
+    let tied: Vec<&Place> = { ranking.places.iter() }
+        .filter(|place| place.tied_for_first)
+        .collect();
+    let first = match &tied[..] {
+        [] => String::new(),
+        [only] => format!("; first: {}", name(&only.subject)),
+        several => {
+            let names: Vec<String> = several.iter().map(|one| name(&one.subject)).collect();
+            format!("; tied for first: {}", names.join(", "))
+        }
+    };
+    let text = format!(
+        "Order by {} {}: {}{first}.",
+        metric_under(record, &ranking.load, ranking.metric),
+        place(record, &ranking.load),
+        each.join(", ")
+    );
+    wrap(&text, "", "  ", style.columns())
+}

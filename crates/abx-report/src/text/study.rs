@@ -1,0 +1,179 @@
+//! The report of a study: verdicts first, then the figures behind them, then
+//! what limits them.
+
+use abx_evidence::record::LoadRecord;
+use abx_evidence::{Figure, StudyRecord, Summary};
+
+use super::against::against;
+use super::bar::bars;
+use super::beside::beside;
+use super::findings::findings;
+use super::phases;
+use super::ranking::rankings;
+use super::sweeps::{capacities, sweeps};
+use crate::words::conduct::{ended, turns};
+use crate::words::figures::{loaded, neither, table, unsent};
+use crate::words::findings::Loads;
+use crate::words::held::{held_legend, held_table};
+use crate::words::load::{alone, offer};
+use crate::words::style::Style;
+use crate::words::times::at_least_legend;
+use crate::words::units::{UNKNOWN, figure, plural, seconds, whole_percent};
+use crate::words::verdict::{name, remarks, sentence};
+use crate::words::wrap::{clean_name, wrap};
+
+/// The report of a study, ready to be printed.
+#[must_use]
+pub fn study_text(record: &StudyRecord, style: &Style) -> String {
+    let loads = if record.loads.len() > 1 {
+        Loads::Several
+    } else {
+        Loads::One
+    };
+    let mut sections = vec![
+        verdicts(record, style) + &against(record, style),
+        rankings(record, style),
+        sweeps(record, style),
+        capacities(record, style),
+        tables(record, style),
+        phases::of_study(record, style),
+        bars(record, style),
+        beside(record, style),
+        loaded(record, style),
+        findings(&record.validity.findings, loads, style),
+        conduct(record, style),
+    ];
+    sections.retain(|section| !section.is_empty());
+    style.finish(&sections.join("\n"))
+}
+
+fn verdicts(record: &StudyRecord, style: &Style) -> String {
+    let is_alone = record.primary().next().is_none();
+    if is_alone && record.against.is_some() {
+        return String::new();
+    }
+    if is_alone {
+        return "Nothing was compared.\n".to_owned();
+    }
+    let mut out = String::new();
+    for one in record.primary() {
+        out.push_str(&wrap(
+            &sentence(record, one, style),
+            "",
+            "  ",
+            style.columns(),
+        ));
+        for remark in remarks(record, one) {
+            out.push_str(&wrap(&remark, "  ", "  ", style.columns()));
+        }
+    }
+    out
+}
+
+/// A table for each load, and once what the columns mean.
+fn tables(record: &StudyRecord, style: &Style) -> String {
+    let figures = alone(record).map(|load| figures(record, load, style));
+    let mut out = figures.collect::<Vec<_>>().join("\n");
+    let mut measured = record
+        .summaries
+        .iter()
+        .filter(|one| one.sent > 0)
+        .peekable();
+    if measured.peek().is_none() {
+        return out;
+    }
+    let mut legend = "p50, p99: response time of half and of 99 % of the requests. CPU: the \
+                      server's processor time for each answer. busy: share of its processors that \
+                      it used. memory: the most of its processes together."
+        .to_owned();
+    let has_gap = |one: &Summary| {
+        one.server_cpu_us_per_request.is_none()
+            || one.server_busy.is_none()
+            || one.rss_bytes.is_none()
+    };
+    let times = record.summaries.iter().map(|one| &one.response_time_us);
+    legend.push_str(&at_least_legend(times, &[Figure::P50, Figure::P99], style));
+    if measured.any(has_gap) {
+        legend.push_str(&format!(" {UNKNOWN}: not checked."));
+    }
+    out.push_str(&wrap(&legend, "  ", "  ", style.columns()));
+    out
+}
+
+/// Every subject under one load.
+fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
+    let summaries: Vec<&Summary> = record
+        .summaries
+        .iter()
+        .filter(|summary| summary.load == load.name)
+        .collect();
+    let mut out = wrap(&offer(record, load), "", "  ", style.columns());
+    if let Some(table) = held_table(&summaries) {
+        return out + &table.text(style.columns()) + &held_legend(style);
+    }
+    if summaries.iter().all(|summary| summary.sent == 0) {
+        return out + "  nothing was measured\n";
+    }
+    let shape = load.settings.exchange.shape;
+    out.push_str(&table(&summaries, shape, style).text(style.columns()));
+    for summary in summaries {
+        out.push_str(&neither(summary, style));
+        out.push_str(&unsent(summary, style));
+    }
+    out + &ceiling(record, load, style)
+}
+
+/// What the generator could get at most; empty where that was not looked for.
+fn ceiling(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
+    let Some(found) = record.ceilings.iter().find(|one| one.load == load.name) else {
+        return String::new();
+    };
+    let busy = found.generator_busy.map_or(String::new(), |busy| {
+        format!(", the generator {} busy", whole_percent(busy))
+    });
+    let text = format!(
+        "ceiling: {} requests/s from a server that does nothing{busy}",
+        figure(found.throughput_per_s)
+    );
+    wrap(&text, "  ", "  ", style.columns())
+}
+
+/// How the study was conducted and why it ended.
+pub(crate) fn conduct(record: &StudyRecord, style: &Style) -> String {
+    let complete = record.complete_blocks().count();
+    let broken = record.blocks.len() - complete;
+    let incomplete = match broken {
+        0 => String::new(),
+        _ => format!(
+            " and {} that did not end, not judged",
+            plural(broken as u64, "block")
+        ),
+    };
+    let text = format!(
+        "{}. {}{incomplete} in {}, seed {}, abx {}.",
+        ended(record).trim_end_matches(['.', ':', ' ']),
+        plural(complete as u64, "block"),
+        seconds(record.elapsed_s),
+        record.seed,
+        clean_name(&record.abx_version)
+    );
+    let mut out = wrap(&text, "", "  ", style.columns());
+    out.push_str(&wrap(&versions(record), "", "  ", style.columns()));
+    for load in alone(record) {
+        out.push_str(&wrap(&turns(record, load), "", "  ", style.columns()));
+    }
+    out
+}
+
+/// What subjects say of themselves; empty when none says anything.
+pub(crate) fn versions(record: &StudyRecord) -> String {
+    let each = record.subjects.iter().filter_map(|subject| {
+        let version = clean_name(subject.version.as_deref()?);
+        Some(format!("{} is {version}", name(&subject.name)))
+    });
+    let all: Vec<String> = each.collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!("By their own word: {}.", all.join(", "))
+}

@@ -1,0 +1,61 @@
+//! Sweeps: where subjects change places, how they scale, and the highest rate
+//! at which each keeps to an objective.
+
+use abx_evidence::{Capacity, StudyRecord};
+
+use crate::words::style::Style;
+use crate::words::sweeps::{alike, rate_of, text, tried};
+use crate::words::table::Table;
+use crate::words::units::{UNKNOWN, figure, or_unknown, percent};
+use crate::words::verdict::name;
+use crate::words::wrap::{clean_name, wrap};
+
+/// What sweeps say; empty when there are none.
+pub(crate) fn sweeps(record: &StudyRecord, style: &Style) -> String {
+    let each = record.sweeps.iter().map(|sweep| text(record, sweep, style));
+    each.collect::<Vec<_>>().join("")
+}
+
+/// Capacities, a table for each objective; empty when there are none.
+pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
+    let mut out = String::new();
+    for alike in alike(&record.capacities) {
+        let first = &alike[0];
+        let unit = rate_of(record, &first.objective);
+        let heading = format!(
+            "The highest rate in {unit} that keeps to {} under {} (interval at {} \
+             confidence):",
+            first.objective,
+            name(&first.load),
+            percent(first.confidence)
+        );
+        out.push_str(&wrap(&heading, "", "  ", style.columns()));
+        let headers = ["subject", unit, "from", "to"].map(str::to_owned);
+        let rows = alike.iter().map(row).collect();
+        out.push_str(&Table { headers, rows }.text(style.columns()));
+        let rates = tried(record, &first.objective);
+        if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
+            let text = format!(
+                "from {} rates of {} to {} {unit}, all of them in every block",
+                rates.len(),
+                figure(*low),
+                figure(*high)
+            );
+            out.push_str(&wrap(&text, "  ", "  ", style.columns()));
+        }
+        if alike.iter().any(|one| one.rate_per_s.is_none()) {
+            let legend = format!("{UNKNOWN}: beyond the rates that were tried");
+            out.push_str(&wrap(&legend, "  ", "  ", style.columns()));
+        }
+    }
+    out
+}
+
+fn row(one: &Capacity) -> [String; 4] {
+    [
+        clean_name(&one.subject),
+        or_unknown(one.rate_per_s, figure),
+        or_unknown(one.low, figure),
+        or_unknown(one.high, figure),
+    ]
+}

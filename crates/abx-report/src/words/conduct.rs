@@ -1,0 +1,92 @@
+//! How a study was conducted, and why it ended.
+
+use abx_evidence::StudyRecord;
+use abx_evidence::record::{Interleave, LoadRecord, StudyEnd};
+
+use super::units::{nanos, percent, plural, seconds};
+use super::verdict::name;
+use super::wrap::{clean, clean_name};
+
+pub(crate) fn ended(record: &StudyRecord) -> String {
+    let settings = &record.settings;
+    // The finding about a failure has all of its text.
+    let first_line = |text: &str| clean(text).lines().next().unwrap_or_default().to_owned();
+    match &record.end {
+        StudyEnd::Running => "Not at its end: saved under way".to_owned(),
+        StudyEnd::Precision => format!(
+            "Ended: every interval is as narrow as the margin of {} asks for",
+            percent(settings.margin)
+        ),
+        StudyEnd::Certain if record.primary().count() < 2 => {
+            "Ended: the difference is certain".to_owned()
+        }
+        StudyEnd::Certain => format!(
+            "Ended: each difference is certain, or as narrow as the margin of {} asks for",
+            percent(settings.margin)
+        ),
+
+        StudyEnd::Blocks => "Ended: the blocks that were ordered are measured".to_owned(),
+        StudyEnd::Budget => format!(
+            "Ended: the budget of {} is used up",
+            seconds(settings.budget_s)
+        ),
+        StudyEnd::Interrupted => "Interrupted before its end".to_owned(),
+        StudyEnd::Failed { why } => {
+            format!("Ended before its time: {}", first_line(why))
+        }
+        StudyEnd::SubjectFailed { subject, how } => format!(
+            "Ended before its time: {} could not go on: {}",
+            name(subject),
+            first_line(how)
+        ),
+    }
+}
+
+/// How subjects took turns under one load.
+pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
+    let Some(pilot) = &load.pilot else {
+        return String::new();
+    };
+    let stretch = match pilot.interleave {
+        Interleave::Slices => "slices",
+        Interleave::Trials => "trials",
+    };
+    let mut text = format!(
+        "{} of {} (the first {} not counted), {} in a block, warm-up {}",
+        if record.loads.len() > 1 {
+            format!("{}: {stretch}", name(&load.name))
+        } else {
+            format!("Subjects took turns: {stretch}")
+        },
+        nanos(pilot.slice_ns),
+        nanos(pilot.discard_ns),
+        plural(pilot.rounds.into(), "round"),
+        nanos(pilot.warm_up_ns),
+    );
+    if let Some(reason) = &pilot.interleave_reason {
+        text.push_str(&format!("; {stretch} because {}", clean_name(reason)));
+    }
+    if let Some(reason) = &pilot.slice_reason {
+        let how = match pilot.slice_choice {
+            Some(_) => "chosen because",
+            None => "lengthened because",
+        };
+        text.push_str(&format!("; {how} {}", clean_name(reason)));
+    }
+    if pilot.shortened {
+        text.push_str("; less than usual, so that the study fits into its time");
+    }
+    let unsettled: Vec<String> = pilot
+        .subjects
+        .iter()
+        .filter(|(_, one)| !one.settled)
+        .map(|(subject, _)| name(subject))
+        .collect();
+    if !unsettled.is_empty() {
+        text.push_str(&format!(
+            "; not settled in the pilot: {}",
+            unsettled.join(", ")
+        ));
+    }
+    text + "."
+}

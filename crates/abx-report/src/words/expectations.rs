@@ -1,0 +1,60 @@
+//! What a study says to what was expected, and why.
+
+use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
+use abx_evidence::{Answer, Doubt, Standing};
+
+use super::metrics::metric_name;
+use super::units::{plural, ratios};
+use super::verdict::name;
+use super::wrap::clean;
+
+/// The figures behind an answer, and what keeps them from settling it.
+pub(crate) fn reason(answer: &Answer) -> String {
+    let figures = figures(answer);
+    let doubt = match &answer.standing {
+        Standing::Holds | Standing::Fails => None,
+        Standing::Unsettled(doubt) => Some(doubting(*doubt, answer)),
+        Standing::Invalid(why) => Some(invalid(why)),
+    };
+    let parts: Vec<String> = figures.into_iter().chain(doubt).collect();
+    parts.join("; ")
+}
+
+/// What was measured of the ratio that was asked for.
+fn figures(answer: &Answer) -> Option<String> {
+    let bounds = answer.bounds?;
+    let metric = metric_name(answer.metric?);
+    let reading = match answer.is_speed_of_time {
+        true => format!("speed, by {metric},"),
+        false => metric.to_owned(),
+    };
+    let [subject, other] = [&answer.subject, &answer.other].map(|text| name(text));
+    let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
+    Some(format!(
+        "{subject}'s {reading} is {ratio} times {other}'s ({low} to {high})"
+    ))
+}
+
+fn doubting(doubt: Doubt, answer: &Answer) -> String {
+    let factor = answer.wanted.map_or(1.0, |(_, factor)| factor);
+    match doubt {
+        Doubt::Straddles => format!(
+            "the interval reaches to both sides of {}",
+            // 1 + 0.03 has a long tail of digits.
+            (factor * 1e9).round() / 1e9
+        ),
+        Doubt::Bound => "the true ratio may lie further out, see the findings".to_owned(),
+        Doubt::FewBlocks => format!("it takes {}", plural(BLOCKS_FOR_VERDICT as u64, "block")),
+        Doubt::NoInterval => "there is no interval".to_owned(),
+        Doubt::NotCompared => "these two were not compared by this".to_owned(),
+    }
+}
+
+fn invalid(why: &str) -> String {
+    let why = clean(why);
+    let line = why.lines().next().unwrap_or_default();
+    match line.trim_end_matches(['.', ':', ' ']) {
+        "" => "no claim can be made".to_owned(),
+        line => format!("no claim can be made, because {line}"),
+    }
+}

@@ -1,0 +1,109 @@
+//! The figures behind verdicts: a table for each load, and what it leaves out.
+
+use abx_evidence::{Figure, LoadShape, Outcome, StudyRecord, Summary};
+
+use super::load::{alone, offered};
+use super::metrics::rate_name;
+use super::style::Style;
+use super::table::Table;
+use super::times::time;
+use super::units::{TimeUnit, bytes, count, figure, or_unknown, plural, seconds, whole_percent};
+use super::verdict::{name, place};
+use super::wrap::{clean_name, wrap};
+
+pub(crate) fn table(summaries: &[&Summary], shape: LoadShape, style: &Style) -> Table<9> {
+    let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
+    let headers = [
+        "subject".to_owned(),
+        rate_name(shape).to_owned(),
+        format!("p50 {}", unit.sign()),
+        format!("p99 {}", unit.sign()),
+        "CPU µs".to_owned(),
+        "busy".to_owned(),
+        "memory".to_owned(),
+        "ok".to_owned(),
+        "failed".to_owned(),
+    ];
+    let row = |one: &&Summary| {
+        [
+            clean_name(&one.subject),
+            or_unknown(one.throughput_per_s, figure),
+            time(&one.response_time_us, Figure::P50, unit, style),
+            time(&one.response_time_us, Figure::P99, unit, style),
+            or_unknown(one.server_cpu_us_per_request, figure),
+            or_unknown(one.server_busy, whole_percent),
+            or_unknown(one.rss_bytes, |size| bytes(size as f64)),
+            count(one.ok),
+            count(one.outcomes.failed()),
+        ]
+    };
+    Table {
+        headers,
+        rows: summaries.iter().map(row).collect(),
+    }
+}
+
+/// Attempts that are in neither of the last two columns.
+pub(crate) fn neither(summary: &Summary, style: &Style) -> String {
+    let others: Vec<String> = summary
+        .outcomes
+        .iter()
+        .filter(|(outcome, _)| *outcome != Outcome::Ok && !outcome.is_failure())
+        .map(|(outcome, times)| format!("{} {}", count(times), outcome.name()))
+        .collect();
+    if others.is_empty() {
+        return String::new();
+    }
+    let text = format!(
+        "{}: neither ok nor failed: {}.",
+        name(&summary.subject),
+        others.join(", ")
+    );
+    wrap(&text, "  ", "  ", style.columns())
+}
+
+/// What was due to one subject and not sent; empty when there is nothing to say.
+pub(crate) fn unsent(summary: &Summary, style: &Style) -> String {
+    let Some(due) = summary.offered.filter(|offered| offered.unsent > 0) else {
+        return String::new();
+    };
+    let text = format!("{}: {}", name(&summary.subject), offered(&due));
+    wrap(&text, "  ", "  ", style.columns())
+}
+
+/// For how long subjects were loaded, and what may be unseen for that.
+pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
+    let mut out = String::new();
+    for load in alone(record) {
+        let spans = record
+            .summaries
+            .iter()
+            .filter(|summary| summary.load == load.name)
+            .map(|summary| summary.loaded_s);
+        let least = spans.clone().fold(f64::INFINITY, f64::min);
+        let most = spans.fold(0.0, f64::max);
+        if most <= 0.0 {
+            continue;
+        }
+        let [shortest, longest] = [least, most].map(seconds);
+        let span = if shortest == longest {
+            shortest
+        } else {
+            format!("{shortest} to {longest}")
+        };
+        let under = if record.loads.len() > 1 {
+            format!(" {}", place(record, &load.name))
+        } else {
+            String::new()
+        };
+        let blocks = record.block_loads(&load.name).count() as u64;
+        let text = format!(
+            "Each was loaded for {span}{under} in {}; a stall that comes less often than every {} \
+             may be unseen.",
+            plural(blocks, "block"),
+            seconds(least / 3.0)
+        );
+        out.push_str(&wrap(&text, "", "  ", style.columns()));
+    }
+    out
+}

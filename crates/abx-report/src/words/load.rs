@@ -1,0 +1,131 @@
+//! What is offered, in words: arrivals, connections, requests.
+
+use abx_evidence::record::{LoadRecord, LoadSettings};
+use abx_evidence::{ArrivalKind, Arrivals, Exchange, LoadShape, MessageKind, Offered, StudyRecord};
+
+use super::units::{count, figure, plural, share};
+use super::verdict::name;
+use super::wrap::clean_name;
+
+/// What was asked for; `None` for a plain closed loop.
+pub(crate) fn arrivals(arrivals: &Arrivals) -> Option<String> {
+    let rate = rate(arrivals).unwrap_or_default();
+    let kind = match arrivals.kind {
+        ArrivalKind::Closed => String::new(),
+        ArrivalKind::Constant => format!("{rate} constant"),
+        ArrivalKind::Poisson => format!("{rate} Poisson"),
+        ArrivalKind::Stages => "stages".to_owned(),
+    };
+    let between = match arrivals.kind {
+        ArrivalKind::Stages => " ",
+        _ if kind.is_empty() || arrivals.text.is_empty() => "",
+        _ => ", ",
+    };
+    let text = format!("{kind}{between}{}", clean_name(&arrivals.text));
+    (!text.is_empty()).then_some(text)
+}
+
+/// What is unusual about how connections carry requests.
+pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
+    let usual = Exchange::default();
+    let protocol = (exchange.protocol != usual.protocol).then(|| clean_name(&exchange.protocol));
+    let pipeline = exchange.pipeline;
+    let pipeline = (pipeline > 1).then(|| format!("pipelines of {pipeline}"));
+    let shape = (exchange.shape != usual.shape).then(|| exchange.shape.id().to_owned());
+    let message = exchange.message.map(|message| {
+        let kind = match message.kind {
+            MessageKind::Text => "text",
+            MessageKind::Binary => "binary",
+        };
+        format!(
+            "{kind} messages of {}",
+            plural(message.bytes.into(), "byte")
+        )
+    });
+    let parts = [protocol, shape, message, pipeline];
+    parts.into_iter().flatten()
+}
+
+/// Whether a connection serves more than one request.
+pub(crate) fn keep_alive(is_on: bool) -> String {
+    format!("keep-alive {}", if is_on { "on" } else { "off" })
+}
+
+/// The rate that was asked for, where there is one.
+pub(crate) fn rate(arrivals: &Arrivals) -> Option<String> {
+    let rate = arrivals.rate_per_s.filter(|_| arrivals.is_open())?;
+    Some(format!("{}/s", figure(rate)))
+}
+
+/// What became of the requests that were due, in a sentence.
+pub(crate) fn offered(offered: &Offered) -> String {
+    let mut text = format!("Of {} due, ", plural(offered.planned, "request"));
+    if offered.unsent == 0 {
+        text.push_str("all were sent");
+    } else {
+        text.push_str(&format!(
+            "{} were sent and {} ({}) were not",
+            count(offered.sent),
+            count(offered.unsent),
+            share(offered.unsent, offered.planned)
+        ));
+    }
+    if offered.queued > 0 {
+        text.push_str(&format!(
+            "; {} had to wait for a connection",
+            count(offered.queued)
+        ));
+    }
+    if offered.unfinished > 0 {
+        text.push_str(&format!(
+            "; {} were unfinished at the end",
+            count(offered.unfinished)
+        ));
+    }
+    text + "."
+}
+
+/// Loads that are no rate of a grid: those are read together, as capacities.
+pub(crate) fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
+    let loads = record.loads.iter();
+    loads.filter(|load| load.settings.objective.is_none())
+}
+
+/// What is offered, as the heading of its figures.
+pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
+    let settings = &load.settings;
+    let mut parts = vec![plural(settings.connections.into(), "connection")];
+    parts.extend(arrivals(&settings.arrivals));
+    parts.push(requests(settings));
+    let is_request = settings.exchange.shape == LoadShape::Request;
+    parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
+    parts.extend(exchange(&settings.exchange));
+    let several = record.loads.len() > 1;
+    let name = several.then(|| format!("{}: ", name(&load.name)));
+    format!("{}{}:", name.unwrap_or_default(), parts.join(", "))
+}
+
+/// What was asked, with weights where there are several; of many the first ones.
+pub(crate) fn requests(settings: &LoadSettings) -> String {
+    let shown = match settings.requests.len() {
+        few @ ..=REQUESTS_SHOWN => few,
+        _ => REQUESTS_SHOWN - 1,
+    };
+    let each = settings.requests[..shown].iter().map(|one| {
+        let path = clean_name(&one.path);
+        let asked = match settings.exchange.shape {
+            LoadShape::Request => format!("{} {path}", clean_name(&one.method)),
+            _ => path,
+        };
+        match settings.requests.len() {
+            1 => asked,
+            _ => format!("{}× {asked}", one.weight),
+        }
+    });
+    let more = settings.requests.len() - shown;
+    let more = (more > 0).then(|| format!("and {more} more"));
+    each.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// Requests of a load that are named one by one.
+const REQUESTS_SHOWN: usize = 10;

@@ -1,0 +1,20 @@
+//! What every report says alike: figures with their units, names, verdicts and
+//! the phrases around them. Terminal, Markdown and HTML all take them from here.
+
+pub(crate) mod conduct;
+pub(crate) mod expectations;
+pub(crate) mod figures;
+pub(crate) mod findings;
+pub(crate) mod held;
+pub(crate) mod history;
+pub(crate) mod load;
+pub(crate) mod metrics;
+pub(crate) mod phases;
+pub(crate) mod run;
+pub(crate) mod style;
+pub(crate) mod sweeps;
+pub(crate) mod table;
+pub(crate) mod times;
+pub(crate) mod units;
+pub(crate) mod verdict;
+pub(crate) mod wrap;

@@ -1,0 +1,171 @@
+//! A run in words: what was offered, what came of it, and what it cost.
+
+use abx_evidence::{
+    Broadcasts, GeneratorSide, Level, Limits, LoadShape, RunRecord, ServerSide, Times,
+};
+
+use super::held::held_text;
+use super::load::{arrivals, exchange, keep_alive, rate};
+use super::style::{Style, Tint};
+use super::units::{
+    GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, whole_percent,
+};
+use super::verdict::name;
+use super::wrap::{clean_name, wrap};
+
+pub(crate) fn offer(record: &RunRecord, style: &Style) -> String {
+    let settings = &record.settings;
+    let unit = settings.exchange.shape.unit();
+    let ordered = [
+        settings.duration_s.map(seconds),
+        settings.requests.map(|number| plural(number, unit)),
+    ];
+    let is_request = settings.exchange.shape == LoadShape::Request;
+    let mut parts = Vec::new();
+    parts.extend(is_request.then(|| clean_name(&settings.method)));
+    parts.extend(arrivals(&settings.arrivals));
+    parts.push(plural(settings.connections.into(), "connection"));
+    parts.push(plural(settings.threads as u64, "thread"));
+    parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
+    parts.extend(exchange(&settings.exchange));
+    parts.extend(ordered.into_iter().flatten());
+    let url = wrap(&clean_name(&settings.url), "", "  ", style.columns());
+    url + &wrap(&parts.join(", "), "  ", "  ", style.columns())
+}
+
+/// What there is to be said first.
+pub(crate) fn headline(record: &RunRecord, style: &Style) -> String {
+    match &record.held {
+        Some(held) => wrap(&held_text(held), "", "  ", style.columns()),
+        None => throughput(record, style),
+    }
+}
+
+/// The headline, limited as the findings limit it.
+fn throughput(record: &RunRecord, style: &Style) -> String {
+    // What limits times only leaves throughput as it is.
+    let all = record.findings.iter();
+    let ours = all.filter(|finding| finding.limits == Limits::All);
+    let worst = ours.map(|finding| finding.level).max();
+    let Some(achieved) = record.throughput_per_s else {
+        return "Throughput: not measured.\n".to_owned();
+    };
+    let (limit, claim) = match worst {
+        Some(Level::Void) => (
+            "",
+            format!(
+                " No claim stands: see {} below.",
+                style.paint("VOID", Tint::Bad)
+            ),
+        ),
+        Some(Level::Bound) => ("at least ", String::new()),
+        Some(Level::Note) | None => ("", String::new()),
+    };
+    let counted = match record.settings.exchange.shape {
+        LoadShape::Request => "/s (verified answers)",
+        LoadShape::Echo => " messages/s (each of them came back)",
+        LoadShape::Broadcast => " broadcasts/s (all listeners have each)",
+        LoadShape::Connections => " connections/s",
+    };
+    let asked = rate(&record.settings.arrivals)
+        .map_or_else(String::new, |rate| format!(" of {rate} offered"));
+    let text = format!(
+        "Throughput: {limit}{}{counted}{asked}, measured for {}.{claim}",
+        figure(achieved),
+        seconds(record.elapsed_s)
+    );
+    wrap(&text, "", "  ", style.columns())
+}
+
+/// When listeners had broadcasts, each with its name in the table.
+pub(crate) fn listeners(broadcasts: &Broadcasts) -> [(&'static str, &Times); 2] {
+    [
+        ("first", &broadcasts.first_listener_us),
+        ("half", &broadcasts.median_listener_us),
+    ]
+}
+
+/// The same, each line with its label.
+pub(crate) fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
+    let rate = (record.elapsed_s > 0.0).then(|| record.bytes as f64 / record.elapsed_s);
+    [
+        (
+            "received",
+            format!(
+                "{} ({} in bodies), {}",
+                bytes(record.bytes as f64),
+                bytes(record.body_bytes as f64),
+                or_unknown(rate, |rate| format!("{}/s", bytes(rate)))
+            ),
+        ),
+        (
+            "connections",
+            format!(
+                "{}, {} opened after the start",
+                count(record.settings.connections.into()),
+                count(record.connects)
+            ),
+        ),
+        ("generator", generator(&record.generator)),
+        (
+            "server",
+            record
+                .server
+                .as_ref()
+                .map_or_else(|| NOT_CHECKED.to_owned(), server),
+        ),
+    ]
+}
+
+fn generator(side: &GeneratorSide) -> String {
+    let unit = TimeUnit::of([side.lateness_us.p99]);
+    let waited = side
+        .wait_s
+        .map(|wait| format!("waited {} for a processor", seconds(wait)));
+    let late = side.lateness_us.p99;
+    let lag = side.loop_lag_us.p99;
+    let turns = TimeUnit::of([lag]);
+    let turns = lag.map_or_else(String::new, |_| {
+        format!(
+            "99 % of its turns at most {}{GLUE}{} long, ",
+            turns.show(lag),
+            turns.sign()
+        )
+    });
+    format!(
+        "{} busy, {}, {}, {turns}{}",
+        whole_percent(side.busy),
+        cpu(side.cpu_us_per_request),
+        match late {
+            Some(_) => format!(
+                "99 % of sends at most {}{GLUE}{} late",
+                unit.show(late),
+                unit.sign()
+            ),
+            None => "no send to be late".to_owned(),
+        },
+        waited.unwrap_or_else(|| format!("its waiting {NOT_CHECKED}"))
+    )
+}
+
+fn server(side: &ServerSide) -> String {
+    format!(
+        "{} (process {}): {} busy, {}, {}",
+        name(&side.name),
+        side.process_id,
+        whole_percent(side.busy),
+        cpu(side.cpu_us_per_request),
+        side.rss_bytes.map_or_else(
+            || format!("memory {NOT_CHECKED}"),
+            |size| format!("{} of memory", bytes(size as f64))
+        )
+    )
+}
+
+fn cpu(us_per_request: Option<f64>) -> String {
+    us_per_request.map_or_else(
+        || format!("CPU for each answer {NOT_CHECKED}"),
+        |us| format!("{}{GLUE}µs of CPU for each answer", figure(us)),
+    )
+}
+const NOT_CHECKED: &str = "not checked";

@@ -1,0 +1,87 @@
+//! How a report may look: colour, letters and width.
+
+use super::units::GLUE;
+
+/// How a report may look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Whether words may be coloured. Colour only repeats what words say.
+    pub color: bool,
+    /// Whether letters beyond ASCII may be used.
+    pub unicode: bool,
+    /// Columns. Below 60 a report is 60 columns wide.
+    pub width: usize,
+}
+
+/// What a coloured word tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Tint {
+    Good,
+    Bad,
+    Doubtful,
+    Plain,
+}
+
+impl Style {
+    /// No colour, all letters, 80 columns.
+    #[must_use]
+    pub const fn plain() -> Style {
+        Style {
+            color: false,
+            unicode: true,
+            width: 80,
+        }
+    }
+
+    /// The columns that a line may take.
+    pub(crate) fn columns(&self) -> usize {
+        self.width.max(WIDTH_MIN)
+    }
+
+    /// The sign of a figure that is only known as "at least". It is chosen here
+    /// and not in [`Style::finish`], since in ASCII it takes two letters.
+    pub(crate) fn at_least(&self) -> &'static str {
+        if self.unicode { "≥" } else { ">=" }
+    }
+
+    /// A single word in bold and colour, where that is allowed.
+    pub(crate) fn paint(&self, word: &str, tint: Tint) -> String {
+        let code = match tint {
+            Tint::Good => "1;32",
+            Tint::Bad => "1;31",
+            Tint::Doubtful => "1;33",
+            Tint::Plain => "1",
+        };
+        if self.color {
+            format!("\x1b[{code}m{word}\x1b[0m")
+        } else {
+            word.to_owned()
+        }
+    }
+
+    /// The finished text; in ASCII with one letter for each of our own that is none.
+    pub(crate) fn finish(&self, text: &str) -> String {
+        let text = text.replace(GLUE, " ");
+        if self.unicode {
+            return text;
+        }
+        let in_ascii = |letter| match letter {
+            '…' => '~',
+            '→' | '▶' => '>',
+            '×' => 'x',
+            '◀' => '<',
+            'µ' => 'u',
+            '━' => '-',
+            '┣' => '[',
+            '┫' => ']',
+            '●' => '*',
+            '│' => '|',
+            '░' => '.',
+            '\u{fffd}' => '?',
+            other => other,
+        };
+        text.chars().map(in_ascii).collect()
+    }
+}
+
+const WIDTH_MIN: usize = 60;

@@ -1,0 +1,105 @@
+//! Columns that line up, or a list of figures for each row where they do not fit.
+
+use std::collections::BTreeSet;
+
+use super::wrap::{shorten, wrap};
+
+/// Rows under headers. The first column holds names and stands on the left, the
+/// others hold figures and stand on the right.
+pub(crate) struct Table<const N: usize> {
+    pub(crate) headers: [String; N],
+    pub(crate) rows: Vec<[String; N]>,
+}
+
+impl<const N: usize> Table<N> {
+    /// The table in lines of at most `width` columns. Long names are shortened
+    /// as long as they still differ.
+    pub(crate) fn text(&self, width: usize) -> String {
+        let figures: Vec<usize> = (1..N).map(|column| self.width(column)).collect();
+        let taken: usize = figures.iter().map(|figure| figure + GAP.len()).sum();
+        let longest = self.width(0);
+        let room = width.saturating_sub(taken).min(longest);
+        let names: BTreeSet<String> = self.names().map(|name| shorten(name, room)).collect();
+        let whole: BTreeSet<&String> = self.names().collect();
+        if room < longest.min(NAME_MIN) || names.len() < whole.len() {
+            return self.list(width);
+        }
+        let mut out = String::new();
+        for row in std::iter::once(&self.headers).chain(&self.rows) {
+            out.push_str(&format!("{:room$}", shorten(&row[0], room)));
+            for (cell, width) in row[1..].iter().zip(&figures) {
+                out.push_str(&format!("{GAP}{cell:>width$}"));
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    /// What the names are, which may hold a unit; then each row as its name and
+    /// one line for each figure.
+    fn list(&self, width: usize) -> String {
+        let longest = self.headers[1..].iter().map(|header| letters(header));
+        let label = longest.max().unwrap_or_default();
+        let room = width.saturating_sub(2 * GAP.len() + label);
+        let mut out = wrap(&format!("{}:", self.headers[0]), "", "", width);
+        for row in &self.rows {
+            out.push_str(&wrap(&row[0], "", "", width));
+            for (header, cell) in self.headers[1..].iter().zip(&row[1..]) {
+                let cell = shorten(cell, room);
+                out.push_str(&format!("{GAP}{header:label$}{GAP}{cell}\n"));
+            }
+        }
+        out
+    }
+
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.rows.iter().map(|row| &row[0])
+    }
+
+    fn width(&self, column: usize) -> usize {
+        let rows = self.rows.iter().map(|row| letters(&row[column]));
+        rows.max()
+            .unwrap_or_default()
+            .max(letters(&self.headers[column]))
+    }
+}
+
+const GAP: &str = "  ";
+/// Names are not shortened below this.
+const NAME_MIN: usize = 8;
+
+fn letters(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(names: [&str; 2]) -> Table<2> {
+        Table {
+            headers: ["name", "requests/s"].map(str::to_owned),
+            rows: names.map(|name| [name, "41,235"].map(str::to_owned)).into(),
+        }
+    }
+
+    #[test]
+    fn names_stand_left_and_figures_right() {
+        // Method: enough room, then room for a shortened name.
+        assert_eq!(
+            table(["a", "b"]).text(80),
+            "name  requests/s\na         41,235\nb         41,235\n"
+        );
+        let narrow = table(["nginx-1.24.0", "nginx-1.24.1"]).text(21);
+        assert!(narrow.contains("ngin…24.0      41,235"), "{narrow}");
+    }
+
+    #[test]
+    fn names_that_would_look_the_same_are_listed() {
+        // Method: two names that differ in the middle only.
+        let text = table(["aaaaaaaa-1-zzzzzzzz", "aaaaaaaa-2-zzzzzzzz"]).text(24);
+        let first: Vec<&str> = text.lines().take(2).collect();
+        assert_eq!(first, ["name:", "aaaaaaaa-1-zzzzzzzz"]);
+        assert!(text.contains("\n  requests/s  41,235\n"));
+    }
+}

@@ -1,0 +1,41 @@
+//! Times in tables: which of them are only known as "at least".
+
+use abx_evidence::{Figure, Times};
+
+use super::style::Style;
+use super::units::{TimeUnit, UNKNOWN};
+
+/// A figure of these times, with the sign for "at least" where that is all that is known.
+pub(crate) fn time(times: &Times, figure: Figure, unit: TimeUnit, style: &Style) -> String {
+    let time_us = match figure {
+        Figure::P50 => times.p50,
+        Figure::P90 => times.p90,
+        Figure::P95 => times.p95,
+        Figure::P99 => times.p99,
+        Figure::P999 => times.p99_9,
+        Figure::Max => times.max,
+        Figure::Mean => times.mean.map(|mean| mean.round() as u64),
+    };
+    let text = unit.show(time_us);
+    if times.is_at_least(figure) && text != UNKNOWN {
+        format!("{} {text}", style.at_least())
+    } else {
+        text
+    }
+}
+
+/// What the sign means, where one of these figures has it; empty where none has.
+pub(crate) fn at_least_legend<'a>(
+    mut times: impl Iterator<Item = &'a Times>,
+    figures: &[Figure],
+    style: &Style,
+) -> String {
+    let has_sign = |times: &Times| figures.iter().any(|one| times.is_at_least(*one));
+    if !times.any(has_sign) {
+        return String::new();
+    }
+    format!(
+        " {}: at least. Requests without an answer count with the time that they had waited.",
+        style.at_least()
+    )
+}

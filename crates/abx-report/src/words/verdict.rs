@@ -1,0 +1,235 @@
+//! Verdicts as sentences that need no knowledge of statistics.
+
+use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
+use abx_evidence::{Bounds, Comparison, Finding, Level, Metric, Sense, StudyRecord, Verdict};
+
+use super::metrics::{metric_under, shape_under};
+use super::style::{Style, Tint};
+use super::units::{count, percent, plural, ratios};
+use super::wrap::{clean, clean_name, shorten};
+
+/// What one comparison says, in a sentence.
+pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) -> String {
+    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
+    let place = place(record, &one.load);
+    let verdict = painted(one.verdict, style);
+    let serves = bounds(one).map(|[ratio, low, high]| {
+        let limit = limit(one.verdict, one.at_least, one.ratio);
+        match one.metric {
+            Metric::Throughput => format!(
+                "{subject} serves {limit}{ratio} times {baseline}'s {} ({low} to {high}) {place}",
+                shape_under(record, &one.load).units()
+            ),
+            Metric::Capacity => format!(
+                "{subject} keeps to {} up to {limit}{ratio} times {baseline}'s rate ({low} to {high})",
+                objective(record, &one.load)
+            ),
+            metric => format!(
+                "{subject}'s {} is {limit}{ratio} times {baseline}'s ({low} to {high}) {place}",
+                metric_under(record, &one.load, metric)
+            ),
+        }
+    });
+    match (one.verdict, serves) {
+        (directed, Some(serves)) if directed.is_directed() => format!("{serves}: {verdict}."),
+        (Verdict::Equivalent, Some(serves)) => {
+            let margin = percent(record.settings.margin);
+            format!("{serves}, no difference larger than {margin}: {verdict}.")
+        }
+        (Verdict::Invalid, _) => {
+            let because = void_reason(one);
+            format!(
+                "{subject} and {baseline} {place}: no claim can be made: {verdict}, because \
+                 {because}."
+            )
+        }
+        (_, Some(serves)) => format!(
+            "Cannot tell yet whether {subject} or {baseline} {}: {serves}; {}: {verdict}.",
+            asked(one),
+            settling(one)
+        ),
+        (_, None) => format!(
+            "Cannot tell yet whether {subject} or {baseline} {} {place}: {} measured, too few for \
+             an interval: {verdict}.",
+            asked(one),
+            plural(one.blocks as u64, "block")
+        ),
+    }
+}
+
+/// What a comparison is to tell of one of two.
+fn asked(one: &Comparison) -> &'static str {
+    match one.metric.sense() {
+        Sense::Speed | Sense::Time => "is faster",
+        Sense::Cost => "needs less",
+    }
+}
+
+/// What else is to be known of one comparison, a sentence each.
+pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if one.fragile {
+        let mut text =
+            "Fragile: another way of reading the same blocks gives another verdict or a \
+                        clearly different ratio."
+                .to_owned();
+        if let Some(other) = &one.hodges_lehmann {
+            let other = interval(other);
+            text.push_str(&format!(" Trusting single blocks less, it is {other}."));
+        }
+        remarks.push(text);
+    }
+    if let Some(other) = &one.undisturbed {
+        let rounds = other.rounds_left_out;
+        let were = if rounds == 1 { "was" } else { "were" };
+        remarks.push(format!(
+            "{} {were} disturbed from outside; without them it is {}: {}.",
+            plural(rounds, "round"),
+            interval(&other.bounds),
+            word(other.verdict)
+        ));
+    }
+    remarks.extend(among_many(one));
+    if record.settings.aa {
+        remarks.extend(against_itself(one));
+    }
+    remarks
+}
+
+/// What the rates of a grid are held against.
+fn objective(record: &StudyRecord, load: &str) -> String {
+    let found = record.capacities.iter().find(|one| one.load == load);
+    found.map_or_else(String::new, |one| one.objective.to_string())
+}
+
+/// A name within a sentence.
+pub(crate) fn name(text: &str) -> String {
+    shorten(&clean_name(text), 30)
+}
+
+/// The load of a comparison; its name only where there are several.
+pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
+    let found = record.loads.iter().find(|one| one.name == load);
+    let connections = found.map(|load| plural(load.settings.connections.into(), "connection"));
+    match connections {
+        Some(connections) if record.loads.len() == 1 => format!("at {connections}"),
+        Some(connections) => format!("under {} ({connections})", name(load)),
+        None => format!("under {}", name(load)),
+    }
+}
+
+/// A verdict's word as a report shows it.
+pub(crate) fn painted(verdict: Verdict, style: &Style) -> String {
+    style.paint(word(verdict), tint(verdict))
+}
+
+/// A verdict's word.
+pub(crate) fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Invalid => "invalid",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Less => "less",
+        Verdict::More => "more",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+pub(crate) fn tint(verdict: Verdict) -> Tint {
+    match verdict {
+        Verdict::Faster | Verdict::Less => Tint::Good,
+        Verdict::Equivalent => Tint::Plain,
+        Verdict::Inconclusive => Tint::Doubtful,
+        Verdict::Slower | Verdict::More | Verdict::Invalid => Tint::Bad,
+    }
+}
+
+/// Ratio and interval as they are written; `None` without an interval.
+pub(crate) fn bounds(one: &Comparison) -> Option<[String; 3]> {
+    Some(ratios([one.ratio?, one.low?, one.high?]))
+}
+
+fn interval(bounds: &Bounds) -> String {
+    let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
+    format!("{ratio} ({low} to {high})")
+}
+
+/// On which side the truth may lie further out. Only a direction that is
+/// settled has such a side.
+pub(crate) fn limit(verdict: Verdict, at_least: bool, ratio: Option<f64>) -> &'static str {
+    match ratio.filter(|_| at_least && verdict.is_directed()) {
+        Some(ratio) if ratio > 1.0 => "at least ",
+        Some(_) => "at most ",
+        None => "",
+    }
+}
+
+fn settling(one: &Comparison) -> String {
+    match one.blocks_more {
+        Some(more) if one.blocks < BLOCKS_FOR_VERDICT => {
+            format!(
+                "a verdict needs at least {}",
+                plural(more.into(), "more block")
+            )
+        }
+        // The estimate has no end; beyond this its figures say nothing.
+        Some(more) if more > BLOCKS_SHOWN_MAX => format!(
+            "more than {} more blocks would be needed to settle it",
+            count(BLOCKS_SHOWN_MAX.into())
+        ),
+        Some(more) => format!(
+            "about {} would settle it",
+            plural(more.into(), "more block")
+        ),
+        None => "the true difference may be larger than what was measured".to_owned(),
+    }
+}
+
+/// The first line of the first void finding; the list of findings has the rest.
+fn void_reason(one: &Comparison) -> String {
+    void_line(one.findings.iter().find(|one| one.level == Level::Void))
+}
+
+/// The first line of a finding's message, to stand within a sentence.
+pub(crate) fn void_line(void: Option<&Finding>) -> String {
+    let message = void.map(|finding| clean(&finding.message));
+    let line = message.as_deref().and_then(|text| text.lines().next());
+    line.map_or_else(
+        || "in at least one block one of them gave no verified answer".to_owned(),
+        |line| line.trim_end_matches(['.', ':', ' ']).to_owned(),
+    )
+}
+
+/// That a difference would stand alone, and may be chance among many.
+fn among_many(one: &Comparison) -> Option<String> {
+    let excludes = one.low? > 1.0 || one.high? < 1.0;
+    (excludes && one.together > 1 && one.verdict == Verdict::Inconclusive).then(|| {
+        format!(
+            "Alone it would be a difference; as one of {} comparisons it may be chance.",
+            one.together
+        )
+    })
+}
+
+fn against_itself(one: &Comparison) -> Vec<String> {
+    let mut remarks =
+        vec!["This is one subject against itself: it cannot truly differ.".to_owned()];
+    if matches!(one.verdict, Verdict::Faster | Verdict::Slower) {
+        remarks.push(
+            "The verdict is a false alarm of machine or method (expected in at most 1 of 20 \
+             studies)."
+                .to_owned(),
+        );
+    }
+    if let Some(share) = one.detectable {
+        remarks.push(format!(
+            "The smallest difference that {} on this machine show in 4 of 5 studies: {}.",
+            plural(one.blocks as u64, "block"),
+            percent(share)
+        ));
+    }
+    remarks
+}
+
+const BLOCKS_SHOWN_MAX: u32 = 10_000;
