@@ -19,7 +19,7 @@ mod layers;
     dead_code,
     reason = "made for the tests of another room, where all of it is used"
 )]
-#[path = "../../abx-evidence/tests/judge/support.rs"]
+#[path = "../../abx-evidence/tests/evidence/judge/support.rs"]
 mod made;
 mod manual;
 mod records;

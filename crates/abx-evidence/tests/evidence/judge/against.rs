@@ -1,0 +1,340 @@
+//! A subject beside one of an older record.
+
+use abx_evidence::record::{Machine, StudyEnd};
+use abx_evidence::stats::stop::{Decision, Reason};
+use abx_evidence::{
+    AgainstError, ArrivalKind, Arrivals, Level, Outcome, PastSubject, Status, StudyRecord,
+    Unpaired, Verdict, against, judge, judge_against, may_stop_against,
+};
+
+use crate::judge::support::{
+    MS, OK, all_slices, answer, answered, assert_close, each_slice, find, judged, pair, study,
+};
+
+/// Six blocks of about 1.1 times the usual answers.
+const TENTH_MORE: [u64; 6] = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
+
+fn past(name: Option<&str>) -> PastSubject<'_> {
+    PastSubject {
+        record: "old.json",
+        name,
+    }
+}
+
+/// One subject measured now.
+fn alone(answers: &[u64]) -> StudyRecord {
+    let mut record = study(&[("fresh", answers)]);
+    record.started_unix_ms += 3 * 24 * 3_600_000;
+    record
+}
+
+/// The same beside the subject `old` of another study, judged.
+fn beside(mut now: StudyRecord, then: &StudyRecord) -> StudyRecord {
+    now.against = Some(against(&now, then, past(Some("old"))).expect("they can be compared"));
+    judge(&mut now);
+    judge_against(&mut now);
+    now
+}
+
+fn compared(record: &StudyRecord) -> &Unpaired {
+    let against = record.against.as_ref();
+    let all = &against.expect("it is beside a record").comparisons;
+    assert_eq!(all.len(), 1);
+    &all[0]
+}
+
+fn refused(now: &StudyRecord, then: &StudyRecord, name: Option<&str>) -> String {
+    let refused = against(now, then, past(name)).expect_err("it is refused");
+    refused.to_string()
+}
+
+#[test]
+fn a_subject_is_compared_with_one_of_an_older_record() {
+    // Method: a tenth more answers than `old` had, three days later. The
+    // interval must be as Welch's, and the finding says what it lacks.
+    let record = beside(alone(&TENTH_MORE), &judged(pair()));
+    let one = compared(&record);
+    let logs = TENTH_MORE.map(|answers| (answers as f64 / OK as f64).ln());
+    assert_close(one.ratio.unwrap().ln(), logs.iter().sum::<f64>() / 6.0);
+    assert_eq!(one.verdict, Verdict::Faster);
+    assert_eq!((one.blocks, one.blocks_then), (6, 6));
+    assert_eq!(
+        (one.subject.as_str(), one.baseline.as_str()),
+        ("fresh", "old")
+    );
+    // All of the spread is of now, so its five degrees are all there are.
+    assert_close(one.degrees.unwrap(), 5.0);
+    assert!(!one.at_least && one.confidence == 0.95);
+    let unpaired = find(&record.validity.findings, "unpaired").unwrap();
+    assert_eq!(unpaired.level, Level::Bound);
+    assert!(
+        unpaired.message.contains("3 days after old"),
+        "{unpaired:?}"
+    );
+    assert_eq!(record.validity.status, Status::Bound);
+    assert!(record.comparisons.is_empty());
+}
+
+#[test]
+fn the_older_record_is_not_needed_again() {
+    // Method: the new record to JSON and back, judged again, twice.
+    let record = beside(alone(&TENTH_MORE), &judged(pair()));
+    let json = serde_json::to_string(&record).unwrap();
+    let mut again: StudyRecord = serde_json::from_str(&json).unwrap();
+    again.against.as_mut().unwrap().comparisons.clear();
+    for _ in 0..2 {
+        judge(&mut again);
+        judge_against(&mut again);
+        assert_eq!(again, record);
+    }
+    assert!(
+        !serde_json::to_string(&judged(pair()))
+            .unwrap()
+            .contains("against")
+    );
+}
+
+#[test]
+fn verdicts_are_those_of_any_comparison() {
+    // Method: as fast, slower, wide, and too few blocks.
+    let then = judged(pair());
+    let verdict = |answers: &[u64]| {
+        let record = beside(alone(answers), &then);
+        let one = compared(&record).clone();
+        (one.verdict, one.blocks_more.is_some())
+    };
+    assert_eq!(verdict(&[OK; 6]), (Verdict::Equivalent, false));
+    assert_eq!(verdict(&[8_000; 6]), (Verdict::Slower, false));
+    let wide = [8_000, 10_000, 8_100, 9_900, 8_050, 9_950];
+    assert_eq!(verdict(&wide), (Verdict::Inconclusive, true));
+    assert_eq!(verdict(&[9_900; 5]), (Verdict::Inconclusive, true));
+    let one = beside(alone(&[9_900]), &then);
+    assert_eq!(compared(&one).ratio, None);
+    assert_eq!(compared(&one).blocks_more, Some(5));
+}
+
+#[test]
+fn it_stops_as_soon_as_it_is_precise() {
+    // Method: five and six blocks, and six that are far apart.
+    let then = judged(pair());
+    let decision = |answers: &[u64]| may_stop_against(&beside(alone(answers), &then)).unwrap();
+    assert_eq!(decision(&[9_900; 5]), Decision::Continue);
+    assert_eq!(decision(&TENTH_MORE), Decision::Stop(Reason::Precise));
+    let wide = [8_000, 10_000, 8_100, 9_900, 8_050, 9_950];
+    assert_eq!(decision(&wide), Decision::Continue);
+    assert_eq!(may_stop_against(&pair()), None);
+}
+
+#[test]
+fn another_machine_is_refused_with_what_differs() {
+    // Method: another processor, kernel and thread; then a machine that has
+    // only a patched kernel.
+    let mut then = judged(pair());
+    let mut now = alone(&[]);
+    let machine = |model: &str, kernel: &str| Machine {
+        cpu_model: Some(model.to_owned()),
+        kernel: Some(kernel.to_owned()),
+        ..Machine::default()
+    };
+    then.machine = machine("A", "6.18.5");
+    now.machine = machine("B", "6.19.0");
+    now.settings.threads = 2;
+    let said = refused(&now, &then, Some("old"));
+    for part in [
+        "old.json",
+        "`cpu_model` was A and is B",
+        "`kernel` was 6.18 and is 6.19",
+        "`threads` was 1 and is 2",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    now = alone(&[]);
+    now.machine = machine("A", "6.18.9-cloud");
+    assert!(against(&now, &then, past(Some("old"))).is_ok());
+}
+
+#[test]
+fn another_load_is_refused_with_the_key() {
+    // Method: one key changed at a time; and the same load under another name.
+    let then = judged(pair());
+    let changed = |change: fn(&mut StudyRecord)| {
+        let mut now = alone(&[]);
+        change(&mut now);
+        against(&now, &then, past(Some("old")))
+    };
+    let key = |change: fn(&mut StudyRecord)| match changed(change) {
+        Err(AgainstError::Load { difference, .. }) => difference.key,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        key(|one| one.loads[0].settings.connections = 11),
+        "connections"
+    );
+    assert_eq!(
+        key(|one| one.loads[0].settings.keep_alive = false),
+        "keep_alive"
+    );
+    let path = |one: &mut StudyRecord| one.loads[0].settings.requests[0].path = "/x".to_owned();
+    assert_eq!(key(path), "requests");
+    assert_eq!(
+        key(|one| one.loads[0].settings.exchange.pipeline = 2),
+        "pipeline"
+    );
+    // Whether bodies are compared is not known before the first answers.
+    assert!(changed(|one| one.loads[0].settings.bodies_compared = false).is_ok());
+    let renamed = changed(|one| one.loads[0].name = "other".to_owned()).unwrap();
+    assert_eq!(renamed.loads[0].load, "other");
+    assert_eq!(renamed.loads[0].throughputs_per_s.len(), 6);
+}
+
+#[test]
+fn a_record_without_evidence_is_refused() {
+    // Method: no name for one of two, a wrong one, five blocks, a subject that
+    // failed, and a block without an answer.
+    let now = alone(&[]);
+    let then = judged(pair());
+    assert!(refused(&now, &then, None).contains("old, new: name one"));
+    assert!(refused(&now, &then, Some("x")).contains("--against old.json:old"));
+    let few = judged(study(&[("old", &[OK; 5])]));
+    let said = refused(&now, &few, None);
+    assert!(said.contains("5 complete block(s) of old"), "{said}");
+    let mut failed = pair();
+    failed.end = StudyEnd::SubjectFailed {
+        subject: "old".to_owned(),
+        how: "it ended".to_owned(),
+    };
+    let said = refused(&now, &judged(failed), Some("old"));
+    assert!(said.contains("old could not go on"), "{said}");
+    let mut silent = study(&[("old", &[OK; 7])]);
+    for slice in &mut silent.blocks[2].loads[0].rounds[0..] {
+        slice
+            .slices
+            .iter_mut()
+            .for_each(|one| answer(one, &[(Outcome::Ok, 0)]));
+    }
+    let said = refused(&now, &judged(silent), None);
+    assert!(said.contains("no verified answer in block 2"), "{said}");
+}
+
+#[test]
+fn a_generator_that_was_the_limit_limits_the_claim() {
+    // Method: the faster side, the slower side, both; now and then.
+    let bound = |record: &mut StudyRecord| {
+        for slice in all_slices(record) {
+            slice.busiest_worker_ns = 95 * MS;
+            slice.server_cpu_ns = Some(50 * MS);
+            slice.busy_ns = Some(100 * MS);
+        }
+        let parts = record.blocks.iter_mut().flat_map(|block| &mut block.loads);
+        for side in parts.flat_map(|part| part.sides.values_mut()) {
+            side.busiest_thread_ns = None;
+        }
+    };
+    let result = |is_now: bool, is_then: bool, answers: &[u64]| {
+        let (mut now, mut then) = (alone(answers), study(&[("old", &[OK; 6])]));
+        if is_now {
+            bound(&mut now);
+        }
+        if is_then {
+            bound(&mut then);
+        }
+        let record = beside(now, &judged(then));
+        let one = compared(&record).clone();
+        (one.verdict, one.at_least)
+    };
+    assert_eq!(result(true, false, &TENTH_MORE), (Verdict::Faster, true));
+    assert_eq!(result(false, true, &[8_000; 6]), (Verdict::Slower, true));
+    assert_eq!(result(false, true, &TENTH_MORE).0, Verdict::Invalid);
+    assert_eq!(result(true, false, &[8_000; 6]).0, Verdict::Invalid);
+    assert_eq!(result(true, true, &TENTH_MORE).0, Verdict::Invalid);
+    // Nothing holds an equivalent side on one side.
+    assert_eq!(result(true, false, &[OK; 6]), (Verdict::Inconclusive, true));
+}
+
+#[test]
+fn a_disturbance_of_one_side_alone_voids_the_claim() {
+    // Method: a tenth of the processors' time stolen, now and then.
+    let steal = |record: &mut StudyRecord| {
+        for slice in all_slices(record) {
+            slice.steal_ns = Some(20 * MS);
+        }
+    };
+    for is_now in [true, false] {
+        let (mut now, mut then) = (alone(&TENTH_MORE), study(&[("old", &[OK; 6])]));
+        steal(if is_now { &mut now } else { &mut then });
+        let record = beside(now, &judged(then));
+        let one = compared(&record);
+        assert_eq!(one.verdict, Verdict::Invalid);
+        assert_eq!((one.ratio, one.low, one.high), (None, None, None));
+        let finding = find(&one.findings, "disturbed_alone").unwrap();
+        let when = if is_now { "time now, " } else { "time then, " };
+        assert!(finding.message.contains(when), "{finding:?}");
+    }
+}
+
+#[test]
+fn a_side_without_an_answer_voids_the_claim() {
+    // Method: nothing but failures in one block now.
+    let mut now = alone(&[OK; 6]);
+    let fails = &mut now.blocks[3].loads[0].rounds;
+    for slice in fails.iter_mut().flat_map(|round| &mut round.slices) {
+        answer(slice, &[(Outcome::Ok, 0)]);
+    }
+    let record = beside(now, &judged(pair()));
+    let one = compared(&record);
+    assert_eq!(one.verdict, Verdict::Invalid);
+    assert!(find(&one.findings, "no_answers").is_some());
+}
+
+#[test]
+fn rates_that_were_kept_tell_nothing_about_the_most() {
+    // Method: an open loop of 100,000/s that `old` answered; the same and a
+    // tenth less now.
+    let open = |record: &mut StudyRecord| {
+        for load in &mut record.loads {
+            load.settings.arrivals = Arrivals {
+                kind: ArrivalKind::Constant,
+                rate_per_s: Some(100_000.0),
+                text: String::new(),
+            };
+        }
+    };
+    let mut then = study(&[("old", &[OK; 6])]);
+    open(&mut then);
+    let then = judged(then);
+    let mut same = alone(&[OK; 6]);
+    open(&mut same);
+    let record = beside(same, &then);
+    assert!(record.against.as_ref().unwrap().comparisons.is_empty());
+    assert!(find(&record.validity.findings, "both_kept_up").is_some());
+    assert_eq!(may_stop_against(&record), Some(Decision::Continue));
+    let mut less = alone(&[8_000; 6]);
+    open(&mut less);
+    each_slice(&mut less, "fresh", |slice| slice.unsent = 1_000);
+    let record = beside(less, &then);
+    assert_eq!(compared(&record).verdict, Verdict::Slower);
+    assert!(compared(&record).at_least);
+    assert!(find(&compared(&record).findings, "held_by_rate").is_some());
+}
+
+#[test]
+fn different_bodies_are_told() {
+    // Method: another hash than then.
+    let then = judged(pair());
+    let mut now = alone(&[OK; 6]);
+    answered(&mut now, "fresh").sha256 = Some("11".to_owned());
+    let record = beside(now, &then);
+    assert!(find(&compared(&record).findings, "unequal_responses").is_some());
+}
+
+#[test]
+fn subjects_side_by_side_are_compared_as_ever() {
+    // Method: two subjects now, both beside `old`; their own comparison is that
+    // of a study without an older record.
+    let now = pair();
+    let record = beside(now, &judged(study(&[("old", &[OK; 6])])));
+    assert_eq!(record.comparisons, judged(pair()).comparisons);
+    let beside = &record.against.as_ref().unwrap().comparisons;
+    let verdicts: Vec<Verdict> = beside.iter().map(|one| one.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Equivalent, Verdict::Faster]);
+}

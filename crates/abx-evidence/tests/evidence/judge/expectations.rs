@@ -1,0 +1,261 @@
+//! What a record says to what was expected of it.
+
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+
+use std::sync::LazyLock;
+
+use abx_evidence::expectation::{Known, answers};
+use abx_evidence::{
+    Answer, Bounds, Doubt, Expectation, Finding, Level, Metric, PastSubject, Role, Standing,
+    StudyRecord, Verdict, against, judge, judge_against,
+};
+use proptest::prelude::*;
+
+use crate::judge::support::{OK, assert_close, judged, pair, study, two_loads};
+
+fn known(record: &StudyRecord) -> Known {
+    Known {
+        subjects: record.subjects.iter().map(|one| one.name.clone()).collect(),
+        loads: record.loads.iter().map(|one| one.name.clone()).collect(),
+    }
+}
+
+fn ask(record: &StudyRecord, text: &str) -> Vec<Answer> {
+    let expectation = Expectation::parse(text, &known(record)).unwrap();
+    answers(record, &[expectation])
+}
+
+/// The only answer's standing.
+fn standing(record: &StudyRecord, text: &str) -> Standing {
+    let mut all = ask(record, text);
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0).standing
+}
+
+fn not_slower(record: &StudyRecord, share: f64) -> Vec<Standing> {
+    let expectation = Expectation::not_slower(share).unwrap();
+    let all = answers(record, &[expectation]);
+    assert!(all.iter().all(|one| !one.is_demanded));
+    all.into_iter().map(|one| one.standing).collect()
+}
+
+/// A judged pair whose primary comparison has this interval.
+fn with(metric: Metric, [low, high]: [f64; 2]) -> StudyRecord {
+    static PAIR: LazyLock<StudyRecord> = LazyLock::new(|| judged(pair()));
+    let mut record = PAIR.clone();
+    let one = &mut record.comparisons[0];
+    assert_eq!(one.role, Role::Primary);
+    one.metric = metric;
+    (one.ratio, one.low, one.high) = (Some((low * high).sqrt()), Some(low), Some(high));
+    record
+}
+
+const STRADDLES: Standing = Standing::Unsettled(Doubt::Straddles);
+const BOUND: Standing = Standing::Unsettled(Doubt::Bound);
+
+#[test]
+fn an_expectation_holds_or_fails_only_with_its_whole_interval() {
+    // Method: an interval below, above, around and ending at the factor, for
+    // each sign.
+    let table = [
+        ([0.90, 0.96], [false, true, false, true]),
+        ([0.98, 1.02], [true, false, true, false]),
+        ([0.97, 1.02], [true, false, false, false]),
+        ([0.90, 0.97], [false, true, false, false]),
+        ([0.97, 0.97], [true, true, false, false]),
+    ];
+    for (interval, holds) in table {
+        let record = with(Metric::Throughput, interval);
+        for (sign, holds) in [">=", "<=", ">", "<"].into_iter().zip(holds) {
+            let found = standing(&record, &format!("new {sign} 0.97 * old"));
+            assert_eq!(found == Standing::Holds, holds, "{interval:?} {sign}");
+        }
+    }
+    let around = with(Metric::Throughput, [0.95, 1.02]);
+    assert_eq!(standing(&around, "new >= 0.97 * old"), STRADDLES);
+    let below = with(Metric::Throughput, [0.90, 0.96]);
+    assert_eq!(standing(&below, "new >= 0.97 * old"), Standing::Fails);
+    assert_eq!(standing(&below, "new < 0.97 * old"), Standing::Holds);
+}
+
+proptest! {
+    #[test]
+    fn an_expectation_and_its_opposite_are_never_both_borne_out(
+        low in 0.01_f64..10.0,
+        width in 0.0_f64..1.0,
+        factor in 0.01_f64..10.0,
+        is_bound in any::<bool>(),
+    ) {
+        // Method: `>=` beside `<`, and beside the same seen from the other side.
+        let mut record = with(Metric::Throughput, [low, low * (1.0 + width)]);
+        record.comparisons[0].at_least = is_bound;
+        let there = standing(&record, &format!("new >= {factor} * old"));
+        let opposite = standing(&record, &format!("new < {factor} * old"));
+        prop_assert_eq!(there == Standing::Holds, opposite == Standing::Fails);
+        prop_assert_eq!(there == Standing::Fails, opposite == Standing::Holds);
+        // One part in a million: turning over rounds the last digit.
+        let looser = standing(&record, &format!("old <= {} * new", 1.000_001 / factor));
+        prop_assert!(there != Standing::Holds || looser == Standing::Holds);
+    }
+}
+
+#[test]
+fn either_order_of_two_subjects_may_be_asked() {
+    // Method: the study compares `new` with `old`; the other way is 1 over it.
+    let record = judged(pair());
+    let straight = ask(&record, "new > old").remove(0);
+    let mirrored = ask(&record, "old < new").remove(0);
+    assert_eq!(straight.standing, Standing::Holds);
+    assert_eq!(mirrored.standing, Standing::Holds);
+    let [one, other]: [Bounds; 2] = [straight, mirrored].map(|one| one.bounds.unwrap());
+    assert_close(one.ratio * other.ratio, 1.0);
+    assert_close(one.low * other.high, 1.0);
+    assert_close(one.high * other.low, 1.0);
+}
+
+#[test]
+fn two_subjects_beside_the_same_baseline_are_answered_from_the_ranking() {
+    // Method: three subjects; the pair without the baseline, both ways, and a
+    // metric by which it is not ranked.
+    let record = judged(study(&[
+        ("a", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995]),
+        ("b", &[9_900, 9_910, 9_890, 9_900, 9_905, 9_895]),
+        ("c", &[8_005, 7_990, 8_010, 7_995, 8_000, 8_000]),
+    ]));
+    assert_eq!(standing(&record, "b >= 1.2 * c"), Standing::Holds);
+    assert_eq!(standing(&record, "c >= 0.9 * b"), Standing::Fails);
+    assert_eq!(standing(&record, "throughput: c < b"), Standing::Holds);
+    let unknown = Standing::Unsettled(Doubt::NotCompared);
+    assert_eq!(standing(&record, "server_cpu: c < b"), unknown);
+}
+
+#[test]
+fn without_a_load_every_load_is_asked() {
+    // Method: two loads with and without a name, and a metric that is of none.
+    let record = judged(two_loads());
+    let loads = |text: &str| -> Vec<String> {
+        let all = ask(&record, text).into_iter();
+        all.map(|one| one.load).collect()
+    };
+    assert_eq!(loads("new > old"), ["small", "large"]);
+    assert_eq!(loads("new > old @ large"), ["large"]);
+    assert_eq!(loads("ready_time: new < old"), [""]);
+    assert_eq!(
+        not_slower(&record, 0.03),
+        [Standing::Holds, Standing::Holds]
+    );
+}
+
+#[test]
+fn a_named_metric_is_asked_as_it_is_and_none_means_speed() {
+    // Method: a primary time of which `new` has 0.8: it is 1.25 times as fast.
+    let mut record = with(Metric::ResponseP99, [0.8, 0.8]);
+    record.comparisons.truncate(1);
+    let answer = ask(&record, "new >= 1.2 * old").remove(0);
+    assert_eq!(answer.standing, Standing::Holds);
+    assert!(answer.is_speed_of_time);
+    assert_close(answer.bounds.unwrap().ratio, 1.25);
+    let named = ask(&record, "response_p99: new <= 0.9 * old").remove(0);
+    assert_eq!(named.standing, Standing::Holds);
+    assert!(!named.is_speed_of_time);
+    assert_close(named.bounds.unwrap().ratio, 0.8);
+    assert_eq!(standing(&record, "old >= new"), Standing::Fails);
+}
+
+#[test]
+fn slower_means_fewer_requests_or_longer_times() {
+    // Method: 3 % allowed; intervals within, around and beyond, of each sense.
+    let table = [
+        (Metric::Throughput, [0.98, 0.99], Standing::Holds),
+        (Metric::Throughput, [0.96, 0.99], STRADDLES),
+        (Metric::Throughput, [0.90, 0.96], Standing::Fails),
+        (Metric::Throughput, [1.20, 1.30], Standing::Holds),
+        (Metric::ResponseP99, [1.01, 1.02], Standing::Holds),
+        (Metric::ResponseP99, [1.02, 1.04], STRADDLES),
+        (Metric::ResponseP99, [1.04, 1.10], Standing::Fails),
+        (Metric::ResponseP99, [0.80, 0.90], Standing::Holds),
+    ];
+    for (metric, interval, expected) in table {
+        let record = with(metric, interval);
+        assert_eq!(not_slower(&record, 0.03), [expected], "{interval:?}");
+    }
+}
+
+#[test]
+fn what_may_lie_further_out_settles_only_the_near_side() {
+    // Method: a bound above 1, one below, and one whose direction is open.
+    let bound = |interval| {
+        let mut record = with(Metric::Throughput, interval);
+        record.comparisons[0].at_least = true;
+        record
+    };
+    let above = bound([1.05, 1.10]);
+    assert_eq!(standing(&above, "new >= 1.02 * old"), Standing::Holds);
+    assert_eq!(standing(&above, "new <= 1.20 * old"), BOUND);
+    let below = bound([0.90, 0.95]);
+    assert_eq!(standing(&below, "new >= 0.97 * old"), Standing::Fails);
+    assert_eq!(standing(&below, "new >= 0.80 * old"), BOUND);
+    assert_eq!(standing(&below, "old <= 1.20 * new"), BOUND);
+    let open = bound([0.99, 1.02]);
+    assert_eq!(standing(&open, "new >= 0.97 * old"), BOUND);
+    assert_eq!(not_slower(&open, 0.03), [BOUND]);
+}
+
+#[test]
+fn what_claims_nothing_settles_nothing() {
+    // Method: five blocks; a void comparison; one without an end; none at all.
+    let five = judged(study(&[("old", &[9_000; 5]), ("new", &[9_900; 5])]));
+    let few = Standing::Unsettled(Doubt::FewBlocks);
+    assert_eq!(standing(&five, "new > old"), few);
+    assert_eq!(not_slower(&five, 0.03), [few]);
+
+    let mut void = judged(pair());
+    void.comparisons[0].verdict = Verdict::Invalid;
+    void.comparisons[0].findings = vec![Finding::new("x", Level::Void, "all failed", "mend")];
+    let invalid = Standing::Invalid("all failed".to_owned());
+    assert_eq!(standing(&void, "new > old"), invalid);
+    assert_eq!(not_slower(&void, 0.03), [invalid]);
+
+    let mut open = judged(pair());
+    open.comparisons[0].high = None;
+    let no_interval = Standing::Unsettled(Doubt::NoInterval);
+    assert_eq!(standing(&open, "new > old"), no_interval);
+
+    let mut none = judged(pair());
+    none.comparisons.clear();
+    let not_compared = Standing::Unsettled(Doubt::NotCompared);
+    assert_eq!(standing(&none, "new > old"), not_compared);
+    assert_eq!(not_slower(&none, 0.03), [not_compared]);
+}
+
+/// One subject alone beside `old` of another study of six blocks.
+fn beside_then(now: &[u64]) -> StudyRecord {
+    let then = judged(pair());
+    let mut record = study(&[("new", now)]);
+    let old = PastSubject {
+        record: "then.json",
+        name: Some("old"),
+    };
+    record.against = Some(against(&record, &then, old).unwrap());
+    judge(&mut record);
+    judge_against(&mut record);
+    record
+}
+
+#[test]
+fn a_regression_beside_an_older_record_is_one() {
+    // Method: 4 % slower than then, as fast, and 4 % slower in too few blocks.
+    let slower = OK * 96 / 100;
+    for (now, standing) in [
+        (&[slower; 6][..], Standing::Fails),
+        (&[OK; 6], Standing::Holds),
+        (&[slower; 5], Standing::Unsettled(Doubt::FewBlocks)),
+    ] {
+        let record = beside_then(now);
+        let expectation = Expectation::not_slower(0.03).unwrap();
+        let all = answers(&record, &[expectation]);
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert_eq!(all[0].standing, standing, "{now:?}");
+        assert_eq!([&*all[0].subject, &*all[0].other], ["new", "old of then"]);
+    }
+}

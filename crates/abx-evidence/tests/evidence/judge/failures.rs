@@ -1,0 +1,130 @@
+//! Requests that failed, and what abx itself ran out of.
+
+use abx_evidence::{Comparison, Level, Outcome, Verdict};
+
+use crate::judge::support::{OK, answer, compared, each_slice, find, ids, judged, outcomes, pair};
+
+/// `new` with other outcomes in each of its 12 slices, of which 100 bodies were hashed.
+fn with_outcomes(counts: &[(Outcome, u64)]) -> Comparison {
+    let mut record = pair();
+    each_slice(&mut record, "new", |slice| answer(slice, counts));
+    compared(record)
+}
+
+#[test]
+fn up_to_one_in_a_thousand_requests_may_fail() {
+    // Method: each kind of failure at exactly 0.1 %, then one more in 9,000.
+    let kinds = [
+        Outcome::WrongStatus,
+        Outcome::WrongLength,
+        Outcome::Malformed,
+        Outcome::Refused,
+        Outcome::Unreachable,
+        Outcome::Reset,
+        Outcome::Timeout,
+        Outcome::EarlyClose,
+    ];
+    for kind in kinds {
+        for (failed, level) in [(9, Level::Note), (10, Level::Void)] {
+            let found = with_outcomes(&[(Outcome::Ok, OK - failed), (kind, failed)]);
+            assert_eq!(
+                ids(&found.findings),
+                [("failed_requests", level)],
+                "{kind:?}"
+            );
+            let message = &found.findings[0].message;
+            let figures = format!("{} of 108000 requests to new", 12 * failed);
+            assert!(message.contains(&figures), "{message}");
+            assert!(message.contains(kind.name()), "{message}");
+            assert_eq!(found.verdict == Verdict::Invalid, level == Level::Void);
+            assert_eq!(found.ratio.is_none(), level == Level::Void);
+        }
+    }
+}
+
+#[test]
+fn wrong_bodies_weigh_by_those_that_were_looked_at() {
+    // Method: one wrong body in 9,000 answers is 1 of the 100 that were hashed.
+    let wrong = [(Outcome::Ok, OK - 1), (Outcome::WrongBody, 1)];
+    let found = with_outcomes(&wrong);
+    assert_eq!(found.verdict, Verdict::Invalid);
+    let message = &found.findings[0].message;
+    assert!(message.contains("12 of the 1200 bodies"), "{message}");
+
+    // All bodies hashed: the same wrong ones are 0.011 %.
+    let mut record = pair();
+    each_slice(&mut record, "new", |slice| {
+        answer(slice, &wrong);
+        slice.hashed = OK;
+    });
+    assert_eq!(
+        ids(&compared(record).findings),
+        [("failed_requests", Level::Note)]
+    );
+}
+
+#[test]
+fn a_failure_in_the_discarded_part_is_a_failure() {
+    // Method: nothing wrong in what counts; 1 % refused in what does not.
+    let mut record = pair();
+    each_slice(&mut record, "new", |slice| {
+        slice.discarded = outcomes(&[(Outcome::Ok, 900), (Outcome::Refused, 100)]);
+    });
+    let found = compared(record);
+    assert_eq!(found.verdict, Verdict::Invalid);
+    let message = &find(&found.findings, "failed_requests").unwrap().message;
+    assert!(message.contains("refused 1200"), "{message}");
+}
+
+#[test]
+fn what_does_not_speak_against_a_subject_never_voids() {
+    // Method: a third of all attempts, of either kind.
+    for kind in [Outcome::IdleClose, Outcome::Unfinished] {
+        let found = with_outcomes(&[(Outcome::Ok, 9_900), (kind, 4_950)]);
+        assert_eq!(ids(&found.findings), [], "{kind:?}");
+        assert_eq!(found.verdict, Verdict::Faster);
+    }
+}
+
+#[test]
+fn a_generator_that_runs_out_of_something_voids() {
+    // Method: one missing port, then one missing descriptor, in each slice.
+    let kinds = [
+        (Outcome::NoPort, "local ports"),
+        (Outcome::NoDescriptor, "file descriptors"),
+    ];
+    for (kind, what) in kinds {
+        let found = with_outcomes(&[(Outcome::Ok, OK), (kind, 1)]);
+        assert_eq!(ids(&found.findings), [("generator_exhausted", Level::Void)]);
+        assert_eq!(found.verdict, Verdict::Invalid);
+        let message = &found.findings[0].message;
+        assert!(message.contains(&format!("{what} 12 times")), "{message}");
+    }
+}
+
+#[test]
+fn a_subject_that_stopped_answering_voids() {
+    // Method: the last slice of the last block ended early.
+    let mut record = pair();
+    let round = record.blocks[5].loads[0].rounds.last_mut().unwrap();
+    round.slices[1].stopped_answering = true;
+    let found = compared(record);
+    assert_eq!(ids(&found.findings), [("stopped_answering", Level::Void)]);
+    assert_eq!(found.verdict, Verdict::Invalid);
+    let message = &found.findings[0].message;
+    assert!(message.contains("1 of 12 slices"), "{message}");
+}
+
+#[test]
+fn failing_makes_no_subject_faster() {
+    // Method: `new` answers half of its requests with an error page at once and
+    // so completes twice as many; what is verified is as before.
+    let mut record = pair();
+    each_slice(&mut record, "new", |slice| {
+        answer(slice, &[(Outcome::Ok, OK), (Outcome::WrongStatus, OK)]);
+    });
+    let record = judged(record);
+    let rates = record.summaries.iter().map(|one| one.throughput_per_s);
+    assert_eq!(rates.collect::<Vec<_>>(), [Some(100_000.0); 2]);
+    assert_eq!(record.comparisons[0].verdict, Verdict::Invalid);
+}

@@ -1,0 +1,232 @@
+//! Findings about the measurement itself: Little's law, the length of slices,
+//! connections, and what else ran on the machine. Each just at its limit, and
+//! just beyond.
+
+use abx_evidence::record::{SliceRecord, StudyRecord, SubjectReadings};
+use abx_evidence::{Level, Outcome, Verdict};
+
+use crate::judge::support::{
+    COUNTED_NS, MS, all_slices, answer, compared, each_slice, find, ids, pair, sides,
+};
+
+/// The level of one finding, after a change to every slice.
+fn level(id: &str, change: impl FnMut(&mut SliceRecord)) -> Option<Level> {
+    let mut record = pair();
+    all_slices(&mut record).for_each(change);
+    let found = compared(record);
+    let is_void = found.findings.iter().any(|one| one.level == Level::Void);
+    assert_eq!(found.verdict == Verdict::Invalid, is_void, "{found:?}");
+    find(&found.findings, id).map(|finding| finding.level)
+}
+
+#[test]
+fn little_s_law_is_noted_above_3_percent_and_voids_20_percent_below() {
+    // Method: requests in flight on average, by rate and response times, in
+    // thousandths of the ten that were asked for. More than were asked for is
+    // an effect of edges, fewer is another load.
+    let table = [
+        (790, Some(Level::Void)),
+        (810, Some(Level::Note)),
+        (960, Some(Level::Note)),
+        (980, None),
+        (1_020, None),
+        (1_040, Some(Level::Note)),
+        (1_190, Some(Level::Note)),
+        (1_210, Some(Level::Note)),
+    ];
+    for (per_mille, expected) in table {
+        let found = level("little_law", |slice| {
+            slice.response_ns_sum = COUNTED_NS * per_mille / 100;
+        });
+        assert_eq!(found, expected, "{per_mille}");
+    }
+}
+
+#[test]
+fn little_s_law_is_not_checked_where_it_says_nothing() {
+    // Method: far off in each case. Slices of 9 answers for each connection are
+    // too short for it, and so are those of 10 when one request had no answer.
+    let table = [
+        (vec![(Outcome::Ok, 100)], Some(Level::Void)),
+        (vec![(Outcome::Ok, 90)], None),
+        (vec![(Outcome::Ok, 100), (Outcome::Reset, 1)], None),
+    ];
+    for (counts, expected) in table {
+        let found = level("little_law", |slice| {
+            answer(slice, &counts);
+            slice.response_ns_sum /= 2;
+        });
+        assert_eq!(found, expected, "{counts:?}");
+    }
+    let mut record = pair();
+    all_slices(&mut record).for_each(|slice| slice.response_ns_sum /= 2);
+    record.loads[0].pilot = None;
+    assert_eq!(find(&compared(record).findings, "little_law"), None);
+}
+
+#[test]
+fn connections_that_send_nothing_mean_slices_too_short() {
+    // Method: 120 chances (12 slices of 10 connections) for each subject.
+    for (silent, expected) in [
+        (0, None),
+        (1, None),
+        (2, Some(Level::Note)),
+        (12, Some(Level::Note)),
+        (13, Some(Level::Void)),
+    ] {
+        let mut left = silent;
+        let found = level("slices_too_short", |slice| {
+            slice.silent = left;
+            left = 0;
+        });
+        assert_eq!(found, expected, "{silent} of 120");
+    }
+}
+
+#[test]
+fn work_of_others_is_noted_beyond_its_limit() {
+    // Method: parts of a slice of 100 ms, on two processors, in tenths of ms:
+    // steal 1 % and foreign work 3 % of both, waits 5 % and idle subjects' work
+    // 1 % of one. None of them is taken for another, at ten times its limit,
+    // where foreign work is so much that it bounds the ratio.
+    type Change = fn(&mut SliceRecord, u64);
+    let table: [(&str, u64, Change); 4] = [
+        ("steal", 20, |slice, ns| slice.steal_ns = Some(ns)),
+        ("foreign_cpu", 60, |slice, ns| {
+            slice.busy_ns = slice.busy_ns.map(|busy| busy + ns);
+        }),
+        ("generator_wait", 50, |slice, ns| {
+            slice.generator_wait_ns = Some(ns);
+        }),
+        ("background_work", 10, |slice, ns| {
+            slice.others_cpu_ns = Some(ns);
+            slice.busy_ns = slice.busy_ns.map(|busy| busy + ns);
+        }),
+    ];
+    for (id, limit, change) in table {
+        for (tenths, expected) in [(limit, None), (limit + 1, Some(Level::Note))] {
+            let found = level(id, |slice| change(slice, tenths * MS / 10));
+            assert_eq!(found, expected, "{id} at {tenths}");
+        }
+        let mut record = pair();
+        all_slices(&mut record).for_each(|slice| change(slice, limit * MS));
+        let found = compared(record);
+        let level = match id {
+            "foreign_cpu" => Level::Bound,
+            _ => Level::Note,
+        };
+        assert_eq!(ids(&found.findings), [(id, level)]);
+        assert_eq!(found.at_least, level == Level::Bound);
+        assert!(found.findings[0].message.contains(" %"), "{found:?}");
+    }
+}
+
+#[test]
+fn the_wait_of_several_generator_threads_is_shared_among_them() {
+    // Method: 8 ms in slices of 100 ms are 8 % of one thread and 4 % of two.
+    let mut record = pair();
+    all_slices(&mut record).for_each(|slice| slice.generator_wait_ns = Some(8 * MS));
+    assert!(find(&compared(record.clone()).findings, "generator_wait").is_some());
+    record.settings.threads = 2;
+    assert_eq!(find(&compared(record).findings, "generator_wait"), None);
+}
+
+#[test]
+fn shared_processors_are_counted_once() {
+    // Method: subjects and generator on the same two: 1.1 % of two processors
+    // is beyond the limit of 1 %, and would be below it of four.
+    let mut record = pair();
+    record.settings.subject_cpus = vec![0, 1];
+    record.settings.generator_cpus = vec![0, 1];
+    all_slices(&mut record).for_each(|slice| slice.steal_ns = Some(22 * MS / 10));
+    assert!(find(&compared(record).findings, "steal").is_some());
+}
+
+#[test]
+fn what_could_not_be_read_is_said_and_not_taken_for_zero() {
+    // Method: each reading absent in one slice only, at values in all others
+    // that are beyond every limit.
+    type Change = fn(&mut SliceRecord);
+    let table: [(&str, &[&str], Change); 5] = [
+        ("/proc/stat", &["steal"], |slice| slice.steal_ns = None),
+        ("/proc/stat", &["foreign_cpu"], |slice| slice.busy_ns = None),
+        ("subject", &["foreign_cpu"], |slice| {
+            slice.server_cpu_ns = None
+        }),
+        ("subject", &["foreign_cpu", "background_work"], |slice| {
+            slice.others_cpu_ns = None;
+        }),
+        ("schedstat", &["generator_wait"], |slice| {
+            slice.generator_wait_ns = None;
+        }),
+    ];
+    let mut noisy = pair();
+    for slice in all_slices(&mut noisy) {
+        slice.steal_ns = Some(10 * MS);
+        slice.busy_ns = Some(180 * MS);
+        slice.others_cpu_ns = Some(10 * MS);
+        slice.generator_wait_ns = Some(10 * MS);
+    }
+    let all = ["steal", "foreign_cpu", "generator_wait", "background_work"];
+    for (text, absent, change) in table {
+        let mut record = noisy.clone();
+        change(all_slices(&mut record).next().unwrap());
+        let findings = compared(record).findings;
+        for id in all {
+            let is_found = find(&findings, id).is_some();
+            assert_eq!(is_found, !absent.contains(&id), "{text}: {id}");
+        }
+        let unread = find(&findings, "not_checked").unwrap();
+        assert_eq!(unread.level, Level::Note);
+        assert!(unread.message.contains(text), "{unread:?}");
+    }
+}
+
+/// A study of which the first block's side of `new` is changed.
+fn with_side(change: fn(&mut SubjectReadings)) -> StudyRecord {
+    let mut record = pair();
+    sides(&mut record, "new").take(1).for_each(change);
+    record
+}
+
+#[test]
+fn full_listen_queues_and_missing_connections_are_noted() {
+    // Method: three of each in one block; then a count that was not readable.
+    let overflows = with_side(|side| side.listen_overflows = Some(3));
+    let missing = with_side(|side| side.not_connected = 3);
+    for (record, id) in [(overflows, "listen_overflows"), (missing, "not_connected")] {
+        let found = compared(record);
+        assert_eq!(ids(&found.findings), [(id, Level::Note)]);
+        assert_eq!(found.findings[0].subject.as_deref(), Some("new"));
+        assert!(found.findings[0].message.contains("3 connections"));
+        assert_eq!(found.verdict, Verdict::Faster);
+    }
+    let found = compared(with_side(|side| side.listen_overflows = None));
+    assert_eq!(ids(&found.findings), [("not_checked", Level::Note)]);
+    assert!(found.findings[0].message.contains("listen queues"));
+}
+
+#[test]
+fn readings_of_one_subject_do_not_hide_those_of_the_other() {
+    // Method: Little's law off for `new` only.
+    let mut record = pair();
+    each_slice(&mut record, "new", |slice| slice.response_ns_sum /= 2);
+    let found = compared(record);
+    let finding = find(&found.findings, "little_law").unwrap();
+    assert_eq!(finding.subject.as_deref(), Some("new"));
+    assert!(finding.message.contains("5.0 requests"), "{finding:?}");
+}
+
+#[test]
+fn users_who_think_are_not_held_to_little_s_law() {
+    // Method: a load with far fewer requests in flight than connections, as
+    // thinking makes it; the same without thinking is void.
+    let verdict = |text: &str| {
+        let mut record = pair();
+        text.clone_into(&mut record.loads[0].settings.arrivals.text);
+        all_slices(&mut record).for_each(|slice| slice.response_ns_sum /= 10);
+        compared(record).verdict
+    };
+    assert_ne!(verdict("thinking 10ms"), Verdict::Invalid);
+    assert_eq!(verdict(""), Verdict::Invalid);
+}

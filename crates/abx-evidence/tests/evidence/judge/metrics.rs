@@ -1,0 +1,169 @@
+//! What is compared beside throughput, and where.
+
+use abx_evidence::record::{Histograms, SliceRecord};
+use abx_evidence::stats::stop::{Decision, Reason};
+use abx_evidence::{
+    ArrivalKind, Arrivals, Comparison, Histogram, Level, Metric, Role, SliceTally, StudyRecord,
+    Verdict, may_stop,
+};
+
+use crate::judge::support::{
+    MS, OK, assert_close, each_slice, find, ids, judged, pair, primary, sides, study, two_loads,
+};
+
+/// The comparison by one metric.
+fn by(record: &StudyRecord, metric: Metric) -> Option<Comparison> {
+    let mut found = record.comparisons.iter().filter(|one| one.metric == metric);
+    let first = found.next().cloned();
+    assert!(found.next().is_none(), "{metric:?} twice");
+    first
+}
+
+/// Both kept up with a rate of which a block as planned holds 18,000 requests;
+/// `new` answers in 400 to 405 µs, `old` in 500 to 505.
+fn open(at_least: &[&str]) -> StudyRecord {
+    let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
+    record.loads[0].settings.arrivals = Arrivals {
+        kind: ArrivalKind::Constant,
+        rate_per_s: Some(100_000.0),
+        text: String::new(),
+    };
+    for block in &mut record.blocks {
+        for (subject, us) in [("old", 500), ("new", 400)] {
+            let mut times = Histograms::default();
+            fill(&mut times.response, 18_000, us + u64::from(block.index));
+            if at_least.contains(&subject) {
+                fill(
+                    &mut times.response_at_least,
+                    400,
+                    us + u64::from(block.index),
+                );
+            }
+            let histograms = &mut block.loads[0].histograms;
+            histograms.insert(subject.to_owned(), times);
+        }
+    }
+    record
+}
+
+fn fill(times: &mut Histogram, count: u64, us: u64) {
+    (0..count).for_each(|_| times.record_ns(us * 1_000));
+}
+
+#[test]
+fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
+    // Method: 18,000 requests planned for each block are enough for p99, and
+    // then only 400, which are enough for p50.
+    let record = judged(open(&[]));
+    let all = primary(&record);
+    let [one] = &all[..] else { panic!("{all:?}") };
+    assert_eq!(one.metric, Metric::ResponseP99);
+    assert_eq!(one.verdict, Verdict::Faster);
+    assert!((one.ratio.unwrap() - 0.8).abs() < 0.01, "{one:?}");
+    assert_eq!(
+        by(&record, Metric::ResponseP50).unwrap().role,
+        Role::Exploratory
+    );
+    assert_eq!(by(&record, Metric::ResponseP999), None);
+    assert_eq!(by(&record, Metric::Throughput), None);
+    assert_eq!(may_stop(&record), Decision::Stop(Reason::Precise));
+
+    let mut fewer = open(&[]);
+    fewer.loads[0].settings.arrivals.rate_per_s = Some(2_500.0);
+    assert_eq!(primary(&judged(fewer))[0].metric, Metric::ResponseP50);
+}
+
+#[test]
+fn too_few_requests_for_any_quantile_are_said() {
+    // Method: no times in the blocks.
+    let mut record = open(&[]);
+    for block in &mut record.blocks {
+        block.loads[0].histograms.clear();
+    }
+    let record = judged(record);
+    assert_eq!(primary(&record), []);
+    assert!(find(&record.validity.findings, "too_few_requests").is_some());
+}
+
+#[test]
+fn a_quantile_that_rests_on_no_answer_bounds_one_way_only() {
+    // Method: 400 of 18,000 have no answer, which p99 rests on and p90 does not:
+    // of the slower, of the faster.
+    let slower = judged(open(&["old"]));
+    let p99 = by(&slower, Metric::ResponseP99).unwrap();
+    assert_eq!(ids(&p99.findings), [("times_at_least", Level::Bound)]);
+    assert_eq!((p99.verdict, p99.at_least), (Verdict::Faster, true));
+    let faster = judged(open(&["new"]));
+    let p99 = by(&faster, Metric::ResponseP99).unwrap();
+    assert_eq!(p99.verdict, Verdict::Invalid);
+}
+
+#[test]
+fn a_closed_loop_has_no_comparison_of_response_times() {
+    // Method: the same times in a closed loop, where they follow from throughput.
+    let mut record = open(&[]);
+    record.loads[0].settings.arrivals = Arrivals::default();
+    let record = judged(record);
+    for metric in Metric::RESPONSE {
+        assert_eq!(by(&record, metric), None);
+    }
+    assert_eq!(primary(&record)[0].metric, Metric::Throughput);
+}
+
+#[test]
+fn what_an_answer_costs_is_compared_beside_throughput() {
+    // Method: `new` answers 1.1 times as many with the same processor time and
+    // in 1.1 times the bytes for each.
+    let mut record = pair();
+    each_slice(&mut record, "old", |slice| slice.bytes = 100 * slice.ok);
+    each_slice(&mut record, "new", |slice| slice.bytes = 110 * slice.ok);
+    let record = judged(record);
+    let cpu = by(&record, Metric::ServerCpu).unwrap();
+    assert_eq!((cpu.verdict, cpu.role), (Verdict::Less, Role::Exploratory));
+    assert!((cpu.ratio.unwrap() - 1.0 / 1.1).abs() < 1e-3);
+    let bytes = by(&record, Metric::WireBytes).unwrap();
+    assert_eq!(bytes.verdict, Verdict::More);
+    assert_close(bytes.ratio.unwrap(), 1.1);
+    let memory = by(&record, Metric::Memory).unwrap();
+    assert_eq!(memory.verdict, Verdict::Equivalent);
+    let ready = by(&record, Metric::ReadyTime).unwrap();
+    assert_eq!(
+        (ready.verdict, ready.load.as_str()),
+        (Verdict::Equivalent, "")
+    );
+}
+
+#[test]
+fn what_is_not_known_in_every_block_is_not_compared() {
+    // Method: one block without a reading of processor time, and one in which a
+    // subject was not started.
+    let mut record = pair();
+    for round in &mut record.blocks[3].loads[0].rounds {
+        round.slices[1].server_cpu_ns = None;
+    }
+    record.blocks[2].subjects.get_mut("old").unwrap().ready_s = None;
+    let record = judged(record);
+    assert_eq!(by(&record, Metric::ServerCpu), None);
+    assert_eq!(by(&record, Metric::ReadyTime), None);
+    assert!(by(&record, Metric::Memory).is_some());
+}
+
+#[test]
+fn a_cold_start_is_read_where_a_load_was_the_first_of_its_block() {
+    // Method: `small` is first in every block; in the warm-up `old` has half
+    // of its speed and `new` a quarter.
+    let mut record = two_loads();
+    for (subject, part) in [("old", 2), ("new", 4)] {
+        let ok = if subject == "old" { OK } else { 9_900 };
+        let mut cold = SliceRecord::of(subject, &SliceTally::default());
+        crate::judge::support::answer(&mut cold, &[(abx_evidence::Outcome::Ok, ok / part)]);
+        cold.connection_ns = 10 * 90 * MS;
+        cold.measured_ns = 90 * MS;
+        sides(&mut record, subject).for_each(|side| side.warm_up = Some(cold.clone()));
+    }
+    let record = judged(record);
+    let cold = by(&record, Metric::ColdStart).unwrap();
+    assert_eq!(cold.load, "small");
+    assert_eq!(cold.verdict, Verdict::Slower);
+    assert!((cold.ratio.unwrap() - 0.5).abs() < 0.01, "{cold:?}");
+}

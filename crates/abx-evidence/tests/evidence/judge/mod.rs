@@ -1,0 +1,25 @@
+//! What [`abx_evidence::judge`] makes of a record: synthetic studies in, ratios,
+//! verdicts and findings out. How intervals are computed is tested in
+//! `tests/evidence/statistics`.
+
+mod against;
+mod doctor;
+mod expectations;
+mod failures;
+mod generator;
+mod machine;
+mod metrics;
+mod open_loop;
+mod pace;
+mod phases;
+mod properties;
+mod readings;
+mod runs;
+mod series;
+mod several;
+mod steady;
+mod studies;
+mod support;
+mod sweeps;
+mod verdicts;
+mod websocket;

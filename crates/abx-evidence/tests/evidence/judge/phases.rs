@@ -1,0 +1,74 @@
+//! Where the time goes, over blocks.
+
+use abx_evidence::record::{Histograms, SliceRecord};
+use abx_evidence::{Phase, Phases, SliceTally, Split, StudyRecord, Timestamps, judge};
+
+use crate::judge::support::pair;
+
+/// So many requests that took 10 µs to the first byte and this long for a body.
+fn phases(requests: u64, body_us: u64) -> Phases {
+    let mut phases = Phases::default();
+    let split = Split::of(&Timestamps {
+        intended_ns: 5_000,
+        connect_ns: None,
+        turn_ns: 5_000,
+        first_byte_ns: 15_000,
+        done_ns: 15_000 + body_us * 1_000,
+    });
+    (0..requests).for_each(|_| phases.record(&split));
+    phases
+}
+
+fn give(record: &mut StudyRecord, block: usize, subject: &str, phases: Phases) {
+    let histograms = Histograms {
+        phases,
+        ..Histograms::default()
+    };
+    let part = &mut record.blocks[block].loads[0];
+    part.histograms.insert(subject.to_owned(), histograms);
+}
+
+#[test]
+fn a_summary_is_of_the_samples_of_all_complete_blocks() {
+    // Method: three requests in a block and one in another; a third block that
+    // did not end; and a subject of which nothing was sampled.
+    let mut record = pair();
+    give(&mut record, 0, "old", phases(3, 20));
+    give(&mut record, 1, "old", phases(1, 60));
+    give(&mut record, 2, "old", phases(9, 9_000));
+    record.blocks[2].complete = false;
+    judge(&mut record);
+    let of = |subject: &str| {
+        let found = record.summaries.iter().find(|one| one.subject == subject);
+        found.unwrap().phases.clone()
+    };
+    let old = of("old").unwrap();
+    assert_eq!(old.requests, 4);
+    let means = Phase::ALL.map(|phase| old.phase(phase).mean_us);
+    assert_eq!(means, [0.0, 0.0, 10.0, 30.0]);
+    assert_eq!(old.body.p50_us, Some(20));
+    assert_eq!(of("new"), None);
+}
+
+#[test]
+fn records_hold_phases_only_where_there_are_any() {
+    // Method: to JSON and back, with and without a sample; slices keep the sums.
+    let mut slice = SliceTally::default();
+    let json = |slice: &SliceTally| serde_json::to_value(SliceRecord::of("old", slice)).unwrap();
+    assert!(json(&slice).get("phases").is_none());
+    assert!(
+        !serde_json::to_string(&Histograms::default())
+            .unwrap()
+            .contains("phases")
+    );
+    slice.tally.phases = phases(2, 30);
+    assert_eq!(json(&slice)["phases"]["body_ns"], 60_000);
+    let read: SliceRecord = serde_json::from_value(json(&slice)).unwrap();
+    assert_eq!(read, SliceRecord::of("old", &slice));
+    let times = Histograms::of(slice.tally);
+    let text = serde_json::to_string(&times).unwrap();
+    assert_eq!(serde_json::from_str::<Histograms>(&text).unwrap(), times);
+    let mut twice = times.clone();
+    twice.merge(&times);
+    assert_eq!(twice.phases.sums().requests, 4);
+}

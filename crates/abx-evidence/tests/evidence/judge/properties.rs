@@ -1,0 +1,193 @@
+//! What must hold for any counters, not only for likely ones.
+
+use abx_evidence::record::{Disturbance, Round, SliceRecord, StudyRecord, SubjectReadings};
+use abx_evidence::{ArrivalKind, Comparison, Level, Outcome, SliceTally, Verdict};
+use proptest::prelude::*;
+
+use crate::judge::support::{ROUNDS, answer, compared, judged, study};
+
+/// Any counter: nothing, little, or up to what a day would give.
+fn counter() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), 1_u64..100, 0_u64..1 << 40]
+}
+
+/// Any reading, more often there than not.
+fn reading() -> impl Strategy<Value = Option<u64>> {
+    prop::option::weighted(0.95, counter())
+}
+
+/// A slice with any counters.
+fn slice() -> impl Strategy<Value = SliceRecord> {
+    let counts = prop::collection::vec(counter(), Outcome::ALL.len());
+    let plain = prop::array::uniform10(counter());
+    let read = prop::array::uniform5(reading());
+    (counts, plain, read).prop_map(|(counts, plain, read)| {
+        let mut slice = SliceRecord::of("", &SliceTally::default());
+        let counts: Vec<_> = Outcome::ALL.into_iter().zip(counts).collect();
+        answer(&mut slice, &counts);
+        [
+            slice.measured_ns,
+            slice.wall_ns,
+            slice.connection_ns,
+            slice.hashed,
+            slice.silent,
+            slice.response_ns_sum,
+            slice.busiest_worker_ns,
+            slice.window_ns,
+            slice.unsent,
+            slice.queued,
+        ] = plain;
+        [
+            slice.server_cpu_ns,
+            slice.others_cpu_ns,
+            slice.generator_wait_ns,
+            slice.steal_ns,
+            slice.busy_ns,
+        ] = read;
+        slice
+    })
+}
+
+fn side() -> impl Strategy<Value = SubjectReadings> {
+    (reading(), reading(), counter()).prop_map(|(thread, overflows, missing)| SubjectReadings {
+        warm_up: None,
+        busiest_thread_ns: thread,
+        listen_overflows: overflows,
+        not_connected: missing,
+        ..SubjectReadings::default()
+    })
+}
+
+/// A study of two subjects in 0 to 7 blocks with any counters. In half of them
+/// every request is answered and every connection used, else hardly one would
+/// be without a void finding.
+fn any_study() -> impl Strategy<Value = StudyRecord> {
+    let round = (slice(), slice(), any::<bool>());
+    let block = (prop::collection::vec(round, ROUNDS), side(), side());
+    let blocks = prop::collection::vec(block, 0..8);
+    let shape = (any::<bool>(), any::<bool>(), 1..4_usize);
+    (blocks, shape).prop_map(|(blocks, (is_clean, is_open, processors))| {
+        let none = vec![0; blocks.len()];
+        let mut record = study(&[("old", &none), ("new", &none)]);
+        if is_open {
+            record.loads[0].settings.arrivals.kind = ArrivalKind::Poisson;
+        }
+        record.settings.threads = processors;
+        record.settings.subject_cpus = (0..processors).collect();
+        record.settings.generator_cpus = vec![processors];
+        for (block, (rounds, old, new)) in record.blocks.iter_mut().zip(blocks) {
+            let part = &mut block.loads[0];
+            part.sides = [("old".to_owned(), old), ("new".to_owned(), new)].into();
+            part.rounds = rounds
+                .into_iter()
+                .map(|round| named(round, is_clean))
+                .collect();
+        }
+        record
+    })
+}
+
+fn named((old, new, is_disturbed): (SliceRecord, SliceRecord, bool), is_clean: bool) -> Round {
+    let mut slices = vec![old, new];
+    for (slice, name) in slices.iter_mut().zip(["old", "new"]) {
+        slice.subject = name.to_owned();
+        if is_clean {
+            let ok = slice.ok + 1;
+            answer(slice, &[(Outcome::Ok, ok)]);
+            slice.connection_ns += 1;
+            slice.silent = 0;
+        }
+    }
+    Round {
+        disturbed: is_disturbed
+            .then_some(Disturbance::Steal)
+            .into_iter()
+            .collect(),
+        slices,
+    }
+}
+
+/// What every comparison keeps, whatever it was made of.
+fn assert_consistent(one: &Comparison) {
+    let has = |level| one.findings.iter().any(|finding| finding.level == level);
+    assert_eq!(one.verdict == Verdict::Invalid, has(Level::Void), "{one:?}");
+    match (one.ratio, one.low, one.high) {
+        (Some(ratio), Some(low), Some(high)) => {
+            assert!(0.0 < low && low <= ratio && ratio <= high, "{one:?}");
+            assert_ne!(one.verdict, Verdict::Invalid);
+            assert_eq!(one.at_least, has(Level::Bound), "{one:?}");
+        }
+        (None, None, None) => {
+            let claims_nothing = [Verdict::Invalid, Verdict::Inconclusive];
+            assert!(claims_nothing.contains(&one.verdict), "{one:?}");
+        }
+        _ => panic!("a part of an interval: {one:?}"),
+    }
+    assert!(!(one.at_least && one.verdict == Verdict::Equivalent));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn any_counters_give_a_consistent_comparison(record in any_study()) {
+        // Method: ratio and verdict beside the findings; blocks stay as they
+        // were; every finding has figures and a remedy.
+        let blocks = record.blocks.clone();
+        let record = judged(record);
+        prop_assert_eq!(&record.blocks, &blocks);
+        let said = record.validity.findings.iter().filter(|one| one.id == "both_kept_up");
+        prop_assert_eq!(record.primary().count() + said.count(), 1);
+        for one in &record.comparisons {
+            assert_consistent(one);
+            prop_assert_eq!(one.blocks, blocks.len());
+        }
+        for finding in &record.validity.findings {
+            // Only what could not be read has no figure.
+            let has_figure = finding.message.contains(|one: char| one.is_ascii_digit());
+            prop_assert_eq!(has_figure, finding.id != "not_checked", "{:?}", finding);
+            prop_assert!(!finding.remedy.is_empty());
+        }
+    }
+
+    #[test]
+    fn any_counters_read_back_from_json(record in any_study()) {
+        // Method: JSON holds no infinity and no "not a number", and would give
+        // them back as nothing. Judged again, the record is the same.
+        let record = judged(record);
+        let text = serde_json::to_string(&record).unwrap();
+        let back: StudyRecord = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(&back, &record);
+        prop_assert_eq!(judged(back), record);
+    }
+
+    #[test]
+    fn swapping_subject_and_baseline_mirrors_the_comparison(record in any_study()) {
+        // Method: the same record with the other subject as the baseline.
+        prop_assume!(judged(record.clone()).primary().count() > 0);
+        let there = compared(record.clone());
+        // At exactly 1 neither is the faster one.
+        prop_assume!(there.ratio != Some(1.0));
+        let mut swapped = record;
+        swapped.settings.baseline = "new".to_owned();
+        let back = compared(swapped);
+        prop_assert_eq!(there.verdict, back.verdict.mirrored());
+        prop_assert_eq!(there.at_least, back.at_least);
+        prop_assert_eq!(there.fragile, back.fragile);
+        prop_assert_eq!(there.blocks_more, back.blocks_more);
+        let product = |one: Option<f64>, other: Option<f64>| one.zip(other).map(|(one, other)| one * other);
+        for product in [
+            product(there.ratio, back.ratio),
+            product(there.low, back.high),
+            product(there.high, back.low),
+        ] {
+            prop_assert!(product.is_none_or(|one| (one - 1.0).abs() < 1e-6), "{product:?}");
+        }
+        let ids = |one: &Comparison| {
+            let mut ids: Vec<_> = one.findings.iter().map(|one| (one.id.clone(), one.level)).collect();
+            ids.sort();
+            ids
+        };
+        prop_assert_eq!(ids(&there), ids(&back));
+    }
+}

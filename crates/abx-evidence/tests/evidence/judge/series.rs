@@ -1,0 +1,124 @@
+//! The figures of single slices and blocks that plots show.
+
+use abx_evidence::record::{CEILING, Disturbance, Histograms};
+use abx_evidence::{Histogram, Outcome, block_figures, judge, response_times, slice_figures};
+
+use crate::judge::support::{OK, SLICE_NS, answer, pair, two_loads};
+
+#[test]
+fn slices_stand_in_the_order_in_which_they_ran() {
+    // Method: two loads, of which one is asked for; two rounds of two slices in
+    // each of six blocks. Time runs on within a block and begins anew in the next.
+    let record = two_loads();
+    let all = slice_figures(&record, &record.loads[1]);
+    assert_eq!(all.len(), 24);
+    let places: Vec<_> = { all[..5].iter() }
+        .map(|slice| {
+            (
+                slice.block,
+                slice.round,
+                slice.subject,
+                slice.before_ns / SLICE_NS,
+            )
+        })
+        .collect();
+    let expected = [
+        (0, 0, "old", 0),
+        (0, 0, "new", 1),
+        (0, 1, "old", 2),
+        (0, 1, "new", 3),
+        (1, 0, "old", 0),
+    ];
+    assert_eq!(places, expected);
+    let rate = all[0].throughput_per_s.unwrap();
+    assert!((rate - 100_000.0).abs() < 1e-6, "{rate}");
+}
+
+#[test]
+fn slices_tell_failures_and_disturbances() {
+    // Method: one slice with a reset, in the second round of the third block,
+    // which was disturbed; blocks that did not end are left out, and so is the
+    // server that does nothing, whose time runs all the same.
+    let mut record = pair();
+    let round = &mut record.blocks[2].loads[0].rounds[1];
+    round.disturbed = vec![Disturbance::Steal];
+    answer(
+        &mut round.slices[1],
+        &[(Outcome::Ok, OK), (Outcome::Reset, 3)],
+    );
+    record.blocks[5].complete = false;
+    let first = &mut record.blocks[0].loads[0].rounds[0].slices;
+    let mut ceiling = first[0].clone();
+    ceiling.subject = CEILING.to_owned();
+    first.insert(1, ceiling);
+    let all = slice_figures(&record, &record.loads[0]);
+    assert_eq!(all.len(), 20);
+    assert_eq!((all[1].subject, all[1].before_ns), ("new", 2 * SLICE_NS));
+    let failed: Vec<_> = all.iter().filter(|slice| slice.failed > 0).collect();
+    assert_eq!(failed.len(), 1);
+    let one = failed[0];
+    assert_eq!(
+        (one.block, one.round, one.subject, one.failed),
+        (2, 1, "new", 3)
+    );
+    let disturbed = all.iter().filter(|slice| slice.is_disturbed).count();
+    assert_eq!(disturbed, 2);
+}
+
+#[test]
+fn blocks_agree_with_the_summary_of_all_of_them() {
+    // Method: the baseline has the same figures in every block, so each of them
+    // is that of the summary; a reading that is missing stays missing.
+    let mut record = pair();
+    judge(&mut record);
+    let whole = record
+        .summaries
+        .iter()
+        .find(|one| one.subject == "old")
+        .unwrap();
+    let blocks = block_figures(&record, &record.loads[0], "old");
+    assert_eq!(blocks.len(), 6);
+    for (index, block) in blocks.iter().enumerate() {
+        assert_eq!(block.block as usize, index);
+        assert_eq!(block.throughput_per_s, whole.throughput_per_s);
+        assert_eq!(
+            block.server_cpu_us_per_request,
+            whole.server_cpu_us_per_request
+        );
+        assert_eq!(block.server_busy, whole.server_busy);
+        assert_eq!(block.rss_bytes_max, whole.rss_bytes);
+    }
+    record.blocks[0].loads[0].rounds[0].slices[0].server_cpu_ns = None;
+    let blocks = block_figures(&record, &record.loads[0], "old");
+    assert_eq!(blocks[0].server_busy, None);
+    assert!(blocks[1].server_busy.is_some());
+}
+
+#[test]
+fn times_of_all_blocks_are_one_distribution() {
+    // Method: a block of short and a block of long times, some of which are
+    // bounds; and a subject without any times.
+    let mut record = pair();
+    let times = |us: &[u64]| {
+        let mut histogram = Histogram::new();
+        us.iter().for_each(|us| histogram.record_ns(us * 1_000));
+        histogram
+    };
+    let mut give = |block: usize, response: Histogram, response_at_least: Histogram| {
+        let histograms = Histograms {
+            response,
+            response_at_least,
+            ..Histograms::default()
+        };
+        let part = &mut record.blocks[block].loads[0];
+        part.histograms.insert("old".to_owned(), histograms);
+    };
+    give(0, times(&[100, 100, 100]), Histogram::new());
+    give(1, times(&[900]), times(&[900]));
+    let found = response_times(&record, &record.loads[0], "old").unwrap();
+    assert_eq!(found.count(), 4);
+    let quantile = |share| found.quantile(share).map(|one| (one.us, one.at_least));
+    assert_eq!(quantile(0.5), Some((100, false)));
+    assert_eq!(quantile(1.0), Some((900, true)));
+    assert_eq!(response_times(&record, &record.loads[0], "new"), None);
+}

@@ -1,0 +1,98 @@
+//! More than two subjects: what is claimed together, and in which order they are.
+
+use abx_evidence::{Comparison, Metric, Place, Ranking, StudyRecord, Verdict};
+
+use crate::judge::support::{OK, all_slices, answer, judged, pair, primary, study};
+
+/// Four subjects: `a` and `b` alike, `c` clearly faster, `d` slower and so noisy
+/// that nothing about it is certain.
+fn four() -> StudyRecord {
+    study(&[
+        ("a", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995]),
+        ("b", &[9_005, 8_990, 9_010, 8_995, 9_000, 9_000]),
+        ("c", &[9_900, 9_910, 9_890, 9_900, 9_905, 9_895]),
+        ("d", &[3_000, 12_000, 8_000, 4_000, 10_000, 7_000]),
+    ])
+}
+
+fn ranking(record: StudyRecord) -> Ranking {
+    let mut all = judged(record).rankings;
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+fn texts(ranking: &Ranking) -> Vec<(&str, String, bool)> {
+    let text = |place: &'_ Place| (place.text(), place.tied_for_first);
+    let each = ranking.places.iter().map(|place| {
+        let (text, tied) = text(place);
+        (place.subject.as_str(), text, tied)
+    });
+    each.collect()
+}
+
+#[test]
+fn places_are_what_certain_pairs_leave() {
+    // Method: `c` is certainly above `a` and `b`, which are equal; `d` may be
+    // anything from the first to the last.
+    let found = ranking(four());
+    assert_eq!(found.metric, Metric::Throughput);
+    let expected = [
+        ("c", "1-2".to_owned(), true),
+        ("a", "2-4".to_owned(), false),
+        ("b", "2-4".to_owned(), false),
+        ("d", "1-4".to_owned(), true),
+    ];
+    assert_eq!(texts(&found), expected);
+    assert_eq!(found.pairs.len(), 6);
+    assert!(found.pairs.iter().all(|one| one.together == 6));
+}
+
+#[test]
+fn two_subjects_have_no_ranking() {
+    // Method: the usual pair.
+    assert_eq!(judged(pair()).rankings, []);
+}
+
+#[test]
+fn a_pair_that_is_void_orders_nobody() {
+    // Method: `c` answers wrongly in one of a hundred: nothing is said of it.
+    let mut record = four();
+    for slice in all_slices(&mut record).filter(|slice| slice.subject == "c") {
+        let wrong = slice.ok / 100;
+        let counts = [
+            (abx_evidence::Outcome::Ok, slice.ok - wrong),
+            (abx_evidence::Outcome::WrongStatus, wrong),
+        ];
+        answer(slice, &counts);
+    }
+    let found = ranking(record);
+    assert!(found.places.iter().all(|place| place.text() == "1-4"));
+    let voids = found
+        .pairs
+        .iter()
+        .filter(|one| one.verdict == Verdict::Invalid);
+    assert_eq!(voids.count(), 3);
+    let others = found
+        .pairs
+        .iter()
+        .find(|one| one.verdict != Verdict::Invalid);
+    assert_eq!(others.unwrap().together, 3);
+}
+
+#[test]
+fn a_difference_that_stands_alone_may_fall_among_many() {
+    // Method: a subject 3 % faster in blocks with a spread that is certain
+    // enough for one comparison, then the same beside seven equal ones.
+    let faster = [9_500, 10_240, 8_920, 9_830, 9_940, 9_270];
+    let two = study(&[("old", &[OK; 6]), ("new", &faster)]);
+    let alone = primary(&judged(two)).remove(0);
+    assert_eq!((alone.verdict, alone.together), (Verdict::Faster, 1));
+    let same = [9_300, 8_800, 9_200, 8_700, 9_100, 8_900];
+    let names = ["e", "f", "g", "h", "i", "j"];
+    let mut all: Vec<(&str, &[u64])> = vec![("old", &[OK; 6]), ("new", &faster)];
+    all.extend(names.map(|name| (name, &same[..])));
+    let among: Vec<Comparison> = primary(&judged(study(&all)));
+    assert_eq!(among[0].verdict, Verdict::Inconclusive);
+    assert_eq!(among[0].together, 7);
+    assert_eq!((among[0].low, among[0].high), (alone.low, alone.high));
+}

@@ -1,0 +1,386 @@
+//! Studies as wholes: several loads and subjects, how they ended, and that
+//! judging is a pure function.
+
+use abx_evidence::record::{Interleave, SkippedSubject, StudyEnd, StudyRecord};
+use abx_evidence::stats::stop::{Decision, Reason};
+use abx_evidence::{Comparison, Level, Outcome, Status, Verdict, judge, may_stop};
+
+use crate::judge::support::{
+    MS, OK, all_slices, answer, answered, compared, each_slice, find, ids, judged, pair, pilot,
+    sides, study, two_loads,
+};
+
+/// Three subjects in six blocks: `old`, `new` (10 % faster) and `other` (20 %).
+fn three() -> StudyRecord {
+    study(&[
+        ("old", &[OK; 6]),
+        ("new", &[9_900, 9_910, 9_890, 9_900, 9_905, 9_895]),
+        ("other", &[10_800, 10_810, 10_790, 10_800, 10_805, 10_795]),
+    ])
+}
+
+/// A change to a study that leads to one finding of this name and level.
+type Case = (&'static str, Level, fn(&mut StudyRecord));
+
+/// Findings about subjects and the study, apart from what slices show.
+const CASES: [Case; 12] = [
+    ("not_restarted", Level::Note, |record| {
+        record.subjects[1].address = Some("http://127.0.0.1:80".to_owned());
+    }),
+    ("stand_in", Level::Note, |record| {
+        record.subjects[1].stand_in_for = Some("another server".to_owned());
+    }),
+    ("skipped", Level::Note, |record| {
+        record.skipped.push(SkippedSubject {
+            name: "absent".to_owned(),
+            needs: "the program absent".to_owned(),
+            how: "bring it".to_owned(),
+        });
+    }),
+    ("body_varies", Level::Note, |record| {
+        answered(record, "new").sha256 = None;
+    }),
+    ("unequal_responses", Level::Note, |record| {
+        let answer = answered(record, "new");
+        answer.sha256 = Some("01".to_owned());
+        answer.body_bytes = 1_400;
+    }),
+    ("shared_cpus", Level::Bound, |record| {
+        record.settings.subject_cpus = vec![0, 1];
+        // Two processors, so that the subject is as busy as before.
+        for subject in ["old", "new"] {
+            each_slice(record, subject, |slice| {
+                slice.server_cpu_ns = Some(196 * MS);
+                slice.busy_ns = Some(246 * MS);
+            });
+        }
+    }),
+    ("not_settled", Level::Note, |record| {
+        for (name, found) in &mut pilot(record).subjects {
+            found.settled = name != "new";
+        }
+    }),
+    ("ran_as_trials", Level::Note, |record| {
+        let pilot = pilot(record);
+        pilot.interleave = Interleave::Trials;
+        pilot.interleave_reason = Some("a slice would have to take 12 s".to_owned());
+    }),
+    ("interrupted", Level::Note, |record| {
+        record.end = StudyEnd::Interrupted;
+    }),
+    ("study_failed", Level::Note, |record| {
+        record.end = StudyEnd::Failed {
+            why: "no space left".to_owned(),
+        };
+    }),
+    ("subject_failed", Level::Void, |record| {
+        record.end = StudyEnd::SubjectFailed {
+            subject: "new".to_owned(),
+            how: "it exited with 1".to_owned(),
+        };
+    }),
+    ("few_blocks", Level::Note, |record| {
+        record.blocks.truncate(5);
+    }),
+];
+
+#[test]
+fn each_circumstance_has_its_finding() {
+    // Method: one change to a study in which nothing is wrong, one finding,
+    // beside the comparison and in the study's validity.
+    for (id, level, change) in CASES {
+        let mut record = pair();
+        change(&mut record);
+        let record = judged(record);
+        let found = &record.comparisons[0];
+        assert_eq!(ids(&found.findings), [(id, level)]);
+        assert_eq!(record.validity.findings, found.findings, "{id}");
+        assert!(!found.findings[0].remedy.is_empty(), "{id}");
+        let status = match level {
+            Level::Note => Status::Valid,
+            Level::Bound => Status::Bound,
+            Level::Void => Status::Invalid,
+        };
+        assert_eq!(record.validity.status, status, "{id}");
+        assert_eq!(
+            found.verdict == Verdict::Invalid,
+            level == Level::Void,
+            "{id}"
+        );
+        assert_eq!(found.at_least, level == Level::Bound, "{id}");
+    }
+}
+
+#[test]
+fn causes_are_told_in_the_words_that_were_recorded() {
+    // Method: the reasons and figures of the same changes.
+    let texts = [
+        ("unequal_responses", &["1320 bytes", "1400 bytes"][..]),
+        ("ran_as_trials", &["12 s"]),
+        ("study_failed", &["no space left"]),
+        ("subject_failed", &["new", "it exited with 1"]),
+        ("few_blocks", &["5 blocks", "needs 6"]),
+    ];
+    for (id, parts) in texts {
+        let (.., change) = CASES.into_iter().find(|case| case.0 == id).unwrap();
+        let mut record = pair();
+        change(&mut record);
+        let message = &compared(record).findings[0].message;
+        for part in parts {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}
+
+#[test]
+fn shared_processors_forbid_equivalent_but_not_faster() {
+    // Method: subjects and generator on one processor.
+    let mut record = pair();
+    record.settings.generator_cpus = vec![0];
+    let found = compared(record);
+    assert_eq!((found.verdict, found.at_least), (Verdict::Faster, true));
+    let mut same = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
+    same.settings.generator_cpus = vec![0];
+    assert_eq!(compared(same).verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn subjects_took_turns_as_asked_without_a_word() {
+    // Method: trials that were asked for have no reason, and slices have none
+    // to be trials.
+    let mut record = pair();
+    pilot(&mut record).interleave = Interleave::Trials;
+    assert_eq!(ids(&compared(record.clone()).findings), []);
+    pilot(&mut record).interleave = Interleave::Slices;
+    pilot(&mut record).interleave_reason = Some("all pools fit".to_owned());
+    assert_eq!(ids(&compared(record).findings), []);
+}
+
+#[test]
+fn every_subject_is_compared_with_the_baseline_under_every_load() {
+    // Method: three subjects, two loads, and the middle one as the baseline.
+    let mut record = three();
+    let mut more = record.loads[0].clone();
+    more.name = "large".to_owned();
+    record.loads.push(more);
+    record.settings.baseline = "new".to_owned();
+    for block in &mut record.blocks {
+        let mut more = block.loads[0].clone();
+        more.load = "large".to_owned();
+        block.loads.push(more);
+    }
+    let record = judged(record);
+    let name = |one: &Comparison| [&one.load, &one.subject, &one.baseline].map(String::clone);
+    let names: Vec<_> = record.primary().map(name).collect();
+    let expected = [
+        ["small", "old", "new"],
+        ["small", "other", "new"],
+        ["large", "old", "new"],
+        ["large", "other", "new"],
+    ];
+    assert_eq!(names, expected);
+    let verdicts: Vec<_> = record.primary().map(|one| one.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Slower, Verdict::Faster].repeat(2));
+    assert_eq!(record.summaries.len(), 6);
+}
+
+#[test]
+fn a_finding_about_one_subject_touches_only_its_comparison() {
+    // Method: `other` fails, answers other bytes, and is silent in block 2.
+    let mut record = three();
+    answered(&mut record, "other").sha256 = Some("01".to_owned());
+    each_slice(&mut record, "other", |slice| {
+        answer(slice, &[(Outcome::Ok, 9_000), (Outcome::Reset, 90)]);
+    });
+    for round in &mut record.blocks[2].loads[0].rounds {
+        answer(&mut round.slices[2], &[(Outcome::Reset, 90)]);
+    }
+    let record = judged(record);
+    assert_eq!(ids(&record.comparisons[0].findings), []);
+    assert_eq!(record.comparisons[0].verdict, Verdict::Faster);
+    let found = &record.comparisons[1];
+    assert_eq!(
+        ids(&found.findings),
+        [
+            ("failed_requests", Level::Void),
+            ("unequal_responses", Level::Note),
+            ("no_answers", Level::Void),
+        ]
+    );
+    assert_eq!(found.verdict, Verdict::Invalid);
+    // The study holds all three, the worst first.
+    let levels = record.validity.findings.iter().map(|one| one.level);
+    assert_eq!(
+        levels.collect::<Vec<_>>(),
+        [Level::Void, Level::Void, Level::Note]
+    );
+    assert_eq!(record.validity.status, Status::Invalid);
+}
+
+#[test]
+fn a_finding_about_the_baseline_touches_every_comparison_and_is_listed_once() {
+    // Method: the baseline gives no answer in block 2.
+    let mut record = three();
+    for round in &mut record.blocks[2].loads[0].rounds {
+        answer(&mut round.slices[0], &[]);
+    }
+    let record = judged(record);
+    for one in record.primary() {
+        assert_eq!(one.verdict, Verdict::Invalid);
+        assert_eq!(ids(&one.findings), [("no_answers", Level::Void)]);
+    }
+    assert_eq!(record.validity.findings.len(), 1);
+}
+
+#[test]
+fn a_finding_under_one_load_leaves_the_other_alone() {
+    // Method: under `large` only, `new` is silent in a block, its generator is
+    // at its limit, or the machine is noisy.
+    let changes: [fn(&mut StudyRecord); 3] = [
+        |record| {
+            for round in &mut record.blocks[2].loads[1].rounds {
+                answer(&mut round.slices[1], &[]);
+            }
+        },
+        |record| {
+            for block in &mut record.blocks {
+                let part = &mut block.loads[1];
+                part.sides.get_mut("new").unwrap().busiest_thread_ns = Some(0);
+                for round in &mut part.rounds {
+                    let slice = &mut round.slices[1];
+                    slice.server_cpu_ns = Some(60 * MS);
+                    slice.busiest_worker_ns = 97 * MS;
+                    slice.generator_cpu_ns = 97 * MS;
+                    slice.busy_ns = Some(157 * MS);
+                }
+            }
+        },
+        |record| {
+            let rounds = record
+                .blocks
+                .iter_mut()
+                .flat_map(|block| &mut block.loads[1].rounds);
+            for slice in rounds.flat_map(|round| &mut round.slices) {
+                slice.steal_ns = Some(50 * MS);
+            }
+        },
+    ];
+    for change in changes {
+        let mut record = two_loads();
+        change(&mut record);
+        let record = judged(record);
+        assert_eq!(ids(&record.comparisons[0].findings), []);
+        let [finding] = &record.comparisons[1].findings[..] else {
+            panic!("{:?}", record.comparisons[1].findings);
+        };
+        assert_eq!(finding.load.as_deref(), Some("large"));
+        assert_eq!(record.validity.findings, std::slice::from_ref(finding));
+    }
+}
+
+#[test]
+fn judging_again_changes_nothing() {
+    // Method: a record with findings of every level, judged twice, and judged
+    // after what was concluded has been replaced by nonsense.
+    let mut record = three();
+    all_slices(&mut record).for_each(|slice| slice.steal_ns = Some(50 * MS));
+    record.settings.generator_cpus = vec![0];
+    record.subjects[2].address = Some("http://127.0.0.1:80".to_owned());
+    each_slice(&mut record, "other", |slice| slice.stopped_answering = true);
+    let once = judged(record.clone());
+    assert!(find(&once.validity.findings, "stopped_answering").is_some());
+    assert_eq!(judged(once.clone()), once);
+    record.comparisons = vec![once.comparisons[1].clone(); 3];
+    record.validity.status = Status::Bound;
+    assert_eq!(judged(record), once);
+}
+
+#[test]
+fn a_judged_record_reads_back_and_is_judged_the_same() {
+    // Method: through JSON, with times in the histograms.
+    let mut record = pair();
+    for block in &mut record.blocks {
+        let times = block.loads[0]
+            .histograms
+            .entry("new".to_owned())
+            .or_default();
+        for micros in 1..2_000 {
+            times.response.record_ns(micros * 1_537);
+            times.service.record_ns(micros * 1_311);
+        }
+    }
+    let record = judged(record);
+    let text = serde_json::to_string(&record).unwrap();
+    let mut back: StudyRecord = serde_json::from_str(&text).unwrap();
+    assert_eq!(back.comparisons, record.comparisons);
+    judge(&mut back);
+    assert_eq!(back.comparisons, record.comparisons);
+    assert_eq!(back.summaries, record.summaries);
+    assert_eq!(back.validity, record.validity);
+    assert_eq!(serde_json::to_string(&back).unwrap(), text);
+}
+
+#[test]
+fn a_study_stops_when_every_comparison_would() {
+    // Method: six blocks. `new` is precise; `other` scatters by 5 %, at first
+    // around the same as `old`, then around twice as much, which is certain.
+    let steady = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
+    let scattered = |by: u64| [9_450, 8_550, 9_450, 8_550, 9_450, 8_550].map(|ok| ok * by);
+    let stop = |other: &[u64]| {
+        may_stop(&study(&[
+            ("old", &[OK; 6]),
+            ("new", &steady),
+            ("other", other),
+        ]))
+    };
+    assert_eq!(may_stop(&pair()), Decision::Stop(Reason::Precise));
+    assert_eq!(stop(&scattered(1)), Decision::Continue);
+    assert_eq!(stop(&scattered(2)), Decision::Stop(Reason::Certain));
+}
+
+#[test]
+fn a_study_goes_on_while_something_is_missing() {
+    // Method: five blocks; six of which one did not end; one load of two
+    // without answers in a block; no subject beside the baseline.
+    let mut few = pair();
+    few.blocks.truncate(5);
+    let mut cut = pair();
+    cut.blocks[5].complete = false;
+    let mut silent = two_loads();
+    for round in &mut silent.blocks[0].loads[1].rounds {
+        answer(&mut round.slices[1], &[]);
+    }
+    let alone = study(&[("old", &[OK; 6])]);
+    for record in [few, cut, silent, alone] {
+        assert_eq!(may_stop(&record), Decision::Continue);
+    }
+    assert_eq!(may_stop(&two_loads()), Decision::Stop(Reason::Precise));
+}
+
+#[test]
+fn a_study_that_measured_nothing_is_judged_without_a_claim() {
+    // Method: no block at all, as after the first failure of a start.
+    let record = judged(study(&[("old", &[]), ("new", &[])]));
+    let found = &record.comparisons[0];
+    assert_eq!(found.verdict, Verdict::Inconclusive);
+    assert_eq!((found.ratio, found.blocks), (None, 0));
+    assert_eq!(ids(&found.findings), [("few_blocks", Level::Note)]);
+    assert!(
+        record
+            .summaries
+            .iter()
+            .all(|one| one.throughput_per_s.is_none())
+    );
+    assert!(record.summaries.iter().all(|one| one.server_busy.is_none()));
+}
+
+#[test]
+fn the_side_of_an_unknown_subject_is_ignored() {
+    // Method: a side without a subject, as from a later version.
+    let mut record = pair();
+    let side = sides(&mut record, "new").next().unwrap().clone();
+    record.blocks[0].loads[0]
+        .sides
+        .insert("nobody".to_owned(), side);
+    assert_eq!(ids(&compared(record).findings), []);
+}

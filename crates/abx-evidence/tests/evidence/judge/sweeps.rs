@@ -1,0 +1,202 @@
+//! Loads that are read together: where subjects change places, how they scale,
+//! and the highest rate at which they keep to an objective.
+
+use abx_evidence::record::Histograms;
+use abx_evidence::stats::stop::{Decision, Reason};
+use abx_evidence::{
+    ArrivalKind, Arrivals, Axis, Comparison, Histogram, Level, Metric, Objective, Outcome,
+    StudyRecord, Verdict, may_stop,
+};
+
+use crate::judge::support::{CONNECTIONS, MS, answer, find, judged, primary, study};
+
+/// `old` and `new` at these numbers of connections, with these verified answers
+/// of a slice, a little different in each of six blocks.
+fn over_connections(rows: &[(u32, [u64; 2])]) -> StudyRecord {
+    let mut record = study(&[("old", &[9_000; 6]), ("new", &[9_000; 6])]);
+    let like = record.loads.remove(0);
+    let parts: Vec<_> = record
+        .blocks
+        .iter()
+        .map(|block| block.loads[0].clone())
+        .collect();
+    record
+        .blocks
+        .iter_mut()
+        .for_each(|block| block.loads.clear());
+    for (connections, answers) in rows {
+        let name = format!("c{connections}");
+        let mut load = like.clone();
+        load.name.clone_from(&name);
+        load.settings.connections = *connections;
+        record.loads.push(load);
+        for (index, (block, part)) in record.blocks.iter_mut().zip(&parts).enumerate() {
+            let mut part = part.clone();
+            part.load.clone_from(&name);
+            for slice in part.rounds.iter_mut().flat_map(|round| &mut round.slices) {
+                let subject = usize::from(slice.subject == "new");
+                let jitter = [0, 30, 10, 40, 20, 5][(index + subject) % 6];
+                answer(slice, &[(Outcome::Ok, answers[subject] + jitter)]);
+                slice.connection_ns =
+                    slice.connection_ns / u64::from(CONNECTIONS) * u64::from(*connections);
+                slice.response_ns_sum = slice.connection_ns;
+            }
+            block.loads.push(part);
+        }
+    }
+    record
+}
+
+#[test]
+fn subjects_that_change_places_are_named_with_the_place() {
+    // Method: `new` is 10 % ahead at 10 and 50 connections, 10 % behind at 250
+    // and 1250: on a log scale they are even in the middle, at 112. The loads
+    // are listed in another order.
+    let record = judged(over_connections(&[
+        (250, [9_900, 9_000]),
+        (10, [9_000, 9_900]),
+        (1_250, [9_900, 9_000]),
+        (50, [9_000, 9_900]),
+    ]));
+    let [sweep] = &record.sweeps[..] else {
+        panic!("{:?}", record.sweeps)
+    };
+    assert_eq!(sweep.axis, Axis::Connections);
+    assert_eq!(sweep.loads, ["c10", "c50", "c250", "c1250"]);
+    let [found] = &sweep.crossovers[..] else {
+        panic!("{:?}", sweep.crossovers)
+    };
+    assert_eq!(
+        (found.before.as_str(), found.after.as_str()),
+        ("new", "old")
+    );
+    assert_eq!((found.ahead_until, found.ahead_from), (50.0, 250.0));
+    assert!((found.at - 111.8).abs() < 2.0, "{found:?}");
+    let (low, high) = (found.low.unwrap(), found.high.unwrap());
+    assert!(50.0 < low && low < found.at && found.at < high && high < 250.0);
+    let laws: Vec<&str> = sweep
+        .scalability
+        .iter()
+        .map(|one| one.subject.as_str())
+        .collect();
+    assert_eq!(laws, ["old", "new"]);
+}
+
+#[test]
+fn what_is_not_certain_on_both_sides_is_no_change_of_places() {
+    // Method: ahead at 10, even at 50; then the same with the second load void.
+    let rows = [(10, [9_000, 9_900]), (50, [9_010, 9_000])];
+    let record = judged(over_connections(&rows));
+    assert_eq!(record.sweeps[0].crossovers, []);
+    assert!(record.sweeps[0].scalability.is_empty());
+    let mut void = over_connections(&[(10, [9_000, 9_900]), (50, [9_900, 9_000])]);
+    assert_eq!(judged(void.clone()).sweeps[0].crossovers.len(), 1);
+    for block in &mut void.blocks {
+        for slice in block.loads[1]
+            .rounds
+            .iter_mut()
+            .flat_map(|round| &mut round.slices)
+        {
+            let ok = slice.ok;
+            answer(slice, &[(Outcome::Ok, ok), (Outcome::Reset, ok / 10)]);
+        }
+    }
+    assert_eq!(judged(void).sweeps[0].crossovers, []);
+}
+
+#[test]
+fn loads_that_differ_in_more_are_no_sweep() {
+    // Method: the second load without keep-alive.
+    let mut record = over_connections(&[(10, [9_000, 9_900]), (50, [9_000, 9_900])]);
+    record.loads[1].settings.keep_alive = false;
+    assert_eq!(judged(record).sweeps, []);
+}
+
+/// A grid of three rates at which the p99 of each subject is what `p99_us` says
+/// of it, in six blocks.
+fn over_rates(p99_us: &[(&str, [u64; 3])]) -> StudyRecord {
+    let rates = [1_000.0, 2_000.0, 4_000.0];
+    let mut record = over_connections(&[(1, [900; 2]), (2, [900; 2]), (4, [900; 2])]);
+    let objective: Objective = "p99<50ms".parse().expect("an objective");
+    for (place, load) in record.loads.iter_mut().enumerate() {
+        load.name = format!("c10-r{}", rates[place]);
+        load.settings.connections = CONNECTIONS;
+        load.settings.objective = Some(objective.clone());
+        load.settings.arrivals = Arrivals {
+            kind: ArrivalKind::Constant,
+            rate_per_s: Some(rates[place]),
+            text: String::new(),
+        };
+    }
+    for block in &mut record.blocks {
+        for (place, part) in block.loads.iter_mut().enumerate() {
+            part.load = format!("c10-r{}", rates[place]);
+            for slice in part.rounds.iter_mut().flat_map(|round| &mut round.slices) {
+                slice.measured_ns = 90 * MS;
+            }
+            for (subject, times) in p99_us {
+                let mut histograms = Histograms::default();
+                let us = times[place] + 7 * u64::from(block.index);
+                fill(&mut histograms.response, 1_000, us);
+                part.histograms.insert((*subject).to_owned(), histograms);
+            }
+        }
+    }
+    record
+}
+
+fn fill(times: &mut Histogram, count: u64, us: u64) {
+    (0..count).for_each(|_| times.record_ns(us * 1_000));
+}
+
+fn capacity(record: &StudyRecord) -> Comparison {
+    let all = primary(record);
+    let [one] = &all[..] else { panic!("{all:?}") };
+    assert_eq!((one.metric, one.load.as_str()), (Metric::Capacity, "c10"));
+    one.clone()
+}
+
+#[test]
+fn capacities_are_read_off_a_grid_and_compared() {
+    // Method: `old` crosses 50 ms in the middle of 1,000 and 2,000 on the log
+    // scales, `new` in the middle of 2,000 and 4,000: twice the rate.
+    let record = judged(over_rates(&[
+        ("old", [25_000, 100_000, 400_000]),
+        ("new", [6_250, 25_000, 100_000]),
+    ]));
+    let one = capacity(&record);
+    assert_eq!(one.verdict, Verdict::Faster);
+    assert!((one.ratio.unwrap() - 2.0).abs() < 0.02, "{one:?}");
+    let rates: Vec<f64> = record
+        .capacities
+        .iter()
+        .filter_map(|one| one.rate_per_s)
+        .collect();
+    assert!(
+        (rates[0] - 1_414.0).abs() < 10.0 && (rates[1] - 2_828.0).abs() < 20.0,
+        "{rates:?}"
+    );
+    assert_eq!(record.sweeps, []);
+    assert_eq!(may_stop(&record), Decision::Stop(Reason::Precise));
+}
+
+#[test]
+fn a_capacity_beyond_the_grid_bounds_or_voids() {
+    // Method: `new` meets the objective everywhere, which leaves the direction;
+    // both do, which leaves nothing.
+    let below = [25_000, 100_000, 400_000];
+    let above = [1_000, 2_000, 3_000];
+    let one = capacity(&judged(over_rates(&[("old", below), ("new", above)])));
+    assert_eq!((one.verdict, one.at_least), (Verdict::Faster, true));
+    let found = find(&one.findings, "beyond_the_grid").unwrap();
+    assert_eq!(found.level, Level::Bound);
+    assert!(
+        found.message.contains("that of new lies above"),
+        "{found:?}"
+    );
+    let both = capacity(&judged(over_rates(&[("old", above), ("new", above)])));
+    assert_eq!(both.verdict, Verdict::Invalid);
+    let record = judged(over_rates(&[("old", below), ("new", above)]));
+    assert_eq!(record.capacities[1].rate_per_s, None);
+    assert!(record.capacities[1].low.is_some());
+}

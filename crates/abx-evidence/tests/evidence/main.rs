@@ -1,0 +1,6 @@
+//! What is made of measurements: judged records, statistics on worlds whose
+//! truth is known, and the schema of records.
+
+mod judge;
+mod schema;
+mod statistics;

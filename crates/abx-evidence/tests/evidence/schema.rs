@@ -1,0 +1,22 @@
+//! The schema of records that stands in `docs/`.
+
+use std::fs;
+use std::path::Path;
+
+use abx_evidence::record_schema;
+
+#[test]
+fn the_schema_of_records_is_the_one_of_the_types() {
+    // Method: generated again and compared; UPDATE=1 writes it.
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
+    let generated = serde_json::to_string_pretty(&record_schema()).unwrap() + "\n";
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &generated).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == generated,
+        "docs/record.schema.json is not what the types say; write it anew with: \
+         UPDATE=1 cargo test -p abx-evidence --test evidence schema"
+    );
+}

@@ -1,0 +1,366 @@
+//! The other intervals, in the same worlds: response times at one offered
+//! rate, the place of a crossing, the capacity.
+
+use abx_evidence::stats::capacity::{BlockCapacity, Capacity, block_capacities, capacity};
+use abx_evidence::stats::crossing::{Crossing, crossings};
+use abx_evidence::stats::paired::PairedMean;
+use abx_evidence::stats::student::Confidence;
+use abx_evidence::stats::sweep::Position;
+use abx_evidence::{Histogram, Quantile};
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::noise::{Noise, World};
+use super::simulation::{BLOCKS_MAX, COVERAGE, Study, is_decided};
+use super::{KINDS, each_at_once};
+
+/// Studies for each kind of noise.
+const STUDIES: usize = 2_000;
+
+/// The same where every slice is drawn, which costs far more.
+const STUDIES_OF_SLICES: usize = 500;
+
+/// The same where coverage is nearest to its limit.
+const STUDIES_OF_CORRELATED: usize = 5_000;
+
+#[test]
+fn intervals_of_p99_ratios_hold_the_truth() {
+    // Method: studies of two subjects whose true p99 differs by 5 %. In each
+    // block, 10,000 response times for each subject: lognormal, in the median
+    // slower by what the start drew, their shape drawn by the start too. Blocks
+    // until the stop rule or the budget ends them.
+    let found = each_at_once(&KINDS, |noise| {
+        let study = Study::of_two(noise, 1.05);
+        simulate(noise, |seed| p99_study(&study, seed))
+    });
+    assert_holds("p99 ratio", &found);
+}
+
+#[test]
+fn crossings_hold_the_true_place() {
+    // Method: a sweep of six positions over which the subject falls from 10 %
+    // above the baseline to 10 % below, in a straight line that passes 0 at
+    // 70 connections; each load of a block has 1 % of noise of its own. The
+    // ends of a certain crossing hold 70, or it counts as missed.
+    let found = each_at_once(&KINDS, |noise| {
+        let study = Study::of_two(noise, 1.0);
+        simulate(noise, |seed| crossing_study(&study, seed))
+    });
+    assert_holds("crossing", &found);
+}
+
+#[test]
+fn capacity_ratios_hold_the_truth() {
+    // Method: two subjects with the same true capacity, each a queue whose p99
+    // grows without end towards full load (see `p99_at`), on a grid of 5 %
+    // steps. Blocks until the stop rule or the budget ends them.
+    let found = each_at_once(&KINDS, |noise| {
+        let study = Study::of_two(noise, 1.0);
+        simulate(noise, |seed| capacity_ratio_study(&study, seed))
+    });
+    assert_holds("capacity ratio", &found);
+}
+
+#[test]
+fn capacities_hold_the_truth_where_the_machine_stands_still() {
+    // Method: one such subject over ten blocks. Its capacity is no ratio, so
+    // what the machine does to all subjects alike does not cancel: a machine
+    // that wanders must be seen to break it, or this would prove nothing.
+    let found = each_at_once(&KINDS, |noise| {
+        let study = Study::of_two(noise, 1.0);
+        simulate(noise, |seed| capacity_study(&study, FINE, seed))
+    });
+    let (moving, still): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .partition(|(noise, _)| matches!(noise, Noise::Correlated | Noise::Drift));
+    assert_holds("capacity", &still);
+    print("capacity", &moving);
+    for (noise, outcome) in &moving {
+        assert!(outcome.coverage < 0.93, "{noise:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_coarse_grid_costs_the_capacity_its_coverage() {
+    // Method: the same on a grid of 20 % steps, where the straight line
+    // between two rates lies far above the curve.
+    let study = Study::of_two(Noise::Normal, 1.0);
+    let outcome = simulate(Noise::Normal, |seed| capacity_study(&study, COARSE, seed));
+    print("capacity, 20 % steps", &[(Noise::Normal, outcome)]);
+    assert!(outcome.coverage < 0.93, "{outcome:?}");
+}
+
+#[test]
+fn a_drawn_quantile_is_that_of_drawn_requests() {
+    // Method: the p99 of 10,000 lognormal times, 200 times over by drawing and
+    // counting them as abx does, and 5,000 times by the short cut that the
+    // studies use. Mean and spread agree within four of their errors.
+    let mut world = Study::of_two(Noise::Normal, 1.0).world(0);
+    let drawn: Vec<f64> = (0..200)
+        .map(|_| {
+            let mut times = Histogram::new();
+            for _ in 0..REQUESTS {
+                times.record_ns((1e6 * (0.5 * world.normal()).exp()) as u64);
+            }
+            let p99 = Quantile::of(&times, None, 0.99).expect("requests");
+            (p99.us as f64 / 1e3).ln()
+        })
+        .collect();
+    let short: Vec<f64> = (0..5_000).map(|_| 0.5 * normal_p99(&mut world)).collect();
+    let [drawn, short] = [drawn, short].map(|all| PairedMean::of(&all).unwrap());
+    let [one, other] = [drawn, short].map(|it| it.interval(Confidence::PRINTED).center);
+    assert!(
+        (one - other).abs() < 4.0 * short.spread() / 200.0_f64.sqrt(),
+        "{one} {other}"
+    );
+    let spreads = (drawn.spread() / short.spread()).ln().abs();
+    assert!(spreads < 4.0 / 400.0_f64.sqrt(), "{drawn:?} {short:?}");
+}
+
+/// What one study says.
+struct Found {
+    /// Whether its interval or bound holds the truth; `None` when it has
+    /// neither to print.
+    holds: Option<bool>,
+    blocks: usize,
+}
+
+/// What became of many.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    studies: usize,
+    /// Of the studies that say something, the share in which it is true.
+    coverage: f64,
+    /// The share of the studies that say nothing.
+    silent: f64,
+    /// Blocks of a study, on average.
+    blocks: f64,
+}
+
+fn simulate(noise: Noise, study: impl Fn(u64) -> Found) -> Outcome {
+    let studies = match noise {
+        Noise::Slices => STUDIES_OF_SLICES,
+        Noise::Correlated => STUDIES_OF_CORRELATED,
+        _ => STUDIES,
+    };
+    let (mut said, mut held, mut blocks) = (0, 0, 0);
+    for seed in 0..studies {
+        let found = study(seed as u64);
+        said += usize::from(found.holds.is_some());
+        held += usize::from(found.holds == Some(true));
+        blocks += found.blocks;
+    }
+    Outcome {
+        studies,
+        coverage: held as f64 / said as f64,
+        silent: (studies - said) as f64 / studies as f64,
+        blocks: blocks as f64 / studies as f64,
+    }
+}
+
+fn print(what: &str, found: &[(Noise, Outcome)]) {
+    println!("| interval | noise | studies | holds truth | silent | blocks |");
+    println!("|---|---|---|---|---|---|");
+    for (noise, outcome) in found {
+        println!(
+            "| {what} | {noise:?} | {} | {:.1} % | {:.1} % | {:.1} |",
+            outcome.studies,
+            outcome.coverage * 100.0,
+            outcome.silent * 100.0,
+            outcome.blocks
+        );
+    }
+}
+
+fn assert_holds(what: &str, found: &[(Noise, Outcome)]) {
+    print(what, found);
+    for (noise, outcome) in found {
+        assert!(
+            COVERAGE.contains(&outcome.coverage),
+            "{what}, {noise:?}: {outcome:?}"
+        );
+    }
+}
+
+/// A log ratio of p99 in each block, until they are enough.
+fn p99_study(study: &Study, seed: u64) -> Found {
+    let mut world = study.world(seed);
+    let truth = study.ratios[0].ln();
+    let log_ratios = until_enough(|| {
+        let speeds = world.block();
+        let mut log_p99 = |speed: f64| {
+            let shape = 0.5 * (0.02 * world.normal()).exp();
+            shape * normal_p99(&mut world) - speed
+        };
+        truth + log_p99(speeds[1]) - log_p99(speeds[0])
+    });
+    found_in(&log_ratios, truth)
+}
+
+/// The p99 of so many normal variables, without drawing them: their chances
+/// to be exceeded are the order statistics of uniform ones, and the least 1 %
+/// of those ends at a beta variable, which is made from two gamma ones.
+/// Source: David and Nagaraja, "Order Statistics" (2003), section 2.1.
+fn normal_p99(world: &mut World) -> f64 {
+    let above = REQUESTS / 100 + 1;
+    let exceeded = world.gamma(above as f64);
+    let rest = world.gamma((REQUESTS + 1 - above) as f64);
+    -Normal::standard().inverse_cdf(exceeded / (exceeded + rest))
+}
+
+fn crossing_study(study: &Study, seed: u64) -> Found {
+    let mut world = study.world(seed);
+    let mut sweep = vec![Vec::with_capacity(BLOCKS_MAX); CONNECTIONS.len()];
+    while sweep[0].len() < BLOCKS_MAX && !is_decided(&sweep) {
+        let speeds = world.block();
+        for (position, connections) in CONNECTIONS.iter().enumerate() {
+            let truth = 0.05 * (CROSSING / connections).ln();
+            sweep[position].push(truth + speeds[1] - speeds[0] + 0.01 * world.normal());
+        }
+    }
+    let found = crossings(&positions(&CONNECTIONS, &sweep), Confidence::COMPUTED)
+        .expect("a sweep of six blocks or more");
+    let holds = |it: &Crossing| {
+        it.low.is_some_and(|low| low <= CROSSING) && it.high.is_some_and(|high| CROSSING <= high)
+    };
+    let certain: Vec<_> = found.into_iter().filter(Crossing::is_certain).collect();
+    Found {
+        holds: (!certain.is_empty()).then(|| certain.iter().any(holds)),
+        blocks: sweep[0].len(),
+    }
+}
+
+/// Says nothing when a block's capacity lies beyond the grid.
+fn capacity_ratio_study(study: &Study, seed: u64) -> Found {
+    let mut world = study.world(seed);
+    let rates = FINE.rates();
+    let mut is_beyond = false;
+    let log_ratios = until_enough(|| {
+        let speeds = world.block();
+        let [baseline, subject] = [0, 1].map(|index| {
+            let values = values(&mut world, speeds[index], &rates);
+            let blocks: Vec<_> = values.chunks(1).collect();
+            let found = block_capacities(&positions(&rates, &blocks), LIMIT).expect("a grid")[0];
+            is_beyond |= !matches!(found, BlockCapacity::Within(_));
+            found.rate().ln()
+        });
+        subject - baseline
+    });
+    let found = found_in(&log_ratios, 0.0);
+    Found {
+        holds: found.holds.filter(|_| !is_beyond),
+        ..found
+    }
+}
+
+fn capacity_study(study: &Study, grid: Grid, seed: u64) -> Found {
+    let mut world = study.world(seed);
+    let rates = grid.rates();
+    let mut blocks = vec![Vec::new(); rates.len()];
+    for _ in 0..BLOCKS_OF_CAPACITY {
+        let speed = world.block()[0];
+        for (rate, value) in values(&mut world, speed, &rates).into_iter().enumerate() {
+            blocks[rate].push(value);
+        }
+    }
+    let found = capacity(&positions(&rates, &blocks), LIMIT, Confidence::COMPUTED)
+        .expect("a grid of ten blocks");
+    Found {
+        holds: match found {
+            Capacity::Within(found) => Some(found.low <= CAPACITY && CAPACITY <= found.high),
+            Capacity::AtLeast(rate) => Some(rate <= CAPACITY),
+            Capacity::AtMost(rate) => Some(CAPACITY <= rate),
+            Capacity::Unbounded => None,
+        },
+        blocks: BLOCKS_OF_CAPACITY,
+    }
+}
+
+/// One block's p99 at each of these rates, with 5 % of noise.
+fn values(world: &mut World, log_speed: f64, rates: &[f64]) -> Vec<f64> {
+    let full = log_speed.exp();
+    rates
+        .iter()
+        .map(|&rate| p99_at(rate, full) * (0.05 * world.normal()).exp())
+        .collect()
+}
+
+/// The p99 response time at this rate of a subject that answers `full` at
+/// most: exponential with a mean of one over what is left, as of a queue with
+/// one server and random arrivals. Beyond, it has none.
+fn p99_at(rate: f64, full: f64) -> f64 {
+    if rate < full {
+        100.0_f64.ln() / (full - rate)
+    } else {
+        f64::INFINITY
+    }
+}
+
+fn positions<'a>(at: &[f64], blocks: &'a [impl AsRef<[f64]>]) -> Vec<Position<'a>> {
+    at.iter()
+        .zip(blocks)
+        .map(|(&at, blocks)| Position {
+            at,
+            blocks: blocks.as_ref(),
+        })
+        .collect()
+}
+
+fn until_enough(mut block: impl FnMut() -> f64) -> Vec<f64> {
+    let mut all = vec![Vec::with_capacity(BLOCKS_MAX)];
+    while all[0].len() < BLOCKS_MAX && !is_decided(&all) {
+        all[0].push(block());
+    }
+    all.remove(0)
+}
+
+fn found_in(log_ratios: &[f64], truth: f64) -> Found {
+    let interval = PairedMean::of(log_ratios)
+        .expect("six finite blocks or more")
+        .interval(Confidence::COMPUTED);
+    Found {
+        holds: Some(interval.low <= truth && truth <= interval.high),
+        blocks: log_ratios.len(),
+    }
+}
+
+/// Rates around full load, which is 1, in equal steps of the logarithm.
+#[derive(Clone, Copy)]
+struct Grid {
+    lowest: f64,
+    step: f64,
+    rates: i32,
+}
+
+impl Grid {
+    fn rates(self) -> Vec<f64> {
+        (0..self.rates)
+            .map(|rate| self.lowest * self.step.powi(rate))
+            .collect()
+    }
+}
+
+const FINE: Grid = Grid {
+    lowest: 0.65,
+    step: 1.05,
+    rates: 14,
+};
+
+const COARSE: Grid = Grid {
+    lowest: 0.55,
+    step: 1.2,
+    rates: 5,
+};
+
+/// Response times in each block, for each subject.
+const REQUESTS: usize = 10_000;
+
+/// The positions of a sweep, and where the true ratio is 1.
+const CONNECTIONS: [f64; 6] = [10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
+const CROSSING: f64 = 70.0;
+
+/// The true capacity, as a share of full load, and the limit that makes it so.
+const CAPACITY: f64 = 0.9;
+const LIMIT: f64 = std::f64::consts::LN_10 * 2.0 / (1.0 - CAPACITY);
+
+/// Blocks of a study of one subject's capacity.
+const BLOCKS_OF_CAPACITY: usize = 10;

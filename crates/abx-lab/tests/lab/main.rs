@@ -1,0 +1,6 @@
+//! The lab without a subject that runs: study files, what subjects need, and
+//! records found again.
+
+mod history;
+mod provision;
+mod study_file;

@@ -1,0 +1,529 @@
+//! Study files: what they mean, and what is said about those that mean nothing.
+
+mod mistakes;
+mod websocket;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use self::mistakes::MISTAKES;
+use abx_lab::study_file::{Need, RunSpec, StudyFile, StudyFileError, fuzz, parse, read, schema};
+use abx_lab::{ExpectBody, Load, Pin, SliceLength, Source, Template};
+use abx_sys::process::Signal;
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// Every section that there is, and most keys.
+const GOOD: &str = r#"schema = "abx.study_file/1"
+baseline = "two"
+margin = "2.5%"
+budget = "90s"
+pin = "shared"
+seed = 7
+
+[[file]]
+path = "small.bin"
+bytes = 1_320
+
+[[subject]]
+name = "one"
+from = { packages = ["a", "b"], npm = ["ws"], stand_in_for = "zero" }
+templates = { "n.conf" = "conf/n.conf.in" }
+command = ["one", "-c", "{dir}/n.conf"]
+env = { MODE = "{study}/x" }
+ready = { path = "/ready", within = "1m", status = 204 }
+stop = { signal = "QUIT" }
+
+[[subject]]
+name = "two"
+command = ["./two", "{port}"]
+[subject.from.build]
+command = ["make", "two"]
+folder = "./server"
+
+[[subject]]
+name = "three"
+address = "http://127.0.0.1:8081/"
+
+[[load]]
+name = "small"
+connections = [10, 100]
+requests = [
+  { path = "/small.bin", weight = 3 },
+  { path = "/form?a=b", method = "POST", headers = { Accept = "*/*" }, body = "x" },
+]
+keep_alive = false
+timeout = "2s"
+expect = { body = "any" }
+
+[[load]]
+name = "one"
+shape = "request"
+protocol = "http/1.1"
+connections = 1
+requests = [{ path = "/" }]
+"#;
+
+fn parsed(text: &str) -> Result<StudyFile, StudyFileError> {
+    parse(text, Path::new("study.toml"), &|path| {
+        assert_eq!(path, Path::new("conf/n.conf.in"));
+        Ok("listen {port};".to_owned())
+    })
+}
+
+fn message(text: &str) -> String {
+    let error = parsed(text).expect_err("a text that is no study");
+    error.to_string()
+}
+
+#[test]
+fn a_slice_has_a_length_or_one_to_be_found() {
+    // Method: both ways to write it, beside the budget.
+    let slice = |written: &str| {
+        let text = GOOD.replace("\"90s\"", &format!("\"90s\"\nslice = \"{written}\""));
+        parsed(&text).unwrap().slice
+    };
+    let quarter = Duration::from_millis(250);
+    assert_eq!(slice("250ms"), Some(SliceLength::Fixed(quarter)));
+    assert_eq!(slice("auto"), Some(SliceLength::Auto));
+}
+
+#[test]
+fn a_count_makes_many_files_and_requests_by_number() {
+    // Method: three files and three requests of one line each, beside plain ones
+    // with braces of their own; then a name that is made twice.
+    let many = GOOD
+        .replace("[[subject]]\nname = \"one\"", "[[file]]\npath = \"many/{n}.bin\"\ncount = 3\nbytes = 5\n\n[[file]]\npath = \"{n}\"\nbytes = 6\n\n[[subject]]\nname = \"one\"")
+        .replace("[{ path = \"/\" }]", "[{ path = \"/many/{n}.bin?{n}\", count = 3, weight = 2 }, { path = \"/{n}\" }]");
+    let study = parsed(&many).unwrap();
+    let paths = study.files.iter().map(|file| file.path.to_str().unwrap());
+    assert_eq!(
+        paths.collect::<Vec<_>>(),
+        ["small.bin", "many/0.bin", "many/1.bin", "many/2.bin", "{n}"]
+    );
+    let requests = study.loads.last().unwrap().requests.iter();
+    let requests = requests.map(|one| (one.path.as_deref().unwrap(), one.weight));
+    assert_eq!(
+        requests.collect::<Vec<_>>(),
+        [
+            ("/many/0.bin?0", 2),
+            ("/many/1.bin?1", 2),
+            ("/many/2.bin?2", 2),
+            ("/{n}", 1)
+        ]
+    );
+    let twice = many.replace("\"{n}\"\nbytes", "\"many/1.bin\"\nbytes");
+    assert!(
+        message(&twice).contains("many/1.bin"),
+        "{}",
+        message(&twice)
+    );
+}
+
+#[test]
+fn a_cold_load_needs_files_that_abx_makes() {
+    // Method: the good file without the subject that has an address, with and
+    // without files.
+    let address = "[[subject]]\nname = \"three\"\naddress = \"http://127.0.0.1:8081/\"\n\n";
+    let cold = GOOD
+        .replace(address, "")
+        .replace("keep_alive", "cold_cache = true\nkeep_alive");
+    let study = parsed(&cold).unwrap();
+    let are_cold = study.loads.iter().map(|load| load.cold_cache);
+    assert_eq!(are_cold.collect::<Vec<_>>(), [true, true, false]);
+    let without = cold.replace("[[file]]\npath = \"small.bin\"\nbytes = 1_320\n\n", "");
+    assert!(
+        message(&without).contains("add a [[file]]"),
+        "{}",
+        message(&without)
+    );
+}
+
+#[test]
+fn a_file_becomes_what_it_says_with_every_default() {
+    // Method: one file with all sections; what is written and what is not.
+    let study = parsed(GOOD).unwrap();
+    assert_eq!(study.baseline.as_deref(), Some("two"));
+    assert!((study.margin.unwrap().share() - 0.025).abs() < 1e-12);
+    assert_eq!(study.budget, Some(Duration::from_secs(90)));
+    assert_eq!((study.pin, study.seed), (Some(Pin::Shared), Some(7)));
+    assert_eq!(
+        (study.blocks, study.slice, study.threads),
+        (None, None, None)
+    );
+    assert_eq!(study.files[0].bytes, 1320);
+
+    let [one, two, three] = &study.subjects[..] else {
+        panic!("three subjects");
+    };
+    let words = |words: &[&str]| {
+        words
+            .iter()
+            .map(|&word| word.to_owned())
+            .collect::<Vec<_>>()
+    };
+    let needs = [
+        Need::Packages(words(&["a", "b"])),
+        Need::Npm(words(&["ws"])),
+    ];
+    assert_eq!(one.origin.needs, needs);
+    assert_eq!(one.origin.stand_in_for.as_deref(), Some("zero"));
+    let RunSpec::Launch(launch) = &one.run else {
+        panic!("a command");
+    };
+    let template = Template {
+        target: "n.conf".into(),
+        text: "listen {port};".to_owned(),
+    };
+    assert_eq!(launch.templates, [template]);
+    assert_eq!(launch.ready.status, Some(204));
+    assert_eq!(launch.stop.signal, Signal::Quit);
+    assert_eq!(launch.stop.within, Duration::from_secs(5));
+    let build = Need::Build {
+        command: words(&["make", "two"]),
+        folder: "server".into(),
+    };
+    assert_eq!(two.origin.needs, [build]);
+    assert_eq!(three.run, RunSpec::Address("http://127.0.0.1:8081/".into()));
+
+    let [small, larger, single] = &study.loads[..] else {
+        panic!("two loads, one of them a sweep over two");
+    };
+    let row = |load: &Load| (load.name.clone(), load.connections);
+    assert_eq!(row(small), ("small-c10".to_owned(), 10));
+    assert_eq!(row(larger), ("small-c100".to_owned(), 100));
+    assert_eq!(small.requests, larger.requests);
+    assert_eq!((small.requests[0].weight, small.requests[1].weight), (3, 1));
+    assert_eq!(small.requests[1].method, "POST");
+    assert_eq!(small.requests[1].headers, [("Accept".into(), "*/*".into())]);
+    assert_eq!((small.keep_alive, &small.body), (false, &ExpectBody::Any));
+    assert_eq!(row(single), ("one".to_owned(), 1));
+    assert_eq!(single.status, 200);
+    assert_eq!((single.verify_every, single.keep_alive), (100, true));
+    assert_eq!(
+        (&single.body, single.timeout.as_secs()),
+        (&ExpectBody::Same, 10)
+    );
+}
+
+#[test]
+fn each_mistake_is_named_with_line_place_key_and_remedy() {
+    // Method: one line of a good file exchanged at a time; the whole message.
+    for (right, wrong, expected) in MISTAKES {
+        assert!(GOOD.contains(right), "{right}");
+        let text = GOOD.replacen(right, wrong, 1);
+        assert_eq!(message(&text), format!("study.toml:{expected}"));
+    }
+}
+
+#[test]
+fn all_unknown_keys_are_told_at_once_and_none_is_left_uncounted() {
+    // Method: more of them than a message lists.
+    let text: String = (0..25)
+        .map(|index| format!("unknown{index} = 1\n"))
+        .collect();
+    let message = message(&format!("{text}{GOOD}"));
+    assert_eq!(message.lines().count(), 11);
+    assert!(
+        message.starts_with("study.toml:1: unknown key `unknown0`"),
+        "{message}"
+    );
+    assert!(message.ends_with("and 15 more like these"), "{message}");
+}
+
+#[test]
+fn a_text_that_is_no_study_has_one_message() {
+    // Method: nothing, only a comment, tables missing, far too much.
+    let long = format!("#{}", "x".repeat(10_000_000));
+    for (text, expected) in [
+        (
+            "",
+            "1: the file is empty: it needs a [[subject]] and a [[load]], see docs/study-file.md",
+        ),
+        (
+            "# nothing\n",
+            "1: the file is empty: it needs a [[subject]] and a [[load]], see docs/study-file.md",
+        ),
+        (
+            &long,
+            "1: the file is longer than 1000000 bytes: is it the right one?",
+        ),
+    ] {
+        assert_eq!(message(text), format!("study.toml:{expected}"));
+    }
+    let missing = message("seed = 1");
+    assert!(
+        missing.contains("study.toml:1: `[[subject]]` is missing: add it"),
+        "{missing}"
+    );
+    assert!(
+        missing.contains("study.toml:1: `[[load]]` is missing: add it"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn a_study_is_read_from_its_folder_with_its_templates() {
+    // Method: a folder on disk, named by itself and by its file; then spoiled.
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("my-study");
+    fs::create_dir_all(folder.join("conf")).unwrap();
+    let file = folder.join("study.toml");
+    let template = folder.join("conf/n.conf.in");
+    fs::write(&file, GOOD).unwrap();
+
+    let missing = read(&folder).unwrap_err().to_string();
+    assert!(
+        missing.contains(
+            "study.toml:15: subject \"one\": the template `conf/n.conf.in` cannot be read"
+        ),
+        "{missing}"
+    );
+
+    fs::write(&template, "a { }\nb {prot};\n").unwrap();
+    let spoiled = read(&file).unwrap_err().to_string();
+    assert!(
+        spoiled.contains(
+            "conf/n.conf.in:2: subject \"one\": unknown placeholder {prot}; did you mean `port`?"
+        ),
+        "{spoiled}"
+    );
+
+    fs::write(&template, "http {\n listen {port}; if (x) {} }\n").unwrap();
+    let (study, place) = read(&folder).unwrap();
+    assert_eq!(study.name, "my-study");
+    assert_eq!(place, folder.canonicalize().unwrap());
+    let other = folder.join("quick.toml");
+    fs::copy(&file, &other).unwrap();
+    assert_eq!(read(&other).unwrap().0.name, "quick");
+
+    fs::write(&file, vec![b'#'; 10_000_000]).unwrap();
+    assert!(
+        read(&file)
+            .unwrap_err()
+            .to_string()
+            .ends_with("is it the right one?")
+    );
+    fs::write(&file, [0xff, 0xfe]).unwrap();
+    assert!(
+        read(&file)
+            .unwrap_err()
+            .to_string()
+            .contains("study.toml:1: the file is no UTF-8 text")
+    );
+    let nowhere = read(&root.path().join("nowhere")).unwrap_err().to_string();
+    assert!(
+        nowhere.ends_with("name a study.toml, or the folder that holds one"),
+        "{nowhere}"
+    );
+}
+
+#[test]
+fn what_is_accepted_can_be_filled() {
+    // Method: a command of a good file, filled; no placeholder is left.
+    let study = parsed(GOOD).unwrap();
+    let subject = study.subjects[0].subject(Path::new("/s")).unwrap();
+    let Source::Command(launch) = subject.source else {
+        panic!("a command");
+    };
+    let filled = launch.fill(81, Path::new("/d"));
+    assert_eq!(filled.command[2], "/d/n.conf");
+    assert_eq!(filled.environment[0].1, "/s/x");
+    assert_eq!(filled.templates[0].text, "listen 81;");
+}
+
+#[test]
+fn the_baseline_comes_first_and_a_line_leads_back_to_each_subject() {
+    // Method: the second of three is the baseline; the line of its command.
+    let study = parsed(GOOD).unwrap();
+    let order: Vec<&str> = study
+        .in_order()
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    assert_eq!(order, ["two", "one", "three"]);
+    let line = GOOD.lines().nth(study.subjects[1].line - 1);
+    assert_eq!(line, Some(r#"command = ["./two", "{port}"]"#));
+}
+
+#[test]
+fn only_what_is_built_knows_where() {
+    // Method: {build} in the command of one that is built, and of one that is not.
+    let built = GOOD.replace(r#"["./two", "{port}"]"#, r#"["{build}/two", "{port}"]"#);
+    parsed(&built).unwrap();
+    let message = message(&GOOD.replace("{dir}/n.conf", "{build}/n.conf"));
+    assert!(message.contains("unknown placeholder {build}"), "{message}");
+}
+
+#[test]
+fn a_row_of_a_sweep_takes_its_name() {
+    // Method: another load is called what the sweep calls one of its rows.
+    let text = GOOD.replace("[[load]]\nname = \"one\"", "[[load]]\nname = \"small-c10\"");
+    let message = message(&text);
+    assert!(
+        message.contains("the name `small-c10` is taken by the load"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_sweep_visits_every_number_of_connections_at_every_rate() {
+    // Method: rates as whole numbers, fractions, shares and `auto`, the names of
+    // the rows, and what is left to be found.
+    let names = |rate: &str| {
+        let text = GOOD.replace("[10, 100]", &format!("[10, 100]\nrate = {rate}"));
+        let study = parsed(&text).unwrap();
+        let rows = study
+            .loads
+            .into_iter()
+            .filter(|load| load.name.starts_with("small"));
+        let row = |load: Load| format!("{} {}", load.name, load.offer.is_open());
+        rows.map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(names("2000"), ["small-c10 false", "small-c100 false"]);
+    assert_eq!(names("0.5"), ["small-c10 false", "small-c100 false"]);
+    assert_eq!(
+        names("[2000, 2.5, \"50%\"]"),
+        [
+            "small-c10-r2000 false",
+            "small-c10-r2.5 false",
+            "small-c10-r50pct true",
+            "small-c100-r2000 false",
+            "small-c100-r2.5 false",
+            "small-c100-r50pct true",
+        ]
+    );
+    assert_eq!(names("\"auto\"").len(), 8);
+    assert_eq!(names("\"90%\""), ["small-c10 true", "small-c100 true"]);
+}
+
+#[test]
+fn a_file_with_a_line_lost_or_doubled_is_read_or_refused_with_a_line() {
+    // Method: every single line of the good file.
+    let lines: Vec<&str> = GOOD.lines().collect();
+    for index in 0..lines.len() {
+        let mut lost = lines.clone();
+        lost.remove(index);
+        fuzz::any_text(&lost.join("\n"));
+        let mut doubled = lines.clone();
+        doubled.insert(index, lines[index]);
+        fuzz::any_text(&doubled.join("\n"));
+    }
+}
+
+#[test]
+fn long_and_deep_texts_end_in_a_message() {
+    // Method: what makes a parser recurse, or work in squares: nested lists and
+    // tables, long dotted keys, very many keys, names, numbers and long words.
+    let dotted = vec!["a"; 79].join(".");
+    let nested = format!("{}{}", format!("{{{dotted}=").repeat(70), "1");
+    let many: String = (0..60_000).map(|index| format!("k{index}=1\n")).collect();
+    let sweep: String = (1..120_000).map(|index| format!("{index},")).collect();
+    for text in [
+        format!("[{dotted}]\n{dotted}={nested}{}", "}".repeat(70)),
+        format!("x = {}", "[".repeat(500_000)),
+        "a.".repeat(400_000),
+        format!("{} = 1", "k".repeat(900_000)),
+        many,
+        GOOD.replace("[10, 100]", &format!("[{sweep}]")),
+        "[[subject]]\nname=\"x\"\n".repeat(40_000),
+    ] {
+        fuzz::any_text(&text);
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_breaks_a_promise(text in any::<String>()) {
+        // Method: letters by chance.
+        fuzz::any_text(&text);
+    }
+
+    #[test]
+    fn no_change_of_a_good_file_breaks_a_promise(
+        place in 0..GOOD.len(),
+        length in 0_usize..40,
+        instead in "[a-z{}\\[\\]\"=., \n0-9é\u{0}]{0,12}",
+    ) {
+        // Method: a piece of the good file exchanged for signs that mean something.
+        let mut text = GOOD.to_owned();
+        text.replace_range(place..(place + length).min(GOOD.len()), &instead);
+        fuzz::any_text(&text);
+    }
+}
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
+}
+
+#[test]
+fn the_schema_for_editors_is_the_one_of_the_types() {
+    // Method: generated again and compared; UPDATE=1 writes it.
+    let path = docs().join("study-file.schema.json");
+    let generated = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &generated).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == generated,
+        "docs/study-file.schema.json is not what the types say; write it anew with: \
+         UPDATE=1 cargo test -p abx-lab --test lab schema"
+    );
+}
+
+#[test]
+fn every_key_is_documented_and_the_examples_are_read() {
+    // Method: each key of the schema has its row in the section of its table;
+    // each TOML block of the page is a study.
+    let page = fs::read_to_string(docs().join("study-file.md")).unwrap();
+    let schema = schema();
+    let mut missing = Vec::new();
+    for (table, tables) in [
+        ("The study", &schema),
+        ("`[[file]]`", &schema["properties"]["file"]["items"]),
+        ("`[[subject]]`", &schema["properties"]["subject"]["items"]),
+        ("`[[load]]`", &schema["properties"]["load"]["items"]),
+    ] {
+        let section = page
+            .split(&format!("\n## {table}\n"))
+            .nth(1)
+            .unwrap_or_default();
+        let section = section.split("\n## ").next().unwrap_or_default();
+        for key in keys(tables, "") {
+            if !section.contains(&format!("\n| `{key}` |")) {
+                missing.push(format!("{table}: {key}"));
+            }
+        }
+    }
+    assert!(
+        missing.is_empty(),
+        "without a row in docs/study-file.md: {missing:#?}"
+    );
+
+    let examples: Vec<&str> = page.split("```toml\n").skip(1).collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        let text = example.split("```").next().unwrap();
+        let study = parse(text, Path::new("study.toml"), &|_| Ok("{port}".to_owned()));
+        study.unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// The keys of a table and, joined by points, of the tables in it. Lists of
+/// tables at the top have sections of their own.
+fn keys(table: &Value, prefix: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for (key, inner) in table["properties"].as_object().into_iter().flatten() {
+        let key = format!("{prefix}{key}");
+        let list = &inner["items"];
+        if list["properties"].is_object() && ["file", "subject", "load"].contains(&key.as_str()) {
+            continue;
+        }
+        let deeper = if list.is_object() { list } else { inner };
+        all.extend(keys(deeper, &format!("{key}.")));
+        all.push(key);
+    }
+    all
+}

@@ -1,0 +1,11 @@
+//! Bytes to events and back: HTTP of both sides, and WebSocket.
+
+mod client;
+mod http10;
+mod memo;
+mod pipeline;
+mod properties;
+mod request;
+mod server;
+mod skip;
+mod websocket;
