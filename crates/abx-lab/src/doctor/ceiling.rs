@@ -7,9 +7,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{Ended, Examination, load, null, study};
-use crate::bench::{Bench, Halt};
-use crate::conduct::LabError;
-use crate::stage::{Raised, RaisedLoad, Stage, StageError};
+use crate::measure::planned_load::RaisedLoad;
+use crate::measure::running_subjects::{Bench, Halt};
+use crate::run_study::LabError;
+use crate::run_study::context::{Stage, StageError};
+use crate::run_study::start_block::Raised;
 
 /// Load that is not counted: `null` has nothing to warm up, connections have.
 const WARM_UP_NS: u64 = 200_000_000;

@@ -17,14 +17,14 @@ use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
 
 use self::elsewhere::Counters;
-use crate::bench::Halt;
-use crate::conduct::LabError;
-use crate::launch::Launch;
-use crate::offer::Offer;
-use crate::shape::Shape;
-use crate::store::Store;
+use crate::measure::running_subjects::Halt;
+use crate::records::store::Store;
+use crate::run_study::LabError;
+use crate::study::launch::Launch;
+use crate::study::rates::Offer;
+use crate::study::shape::Shape;
+use crate::study::subject::{Source, Subject};
 use crate::study::{ExpectBody, Load, PilotCare, Pin, Request, SliceLength, Study};
-use crate::subject::{Source, Subject};
 
 /// The connections of a usual load.
 const CONNECTIONS: u32 = 50;

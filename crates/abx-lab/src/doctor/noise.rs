@@ -6,7 +6,7 @@ use abx_evidence::doctor::Noise;
 use abx_evidence::stats::Margin;
 
 use super::{Ended, Examination, load, null, study};
-use crate::conduct::{Conducted, Surroundings, conduct};
+use crate::run_study::{Conducted, Surroundings, conduct};
 use crate::study::{SliceLength, Study};
 
 /// A slice: a fifth of the usual one, so that enough blocks fit, and for a quick

@@ -7,7 +7,9 @@ use abx_evidence::record::{Interleave, SkippedSubject};
 use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, StudyFile, SubjectSpec};
-use abx_lab::{Ceiling, Launch, PilotCare, Pin, SliceLength, Source, Study, Subject};
+use abx_lab::{
+    Ceiling, Launch, PilotCare, Pin, SliceLength, Source, Study, Subject, SubjectError, catalog,
+};
 
 use super::against::past;
 use super::compare::{Compare, InterleaveName, PinName, own_program};
@@ -347,13 +349,24 @@ fn pin(compare: &Compare) -> Option<Pin> {
     })
 }
 
+/// What is wrong with the words for a subject; they may also have meant a study.
+fn not_a_subject(error: SubjectError) -> Failure {
+    match &error {
+        SubjectError::Unnamed(text) => Failure::usage(format!(
+            "{error}; nor is it a study of the catalog: {}",
+            catalog::meant(text)
+        )),
+        _ => Failure::usage(error),
+    }
+}
+
 fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
     let mut subjects = compare
         .words
         .iter()
         .map(|text| Subject::parse(text))
         .collect::<Result<Vec<_>, _>>()
-        .map_err(Failure::usage)?;
+        .map_err(not_a_subject)?;
     match (compare.aa, subjects.len()) {
         (false, 0) => return built_in(),
         (true, 1) => {

@@ -1,0 +1,349 @@
+//! One load of one block: warm-up, then rounds of slices in random order.
+
+use std::collections::BTreeMap;
+
+use abx_engine::{LoadPlan, PoolId, Shape};
+use abx_evidence::record::{
+    BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, SliceRecord,
+    SubjectReadings,
+};
+use abx_sys::counters::ticks_per_second;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::measure::idle_connections::hold;
+use crate::measure::meter::{Troubles, own_descriptors, time_wait};
+use crate::measure::planned_load::{RaisedCeiling, RaisedLoad};
+use crate::measure::running_subjects::{Bench, Halt, Measured, Opened};
+
+/// A round is disturbed when the hypervisor took this many ticks of it, and
+/// this share: one tick may be rounding.
+const STEAL_TICKS_MIN: u64 = 2;
+const STEAL_SHARE_MIN: f64 = 0.01;
+/// A round is disturbed when the generator waited for a processor for this share of it.
+const WAIT_SHARE_MIN: f64 = 0.05;
+
+/// The ceiling is a bound and needs no precision: it has a slice in one round of
+/// so many, and a short one among trials.
+pub const CEILING_EVERY: u32 = 5;
+pub const CEILING_TRIAL_NS: u64 = 1_000_000_000;
+pub const CEILING_WARM_UP_NS: u64 = 100_000_000;
+
+/// What happens while a load is measured, for whoever watches.
+pub enum Moment<'a> {
+    /// A round begins; its number from zero.
+    RoundBegins(u32),
+    /// A round has ended, and this is what it gave.
+    RoundEnded(&'a [SliceRecord]),
+}
+
+/// One load in one block.
+pub struct LoadRun<'a, 'b> {
+    /// Who is loaded, and with what.
+    pub bench: &'a mut Bench<'b>,
+    /// The plan for each subject.
+    pub plans: &'a [LoadPlan],
+    /// What the pilot set.
+    pub pilot: &'a PilotRecord,
+    /// A server that does nothing, loaded now and then in the same way.
+    pub ceiling: Option<&'a RaisedCeiling>,
+    /// For how long subjects warm up.
+    warm_up_ns: u64,
+    /// Draws the order within rounds.
+    pub random: &'a mut ChaCha8Rng,
+    /// What was measured so far.
+    pub result: BlockLoad,
+    /// Subjects that stopped answering: not loaded any more in this block.
+    quiet: Vec<usize>,
+}
+
+impl<'a, 'b> LoadRun<'a, 'b> {
+    /// Nothing measured yet.
+    pub fn new(
+        name: &str,
+        bench: &'a mut Bench<'b>,
+        raised: &'a RaisedLoad,
+        pilot: &'a PilotRecord,
+        random: &'a mut ChaCha8Rng,
+    ) -> LoadRun<'a, 'b> {
+        let result = BlockLoad {
+            load: name.to_owned(),
+            rounds: Vec::new(),
+            histograms: BTreeMap::new(),
+            sides: BTreeMap::new(),
+        };
+        bench.cache = raised.cache;
+        LoadRun {
+            bench,
+            plans: &raised.plans,
+            ceiling: raised.ceiling.as_ref(),
+            warm_up_ns: pilot.warm_up_ns,
+            pilot,
+            random,
+            result,
+            quiet: Vec::new(),
+        }
+    }
+
+    /// The same with a warm-up of at least this.
+    pub fn cold(mut self, at_least_ns: u64) -> LoadRun<'a, 'b> {
+        self.warm_up_ns = self.warm_up_ns.max(at_least_ns);
+        self
+    }
+
+    /// Measures. What was measured before a halt stays in `result`.
+    ///
+    /// # Errors
+    /// [`Halt`].
+    pub fn measure(&mut self, mut watch: impl FnMut(Moment)) -> Result<(), Halt> {
+        if self.plans.iter().all(|plan| plan.shape == Shape::Hold) {
+            return self.hold(&mut watch);
+        }
+        match self.pilot.interleave {
+            Interleave::Slices => self.slices(&mut watch),
+            Interleave::Trials => self.trials(&mut watch),
+        }
+    }
+
+    /// Opens, holds and closes each subject's connections in turn.
+    fn hold(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
+        watch(Moment::RoundBegins(0));
+        for subject in self.order() {
+            self.bench.memory_at_rest(subject);
+            let opened = self.open(subject)?;
+            let plan = &self.plans[subject];
+            let held = hold(self.bench, subject, plan, &opened, self.pilot.slice_ns)?;
+            self.side(subject).held = Some(held);
+            self.note_holdings(subject);
+            self.bench.note_memory();
+            self.bench.engine.close(opened.pool);
+        }
+        Ok(())
+    }
+
+    fn slices(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
+        let mut pools = Vec::with_capacity(self.plans.len());
+        for subject in 0..self.plans.len() {
+            pools.push(self.open(subject)?.pool);
+        }
+        for (subject, pool) in pools.iter().enumerate() {
+            self.warm_up(subject, *pool)?;
+        }
+        let ceiling = self.open_ceiling()?;
+        let threads: Vec<_> = self.all(|run, subject| run.bench.meter.threads(subject));
+        for round in 0..self.pilot.rounds {
+            watch(Moment::RoundBegins(round));
+            let mut slices = Vec::with_capacity(pools.len());
+            for subject in self.order() {
+                if !self.quiet.contains(&subject) {
+                    slices.push(self.slice(subject, pools[subject])?);
+                }
+            }
+            if let Some((place, pool)) = ceiling.filter(|_| round % CEILING_EVERY == 0) {
+                slices.push(self.bench.slice(place, pool, self.pilot.slice_ns)?.record);
+            }
+            watch(Moment::RoundEnded(&slices));
+            self.note_round(slices);
+        }
+        for (subject, before) in threads.into_iter().enumerate() {
+            let after = self.bench.meter.threads(subject);
+            let busiest = before
+                .zip(after)
+                .map(|(before, after)| after.busiest_since(&before));
+            self.side(subject).busiest_thread_ns = busiest.map(|span| span.0);
+            self.note_holdings(subject);
+        }
+        let ceiling = ceiling.map(|(_, pool)| pool);
+        pools
+            .into_iter()
+            .chain(ceiling)
+            .for_each(|pool| self.bench.engine.close(pool));
+        Ok(())
+    }
+
+    fn trials(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
+        for round in 0..self.pilot.rounds {
+            watch(Moment::RoundBegins(round));
+            let mut slices = Vec::with_capacity(self.plans.len());
+            for subject in self.order() {
+                let pool = self.open(subject)?.pool;
+                self.warm_up(subject, pool)?;
+                let before = self.bench.meter.threads(subject);
+                slices.push(self.slice(subject, pool)?);
+                let after = self.bench.meter.threads(subject);
+                let busiest = before
+                    .zip(after)
+                    .map(|(before, after)| after.busiest_since(&before).0);
+                let sum = &mut self.side(subject).busiest_thread_ns;
+                *sum = busiest.map(|busiest| sum.unwrap_or_default() + busiest);
+                self.note_holdings(subject);
+                self.bench.engine.close(pool);
+            }
+            if let Some((place, pool)) = self.open_ceiling()? {
+                let ns = self.pilot.slice_ns.min(CEILING_TRIAL_NS);
+                slices.push(self.bench.slice(place, pool, ns)?.record);
+                self.bench.engine.close(pool);
+            }
+            watch(Moment::RoundEnded(&slices));
+            self.note_round(slices);
+        }
+        Ok(())
+    }
+
+    /// Opens and warms up the ceiling's pool, where there is one.
+    fn open_ceiling(&mut self) -> Result<Option<(usize, PoolId)>, Halt> {
+        let Some(RaisedCeiling { place, plan }) = self.ceiling else {
+            return Ok(None);
+        };
+        let pool = self.bench.open(plan)?.pool;
+        self.bench.slice(*place, pool, CEILING_WARM_UP_NS)?;
+        Ok(Some((*place, pool)))
+    }
+
+    fn open(&mut self, subject: usize) -> Result<Opened, Halt> {
+        let before = self.bench.meter.strain();
+        let opened = self.bench.open(&self.plans[subject])?;
+        let troubles = Troubles::of(self.bench.meter.strain().since(before));
+        self.note_troubles(subject, &troubles);
+        self.side(subject).not_connected += opened.missing;
+        Ok(opened)
+    }
+
+    fn warm_up(&mut self, subject: usize, pool: PoolId) -> Result<(), Halt> {
+        let measured = self.bench.slice(subject, pool, self.warm_up_ns)?;
+        self.side(subject).warm_up = Some(measured.record);
+        Ok(())
+    }
+
+    fn slice(&mut self, subject: usize, pool: PoolId) -> Result<SliceRecord, Halt> {
+        let Measured {
+            record,
+            times,
+            troubles,
+            resident_pages,
+        } = self.bench.slice(subject, pool, self.pilot.slice_ns)?;
+        let name = self.bench.names[subject].clone();
+        let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
+        histograms.merge(&times);
+        self.note_troubles(subject, &troubles);
+        self.note_time_wait(subject);
+        let side = self.side(subject);
+        let seen = side.resident_pages.into_iter().chain(resident_pages);
+        side.resident_pages = seen.reduce(InUse::nearer);
+        if record.stopped_answering {
+            self.bench.look_for_its_end(subject)?;
+            self.quiet.push(subject);
+        }
+        Ok(record)
+    }
+
+    /// Adds what the machine counted while this subject was connected or loaded.
+    fn note_troubles(&mut self, subject: usize, troubles: &Troubles) {
+        let side = self.side(subject);
+        if let Some(more) = troubles.listen_overflows {
+            *side.listen_overflows.get_or_insert(0) += more;
+        }
+        let sum = side.strain.map(|sum| sum.plus(troubles.strain));
+        side.strain = sum.or(Some(troubles.strain));
+    }
+
+    fn note_time_wait(&mut self, subject: usize) {
+        let found = time_wait(self.plans[subject].sources.len());
+        let side = self.side(subject);
+        side.time_wait = side
+            .time_wait
+            .into_iter()
+            .chain(found)
+            .reduce(InUse::nearer);
+    }
+
+    /// What both sides hold at the end of a subject's load, while its connections
+    /// are still there.
+    fn note_holdings(&mut self, subject: usize) {
+        let memory = self.bench.meter.proportional_memory(subject);
+        let descriptors = self.bench.meter.descriptors(subject);
+        let own = own_descriptors();
+        let side = self.side(subject);
+        side.pss_bytes = memory.map(|memory| memory.all_bytes);
+        side.pss_anon_bytes = memory.map(|memory| memory.anonymous_bytes);
+        let nearer = |one: Option<InUse>, other| one.into_iter().chain(other).reduce(InUse::nearer);
+        side.descriptors = nearer(side.descriptors, descriptors);
+        side.generator_descriptors = nearer(side.generator_descriptors, own);
+    }
+
+    fn note_round(&mut self, slices: Vec<SliceRecord>) {
+        self.bench.note_memory();
+        if !slices.is_empty() {
+            self.result.rounds.push(Round {
+                disturbed: disturbances(&slices, self.bench.engine.threads()),
+                slices,
+            });
+        }
+    }
+
+    fn order(&mut self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.plans.len()).collect();
+        order.shuffle(self.random);
+        order
+    }
+
+    fn all<T>(&mut self, mut what: impl FnMut(&mut Self, usize) -> T) -> Vec<T> {
+        (0..self.plans.len())
+            .map(|subject| what(self, subject))
+            .collect()
+    }
+
+    fn side(&mut self, subject: usize) -> &mut SubjectReadings {
+        let name = self.bench.names[subject].clone();
+        self.result.sides.entry(name).or_default()
+    }
+}
+
+/// What disturbed a round from outside. Only marked: to leave out what a subject
+/// itself may cause would favour it.
+fn disturbances(slices: &[SliceRecord], threads: usize) -> Vec<Disturbance> {
+    let window_ns: u64 = slices.iter().map(|slice| slice.window_ns).sum();
+    let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+    let steal_ns: u64 = slices.iter().filter_map(|slice| slice.steal_ns).sum();
+    let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
+    let wait_ns: u64 = slices
+        .iter()
+        .filter_map(|slice| slice.generator_wait_ns)
+        .sum();
+    let mut found = Vec::new();
+    if steal_ns >= STEAL_TICKS_MIN * tick_ns && share(steal_ns, window_ns) >= STEAL_SHARE_MIN {
+        found.push(Disturbance::Steal);
+    }
+    if share(wait_ns, window_ns * threads as u64) >= WAIT_SHARE_MIN {
+        found.push(Disturbance::Wait);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::SliceTally;
+
+    use super::*;
+
+    fn slice(window_ns: u64, steal_ns: u64, wait_ns: u64) -> SliceRecord {
+        let mut slice = SliceRecord::of("a", &SliceTally::default());
+        slice.window_ns = window_ns;
+        slice.steal_ns = Some(steal_ns);
+        slice.generator_wait_ns = Some(wait_ns);
+        slice
+    }
+
+    #[test]
+    fn a_round_is_marked_by_steal_or_wait_and_by_nothing_else() {
+        // Method: one tick of steal is rounding, two are not unless the round
+        // is long; waits count by their share.
+        let ms = 1_000_000;
+        let marks = |steal, wait, window| disturbances(&[slice(window, steal, wait)], 1);
+        assert_eq!(marks(0, 0, 100 * ms), []);
+        assert_eq!(marks(10 * ms, 0, 100 * ms), []);
+        assert_eq!(marks(20 * ms, 0, 100 * ms), [Disturbance::Steal]);
+        assert_eq!(marks(20 * ms, 0, 10_000 * ms), []);
+        assert_eq!(marks(0, 6 * ms, 100 * ms), [Disturbance::Wait]);
+    }
+}

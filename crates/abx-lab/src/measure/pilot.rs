@@ -1,0 +1,370 @@
+//! The discarded first block: how long subjects take to warm up, how long a
+//! slice must be, and whether slices are fair at all.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use abx_engine::schedule::Arrivals;
+use abx_engine::{LoadPlan, PoolId};
+use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
+use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
+use abx_sys::Nanos;
+
+use crate::measure::running_subjects::{Bench, Halt, throughput};
+use crate::measure::slice_length::{Bounds, choose};
+use crate::study::shape::senders;
+use crate::study::{PilotCare, SliceLength, Study};
+
+/// A slice when nothing asks for a longer one.
+const SLICE_NS: u64 = 100_000_000;
+/// A slice when requests are due by a schedule: queues need time to build up.
+const SLICE_OPEN_NS: u64 = 1_000_000_000;
+/// A slice when a subject works on after its own has ended.
+const SLICE_LINGERING_NS: u64 = 1_000_000_000;
+/// Above this, turns by slices make no sense.
+const SLICE_MAX_NS: u64 = 10_000_000_000;
+/// A trial when nothing asks for a longer one.
+const TRIAL_NS: u64 = 4_000_000_000;
+/// No trial is longer, or a slow subject would use up any budget.
+const TRIAL_MAX_NS: u64 = 60_000_000_000;
+/// A slice holds this many response times of the slowest subject.
+const TURNS: f64 = 5.0;
+/// Load of one subject in one block, shared out in rounds.
+const BLOCK_NS: u64 = 2_000_000_000;
+pub const ROUNDS_MIN: u64 = 2;
+const ROUNDS_MAX: u64 = 20;
+/// The same where slices may be shorter than usual and load for as long.
+const ROUNDS_AUTO_MAX: u64 = 80;
+/// Rounds of the pilot itself, and of a quick look.
+const PILOT_ROUNDS: u32 = 4;
+const PILOT_ROUNDS_QUICK: u32 = 2;
+/// The series from which the warm-up is read: this many bins, of a length that
+/// holds some answers of a slow subject.
+const BINS: usize = 40;
+const BIN_MIN_NS: u64 = 25_000_000;
+const BIN_MAX_NS: u64 = 200_000_000;
+/// The same of a quick look: the fewest bins that tell a warm-up, and the shortest.
+const BINS_QUICK: usize = BINS_MIN;
+/// Too few to read a warm-up from: subjects count as not settled.
+const BINS_BRIEF: usize = 2;
+/// Blocks warm up for this much longer than the slowest subject needed.
+const WARM_UP_FACTOR: f64 = 1.5;
+pub const WARM_UP_MIN_NS: u64 = 100_000_000;
+/// Processor time after its own slice, as a share of one processor, at which a
+/// subject counts as working on.
+const LINGERING_MAX: f64 = 0.05;
+
+/// Measures one load's subjects with this care and sets how its blocks run.
+///
+/// # Errors
+/// [`Halt`].
+pub fn pilot(
+    bench: &mut Bench,
+    study: &Study,
+    plans: &[LoadPlan],
+    care: PilotCare,
+    trials_because: Option<String>,
+) -> Result<PilotRecord, Halt> {
+    let mut subjects = BTreeMap::new();
+    let mut backend = None;
+    for (subject, plan) in plans.iter().enumerate() {
+        let pool = bench.open(plan)?.pool;
+        backend = Some(pool.backend().name().to_owned());
+        let found = explore(bench, subject, pool, plan, care);
+        bench.engine.close(pool);
+        subjects.insert(bench.names[subject].clone(), found?);
+    }
+    let (in_flight, least) = match plans.first() {
+        Some(plan) => (in_flight(plan), Least::of(plan)),
+        None => (1, Least::CLOSED),
+    };
+    let needed_ns = needed_ns(&subjects, in_flight);
+    let mut record = PilotRecord {
+        backend,
+        ..set(study, in_flight, least, subjects, trials_because)
+    };
+    if study.slice == SliceLength::Auto && record.interleave == Interleave::Slices {
+        // What lengthened the usual slice is what bounds any other one.
+        let least_ns = match record.slice_ns {
+            SLICE_NS => needed_ns,
+            lengthened_ns => lengthened_ns,
+        };
+        let bounds = Bounds {
+            least_ns,
+            usual_ns: record.slice_ns,
+            block_ns: BLOCK_NS,
+        };
+        if let Some(chosen) = choose(bench, study.seed, plans, &record.subjects, bounds)? {
+            chosen.note(&mut record);
+            record.rounds = study
+                .rounds
+                .unwrap_or(rounds(record.slice_ns, ROUNDS_AUTO_MAX));
+        }
+    }
+    record.discard_ns = bench.cache.discard_ns(record.slice_ns);
+    Ok(record)
+}
+
+/// Loads one subject from its start on.
+fn explore(
+    bench: &mut Bench,
+    subject: usize,
+    pool: PoolId,
+    plan: &LoadPlan,
+    care: PilotCare,
+) -> Result<PilotSubject, Halt> {
+    let connections = senders(plan);
+    let first = bench.slice(subject, pool, BIN_MIN_NS)?.record;
+    bench.check_answers(subject, &first)?;
+    let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
+    let (bins, bin_max_ns, rounds) = match care {
+        PilotCare::Usual => (BINS, BIN_MAX_NS, PILOT_ROUNDS),
+        PilotCare::Quick => (BINS_QUICK, BIN_MIN_NS, PILOT_ROUNDS_QUICK),
+        PilotCare::Brief => (BINS_BRIEF, BIN_MAX_NS, PILOT_ROUNDS),
+    };
+    let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, bin_max_ns);
+    let mut rates = Vec::with_capacity(bins);
+    for _ in 0..bins {
+        let bin = bench.slice(subject, pool, bin_ns)?.record;
+        bench.check_answers(subject, &bin)?;
+        rates.push(throughput(&[bin], connections));
+    }
+    let found = warm_up(&rates).ok();
+    let mut slices = Vec::new();
+    let mut lingering = Vec::new();
+    for _ in 0..rounds {
+        let slice = bench.slice(subject, pool, SLICE_NS)?.record;
+        bench.check_answers(subject, &slice)?;
+        slices.push(slice);
+        lingering.push(work_after(bench, subject)?);
+    }
+    let lingering: Option<Vec<f64>> = lingering.into_iter().collect();
+    Ok(PilotSubject {
+        throughput_per_s: throughput(&slices, connections),
+        warm_up_ns: found.map_or(0, |found| found.bins as u64 * bin_ns),
+        settled: found.is_some_and(|found| found.is_settled),
+        lingering: lingering.map(|all| all.iter().sum::<f64>() / all.len() as f64),
+    })
+}
+
+/// The share of one processor that a subject uses while nobody loads it, from
+/// a tenth of a slice after its own slice on.
+fn work_after(bench: &mut Bench, subject: usize) -> Result<Option<f64>, Halt> {
+    bench.rest(Duration::from_nanos(SLICE_NS / 10))?;
+    let before = bench.meter.before(subject);
+    bench.rest(Duration::from_nanos(SLICE_NS - SLICE_NS / 10))?;
+    let after = bench.meter.after(subject);
+    let window = bench.meter.window(&before, &after, subject);
+    Ok(window
+        .server_cpu_ns
+        .map(|cpu| cpu as f64 / window.window_ns.max(1) as f64))
+}
+
+/// Requests that a load has in flight at most.
+fn in_flight(plan: &LoadPlan) -> u64 {
+    u64::from(senders(plan)) * u64::from(plan.window())
+}
+
+/// How long a request waits for its answer, by Little's law.
+fn turn_ns(throughput_per_s: f64, in_flight: u64) -> f64 {
+    1e9 * in_flight as f64 / throughput_per_s.max(1e-3)
+}
+
+/// The shortest slice that holds enough answers of the slowest subject.
+pub fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u64 {
+    let turns = { subjects.values() }.map(|one| turn_ns(one.throughput_per_s, in_flight));
+    (TURNS * turns.fold(0.0, f64::max)) as u64
+}
+
+/// Rounds of slices that load each subject for as long as a block usually does.
+fn rounds(slice_ns: u64, most: u64) -> u32 {
+    let rounds = (BLOCK_NS / slice_ns.max(1)).clamp(ROUNDS_MIN, most);
+    u32::try_from(rounds).expect("at most ROUNDS_AUTO_MAX")
+}
+
+/// The shortest slice that a kind of load has, and why it is no shorter.
+struct Least {
+    ns: u64,
+    why: Option<&'static str>,
+}
+
+impl Least {
+    const CLOSED: Least = Least {
+        ns: SLICE_NS,
+        why: None,
+    };
+
+    fn of(plan: &LoadPlan) -> Least {
+        match plan.pacing.arrivals {
+            Arrivals::Closed => Least::CLOSED,
+            _ => Least {
+                ns: SLICE_OPEN_NS,
+                why: Some("response times by a schedule need time for queues"),
+            },
+        }
+    }
+}
+
+/// From what subjects gave to how blocks run. Pure.
+fn set(
+    study: &Study,
+    in_flight: u64,
+    least: Least,
+    subjects: BTreeMap<String, PilotSubject>,
+    trials_because: Option<String>,
+) -> PilotRecord {
+    let longest_turn = subjects
+        .iter()
+        .map(|(name, one)| (turn_ns(one.throughput_per_s, in_flight), name))
+        .max_by(|one, other| one.0.total_cmp(&other.0));
+    let (turn, slowest) = longest_turn.map_or((0.0, ""), |(turn, name)| (turn, name.as_str()));
+    let needed_ns = needed_ns(&subjects, in_flight);
+    let lingers = subjects
+        .iter()
+        .find(|(_, one)| one.lingering.is_some_and(|share| share > LINGERING_MAX));
+
+    let is_slow = needed_ns > least.ns;
+    let is_too_slow = needed_ns > SLICE_MAX_NS;
+    let takes = format!("{slowest} takes {:.0} ms for an answer", turn / 1e6);
+    let interleave_reason = trials_because.or(is_too_slow.then(|| takes.clone()));
+    let interleave = match interleave_reason {
+        Some(_) => Interleave::Trials,
+        None => study.interleave,
+    };
+    let asked_ns = match study.slice {
+        SliceLength::Fixed(span) => Some(Nanos::from(span).0),
+        SliceLength::Usual | SliceLength::Auto => None,
+    };
+    let (slice_ns, slice_reason) = match (asked_ns, interleave, lingers) {
+        (Some(asked_ns), _, _) => (asked_ns, None),
+        (None, Interleave::Trials, _) => (needed_ns.clamp(TRIAL_NS, TRIAL_MAX_NS), None),
+        (None, Interleave::Slices, Some((name, _))) => (
+            SLICE_LINGERING_NS.max(needed_ns),
+            Some(format!("{name} works on after its slices")),
+        ),
+        (None, Interleave::Slices, None) => {
+            let why = is_slow.then_some(takes).or(least.why.map(str::to_owned));
+            (least.ns.max(needed_ns), why)
+        }
+    };
+    let rounds = match interleave {
+        Interleave::Slices => study.rounds.unwrap_or(rounds(slice_ns, ROUNDS_MAX)),
+        Interleave::Trials => 1,
+    };
+    let longest_warm_up = subjects.values().map(|one| one.warm_up_ns).max();
+    let warm_up_ns = (WARM_UP_FACTOR * longest_warm_up.unwrap_or_default() as f64) as u64;
+    PilotRecord {
+        interleave,
+        interleave_reason,
+        slice_ns,
+        // Known when the length is for good.
+        discard_ns: 0,
+        slice_reason,
+        slice_choice: None,
+        rounds,
+        shortened: false,
+        warm_up_ns: warm_up_ns.max(WARM_UP_MIN_NS),
+        backend: None,
+        subjects,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_engine::Backend;
+    use abx_evidence::stats::Margin;
+
+    use super::*;
+    use crate::study::Pin;
+
+    fn study(slice: SliceLength) -> Study {
+        Study {
+            subjects: Vec::new(),
+            loads: Vec::new(),
+            aa: false,
+            margin: Margin::DEFAULT,
+            budget: None,
+            blocks: None,
+            fit: None,
+            slice,
+            cold: None,
+            rounds: None,
+            ceiling: None,
+            interleave: Interleave::Slices,
+            files: Vec::new(),
+            local_addresses: Vec::new(),
+            backend: Backend::Auto,
+            threads: None,
+            pin: Pin::Split,
+            seed: 1,
+            command: Vec::new(),
+            against: None,
+            skipped: Vec::new(),
+            pilot: PilotCare::Usual,
+        }
+    }
+
+    fn found(rate: f64, lingering: f64, slice: SliceLength) -> PilotRecord {
+        let one = |rate, warm_up_ns, lingering| PilotSubject {
+            throughput_per_s: rate,
+            warm_up_ns,
+            settled: true,
+            lingering,
+        };
+        let subjects = BTreeMap::from([
+            ("quick".to_owned(), one(1e5, 0, None)),
+            ("slow".to_owned(), one(rate, 200_000_000, Some(lingering))),
+        ]);
+        set(&study(slice), 50, Least::CLOSED, subjects, None)
+    }
+
+    #[test]
+    fn slices_hold_five_answers_of_the_slowest_subject() {
+        // Method: 50 connections at 5,000/s take 10 ms, at 250/s 200 ms, at 1/s 50 s.
+        let usual = found(5_000.0, 0.0, SliceLength::Usual);
+        assert_eq!((usual.slice_ns, usual.rounds), (SLICE_NS, 20));
+        assert_eq!(usual.slice_reason, None);
+        let slow = found(250.0, 0.0, SliceLength::Usual);
+        assert_eq!((slow.slice_ns, slow.rounds), (1_000_000_000, 2));
+        assert!(slow.slice_reason.unwrap().contains("slow takes 200 ms"));
+        let very_slow = found(1.0, 0.0, SliceLength::Usual);
+        assert_eq!(very_slow.interleave, Interleave::Trials);
+        assert_eq!((very_slow.slice_ns, very_slow.rounds), (TRIAL_MAX_NS, 1));
+    }
+
+    #[test]
+    fn a_subject_that_works_on_gets_long_slices() {
+        // Method: 10 % of a processor after its own slice.
+        let lingers = found(5_000.0, 0.1, SliceLength::Usual);
+        assert_eq!(lingers.slice_ns, SLICE_LINGERING_NS);
+        assert!(lingers.slice_reason.unwrap().contains("slow works on"));
+    }
+
+    #[test]
+    fn a_schedule_has_slices_in_which_queues_can_build_up() {
+        // Method: a quick subject under a plan with a rate.
+        let least = Least {
+            ns: SLICE_OPEN_NS,
+            why: Some("queues"),
+        };
+        let set = set(&study(SliceLength::Usual), 50, least, BTreeMap::new(), None);
+        assert_eq!((set.slice_ns, set.rounds), (SLICE_OPEN_NS, 2));
+        assert_eq!(set.slice_reason.as_deref(), Some("queues"));
+    }
+
+    #[test]
+    fn what_was_asked_for_is_kept() {
+        // Method: a slice of 20 ms against a subject that would need more.
+        let asked = found(250.0, 0.1, SliceLength::Fixed(Duration::from_millis(20)));
+        assert_eq!((asked.slice_ns, asked.rounds), (20_000_000, 20));
+    }
+
+    #[test]
+    fn blocks_warm_up_for_half_as_long_again_as_the_slowest_needed() {
+        // Method: the slow one needed 200 ms.
+        assert_eq!(
+            found(5_000.0, 0.0, SliceLength::Usual).warm_up_ns,
+            300_000_000
+        );
+    }
+}

@@ -1,0 +1,241 @@
+//! Before the pilot: what to offer where that depends on what the subjects can
+//! do. Everything found here is a plan; the blocks measure it again.
+
+use std::time::Duration;
+
+use abx_engine::LoadPlan;
+use abx_engine::schedule::Arrivals;
+use abx_evidence::{Kept, Objective};
+
+use crate::measure::running_subjects::{Bench, Halt, Measured, throughput};
+use crate::study::Load;
+use crate::study::rates::{Offer, Spacing};
+use crate::study::shape::senders;
+
+/// How long a subject is loaded before it is read, and then twice for this long.
+const WARM_UP_NS: u64 = 500_000_000;
+const SLICE_NS: u64 = 500_000_000;
+/// How long one rate is tried.
+const PROBE_NS: u64 = 1_000_000_000;
+/// Rates that are tried for each subject: the last step is below 1 % of what it
+/// serves at most.
+const PROBES: u32 = 7;
+/// An open loop cannot be answered faster than a closed one, but for noise.
+const ABOVE_CLOSED: f64 = 1.1;
+/// The grid reaches to both sides of each capacity that was found, since a probe
+/// is short, in steps so small that a straight line from one to the next is
+/// close enough. Source: docs/statistics.md, "Capacity".
+const AROUND: [f64; 7] = [0.85, 0.90, 0.95, 1.00, 1.05, 1.10, 1.15];
+/// Two rates that are closer than this are one.
+const APART: f64 = 1.025;
+
+/// What is found out about the subjects of one bench.
+#[derive(Debug, Default)]
+pub struct Scout {
+    /// What the slowest subject answers, of loads that differ in their share of it only.
+    slowest: Vec<(Load, f64)>,
+}
+
+impl Scout {
+    /// The loads that a load with an open offer stands for.
+    ///
+    /// # Errors
+    /// [`Halt`].
+    pub fn loads(
+        &mut self,
+        bench: &mut Bench,
+        load: &Load,
+        plans: &[LoadPlan],
+    ) -> Result<Vec<Load>, Halt> {
+        match &load.offer {
+            Offer::AsPaced | Offer::Found { .. } => Ok(vec![load.clone()]),
+            Offer::Share { share, spacing } => {
+                let slowest = self.slowest(bench, load, plans)?;
+                let found = Offer::Found {
+                    share: Some(*share),
+                    objective: None,
+                };
+                let at = paced(load, *spacing, share * slowest, found);
+                at.map(|load| vec![load]).ok_or_else(|| no_rate(load))
+            }
+            Offer::Objective { objective, spacing } => {
+                around_capacities(bench, load, plans, objective, *spacing)
+            }
+        }
+    }
+
+    /// What the slowest subject answers in a closed loop, per second: once for all
+    /// shares of it, so that these stand to each other as they say.
+    fn slowest(&mut self, bench: &mut Bench, load: &Load, plans: &[LoadPlan]) -> Result<f64, Halt> {
+        let alike = Load {
+            name: String::new(),
+            offer: Offer::AsPaced,
+            ..load.clone()
+        };
+        if let Some((_, slowest)) = self.slowest.iter().find(|(known, _)| *known == alike) {
+            return Ok(*slowest);
+        }
+        let mut slowest = f64::INFINITY;
+        for (subject, plan) in plans.iter().enumerate() {
+            slowest = slowest.min(saturated(bench, subject, plan)?);
+        }
+        self.slowest.push((alike, slowest));
+        Ok(slowest)
+    }
+}
+
+/// A load for each of the rates around the highest at which the subjects meet an
+/// objective.
+fn around_capacities(
+    bench: &mut Bench,
+    load: &Load,
+    plans: &[LoadPlan],
+    objective: &Objective,
+    spacing: Spacing,
+) -> Result<Vec<Load>, Halt> {
+    let mut capacities = Vec::with_capacity(plans.len());
+    for (subject, plan) in plans.iter().enumerate() {
+        let ceiling = ABOVE_CLOSED * saturated(bench, subject, plan)?;
+        let search = Search {
+            objective,
+            spacing,
+            subject,
+            plan,
+        };
+        capacities.push(search.run(bench, ceiling)?);
+    }
+    let found = Offer::Found {
+        share: None,
+        objective: Some(objective.clone()),
+    };
+    let rates = grid(&capacities).into_iter();
+    let loads = rates.filter_map(|rate| paced(load, spacing, rate, found.clone()));
+    let loads: Vec<Load> = loads.collect();
+    match loads.len() {
+        0 => Err(no_rate(load)),
+        _ => Ok(loads),
+    }
+}
+
+fn no_rate(load: &Load) -> Halt {
+    Halt::NoRate {
+        load: load.name.clone(),
+    }
+}
+
+/// The same load at a rate of its own; a load of several gets it into its name.
+fn paced(load: &Load, spacing: Spacing, rate: f64, offer: Offer) -> Option<Load> {
+    let arrivals = spacing.at(rate)?;
+    let (Arrivals::Constant { per_s } | Arrivals::Poisson { per_s }) = &arrivals else {
+        return None;
+    };
+    let name = match &offer {
+        Offer::Found { objective, .. } if objective.is_some() => {
+            format!("{}-r{}", load.name, per_s.amount())
+        }
+        _ => load.name.clone(),
+    };
+    let mut paced = Load {
+        name,
+        offer,
+        ..load.clone()
+    };
+    paced.pacing.arrivals = arrivals;
+    Some(paced)
+}
+
+/// What a subject answers in a closed loop, per second: in the better one of two
+/// slices, since what else happens on the machine can only make it slower.
+fn saturated(bench: &mut Bench, subject: usize, plan: &LoadPlan) -> Result<f64, Halt> {
+    let pool = bench.open(plan)?.pool;
+    let mut measure = || -> Result<_, Halt> {
+        bench.slice(subject, pool, WARM_UP_NS)?;
+        let first = bench.slice(subject, pool, SLICE_NS)?.record;
+        let second = bench.slice(subject, pool, SLICE_NS)?.record;
+        Ok([first, second].map(|slice| throughput(&[slice], senders(plan))))
+    };
+    let rates = measure();
+    bench.engine.close(pool);
+    let [first, second] = rates?;
+    Ok(first.max(second))
+}
+
+/// The search for the highest rate at which one subject meets an objective.
+struct Search<'a> {
+    objective: &'a Objective,
+    spacing: Spacing,
+    subject: usize,
+    plan: &'a LoadPlan,
+}
+
+impl Search<'_> {
+    /// Halves what is between a rate that was met and one that was not.
+    fn run(&self, bench: &mut Bench, ceiling: f64) -> Result<f64, Halt> {
+        let (mut met, mut missed) = (0.0, ceiling);
+        for _ in 0..PROBES {
+            let rate = f64::midpoint(met, missed);
+            if self.is_met(bench, rate)? {
+                met = rate;
+            } else {
+                missed = rate;
+            }
+            // What a rate that was too high left behind must not be in the next.
+            bench.rest(Duration::from_millis(50))?;
+        }
+        Ok(f64::midpoint(met, missed))
+    }
+
+    fn is_met(&self, bench: &mut Bench, rate: f64) -> Result<bool, Halt> {
+        let Some(arrivals) = self.spacing.at(rate) else {
+            return Ok(false);
+        };
+        let mut plan = self.plan.clone();
+        plan.pacing.arrivals = arrivals;
+        let pool = bench.open(&plan)?.pool;
+        let measured = bench.slice(self.subject, pool, PROBE_NS);
+        bench.engine.close(pool);
+        let Measured { record, times, .. } = measured?;
+        let kept = Kept {
+            planned: record.outcomes.sent() + record.unsent,
+            ok: record.ok,
+            times: &times,
+        };
+        let burden = self.objective.burden(&kept);
+        Ok(burden.is_some_and(|burden| burden.amount < 1.0))
+    }
+}
+
+/// Rates around each capacity, upwards.
+fn grid(capacities: &[f64]) -> Vec<f64> {
+    let around = |capacity: &f64| AROUND.map(|part| part * capacity);
+    let mut rates: Vec<f64> = capacities.iter().flat_map(around).collect();
+    rates.retain(|rate| rate.is_finite() && *rate > 0.0);
+    rates.sort_by(f64::total_cmp);
+    rates.dedup_by(|next, kept| *next < *kept * APART);
+    rates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grid_reaches_around_all_capacities() {
+        // Method: one capacity, two that are a factor of three apart, two that
+        // are nearly the same, and none.
+        let ends = |rates: &[f64]| (rates[0], *rates.last().unwrap());
+        let one = grid(&[1_000.0]);
+        assert_eq!((one.len(), ends(&one)), (7, (850.0, 1_150.0)));
+        let two = grid(&[3_000.0, 1_000.0]);
+        assert_eq!(
+            (two.len(), ends(&two)),
+            (14, (850.0, 3_449.999_999_999_999_5))
+        );
+        assert!(two.windows(2).all(|pair| pair[0] * 1.02 < pair[1]));
+        let near = grid(&[1_000.0, 1_010.0]);
+        assert_eq!(near.len(), 7);
+        assert!(near[0] <= 850.0 && *near.last().unwrap() >= 1_150.0);
+        assert!(grid(&[0.0, f64::NAN]).is_empty());
+        assert!(grid(&[]).is_empty());
+    }
+}

@@ -1,0 +1,8 @@
+//! One server: how it is kept, found ready and verified.
+
+pub mod generated_files;
+pub mod keeper;
+pub mod listener;
+pub mod question;
+pub mod subject_process;
+pub mod verify;

@@ -1,0 +1,211 @@
+//! What a subject is asked outside of any load: a request, or the opening of a
+//! WebSocket and one message.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use abx_engine::{
+    Answer, BodyIdentity, MessagePlan, ProbeError, RequestPlan, Shape, WebSocketAnswer, payload,
+    probe, probe_websocket,
+};
+use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::study::subject::{Source, Subject};
+use crate::study::{Load, Request};
+
+/// What a subject is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The request, or what opens a WebSocket.
+    pub request: RequestPlan,
+    /// The status that is right.
+    pub status: u16,
+    /// What the load's connections carry.
+    pub shape: Shape,
+    /// What the load's messages are drawn from.
+    pub seed: u64,
+}
+
+/// What came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// An answer. That of an echo has the message for its body, that of any other
+    /// WebSocket none.
+    Answer(Answer),
+    /// Another message than the one that was sent.
+    OtherMessage {
+        /// The length of the one that was sent.
+        sent_bytes: u64,
+        /// The length of the one that came.
+        got_bytes: u64,
+    },
+}
+
+impl Question {
+    /// Asks once on a fresh connection.
+    ///
+    /// # Errors
+    /// [`ProbeError`].
+    pub fn ask(&self, address: SocketAddr, timeout: Duration) -> Result<Reply, ProbeError> {
+        let message = match self.shape {
+            Shape::Request => return probe(address, &self.request, timeout).map(Reply::Answer),
+            Shape::Echo(message) => Some(message),
+            Shape::Broadcast(_) | Shape::Hold => None,
+        };
+        let answer = probe_websocket(address, &self.request, message, self.seed, timeout)?;
+        Ok(reply(
+            answer,
+            message.map(|message| (message, payload(message, self.seed))),
+        ))
+    }
+
+    /// Whether it opens a WebSocket.
+    #[must_use]
+    pub fn is_websocket(&self) -> bool {
+        self.shape != Shape::Request
+    }
+}
+
+/// What tells that a subject is ready: its own question, a plain request, or the
+/// load's first.
+pub fn readiness(subject: &Subject, usual: Question) -> Question {
+    let Source::Command(launch) = &subject.source else {
+        return usual;
+    };
+    let status = match (launch.ready.status, &launch.ready.path) {
+        (Some(status), _) => status,
+        (None, Some(_)) if usual.is_websocket() => 200,
+        (None, _) => usual.status,
+    };
+    let Some(path) = &launch.ready.path else {
+        return Question { status, ..usual };
+    };
+    let request = RequestPlan {
+        method: "GET".to_owned(),
+        path: path.clone(),
+        headers: Vec::new(),
+        body: Vec::new(),
+        ..usual.request
+    };
+    Question {
+        request,
+        status,
+        shape: Shape::Request,
+        ..usual
+    }
+}
+
+/// What a subject is asked of one request of a load.
+pub fn question(
+    load: &Load,
+    request: &Request,
+    subject: &Subject,
+    address: SocketAddr,
+    seed: u64,
+) -> Question {
+    Question {
+        request: request.plan(load.version, &host(subject, address), path(subject)),
+        status: load.status,
+        shape: load.shape.plan(),
+        seed,
+    }
+}
+
+fn host(subject: &Subject, address: SocketAddr) -> String {
+    match &subject.source {
+        Source::Address(target) => target.host.clone(),
+        Source::Command(_) => address.to_string(),
+    }
+}
+
+fn path(subject: &Subject) -> Option<&str> {
+    match &subject.source {
+        Source::Address(target) => Some(&target.path),
+        Source::Command(_) => None,
+    }
+}
+
+/// Holds what came back against the message that was sent.
+fn reply(came: WebSocketAnswer, sent: Option<(MessagePlan, Vec<u8>)>) -> Reply {
+    let mut body: &[u8] = &[];
+    if let (Some(echo), Some((message, payload))) = (came.echo, &sent) {
+        if (echo.is_text, echo.body) != (message.is_text, identity(payload)) {
+            return Reply::OtherMessage {
+                sent_bytes: payload.len() as u64,
+                got_bytes: echo.body.bytes,
+            };
+        }
+        body = payload;
+    }
+    Reply::Answer(Answer {
+        status: came.status,
+        body: identity(body),
+        server: came.server,
+        sha256: hex(&Sha256::digest(body)),
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn identity(body: &[u8]) -> BodyIdentity {
+    BodyIdentity {
+        bytes: body.len() as u64,
+        xxh3: xxh3_64(body),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_engine::Echo;
+
+    use super::*;
+
+    #[test]
+    fn only_the_message_itself_is_its_echo() {
+        // Method: the message, one byte of it changed, and the same as bytes for text.
+        let message = MessagePlan {
+            is_text: true,
+            bytes: 5,
+        };
+        let came = |is_text, body: &[u8]| WebSocketAnswer {
+            status: 101,
+            server: None,
+            echo: Some(Echo {
+                is_text,
+                body: identity(body),
+            }),
+            elapsed: Duration::ZERO,
+        };
+        let held = |came| reply(came, Some((message, b"hello".to_vec())));
+        let Reply::Answer(answer) = held(came(true, b"hello")) else {
+            panic!("it is the echo");
+        };
+        assert_eq!((answer.status, answer.body), (101, identity(b"hello")));
+        let other = Reply::OtherMessage {
+            sent_bytes: 5,
+            got_bytes: 5,
+        };
+        assert_eq!(held(came(true, b"hallo")), other);
+        assert_eq!(held(came(false, b"hello")), other);
+    }
+
+    #[test]
+    fn a_handshake_alone_has_no_body() {
+        // Method: an opening without a message, and one that was refused.
+        for status in [101, 404] {
+            let came = WebSocketAnswer {
+                status,
+                server: Some("s".to_owned()),
+                echo: None,
+                elapsed: Duration::ZERO,
+            };
+            let Reply::Answer(answer) = reply(came, None) else {
+                panic!("nothing was sent");
+            };
+            assert_eq!((answer.status, answer.body.bytes), (status, 0));
+        }
+    }
+}

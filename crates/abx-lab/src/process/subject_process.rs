@@ -1,0 +1,357 @@
+//! One subject in one block: started, found ready, watched, stopped.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Instant;
+
+use abx_engine::Stopper;
+use abx_evidence::record::{BlockSubject, InUse};
+use abx_sys::limits::DescriptorLimit;
+use abx_sys::ports::{FreePort, PortError};
+use abx_sys::tree::ProcTree;
+
+use crate::process::generated_files::MadeFiles;
+use crate::process::keeper::{
+    Content, Ending, Keeper, KeeperError, KeeperPlan, Manner, SCRATCH_EMPTY, ScratchFile, State,
+};
+use crate::process::listener;
+use crate::process::question::Question;
+use crate::process::verify::{Readiness, VerifyError, wait_ready};
+use crate::study::MadeFile;
+use crate::study::launch::Launch;
+use crate::study::subject::{Source, Subject};
+
+/// Lines of a subject's output that a message shows.
+const TAIL_LINES: usize = 12;
+
+/// Why a subject is not there to be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// No port for it.
+    #[error("no port for {name}: {source}")]
+    Port {
+        /// The subject.
+        name: String,
+        /// Why not.
+        source: PortError,
+    },
+    /// It does not start.
+    #[error("{name} does not start: {source}")]
+    Start {
+        /// The subject.
+        name: String,
+        /// Why not.
+        source: KeeperError,
+    },
+    /// It ended before it was ready, or under load.
+    #[error("{name} ended {when} ({how}){}", tail(.output))]
+    Ended {
+        /// The subject.
+        name: String,
+        /// Before or under what.
+        when: &'static str,
+        /// Its exit code or signal.
+        how: String,
+        /// The end of its output.
+        output: String,
+    },
+    /// It was not ready in time.
+    #[error(
+        "{name} was not ready within {within_s} s ({why}). Does it listen on 127.0.0.1, and on \
+         the port in {{port}}?{}", tail(.output)
+    )]
+    NotReady {
+        /// The subject.
+        name: String,
+        /// How long it had.
+        within_s: u64,
+        /// What it did instead.
+        why: String,
+        /// The end of its output.
+        output: String,
+    },
+    /// Somebody else answers on its port.
+    #[error(
+        "{name} was given port {port}, and another program listens there: its answers would be \
+         measured instead{}", tail(.output)
+    )]
+    Foreign {
+        /// The subject.
+        name: String,
+        /// Its port.
+        port: u16,
+        /// The end of its output.
+        output: String,
+    },
+    /// It runs, and answers nothing under load.
+    #[error(
+        "{name} stopped answering under load ({outcomes}): try it alone with `abx run`, with \
+         fewer connections (`-c`), and look at its log"
+    )]
+    Silent {
+        /// The subject.
+        name: String,
+        /// What became of the requests.
+        outcomes: String,
+    },
+    /// Its answer is wrong.
+    #[error("{0}")]
+    Answer(#[from] VerifyError),
+}
+
+fn tail(output: &str) -> String {
+    if output.is_empty() {
+        String::new()
+    } else {
+        format!("; the end of its output:\n{output}")
+    }
+}
+
+/// What every start needs beside the subject itself.
+pub struct Ground<'a> {
+    /// The program that becomes a keeper when given `keeper_arguments`.
+    pub program: &'a Path,
+    /// See `program`.
+    pub keeper_arguments: &'a [&'a str],
+    /// Processors of the subjects.
+    pub cpus: &'a [usize],
+    /// File descriptors that a subject may have.
+    pub descriptors: DescriptorLimit,
+    /// Files that are made for every subject.
+    pub files: &'a [MadeFile],
+    /// What made files are drawn from.
+    pub seed: u64,
+    /// Draws a number below the given one.
+    pub draw: &'a mut dyn FnMut(u32) -> u32,
+}
+
+/// A subject that runs.
+pub struct Place {
+    name: String,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// `None` for a server that abx leaves alone.
+    keeper: Option<Keeper>,
+    /// Given to nobody else until the server has stopped.
+    _port: Option<FreePort>,
+    files: MadeFiles,
+    started: Instant,
+    ready_s: Option<f64>,
+}
+
+impl Place {
+    /// Starts a subject, or takes note of where it runs.
+    ///
+    /// # Errors
+    /// [`PlaceError::Port`], [`PlaceError::Folder`], [`PlaceError::Start`].
+    pub fn start(subject: &Subject, ground: &mut Ground) -> Result<Place, PlaceError> {
+        let (address, kept, files) = match &subject.source {
+            Source::Address(target) => (target.address, None, MadeFiles::default()),
+            Source::Command(launch) => {
+                let (port, keeper, files) = start_kept(&subject.name, launch, ground)?;
+                let address = SocketAddr::from(([127, 0, 0, 1], port.number()));
+                (address, Some((keeper, port)), files)
+            }
+        };
+        let (keeper, port) = kept.unzip();
+        Ok(Place {
+            name: subject.name.clone(),
+            address,
+            keeper,
+            _port: port,
+            files,
+            started: Instant::now(),
+            ready_s: None,
+        })
+    }
+
+    /// Drops the files that abx made for it from memory, and counts the pages that
+    /// stayed; `None` where that cannot be done.
+    pub fn drop_files(&mut self) -> Option<InUse> {
+        self.files.drop_from_memory().ok().flatten()
+    }
+
+    /// Waits until it answers rightly.
+    ///
+    /// # Errors
+    /// [`PlaceError::Ended`], [`PlaceError::NotReady`], [`PlaceError::Foreign`],
+    /// [`PlaceError::Answer`].
+    pub fn wait_ready(
+        &mut self,
+        subject: &Subject,
+        question: &Question,
+        stopper: &Stopper,
+    ) -> Result<(), PlaceError> {
+        let Source::Command(launch) = &subject.source else {
+            // It runs already; verification will tell what it answers.
+            return Ok(());
+        };
+        let left = launch.ready.within.saturating_sub(self.started.elapsed());
+        let keeper = &mut self.keeper;
+        let gone = || {
+            let state = keeper.as_mut().map(Keeper::state);
+            !matches!(state, Some(State::Running)) || stopper.is_stopped()
+        };
+        let name = &subject.name;
+        let ready = wait_ready(name, self.address, question, left, gone);
+        match ready {
+            None if stopper.is_stopped() => return Ok(()),
+            None => return Err(self.ended("before it was ready")),
+            Some(Readiness::Late(why)) => {
+                return Err(PlaceError::NotReady {
+                    name: self.name.clone(),
+                    within_s: launch.ready.within.as_secs(),
+                    why,
+                    output: self.output(),
+                });
+            }
+            Some(Readiness::Wrong(wrong)) => return Err(wrong.into()),
+            Some(Readiness::Ready(first)) => {
+                self.ready_s = Some(first.duration_since(self.started).as_secs_f64());
+            }
+        }
+        let is_its_own = self
+            .tree()
+            .and_then(|mut tree| tree.listens_on(self.address.port()).ok());
+        if is_its_own == Some(false) {
+            return Err(PlaceError::Foreign {
+                name: self.name.clone(),
+                port: self.address.port(),
+                output: self.output(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Its processes, when they can be seen.
+    #[must_use]
+    pub fn tree(&self) -> Option<ProcTree> {
+        match &self.keeper {
+            Some(keeper) => ProcTree::new(keeper.process_id()).ok(),
+            None => listener::tree(self.address),
+        }
+    }
+
+    /// Whether it still runs, as far as abx keeps it.
+    ///
+    /// # Errors
+    /// [`PlaceError::Ended`].
+    pub fn check(&mut self) -> Result<(), PlaceError> {
+        let state = self.keeper.as_mut().map(Keeper::state);
+        match state {
+            None | Some(State::Running) => Ok(()),
+            Some(State::Exited(_) | State::Lost) => Err(self.ended("under load")),
+        }
+    }
+
+    /// Stops it, when abx keeps it, and says how it ended.
+    #[must_use]
+    pub fn stop(mut self, died: bool) -> BlockSubject {
+        let end = match self.keeper.take().map(Keeper::stop) {
+            None => "left running".to_owned(),
+            Some(ending) => describe(&ending),
+        };
+        BlockSubject {
+            port: self.address.port(),
+            ready_s: self.ready_s,
+            cpu_s: None,
+            rss_bytes_max: None,
+            end,
+            died,
+        }
+    }
+
+    fn ended(&mut self, when: &'static str) -> PlaceError {
+        let state = self.keeper.as_mut().map(Keeper::state);
+        let how = match state {
+            Some(State::Exited(exit)) => exit.to_string(),
+            _ => "its keeper was killed".to_owned(),
+        };
+        PlaceError::Ended {
+            name: self.name.clone(),
+            when,
+            how,
+            output: self.output(),
+        }
+    }
+
+    fn output(&self) -> String {
+        let keeper = self.keeper.as_ref();
+        keeper.map_or(String::new(), |keeper| keeper.output_tail(TAIL_LINES))
+    }
+}
+
+fn start_kept(
+    name: &str,
+    launch: &Launch,
+    ground: &mut Ground,
+) -> Result<(FreePort, Keeper, MadeFiles), PlaceError> {
+    let no_port = |source| PlaceError::Port {
+        name: name.to_owned(),
+        source,
+    };
+    // The length of the environment moves the stack, and with it the speed.
+    let padding = usize::try_from((ground.draw)(4096)).unwrap_or_default();
+    let candidates = abx_sys::ports::candidates().map_err(no_port)?;
+    let free = abx_sys::ports::free_port(candidates, ground.draw).map_err(no_port)?;
+    let port = free.number();
+    // A folder for each start, so that nothing of the last one is found in it.
+    let scratch = format!("abx-{}-{name}-{port}", std::process::id());
+    let scratch = std::env::temp_dir().join(scratch);
+    let directory = scratch.join(SCRATCH_EMPTY);
+    let filled = launch.fill(port, &directory);
+    let mut words = filled.command.into_iter();
+    let usual = [
+        ("PORT".to_owned(), port.to_string()),
+        ("ABX_PADDING".to_owned(), "x".repeat(padding)),
+    ];
+    let made = (0..).zip(ground.files);
+    let made = made.map(|(place, file)| random_file(file, ground.seed.wrapping_add(place)));
+    let written = filled.templates.into_iter().map(|template| ScratchFile {
+        path: template.target,
+        content: Content::Text(template.text),
+    });
+    let plan = KeeperPlan {
+        program: words.next().unwrap_or_default(),
+        arguments: words.collect(),
+        directory: launch.start_folder(),
+        environment: usual.into_iter().chain(filled.environment).collect(),
+        cpus: Some(ground.cpus.to_vec()),
+        descriptors: Some(ground.descriptors),
+        log: scratch.join("log"),
+        scratch: Some(scratch),
+        files: made.chain(written).collect(),
+        stop: launch.stop,
+    };
+    let keeper = Keeper::start(ground.program, ground.keeper_arguments, &plan);
+    let keeper = keeper.map_err(|source| PlaceError::Start {
+        name: name.to_owned(),
+        source,
+    })?;
+    Ok((free, keeper, MadeFiles::within(&directory, ground.files)))
+}
+
+/// Each file has bytes of its own: the seeds count on from the study's.
+fn random_file(file: &MadeFile, seed: u64) -> ScratchFile {
+    ScratchFile {
+        path: file.path.clone(),
+        content: Content::Random {
+            seed,
+            bytes: file.bytes,
+        },
+    }
+}
+
+fn describe(ending: &Ending) -> String {
+    let exit = ending
+        .exit
+        .map_or("end not seen".to_owned(), |exit| exit.to_string());
+    match ending.manner {
+        Manner::ByItself => format!("by itself: {exit}"),
+        Manner::WhenTold => format!("when told: {exit}"),
+        Manner::Killed(count) => {
+            format!("killed ({count} processes), since it did not end in time: {exit}")
+        }
+        Manner::KeeperLost => "killed, its keeper was gone".to_owned(),
+    }
+}

@@ -1,0 +1,351 @@
+//! What a subject answers before any load, and whether all answer alike.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use abx_engine::{Answer, BodyIdentity, Expectation, ProbeError};
+use abx_evidence::record::AnswerRecord;
+
+use crate::process::question::{Question, Reply};
+use crate::study::ExpectBody;
+
+/// How often a subject is asked; bodies that vary by themselves show then.
+const ASKED: usize = 3;
+
+/// What a subject answered to one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    status: u16,
+    body_bytes: u64,
+    /// `None` when the bodies varied from answer to answer.
+    body: Option<(BodyIdentity, String)>,
+    /// What it says of itself.
+    server: Option<String>,
+}
+
+/// Why a subject cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// No whole answer came.
+    #[error("{name} gave no answer to {path}: {source}")]
+    NoAnswer {
+        /// The subject.
+        name: String,
+        /// What was asked for.
+        path: String,
+        /// Why not.
+        source: ProbeError,
+    },
+    /// Another status than expected.
+    #[error(
+        "{name} answers {path} with status {got}, not {expected}: give the right path \
+         (`--path`, or `path` in a study file), or expect that status (`--expect-status {got}`, \
+         or `expect.status`)"
+    )]
+    Status {
+        /// The subject.
+        name: String,
+        /// What was asked for.
+        path: String,
+        /// The status that came.
+        got: u16,
+        /// The status that was expected.
+        expected: u16,
+    },
+    /// No WebSocket where one was expected.
+    #[error(
+        "{name} answers a WebSocket's handshake at {path} with status {got}, not 101: give the path \
+         at which it speaks WebSocket (that of the URL, `--path`, or `path` in a study file)"
+    )]
+    NoWebSocket {
+        /// The subject.
+        name: String,
+        /// Where the handshake went.
+        path: String,
+        /// The status that came.
+        got: u16,
+    },
+    /// Another message than the one that was sent.
+    #[error(
+        "{name} does not send back at {path} what it is sent ({got_bytes} bytes came for \
+         {sent_bytes}): an echo needs a server that does; give its path, or another shape \
+         (`--shape`, or `shape` in a study file)"
+    )]
+    NoEcho {
+        /// The subject.
+        name: String,
+        /// Where the message went.
+        path: String,
+        /// The length of what came back.
+        got_bytes: u64,
+        /// The length of what was sent.
+        sent_bytes: u64,
+    },
+    /// Two subjects answer differently.
+    #[error(
+        "{one} and {other} answer different bodies ({one_bytes} and {other_bytes} bytes, SHA-256 \
+         {one_sha256:.12}… and {other_sha256:.12}…): they would be measured at different work. \
+         If that is meant, say `--expect-body any` (`expect.body` in a study file)"
+    )]
+    Different {
+        /// The first subject.
+        one: String,
+        /// Its body's length.
+        one_bytes: u64,
+        /// Its body's hash.
+        one_sha256: String,
+        /// The second subject.
+        other: String,
+        /// Its body's length.
+        other_bytes: u64,
+        /// Its body's hash.
+        other_sha256: String,
+    },
+    /// Not the body that was asked for by its hash.
+    #[error("{name} answers a body of SHA-256 {got}, not {expected} as `--expect-body` says")]
+    Hash {
+        /// The subject.
+        name: String,
+        /// The hash that came, or that bodies vary.
+        got: String,
+        /// The hash that was expected.
+        expected: String,
+    },
+}
+
+impl Verified {
+    /// What the load expects of every answer; `compare_bodies` is off when a
+    /// subject of the comparison varies by itself, so that all are checked alike.
+    #[must_use]
+    pub fn expectation(&self, compare_bodies: bool) -> Expectation {
+        Expectation {
+            status: self.status,
+            body: self
+                .body
+                .as_ref()
+                .filter(|_| compare_bodies)
+                .map(|(body, _)| *body),
+        }
+    }
+
+    /// Whether the bodies were the same every time.
+    #[must_use]
+    pub fn is_stable(&self) -> bool {
+        self.body.is_some()
+    }
+
+    /// What the subject says of its name and version.
+    #[must_use]
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// What the record says of it.
+    #[must_use]
+    pub fn record(&self) -> AnswerRecord {
+        AnswerRecord {
+            status: self.status,
+            body_bytes: self.body_bytes,
+            sha256: self.body.as_ref().map(|(_, sha256)| sha256.clone()),
+        }
+    }
+}
+
+/// Asks a subject three times on fresh connections.
+///
+/// # Errors
+/// [`VerifyError::NoAnswer`], [`VerifyError::Status`], [`VerifyError::NoWebSocket`],
+/// [`VerifyError::NoEcho`].
+pub fn verify(
+    name: &str,
+    address: SocketAddr,
+    question: &Question,
+    timeout: Duration,
+) -> Result<Verified, VerifyError> {
+    let mut answers: Vec<Answer> = Vec::with_capacity(ASKED);
+    for _ in 0..ASKED {
+        let reply = { question.ask(address, timeout) }.map_err(|source| VerifyError::NoAnswer {
+            name: name.to_owned(),
+            path: question.request.path.clone(),
+            source,
+        })?;
+        answers.push(right_answer(name, question, reply)?);
+    }
+    let status = question.status;
+    let first = &answers[0];
+    let is_stable = answers.iter().all(|answer| answer.body == first.body);
+    Ok(Verified {
+        status,
+        body_bytes: first.body.bytes,
+        body: is_stable.then(|| (first.body, first.sha256.clone())),
+        server: first.server.clone(),
+    })
+}
+
+/// The answer, when it is a right one.
+fn right_answer(name: &str, question: &Question, reply: Reply) -> Result<Answer, VerifyError> {
+    match reply {
+        Reply::Answer(answer) if answer.status == question.status => Ok(answer),
+        Reply::Answer(answer) => Err(wrong_status(name, question, answer.status)),
+        Reply::OtherMessage {
+            sent_bytes,
+            got_bytes,
+        } => Err(VerifyError::NoEcho {
+            name: name.to_owned(),
+            path: question.request.path.clone(),
+            got_bytes,
+            sent_bytes,
+        }),
+    }
+}
+
+fn wrong_status(name: &str, question: &Question, got: u16) -> VerifyError {
+    let (name, path) = (name.to_owned(), question.request.path.clone());
+    match question.is_websocket() {
+        true => VerifyError::NoWebSocket { name, path, got },
+        false => VerifyError::Status {
+            name,
+            path,
+            got,
+            expected: question.status,
+        },
+    }
+}
+
+/// Holds the answers of all subjects to one request against each other.
+/// Answers whether bodies are compared during the load.
+///
+/// # Errors
+/// [`VerifyError::Different`], [`VerifyError::Hash`].
+pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool, VerifyError> {
+    let bodies: Vec<_> = verified
+        .iter()
+        .map(|(name, one)| (*name, one.body_bytes, one.body.as_ref().map(|body| &body.1)))
+        .collect();
+    match expect {
+        ExpectBody::Any => {}
+        ExpectBody::Sha256(expected) => {
+            for (name, _, sha256) in &bodies {
+                if *sha256 != Some(expected) {
+                    return Err(VerifyError::Hash {
+                        name: (*name).to_owned(),
+                        got: sha256.map_or("that varies".to_owned(), Clone::clone),
+                        expected: expected.clone(),
+                    });
+                }
+            }
+        }
+        ExpectBody::Same => {
+            let stable: Vec<_> = bodies
+                .iter()
+                .filter_map(|(name, bytes, sha256)| sha256.map(|sha256| (*name, *bytes, sha256)))
+                .collect();
+            for two in stable.windows(2) {
+                let [one, other] = [two[0], two[1]];
+                if one.2 != other.2 {
+                    return Err(VerifyError::Different {
+                        one: one.0.to_owned(),
+                        one_bytes: one.1,
+                        one_sha256: one.2.clone(),
+                        other: other.0.to_owned(),
+                        other_bytes: other.1,
+                        other_sha256: other.2.clone(),
+                    });
+                }
+            }
+        }
+    }
+    Ok(verified.iter().all(|(_, one)| one.is_stable()))
+}
+
+/// Whether a subject is ready to be verified.
+#[derive(Debug)]
+pub enum Readiness {
+    /// It gave the right answer three times in a row, the first time at this moment.
+    Ready(Instant),
+    /// Not within the time; what it did instead.
+    Late(String),
+    /// It answers, and wrongly.
+    Wrong(VerifyError),
+}
+
+/// Asks until the answer is right three times in a row on fresh connections.
+/// Refused and 503 mean "not yet"; any other wrong status ends the wait.
+/// `gone` tells whether it has ended, which ends the wait too, with `None`.
+pub fn wait_ready(
+    name: &str,
+    address: SocketAddr,
+    question: &Question,
+    within: Duration,
+    mut gone: impl FnMut() -> bool,
+) -> Option<Readiness> {
+    let deadline = Instant::now() + within;
+    let mut rest = Duration::from_millis(2);
+    let mut first_right = None;
+    let mut right = 0;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let why = match question.ask(address, left.max(Duration::from_millis(1))) {
+            Ok(Reply::Answer(answer)) if answer.status == 503 && question.status != 503 => {
+                "it answers 503".to_owned()
+            }
+            Ok(reply) => match right_answer(name, question, reply) {
+                Err(wrong) => return Some(Readiness::Wrong(wrong)),
+                Ok(_) => {
+                    first_right.get_or_insert_with(Instant::now);
+                    right += 1;
+                    if right == ASKED {
+                        return first_right.map(Readiness::Ready);
+                    }
+                    continue;
+                }
+            },
+            Err(error) => error.to_string(),
+        };
+        (right, first_right) = (0, None);
+        if gone() {
+            return None;
+        }
+        if Instant::now() >= deadline {
+            return Some(Readiness::Late(why));
+        }
+        std::thread::sleep(rest);
+        rest = (rest * 3 / 2).min(Duration::from_millis(100));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verified(bytes: u64, sha256: Option<&str>) -> Verified {
+        Verified {
+            status: 200,
+            body_bytes: bytes,
+            body: sha256.map(|text| (BodyIdentity { bytes, xxh3: 1 }, text.to_owned())),
+            server: None,
+        }
+    }
+
+    #[test]
+    fn different_bodies_are_refused_unless_any_is_allowed() {
+        // Method: two subjects, each rule in turn.
+        let (one, other) = (verified(5, Some("aa")), verified(6, Some("bb")));
+        let pair = [("one", &one), ("other", &other)];
+        let refused = agree(&pair, &ExpectBody::Same).unwrap_err().to_string();
+        assert!(refused.contains("--expect-body any"), "{refused}");
+        assert!(agree(&pair, &ExpectBody::Any).unwrap());
+        assert!(agree(&pair, &ExpectBody::Sha256("aa".into())).is_err());
+        assert!(agree(&pair[..1], &ExpectBody::Sha256("aa".into())).unwrap());
+    }
+
+    #[test]
+    fn one_varying_body_turns_the_check_off_for_all() {
+        // Method: a stable and a varying subject.
+        let (one, other) = (verified(5, Some("aa")), verified(6, None));
+        let pair = [("one", &one), ("other", &other)];
+        assert!(!agree(&pair, &ExpectBody::Same).unwrap());
+        assert!(one.expectation(false).body.is_none());
+        assert!(agree(&pair, &ExpectBody::Sha256("aa".into())).is_err());
+    }
+}

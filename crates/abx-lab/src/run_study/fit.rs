@@ -1,0 +1,293 @@
+//! How blocks are made to fit into a time: the loads that take longest get fewer
+//! rounds, or shorter trials, and at last shorter warm-ups.
+
+use std::time::Duration;
+
+use abx_evidence::record::{Interleave, LoadRecord, PilotRecord};
+use abx_sys::Nanos;
+
+use crate::measure::block::{CEILING_EVERY, CEILING_TRIAL_NS, CEILING_WARM_UP_NS};
+use crate::measure::pilot::{ROUNDS_MIN, WARM_UP_MIN_NS, needed_ns};
+
+/// The part of a block that is no load: connecting, reading counters, stopping servers.
+const SPARE: f64 = 0.15;
+/// No trial is shortened below this, and it is shortened in steps of this.
+const TRIAL_MIN_NS: u64 = 1_000_000_000;
+const TRIAL_STEP_NS: u64 = 250_000_000;
+
+/// What a block is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// Subjects.
+    pub subjects: u64,
+    /// Whether a server that does nothing is loaded beside them.
+    pub has_ceiling: bool,
+    /// Whether trials may not be shortened, as their length was asked for.
+    pub has_fixed_trials: bool,
+}
+
+/// Takes rounds and trials from loads until a block's load takes `span` at most, or
+/// nothing more can be taken: at least two rounds stay, or one of slices as long as a
+/// trial, and trials that hold enough answers of the slowest subject. Warm-ups give
+/// last, since subjects that are still cold are compared wrongly.
+pub fn fit(loads: &mut [LoadRecord], terms: Terms, span: Duration) {
+    let most_ns = ((1.0 - SPARE) * Nanos::from(span).0 as f64) as u64;
+    for give in [shorter, less_warm] {
+        while block_ns(loads, terms) > most_ns {
+            let given = { loads.iter_mut() }
+                .filter_map(|load| Some((give(load, terms)?, load.pilot.as_mut()?)));
+            let Some((given, pilot)) = given.max_by_key(|(given, _)| given.longest_ns) else {
+                break;
+            };
+            *pilot = given.pilot;
+            pilot.shortened = true;
+        }
+    }
+}
+
+/// How a load would run with a little less of something.
+struct Given {
+    pilot: PilotRecord,
+    /// How long what gives takes as it is: the longest gives first.
+    longest_ns: u64,
+}
+
+/// For how long a block loads its subjects.
+fn block_ns(loads: &[LoadRecord], terms: Terms) -> u64 {
+    // Whatever load comes first meets fresh servers, and warms up for as long as any.
+    let warm_ups = loads.iter().filter_map(|load| load.pilot.as_ref());
+    // Connections that are only held warm nothing up.
+    let warm_ups = warm_ups.map(|pilot| pilot.warm_up_ns).filter(|ns| *ns > 0);
+    let fresh_ns = warm_ups.clone().max().unwrap_or_default() - warm_ups.min().unwrap_or_default();
+    let all_ns: u64 = loads.iter().map(|load| load_ns(load, terms)).sum();
+    all_ns + terms.subjects * fresh_ns
+}
+
+/// For how long a block loads its subjects with one load.
+fn load_ns(load: &LoadRecord, terms: Terms) -> u64 {
+    let Some(pilot) = &load.pilot else { return 0 };
+    let rounds = u64::from(pilot.rounds);
+    let ceiling_ns = match pilot.interleave {
+        Interleave::Slices => pilot.slice_ns * rounds.div_ceil(u64::from(CEILING_EVERY)),
+        Interleave::Trials => pilot.slice_ns.min(CEILING_TRIAL_NS),
+    };
+    let ceiling_ns = match terms.has_ceiling {
+        true => ceiling_ns + CEILING_WARM_UP_NS,
+        false => 0,
+    };
+    terms.subjects * (pilot.warm_up_ns + pilot.slice_ns * rounds) + ceiling_ns
+}
+
+/// The same with a little less load; `None` where it has the least.
+fn shorter(load: &LoadRecord, terms: Terms) -> Option<Given> {
+    let mut pilot = load.pilot.clone()?;
+    let longest_ns = pilot.slice_ns * u64::from(pilot.rounds);
+    match pilot.interleave {
+        Interleave::Slices if u64::from(pilot.rounds) > least_rounds(&pilot) => pilot.rounds -= 1,
+        Interleave::Slices => return None,
+        Interleave::Trials if terms.has_fixed_trials => return None,
+        Interleave::Trials => {
+            let settings = &load.settings;
+            let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
+            let least_ns = needed_ns(&pilot.subjects, in_flight).max(TRIAL_MIN_NS);
+            let slice_ns = pilot.slice_ns.checked_sub(TRIAL_STEP_NS)?;
+            if slice_ns < least_ns {
+                return None;
+            }
+            let discarded = pilot.discard_ns as f64 / pilot.slice_ns as f64;
+            pilot.discard_ns = (discarded * slice_ns as f64) as u64;
+            pilot.slice_ns = slice_ns;
+        }
+    }
+    Some(Given { pilot, longest_ns })
+}
+
+/// The same with a tenth less of a warm-up; `None` where it is the shortest.
+fn less_warm(load: &LoadRecord, _: Terms) -> Option<Given> {
+    let mut pilot = load.pilot.clone()?;
+    let longest_ns = pilot.warm_up_ns;
+    if longest_ns <= WARM_UP_MIN_NS {
+        return None;
+    }
+    pilot.warm_up_ns = (longest_ns / 10 * 9).max(WARM_UP_MIN_NS);
+    Some(Given { pilot, longest_ns })
+}
+
+/// Short slices are fair to each other by their number.
+fn least_rounds(pilot: &PilotRecord) -> u64 {
+    match pilot.slice_ns >= TRIAL_MIN_NS {
+        true => 1,
+        false => ROUNDS_MIN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use abx_evidence::record::{LoadSettings, PilotSubject};
+    use abx_evidence::{Arrivals, Exchange};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const TERMS: Terms = Terms {
+        subjects: 9,
+        has_ceiling: true,
+        has_fixed_trials: false,
+    };
+
+    fn settings(connections: u32) -> LoadSettings {
+        LoadSettings {
+            connections,
+            exchange: Exchange::default(),
+            arrivals: Arrivals::default(),
+            share_of_slowest: None,
+            objective: None,
+            requests: Vec::new(),
+            keep_alive: true,
+            cold_cache: false,
+            timeout_s: 10.0,
+            verify_every: 64,
+            status: 200,
+            bodies_compared: true,
+        }
+    }
+
+    fn piloted(interleave: Interleave, slice_ns: u64, rounds: u32) -> LoadRecord {
+        let slowest = PilotSubject {
+            throughput_per_s: 1000.0,
+            warm_up_ns: 0,
+            settled: true,
+            lingering: None,
+        };
+        LoadRecord {
+            name: "one".to_owned(),
+            settings: settings(500),
+            answers: BTreeMap::new(),
+            pilot: Some(PilotRecord {
+                interleave,
+                interleave_reason: None,
+                slice_ns,
+                discard_ns: slice_ns / 10,
+                slice_reason: None,
+                slice_choice: None,
+                rounds,
+                shortened: false,
+                warm_up_ns: 100 * MS,
+                backend: None,
+                subjects: BTreeMap::from([("slow".to_owned(), slowest)]),
+            }),
+        }
+    }
+
+    fn all_ns(loads: &[LoadRecord]) -> u64 {
+        block_ns(loads, TERMS)
+    }
+
+    #[test]
+    fn what_fits_stays_as_it_is() {
+        // Method: more time than the block takes.
+        let before = vec![piloted(Interleave::Slices, 100 * MS, 20)];
+        let mut loads = before.clone();
+        fit(&mut loads, TERMS, Duration::from_secs(60));
+        assert_eq!(loads, before);
+    }
+
+    #[test]
+    fn the_longest_gives_first_and_keeps_its_least() {
+        // Method: no time at all; slices keep two rounds, long ones one, and their length, trials the
+        // five answers of the slowest subject (500 in flight at 1,000/s are half a
+        // second each), and the discarded part its share.
+        let mut loads = vec![
+            piloted(Interleave::Slices, 100 * MS, 20),
+            piloted(Interleave::Slices, 1000 * MS, 2),
+            piloted(Interleave::Trials, 4000 * MS, 1),
+        ];
+        fit(&mut loads, TERMS, Duration::ZERO);
+        let left = loads.iter().map(|load| {
+            let pilot = load.pilot.as_ref().unwrap();
+            let lengths = [pilot.slice_ns / MS, pilot.discard_ns / MS];
+            (lengths, pilot.rounds, pilot.shortened)
+        });
+        assert_eq!(
+            left.collect::<Vec<_>>(),
+            [
+                ([100, 10], 2, true),
+                ([1000, 100], 1, true),
+                ([2500, 250], 1, true),
+            ]
+        );
+    }
+
+    #[test]
+    fn warm_ups_give_last_and_the_longest_first() {
+        // Method: the least of two loads, one of which warms up for nine subjects'
+        // 4.5 s, and twice so since it may be the one that meets fresh servers; in
+        // time for all but that, for half of it, and in no time.
+        let mut loads = vec![
+            piloted(Interleave::Slices, 100 * MS, 2),
+            piloted(Interleave::Slices, 100 * MS, 2),
+        ];
+        let rest_ns = all_ns(&loads);
+        loads[1].pilot.as_mut().unwrap().warm_up_ns = 4_500 * MS;
+        let warm_up_ns = all_ns(&loads) - rest_ns;
+        assert_eq!(warm_up_ns, 2 * 9 * 4_400 * MS);
+        let warm_ups = |span_ns: u64| {
+            let mut loads = loads.clone();
+            let span = Duration::from_nanos(span_ns * 100 / 85 + 1_000);
+            fit(&mut loads, TERMS, span);
+            let pilots = loads.into_iter().map(|load| load.pilot.unwrap());
+            let all: Vec<_> = pilots
+                .map(|pilot| (pilot.warm_up_ns / MS, pilot.shortened))
+                .collect();
+            all
+        };
+        assert_eq!(
+            warm_ups(rest_ns + warm_up_ns),
+            [(100, false), (4_500, false)]
+        );
+        let half = warm_ups(rest_ns + warm_up_ns / 2);
+        assert_eq!(half[0], (100, false));
+        assert!(
+            (1_900..=2_300).contains(&half[1].0) && half[1].1,
+            "{half:?}"
+        );
+        assert_eq!(warm_ups(rest_ns), [(100, false), (100, true)]);
+        assert_eq!(warm_ups(0), [(100, false), (100, true)]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_block_fits_or_has_the_least_and_no_more_is_taken_than_needed(
+            rounds in proptest::collection::vec(2_u32..40, 1..8),
+            span_s in 1_u64..60,
+        ) {
+            // Method: random rounds of slices of 100 ms; what is left beside the span, and
+            // beside what one more round of the longest would make.
+            let mut loads: Vec<LoadRecord> = rounds
+                .iter()
+                .map(|rounds| piloted(Interleave::Slices, 100 * MS, *rounds))
+                .collect();
+            let before = loads.clone();
+            fit(&mut loads, TERMS, Duration::from_secs(span_s));
+            let most_ns = span_s * 850 * MS;
+            let left = |loads: &[LoadRecord]| -> Vec<u32> {
+                loads.iter().map(|load| load.pilot.as_ref().unwrap().rounds).collect()
+            };
+            let has_least = left(&loads).iter().all(|rounds| *rounds == 2);
+            prop_assert!(all_ns(&loads) <= most_ns || has_least);
+            if loads != before {
+                let round_ns = 10 * 100 * MS;
+                prop_assert!(all_ns(&loads) + round_ns > most_ns);
+                let cut: Vec<u32> = left(&loads).into_iter().zip(&rounds)
+                    .filter(|(now, before)| now != *before).map(|(now, _)| now).collect();
+                // All that were cut end alike, and none that was not is a round longer than they.
+                let (most, least) = (cut.iter().max().unwrap(), cut.iter().min().unwrap());
+                prop_assert!(most - least <= 1);
+                prop_assert!(left(&loads).iter().all(|rounds| *rounds <= most + 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,525 @@
+//! The conduct of a study: pilot, then blocks until enough is known or the
+//! budget is used up. What was measured is on disk after every block, before
+//! anything is concluded from it.
+
+mod ceiling;
+pub mod context;
+mod fit;
+pub mod run;
+pub mod start_block;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use abx_engine::{Shape, Stopper};
+use abx_evidence::record::{
+    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord,
+    STUDY_SCHEMA, Settings, SliceRecord, StudyEnd, SubjectRecord,
+};
+use abx_evidence::stats::stop::{Decision, Reason};
+use abx_evidence::{
+    AgainstError, PastBaseline, PastSubject, StudyRecord, Validity, against, judge, judge_against,
+    may_stop, may_stop_against,
+};
+use abx_sys::Nanos;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::measure::block::{LoadRun, Moment};
+use crate::measure::idle_connections;
+use crate::measure::machine;
+use crate::measure::meter::canaries;
+use crate::measure::pilot::pilot;
+use crate::measure::planned_load::RaisedLoad;
+use crate::measure::rate_search::Scout;
+use crate::measure::running_subjects::Halt;
+use crate::process::verify::Verified;
+use crate::records::store::{Store, StoreError};
+use crate::study::subject::{Source, Subject};
+use crate::study::{Load, Past, SliceLength, Study};
+use context::{Stage, StageError, descriptors_needed};
+use fit::{Terms, fit};
+use start_block::Raised;
+
+/// Why a study did not begin, or did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// It cannot begin.
+    #[error("{0}")]
+    Stage(#[from] StageError),
+    /// The record cannot be saved.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// It cannot be compared with the older record.
+    #[error("{0}")]
+    PastBaseline(#[from] AgainstError),
+    /// A subject or abx itself cannot go on.
+    #[error("{0}")]
+    Halt(#[from] Halt),
+}
+
+/// What happens, for whoever watches. Told between slices, never within one.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// The pilot begins.
+    Pilot,
+    /// A round of a block begins.
+    Round {
+        /// The block's number from zero.
+        block: u32,
+        /// The round's number from zero.
+        round: u32,
+        /// Rounds of the block.
+        rounds: u32,
+    },
+    /// A round has ended, and these are its slices, that of a server that does
+    /// nothing ([`CEILING`]) among them.
+    Slices(&'a [SliceRecord]),
+    /// A block has ended, and this is what the blocks so far say.
+    Block(&'a StudyRecord),
+}
+
+/// What conducting a study needs from outside.
+pub struct Surroundings<'a> {
+    /// The program that becomes a keeper when given `keeper_arguments`.
+    pub program: PathBuf,
+    /// See `program`.
+    pub keeper_arguments: &'a [&'a str],
+    /// Where the record is kept.
+    pub store: &'a mut Store,
+    /// Told of progress.
+    pub watch: &'a mut dyn FnMut(Progress),
+    /// Given a handle, before anything is started, that stops the study.
+    pub on_stopper: &'a mut dyn FnMut(Stopper),
+    /// The version of abx, for the record.
+    pub version: &'a str,
+}
+
+/// A study that has ended, one way or the other.
+pub struct Conducted {
+    /// What was measured and concluded.
+    pub record: StudyRecord,
+    /// What ended it before its time.
+    pub error: Option<LabError>,
+}
+
+/// Conducts a study.
+///
+/// # Errors
+/// [`LabError::Stage`], [`LabError::PastBaseline`] and [`LabError::Store`] when nothing was started. What
+/// goes wrong later is in [`Conducted::error`], beside everything that was
+/// measured until then.
+pub fn conduct(study: &Study, around: Surroundings) -> Result<Conducted, LabError> {
+    let stage = Stage::set(study, around.program.clone(), around.keeper_arguments)?;
+    let mut record = new_record(study, around.version, &stage);
+    record.against = study
+        .against
+        .as_ref()
+        .map(|past| beside(&record, past))
+        .transpose()?;
+    around.store.save(&record)?;
+    (around.on_stopper)(stage.engine.stopper());
+    let mut conductor = Conductor {
+        study,
+        stage,
+        record,
+        store: around.store,
+        watch: around.watch,
+        started: Instant::now(),
+    };
+    let ended = conductor.run();
+    let saved = conductor.conclude(&ended);
+    Ok(Conducted {
+        record: conductor.record,
+        error: ended.err().or(saved.err().map(LabError::Store)),
+    })
+}
+
+struct Conductor<'a> {
+    study: &'a Study,
+    stage: Stage<'a>,
+    record: StudyRecord,
+    store: &'a mut Store,
+    watch: &'a mut dyn FnMut(Progress),
+    started: Instant,
+}
+
+impl Conductor<'_> {
+    /// The pilot and then blocks, until there is a reason to stop.
+    fn run(&mut self) -> Result<StudyEnd, LabError> {
+        (self.watch)(Progress::Pilot);
+        self.find_offers()?;
+        self.pilot()?;
+        loop {
+            let began = Instant::now();
+            let block = self.block();
+            self.record.elapsed_s = self.started.elapsed().as_secs_f64();
+            self.store.save_somewhere(&self.record)?;
+            block?;
+            conclude(&mut self.record);
+            (self.watch)(Progress::Block(&self.record));
+            if let Some(end) = self.reason_to_stop(began.elapsed()) {
+                return Ok(end);
+            }
+        }
+    }
+
+    fn reason_to_stop(&self, last_block: Duration) -> Option<StudyEnd> {
+        if let Some(ordered) = self.study.blocks {
+            let done = self.record.blocks.len() >= ordered as usize;
+            return done.then_some(StudyEnd::Blocks);
+        }
+        match self.decision() {
+            Decision::Stop(Reason::Precise) => return Some(StudyEnd::Precision),
+            Decision::Stop(Reason::Certain) => return Some(StudyEnd::Certain),
+            Decision::Continue => {}
+        }
+        let would_take = self.started.elapsed() + last_block;
+        (would_take > self.study.budget()).then_some(StudyEnd::Budget)
+    }
+
+    /// What the blocks so far say, side by side and beside the older record.
+    fn decision(&self) -> Decision {
+        match may_stop_against(&self.record) {
+            None => may_stop(&self.record),
+            Some(decision) if self.study.subjects.len() < 2 => decision,
+            Some(decision) => decision.and(may_stop(&self.record)),
+        }
+    }
+
+    /// Judges what there is and saves it once more, now with its conclusions.
+    fn conclude(&mut self, ended: &Result<StudyEnd, LabError>) -> Result<(), StoreError> {
+        self.record.end = match ended {
+            Ok(end) => end.clone(),
+            Err(LabError::Halt(Halt::Subject { name, error })) => StudyEnd::SubjectFailed {
+                subject: name.clone(),
+                how: error.to_string(),
+            },
+            Err(LabError::Halt(Halt::Interrupted)) => StudyEnd::Interrupted,
+            Err(error) => StudyEnd::Failed {
+                why: error.to_string(),
+            },
+        };
+        self.record.elapsed_s = self.started.elapsed().as_secs_f64();
+        conclude(&mut self.record);
+        self.store.save_somewhere(&self.record)
+    }
+
+    /// Replaces loads whose offer depends on the subjects by what is found.
+    fn find_offers(&mut self) -> Result<(), Halt> {
+        if !self.stage.loads.iter().any(|load| load.offer.is_open()) {
+            return Ok(());
+        }
+        let mut random = self.random(u64::MAX - 1);
+        let open = self.stage.loads.clone();
+        let Raised {
+            mut bench, loads, ..
+        } = self.stage.raise(&mut random)?;
+        let mut scout = Scout::default();
+        let each = open.iter().zip(&loads);
+        let found: Result<Vec<Vec<Load>>, Halt> = each
+            .map(|(load, raised)| {
+                bench.cache = raised.cache;
+                scout.loads(&mut bench, load, &raised.plans)
+            })
+            .collect();
+        let _ = bench.stop_all(None);
+        self.stage.loads = found?.into_iter().flatten().collect();
+        self.record.loads = self.stage.loads.iter().map(load_record).collect();
+        Ok(())
+    }
+
+    fn pilot(&mut self) -> Result<(), Halt> {
+        let mut random = self.random(u64::MAX);
+        let trials = self.too_many_at_once();
+        let began = Instant::now();
+        let Raised {
+            mut bench, loads, ..
+        } = self.stage.raise(&mut random)?;
+        let starting = began.elapsed();
+        // The rates of a list that abx made are measured alike: one pilot is for all.
+        let mut lists: Vec<(LoadSettings, PilotRecord)> = Vec::new();
+        for (place, (load, raised)) in self.record.loads.iter_mut().zip(&loads).enumerate() {
+            let list = list_of(&load.settings);
+            let known = lists.iter().find(|(one, _)| list.as_ref() == Some(one));
+            let is_known = known.is_some();
+            let found = match (known, load.settings.exchange.hold_ns) {
+                (Some((_, found)), _) => found.clone(),
+                (None, Some(hold_ns)) => {
+                    idle_connections::pilot(&mut bench, &raised.plans, hold_ns)?
+                }
+                (None, None) => {
+                    bench.cache = raised.cache;
+                    let care = self.study.pilot.under(place == 0);
+                    let because = trials[place].clone();
+                    pilot(&mut bench, self.study, &raised.plans, care, because)?
+                }
+            };
+            if let (false, Some(list)) = (is_known, list) {
+                lists.push((list, found.clone()));
+            }
+            load.pilot = Some(found);
+            load.settings.bodies_compared = raised.bodies_compared;
+        }
+        let _ = bench.stop_all(None);
+        note_answers(&mut self.record, &loads);
+        self.fit(starting);
+        Ok(())
+    }
+
+    /// Shortens blocks where all of them are to fit into a time, each of which
+    /// begins with so long a start of its subjects.
+    fn fit(&mut self, starting: Duration) {
+        let study = self.study;
+        // Rounds that were asked for stay.
+        let (Some(whole), Some(blocks), None) = (study.fit, study.blocks, study.rounds) else {
+            return;
+        };
+        let left = whole.saturating_sub(self.started.elapsed());
+        let terms = Terms {
+            subjects: study.subjects.len() as u64,
+            has_ceiling: study.ceiling.is_some(),
+            has_fixed_trials: matches!(study.slice, SliceLength::Fixed(_)),
+        };
+        let span = (left / blocks.max(1)).saturating_sub(starting);
+        fit(&mut self.record.loads, terms, span);
+    }
+
+    /// For each load why the pools of all subjects do not fit at once, if they do not.
+    fn too_many_at_once(&self) -> Vec<Option<String>> {
+        let others = u64::from(self.study.ceiling.is_some());
+        let subjects = self.study.subjects.len() as u64 + others;
+        let (limit, threads) = (self.stage.descriptors.soft, self.stage.engine.threads());
+        let reason = |load: &Load| {
+            let connections = load.connections;
+            if load.shape.hold().is_some() {
+                // One subject's connections are closed before the next one's are opened.
+                return None;
+            }
+            let needed = descriptors_needed(u64::from(connections) * subjects, threads);
+            (needed > limit).then(|| {
+                format!(
+                    "{connections} connections to each of {subjects} servers do not fit into \
+                     {limit} file descriptors for each worker thread at once"
+                )
+            })
+        };
+        let loads = self.stage.loads.iter();
+        loads.map(reason).collect()
+    }
+
+    /// Measures one block. What was measured of it is in the record also when it fails.
+    fn block(&mut self) -> Result<(), Halt> {
+        let index = u32::try_from(self.record.blocks.len()).unwrap_or(u32::MAX);
+        let seed = self.random(u64::from(index)).random();
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let raised = self.stage.raise(&mut random)?;
+        note_answers(&mut self.record, &raised.loads);
+        let pilots: Vec<(&str, &PilotRecord)> = self
+            .record
+            .loads
+            .iter()
+            .filter_map(|load| Some((load.name.as_str(), load.pilot.as_ref()?)))
+            .collect();
+        let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
+        let mut on_moment = |moment: Moment, rounds| {
+            (self.watch)(match moment {
+                Moment::RoundBegins(round) => Progress::Round {
+                    block: index,
+                    round,
+                    rounds,
+                },
+                Moment::RoundEnded(slices) => Progress::Slices(slices),
+            });
+        };
+        let (mut block, ended) = measure(raised, &pilots, cold_ns, &mut random, &mut on_moment);
+        block.index = index;
+        block.seed = seed;
+        self.record.blocks.push(block);
+        ended
+    }
+
+    /// Randomness for one purpose: the same study and purpose give the same.
+    fn random(&self, purpose: u64) -> ChaCha8Rng {
+        let mut random = ChaCha8Rng::seed_from_u64(self.study.seed);
+        random.set_stream(purpose);
+        random
+    }
+}
+
+/// What the loads of a list of rates that abx made have in common; `None` for a load
+/// of its own.
+fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
+    if settings.objective.is_none() && settings.share_of_slowest.is_none() {
+        return None;
+    }
+    let mut common = settings.clone();
+    common.share_of_slowest = None;
+    common.arrivals.rate_per_s = None;
+    Some(common)
+}
+
+/// What an older record holds for a comparison with this one.
+fn beside(record: &StudyRecord, past: &Past) -> Result<PastBaseline, AgainstError> {
+    let subject = PastSubject {
+        record: &past.path,
+        name: past.subject.as_deref(),
+    };
+    against(record, &past.record, subject)
+}
+
+/// Judges what was measured, side by side and beside an older record.
+fn conclude(record: &mut StudyRecord) {
+    judge(record);
+    judge_against(record);
+}
+
+/// Loads a block's subjects with every load, in random order, and stops them.
+fn measure(
+    raised: Raised,
+    pilots: &[(&str, &PilotRecord)],
+    cold_ns: u64,
+    random: &mut ChaCha8Rng,
+    on_moment: &mut dyn FnMut(Moment, u32),
+) -> (BlockRecord, Result<(), Halt>) {
+    let Raised {
+        mut bench,
+        order,
+        loads,
+    } = raised;
+    let mut sequence: Vec<usize> = (0..pilots.len()).collect();
+    sequence.shuffle(random);
+    sequence.sort_by_key(|load| in_turn(&loads[*load]));
+    let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
+    let mut ended = Ok(());
+    let speeds = bench.meter.speeds();
+    // In the pilot one load met fresh subjects; here it may be any other.
+    let longest_ns = pilots.iter().map(|(_, pilot)| pilot.warm_up_ns).max();
+    let fresh_ns = cold_ns.max(longest_ns.unwrap_or_default());
+    let mut is_fresh = true;
+    for load in sequence {
+        let (name, pilot) = pilots[load];
+        let at_least_ns = if is_fresh { fresh_ns } else { 0 };
+        // Held connections ask for nothing.
+        is_fresh &= in_turn(&loads[load]) != u32::MAX;
+        let run = LoadRun::new(name, &mut bench, &loads[load], pilot, random);
+        let mut run = run.cold(at_least_ns);
+        ended = run.measure(|moment| on_moment(moment, pilot.rounds));
+        measured.push(run.result);
+        if ended.is_err() {
+            break;
+        }
+    }
+    let canaries = canaries(&speeds, &bench.meter.speeds());
+    let died = match &ended {
+        Err(Halt::Subject { name, .. }) => Some(name.clone()),
+        _ => None,
+    };
+    let block = BlockRecord {
+        index: 0,
+        seed: 0,
+        complete: ended.is_ok(),
+        order,
+        subjects: bench
+            .stop_all(died.as_deref())
+            .into_iter()
+            .filter(|(name, _)| name != CEILING)
+            .collect(),
+        loads: measured,
+        canaries,
+    };
+    (block, ended)
+}
+
+/// Loads that hold connections come first, those with fewest before the others:
+/// what a server keeps of earlier connections would be missing from their memory.
+fn in_turn(load: &RaisedLoad) -> u32 {
+    let plan = load.plans.first();
+    let held = plan.filter(|plan| plan.shape == Shape::Hold);
+    held.map_or(u32::MAX, |plan| plan.connections)
+}
+
+/// Notes what the subjects answered. A body that differs from that of an earlier
+/// block varies from start to start.
+fn note_answers(record: &mut StudyRecord, loads: &[RaisedLoad]) {
+    for (load, raised) in record.loads.iter_mut().zip(loads) {
+        for (subject, verified) in record.subjects.iter_mut().zip(&raised.verified) {
+            let server = verified.iter().find_map(Verified::server);
+            subject.version = server.map(str::to_owned);
+            let answers: Vec<AnswerRecord> = verified.iter().map(Verified::record).collect();
+            let before = load
+                .answers
+                .entry(subject.name.clone())
+                .or_insert_with(|| answers.clone());
+            for (before, answer) in before.iter_mut().zip(answers) {
+                if before.sha256 != answer.sha256 {
+                    before.sha256 = None;
+                }
+            }
+        }
+    }
+}
+
+/// The record of a study that has not measured anything yet.
+fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_ms = now.unwrap_or_default().as_millis();
+    StudyRecord {
+        schema: STUDY_SCHEMA.to_owned(),
+        abx_version: version.to_owned(),
+        command: study.command.clone(),
+        started_unix_ms: u64::try_from(now_ms).unwrap_or(u64::MAX),
+        elapsed_s: 0.0,
+        seed: study.seed,
+        settings: Settings {
+            baseline: study.baseline().to_owned(),
+            aa: study.aa,
+            margin: study.margin.share(),
+            budget_s: study.budget().as_secs_f64(),
+            blocks: study.blocks,
+            threads: stage.engine.threads(),
+            subject_cpus: stage.split.subjects.clone(),
+            generator_cpus: stage.split.generator.clone(),
+        },
+        machine: machine::describe(stage.cpus, stage.descriptors),
+        subjects: study.subjects.iter().map(subject_record).collect(),
+        skipped: study.skipped.clone(),
+        loads: study.loads.iter().map(load_record).collect(),
+        end: StudyEnd::Running,
+        comparisons: Vec::new(),
+        rankings: Vec::new(),
+        sweeps: Vec::new(),
+        capacities: Vec::new(),
+        ceilings: Vec::new(),
+        summaries: Vec::new(),
+        validity: Validity::default(),
+        against: None,
+        blocks: Vec::new(),
+    }
+}
+
+fn subject_record(subject: &Subject) -> SubjectRecord {
+    let (command, address) = match &subject.source {
+        Source::Command(launch) => (launch.command.clone(), None),
+        Source::Address(target) => (Vec::new(), Some(target.url.clone())),
+    };
+    SubjectRecord {
+        name: subject.name.clone(),
+        command,
+        address,
+        version: None,
+        stand_in_for: subject.stand_in_for.clone(),
+    }
+}
+
+fn load_record(load: &Load) -> LoadRecord {
+    LoadRecord {
+        name: load.name.clone(),
+        // Whether bodies can be compared is known after the first verification.
+        settings: load.settings(false),
+        answers: BTreeMap::new(),
+        pilot: None,
+    }
+}

@@ -1,0 +1,236 @@
+//! Which subjects of a study start here and answer rightly. Each is started
+//! alone, asked everything that its loads ask, and stopped; none is loaded.
+
+use std::path::{Path, PathBuf};
+
+use abx_engine::{Backend, Engine, EngineError, EnginePlan, Stopper};
+use abx_evidence::catalog::{CheckStatus, CheckedSubject};
+use abx_sys::limits::DescriptorLimit;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::process::question::{question, readiness};
+use crate::process::subject_process::{Ground, Place, PlaceError};
+use crate::process::verify::{Verified, agree, verify};
+use crate::setup::provision::{self, Provision};
+use crate::study::study_file::{StudyFile, SubjectSpec};
+use crate::study::subject::{Source, Subject};
+
+/// A study whose subjects are looked at.
+#[derive(Debug)]
+pub struct CheckedStudy {
+    /// What its file says.
+    pub file: StudyFile,
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+/// What a check needs from outside.
+pub struct Surroundings<'a> {
+    /// The program that becomes a keeper when given `keeper_arguments`.
+    pub program: &'a Path,
+    /// See `program`.
+    pub keeper_arguments: &'a [&'a str],
+    /// Where installations and builds are.
+    pub cache: &'a Path,
+    /// Told of each subject when it was looked at.
+    pub watch: &'a mut dyn FnMut(&CheckedSubject),
+    /// Given a handle, before anything is started, that ends the check.
+    pub on_stopper: &'a mut dyn FnMut(Stopper),
+}
+
+/// Why nothing can be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The system does not let abx prepare.
+    #[error("cannot prepare {what}: {source}")]
+    Prepare {
+        /// What.
+        what: &'static str,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// What asks the subjects does not start.
+    #[error("{0}")]
+    Engine(#[from] EngineError),
+}
+
+/// One look at the subjects of one study.
+struct Look<'a> {
+    study: &'a CheckedStudy,
+    provisions: Vec<Provision>,
+    program: &'a Path,
+    keeper_arguments: &'a [&'a str],
+    cpus: Vec<usize>,
+    descriptors: DescriptorLimit,
+    stopper: Stopper,
+    /// The first subject that was ready, and what it answered to each request.
+    first: Option<(String, Vec<Verified>)>,
+}
+
+/// What a subject that is ready showed.
+struct Seen {
+    ready_s: Option<f64>,
+    rss_bytes: Option<u64>,
+    answers: Vec<Verified>,
+}
+
+/// Starts every subject alone, verifies what it answers to each request of the
+/// study, and stops it. Ends early, with what was seen until then, when it is
+/// told to.
+///
+/// # Errors
+/// [`CheckError`] when abx itself cannot begin. What is wrong with a subject is
+/// in its [`CheckedSubject`].
+pub fn check(
+    study: &CheckedStudy,
+    around: &mut Surroundings,
+) -> Result<Vec<CheckedSubject>, CheckError> {
+    let prepare = |what| move |source| CheckError::Prepare { what, source };
+    let descriptors = abx_sys::limits::raise_descriptor_limit()
+        .map_err(prepare("the limit of file descriptors"))?;
+    let cpus = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
+    let engine = Engine::start(&EnginePlan {
+        threads: 1,
+        cpus: cpus.clone(),
+        backend: Backend::Epoll,
+    })?;
+    (around.on_stopper)(engine.stopper());
+    let mut look = Look {
+        study,
+        provisions: provision::survey(&study.file, &study.folder, around.cache),
+        program: around.program,
+        keeper_arguments: around.keeper_arguments,
+        cpus,
+        descriptors,
+        stopper: engine.stopper(),
+        first: None,
+    };
+    let mut checked = Vec::new();
+    for subject in &study.file.subjects {
+        let one = look.at(subject);
+        if look.stopper.is_stopped() {
+            break;
+        }
+        (around.watch)(&one);
+        checked.push(one);
+    }
+    Ok(checked)
+}
+
+impl Look<'_> {
+    fn at(&mut self, spec: &SubjectSpec) -> CheckedSubject {
+        let mut checked = CheckedSubject {
+            study: self.study.file.name.clone(),
+            subject: spec.name.clone(),
+            status: CheckStatus::Ready,
+            ready_s: None,
+            rss_bytes: None,
+            why: None,
+        };
+        if let Some((status, why)) = self.missing(&spec.name) {
+            (checked.status, checked.why) = (status, Some(why));
+            return checked;
+        }
+        match self.see(spec) {
+            Ok(seen) => {
+                (checked.ready_s, checked.rss_bytes) = (seen.ready_s, seen.rss_bytes);
+                self.first.get_or_insert((spec.name.clone(), seen.answers));
+            }
+            Err(why) => (checked.status, checked.why) = (CheckStatus::Broken, Some(why)),
+        }
+        checked
+    }
+
+    /// What is not there, if something is not.
+    fn missing(&self, name: &str) -> Option<(CheckStatus, String)> {
+        let provision = self.provisions.iter().find(|one| one.subject() == name)?;
+        if provision.missing().is_empty() {
+            return None;
+        }
+        let lines: Vec<String> = { provision.missing().iter() }
+            .map(|one| format!("{}: {}", one.what, one.remedy))
+            .collect();
+        let status = match provision.brought() {
+            Some(_) => CheckStatus::Skipped,
+            None => CheckStatus::Missing,
+        };
+        Some((status, format!("needs {}", lines.join("; "))))
+    }
+
+    /// Starts it, asks it everything, and stops it.
+    fn see(&self, spec: &SubjectSpec) -> Result<Seen, String> {
+        let subject = spec.subject(&self.study.folder);
+        let mut subject = subject.map_err(|error| error.to_string())?;
+        if let Some(had) = { self.provisions.iter() }.find(|one| one.subject() == spec.name) {
+            had.equip(&mut subject);
+        }
+        if let Source::Command(launch) = &subject.source
+            && let Some(program) = launch.missing_program()
+        {
+            return Err(format!(
+                "the program `{program}` is not found, or not executable"
+            ));
+        }
+        let seed = self.study.file.seed.unwrap_or_default();
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut draw = |below: u32| random.random_range(0..below.max(1));
+        let mut ground = Ground {
+            program: self.program,
+            keeper_arguments: self.keeper_arguments,
+            cpus: &self.cpus,
+            descriptors: self.descriptors,
+            files: &self.study.file.files,
+            seed,
+            draw: &mut draw,
+        };
+        let mut place = Place::start(&subject, &mut ground).map_err(|error| error.to_string())?;
+        let answers = self.ask(&subject, &mut place);
+        let rss_bytes = place.tree().and_then(|mut tree| tree.rss_bytes().ok());
+        let ended = place.stop(false);
+        let answers = answers.map_err(|error| error.to_string())?;
+        self.compare(spec, &answers)?;
+        Ok(Seen {
+            ready_s: ended.ready_s,
+            rss_bytes,
+            answers,
+        })
+    }
+
+    /// What it answers to every request of every load, once it is ready.
+    fn ask(&self, subject: &Subject, place: &mut Place) -> Result<Vec<Verified>, PlaceError> {
+        let seed = self.study.file.seed.unwrap_or_default();
+        let mut answers = Vec::new();
+        for load in &self.study.file.loads {
+            for request in &load.requests {
+                let asked = question(load, request, subject, place.address, seed);
+                if answers.is_empty() {
+                    let first = readiness(subject, asked.clone());
+                    place.wait_ready(subject, &first, &self.stopper)?;
+                }
+                if self.stopper.is_stopped() {
+                    return Ok(answers);
+                }
+                let answer = verify(&subject.name, place.address, &asked, load.timeout)?;
+                answers.push(answer);
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Holds its answers against those of the first subject that was ready.
+    fn compare(&self, spec: &SubjectSpec, answers: &[Verified]) -> Result<(), String> {
+        let loads = self.study.file.loads.iter();
+        let expected = loads.flat_map(|load| load.requests.iter().map(|_| &load.body));
+        for (place, (expect, answer)) in expected.zip(answers).enumerate() {
+            let mut named = vec![(spec.name.as_str(), answer)];
+            if let Some((name, first)) = &self.first
+                && let Some(other) = first.get(place)
+            {
+                named.insert(0, (name, other));
+            }
+            agree(&named, expect).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,240 @@
+//! One command of an installation: run to its end, with its output in a log.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use abx_sys::process::{Process, Signal};
+use abx_sys::tree::descendants;
+
+use super::interrupt::Interrupt;
+use crate::study::program::find;
+
+/// A command and what it is given.
+pub struct Call<'a> {
+    /// The argument list, not empty.
+    pub words: &'a [String],
+    /// Where it runs.
+    pub directory: &'a Path,
+    /// Where its program is looked for.
+    pub path: &'a str,
+    /// What its environment has beside that of abx.
+    pub variables: &'a [(String, String)],
+    /// What its output is appended to.
+    pub log: &'a Path,
+}
+
+/// Why a command did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// No such program.
+    #[error("`{0}` is not on PATH, or not executable")]
+    NoProgram(String),
+    /// It failed.
+    #[error("{0}")]
+    Exit(ExitStatus),
+    /// It could not be started or waited for.
+    #[error("it could not be run: {0}")]
+    Run(io::Error),
+    /// Its output has no place.
+    #[error("{} cannot be written: {source}", path.display())]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// abx was told to stop, and stopped it.
+    #[error("stopped")]
+    Interrupted,
+}
+
+/// How often it is looked whether a command has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long a command may take to end when it is told to.
+const END_WITHIN: Duration = Duration::from_secs(10);
+
+impl Call<'_> {
+    /// Runs it. It stays in abx's process group, so Ctrl-C reaches it too; when
+    /// abx alone is told to stop, it is told by abx.
+    ///
+    /// # Errors
+    /// One [`CommandError`] for each way to fail.
+    pub fn run(&self, interrupt: &Interrupt) -> Result<(), CommandError> {
+        if interrupt.is_told() {
+            return Err(CommandError::Interrupted);
+        }
+        let name = self.words.first().map_or("", String::as_str);
+        let program = find(name, self.path.as_ref(), self.directory);
+        let program = program.ok_or_else(|| CommandError::NoProgram(name.to_owned()))?;
+        let (output, errors) = self.open_log().map_err(|source| CommandError::Log {
+            path: self.log.to_owned(),
+            source,
+        })?;
+        let mut child = Command::new(program)
+            .args(&self.words[1..])
+            .current_dir(self.directory)
+            .env("PATH", self.path)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            .spawn()
+            .map_err(CommandError::Run)?;
+        let status = wait(&mut child, interrupt).map_err(CommandError::Run)?;
+        match status {
+            Some(status) if status.success() => Ok(()),
+            // The terminal's Ctrl-C went to both, and the command was faster.
+            _ if interrupt.is_told() => Err(CommandError::Interrupted),
+            Some(status) => Err(CommandError::Exit(status)),
+            None => Err(CommandError::Interrupted),
+        }
+    }
+
+    fn open_log(&self) -> io::Result<(File, File)> {
+        let mut log = File::options().create(true).append(true).open(self.log)?;
+        writeln!(log, "$ {}", shell_words::join(self.words))?;
+        Ok((log.try_clone()?, log))
+    }
+}
+
+/// How the child ended; `None` when it had to be stopped.
+fn wait(child: &mut Child, interrupt: &Interrupt) -> io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if interrupt.is_told() {
+            end(child)?;
+            return Ok(None);
+        }
+        sleep(LOOK_EVERY);
+    }
+}
+
+/// Ends a child and everything below it.
+fn end(child: &mut Child) -> io::Result<()> {
+    let mut family = family(child.id())?;
+    for process in &family {
+        process.signal(Signal::Term)?;
+    }
+    let deadline = Instant::now() + END_WITHIN;
+    loop {
+        let has_ended = child.try_wait()?.is_some();
+        if has_ended && !family.iter().any(|process| process.is_alive()) {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
+        sleep(LOOK_EVERY);
+    }
+    // Some may have been started since.
+    family.extend(self::family(child.id())?);
+    for process in &family {
+        process.signal(Signal::Kill)?;
+    }
+    child.wait().map(|_| ())
+}
+
+/// A process and all its descendants.
+fn family(root: u32) -> io::Result<Vec<Process>> {
+    let below = descendants(root)?;
+    let mut family: Vec<Process> = Process::find(root)?.into_iter().collect();
+    family.extend(below.iter().map(|one| one.process));
+    Ok(family)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::sync::atomic::Ordering;
+
+    fn run(script: &str, folder: &Path, interrupt: &Interrupt) -> Result<(), CommandError> {
+        let words = ["sh", "-c", script].map(str::to_owned);
+        let variables = [("ABX_WORD".to_owned(), "from abx".to_owned())];
+        let call = Call {
+            words: &words,
+            directory: folder,
+            path: "/usr/bin:/bin",
+            variables: &variables,
+            log: &folder.join("log"),
+        };
+        call.run(interrupt)
+    }
+
+    #[test]
+    fn a_command_has_its_environment_its_folder_and_its_log() {
+        // Method: a script that prints all three, reads an input that is
+        // empty, and fails.
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path().canonicalize().unwrap();
+        let interrupt = Interrupt::watch().unwrap();
+        let script = "cat; echo $PATH; pwd >&2; echo $ABX_WORD; exit 3";
+        let error = run(script, &here, &interrupt).unwrap_err();
+        assert!(error.to_string().contains('3'), "{error}");
+        let log = fs::read_to_string(here.join("log")).unwrap();
+        let expected = format!(
+            "$ sh -c '{script}'\n/usr/bin:/bin\n{}\nfrom abx\n",
+            here.display()
+        );
+        assert_eq!(log, expected);
+    }
+
+    #[test]
+    fn a_stopped_command_leaves_nothing_running() {
+        // Method: a script with a child; it is told to stop once both run. Then
+        // it has been able to end in order, and neither process may be there.
+        let folder = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::watch().unwrap();
+        let told = interrupt.flag();
+        let pids = folder.path().join("pids");
+        let script = "trap 'echo > in_order; exit' TERM; sleep 600 & \
+                      echo $$ $! > draft; mv draft pids; wait";
+        let error = std::thread::scope(|scope| {
+            let running = scope.spawn(|| run(script, folder.path(), &interrupt));
+            let deadline = Instant::now() + Duration::from_secs(30);
+            while !pids.exists() && Instant::now() < deadline {
+                sleep(LOOK_EVERY);
+            }
+            told.store(true, Ordering::Relaxed);
+            running.join().unwrap().unwrap_err()
+        });
+        assert!(matches!(error, CommandError::Interrupted), "{error}");
+        let pids = fs::read_to_string(pids).unwrap();
+        let pids: Vec<u32> = pids
+            .split_whitespace()
+            .map(|pid| pid.parse().unwrap())
+            .collect();
+        assert_eq!(pids.len(), 2);
+        for pid in pids {
+            let process = Process::find(pid).unwrap();
+            assert!(process.is_none_or(|process| !process.is_alive()));
+        }
+        assert!(folder.path().join("in_order").exists());
+        let again = run("echo > started", folder.path(), &interrupt).unwrap_err();
+        assert!(matches!(again, CommandError::Interrupted), "{again}");
+        assert!(!folder.path().join("started").exists());
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        // Method: a name that nobody has.
+        let folder = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::watch().unwrap();
+        let words = ["abx-has-no-such-program".to_owned()];
+        let call = Call {
+            words: &words,
+            directory: folder.path(),
+            path: "/usr/bin",
+            variables: &[],
+            log: &folder.path().join("log"),
+        };
+        let message = call.run(&interrupt).unwrap_err().to_string();
+        assert!(message.contains("`abx-has-no-such-program`"), "{message}");
+    }
+}

@@ -1,0 +1,344 @@
+//! How a folder of the cache is filled: by a language's own installer, or by the
+//! study's build.
+
+use std::path::{Path, PathBuf};
+
+use super::environment::Environment;
+use super::fingerprint::{Fingerprint, FingerprintError};
+use super::folder::CacheFolder;
+use super::pom::{Artifact, pom};
+use crate::study::placeholder::{Values, fill};
+
+/// A folder, and the commands that fill it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipe {
+    /// What a person calls it: `ws@8 from npm`.
+    pub what: String,
+    /// What is filled.
+    pub folder: CacheFolder,
+    /// Files that are written into it first: names and texts.
+    pub files: Vec<(&'static str, String)>,
+    /// Run one after the other, each an argument list.
+    pub commands: Vec<Vec<String>>,
+    kind: Kind,
+}
+
+/// Whose recipe it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    Npm,
+    Pypi,
+    Maven,
+    Cargo,
+    Build(Sources),
+}
+
+/// What a build is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sources {
+    /// The argument list as written.
+    pub command: Vec<String>,
+    /// The study's folder.
+    pub study: PathBuf,
+    /// Where it runs; everything below belongs to it.
+    pub folder: PathBuf,
+    /// What was had before it.
+    pub before: Vec<String>,
+}
+
+/// The plugin that copies what Maven fetched, with a version that Maven 3.6.3
+/// and later run.
+const COPY_DEPENDENCIES: &str =
+    "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
+
+impl Recipe {
+    /// Packages of npm.
+    pub fn npm(list: &[String], cache: &Path) -> Recipe {
+        Recipe::listed(Kind::Npm, "npm", list, cache, |folder| {
+            let words = [
+                "npm",
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                folder,
+            ];
+            vec![command(&words, list)]
+        })
+    }
+
+    /// Packages of the Python Package Index, in an environment of their own.
+    pub fn pypi(list: &[String], cache: &Path) -> Recipe {
+        Recipe::listed(Kind::Pypi, "pypi", list, cache, |folder| {
+            let python = format!("{folder}/bin/python");
+            let make = ["python3", "-m", "venv", folder].map(str::to_owned);
+            let words = [
+                python.as_str(),
+                "-m",
+                "pip",
+                "install",
+                "--disable-pip-version-check",
+                "--no-input",
+            ];
+            vec![make.to_vec(), command(&words, list)]
+        })
+    }
+
+    /// Crates with a program.
+    pub fn cargo(list: &[String], cache: &Path) -> Recipe {
+        Recipe::listed(Kind::Cargo, "cargo", list, cache, |folder| {
+            vec![command(
+                &["cargo", "install", "--locked", "--root", folder],
+                list,
+            )]
+        })
+    }
+
+    /// Artifacts of Maven and all that they need when they run.
+    ///
+    /// # Errors
+    /// The first text that names no artifact.
+    pub fn maven<'a>(list: &'a [String], cache: &Path) -> Result<Recipe, &'a str> {
+        let parse = |text: &'a String| Artifact::parse(text).ok_or(text.as_str());
+        let artifacts: Vec<Artifact> = list.iter().map(parse).collect::<Result<_, _>>()?;
+        let mut recipe = Recipe::listed(Kind::Maven, "maven", list, cache, |folder| {
+            let words = [
+                "mvn",
+                "--batch-mode",
+                "--file",
+                &format!("{folder}/pom.xml"),
+                COPY_DEPENDENCIES,
+                "-DincludeScope=runtime",
+                &format!("-DoutputDirectory={folder}/jars"),
+            ];
+            vec![words.map(str::to_owned).to_vec()]
+        });
+        recipe.files.push(("pom.xml", pom(&artifacts)));
+        Ok(recipe)
+    }
+
+    /// A build by the study's own command.
+    ///
+    /// # Errors
+    /// When the sources cannot be taken in.
+    pub fn build(
+        subject: &str,
+        sources: Sources,
+        cache: &Path,
+    ) -> Result<Recipe, FingerprintError> {
+        let name = format!("build-{subject}-{}", sources.fingerprint()?);
+        let folder = CacheFolder::new(cache, &name);
+        Ok(Recipe {
+            what: format!("the build of {subject}"),
+            files: Vec::new(),
+            commands: vec![sources.filled(Some(folder.path()))],
+            folder,
+            kind: Kind::Build(sources),
+        })
+    }
+
+    fn listed(
+        kind: Kind,
+        name: &str,
+        list: &[String],
+        cache: &Path,
+        commands: impl Fn(&str) -> Vec<Vec<String>>,
+    ) -> Recipe {
+        let mut fingerprint = Fingerprint::new(name);
+        fingerprint.add_words(list);
+        let folder = CacheFolder::new(cache, &format!("{name}-{}", fingerprint.name()));
+        Recipe {
+            what: format!("{} from {name}", list.join(", ")),
+            files: Vec::new(),
+            commands: commands(&folder.path().to_string_lossy()),
+            folder,
+            kind,
+        }
+    }
+
+    /// What it is built from, when it is a build.
+    pub fn sources(&self) -> Option<&Sources> {
+        match &self.kind {
+            Kind::Build(sources) => Some(sources),
+            Kind::Npm | Kind::Pypi | Kind::Maven | Kind::Cargo => None,
+        }
+    }
+
+    /// Where its commands run.
+    pub fn directory(&self) -> &Path {
+        let sources = self.sources();
+        sources.map_or(self.folder.path(), |sources| &sources.folder)
+    }
+
+    /// Whether everything is there.
+    pub fn is_complete(&self) -> bool {
+        // An environment of Python leads to the system's interpreter, which may have gone.
+        let has_python = || self.folder.path().join("bin/python").exists();
+        self.folder.is_complete() && (self.kind != Kind::Pypi || has_python())
+    }
+
+    /// Adds what later commands and the subject find by it.
+    pub fn add_to(&self, environment: &mut Environment) {
+        let folder = self.folder.path();
+        match self.kind {
+            Kind::Npm => {
+                environment.add_programs(&folder.join("node_modules/.bin"));
+                environment.add_node_modules(&folder.join("node_modules"));
+            }
+            Kind::Pypi | Kind::Cargo => environment.add_programs(&folder.join("bin")),
+            Kind::Maven => environment.add_java_archives(&folder.join("jars")),
+            Kind::Build(_) => {}
+        }
+    }
+}
+
+impl Sources {
+    /// Changes with the command, with every file below the folder, and with what
+    /// was had before.
+    ///
+    /// # Errors
+    /// [`FingerprintError`]: some of it cannot be taken in.
+    pub fn fingerprint(&self) -> Result<String, FingerprintError> {
+        let mut fingerprint = Fingerprint::new("build");
+        fingerprint.add_words(&self.command);
+        // Where the study lies matters only to a command that names it.
+        fingerprint.add_words(&self.filled(None));
+        fingerprint.add_words(&self.before);
+        fingerprint.add_folder(&self.folder)?;
+        Ok(fingerprint.name())
+    }
+
+    /// The argument list as it is run; `{build}` stays when it is not known yet.
+    fn filled(&self, build: Option<&Path>) -> Vec<String> {
+        let values = Values {
+            // A build has neither of these two, and a study file with them is refused.
+            port: 0,
+            dir: Path::new(""),
+            study: &self.study,
+            // A build is named for its content, and abx is none of it.
+            abx: None,
+            build,
+        };
+        let words = self.command.iter();
+        words.map(|word| fill(word, &values)).collect()
+    }
+}
+
+/// The words, and the list behind a `--`, whatever its own words begin with.
+fn command(words: &[&str], list: &[String]) -> Vec<String> {
+    let words = words.iter().copied().chain(["--"]);
+    let list = list.iter().map(String::as_str);
+    words.chain(list).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(words: &[&str]) -> Vec<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    /// The commands as lines, with `DIR` for the folder.
+    fn lines(recipe: &Recipe) -> Vec<String> {
+        let folder = recipe.folder.path().to_string_lossy();
+        let line = |words: &Vec<String>| words.join(" ").replace(&*folder, "DIR");
+        recipe.commands.iter().map(line).collect()
+    }
+
+    #[test]
+    fn each_language_has_its_own_installer() {
+        // Method: the commands of each as a table.
+        let cache = Path::new("/c");
+        let names = list(&["one", "two@2"]);
+        let artifacts = list(&["g:a:1"]);
+        let maven = Recipe::maven(&artifacts, cache).unwrap();
+        let table = [
+            (
+                Recipe::npm(&names, cache),
+                vec!["npm install --no-audit --no-fund --prefix DIR -- one two@2"],
+            ),
+            (
+                Recipe::pypi(&names, cache),
+                vec![
+                    "python3 -m venv DIR",
+                    "DIR/bin/python -m pip install --disable-pip-version-check --no-input -- one two@2",
+                ],
+            ),
+            (
+                Recipe::cargo(&names, cache),
+                vec!["cargo install --locked --root DIR -- one two@2"],
+            ),
+            (
+                maven,
+                vec![
+                    "mvn --batch-mode --file DIR/pom.xml \
+                     org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
+                     -DincludeScope=runtime -DoutputDirectory=DIR/jars",
+                ],
+            ),
+        ];
+        for (recipe, expected) in &table {
+            assert_eq!(&lines(recipe), expected);
+            assert_eq!(recipe.directory(), recipe.folder.path());
+        }
+        assert_eq!(table[0].0.what, "one, two@2 from npm");
+        assert_eq!(table[3].0.files[0].0, "pom.xml");
+        assert_eq!(Recipe::maven(&list(&["g:a"]), cache), Err("g:a"));
+    }
+
+    #[test]
+    fn each_list_has_its_own_folder() {
+        // Method: the same list twice, another one, and another installer.
+        let cache = Path::new("/c");
+        let folder = |words: &[&str]| Recipe::npm(&list(words), cache).folder;
+        assert_eq!(folder(&["a", "b"]), folder(&["a", "b"]));
+        assert_ne!(folder(&["a", "b"]), folder(&["a b"]));
+        let other = Recipe::cargo(&list(&["a", "b"]), cache).folder;
+        assert_ne!(folder(&["a", "b"]), other);
+    }
+
+    #[test]
+    fn each_folder_is_found_by_its_own_variable() {
+        // Method: what one recipe of each kind adds.
+        let cache = Path::new("/c");
+        let one = list(&["g:a:1"]);
+        let variables = |recipe: &Recipe| {
+            let mut environment = Environment::new("/bin");
+            recipe.add_to(&mut environment);
+            let folder = recipe.folder.path().to_string_lossy().into_owned();
+            let pairs = environment.variables().into_iter();
+            let texts =
+                pairs.map(|(name, value)| format!("{name}={value}").replace(&folder, "DIR"));
+            texts.collect::<Vec<_>>()
+        };
+        let npm = [
+            "PATH=DIR/node_modules/.bin:/bin",
+            "NODE_PATH=DIR/node_modules",
+        ];
+        assert_eq!(variables(&Recipe::npm(&one, cache)), npm);
+        assert_eq!(variables(&Recipe::pypi(&one, cache)), ["PATH=DIR/bin:/bin"]);
+        assert_eq!(
+            variables(&Recipe::cargo(&one, cache)),
+            ["PATH=DIR/bin:/bin"]
+        );
+        let maven = Recipe::maven(&one, cache).unwrap();
+        assert_eq!(variables(&maven), ["CLASSPATH=DIR/jars/*"]);
+    }
+
+    #[test]
+    fn an_environment_of_python_without_its_interpreter_is_not_complete() {
+        // Method: a stamped folder whose link leads nowhere, then somewhere.
+        let cache = tempfile::tempdir().unwrap();
+        let recipe = Recipe::pypi(&list(&["a"]), cache.path());
+        recipe.folder.empty().unwrap();
+        recipe.folder.complete("").unwrap();
+        let bin = recipe.folder.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        std::os::unix::fs::symlink("/nowhere/python3", bin.join("python")).unwrap();
+        assert!(!recipe.is_complete());
+        std::fs::remove_file(bin.join("python")).unwrap();
+        std::os::unix::fs::symlink("/bin/sh", bin.join("python")).unwrap();
+        assert!(recipe.is_complete());
+    }
+}

@@ -1,0 +1,241 @@
+//! One thing that a subject needs, and how it is found and had.
+
+use std::path::{Path, PathBuf};
+
+use super::environment::Environment;
+use super::missing::{Missing, Remedy};
+use super::packages;
+use super::recipe::{Recipe, Sources};
+use super::system::System;
+use crate::study::program::find;
+use crate::study::study_file::Need;
+
+/// A need, made out for this machine.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Packages of the system.
+    Packages(Vec<String>),
+    /// What a recipe needs itself.
+    Tool(Tool),
+    /// A folder of the cache.
+    Folder(Recipe),
+    /// The user brings it.
+    Bring {
+        /// A name on `PATH` or a path.
+        program: String,
+        /// How a person gets it.
+        how: String,
+        /// Where paths begin.
+        study: PathBuf,
+    },
+    /// It cannot be had as it is written.
+    Impossible {
+        /// What was meant.
+        what: String,
+        /// What has to be changed.
+        how: String,
+    },
+}
+
+/// An installer of a language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the tools' own")]
+pub enum Tool {
+    Npm,
+    Python,
+    Maven,
+    Cargo,
+}
+
+/// Whose needs they are.
+#[derive(Debug, Clone, Copy)]
+pub struct Owner<'a> {
+    /// The subject.
+    pub subject: &'a str,
+    /// The study's folder.
+    pub study: &'a Path,
+    /// The cache.
+    pub cache: &'a Path,
+}
+
+impl Step {
+    /// The steps by which a need is had; `before` are those that come first.
+    pub fn of(need: &Need, owner: Owner, before: &[Step]) -> Vec<Step> {
+        let cache = owner.cache;
+        let with = |tool: Tool, recipe: Recipe| vec![Step::Tool(tool), Step::Folder(recipe)];
+        match need {
+            Need::Packages(list) => vec![Step::Packages(list.clone())],
+            Need::Npm(list) => with(Tool::Npm, Recipe::npm(list, cache)),
+            Need::Pypi(list) => with(Tool::Python, Recipe::pypi(list, cache)),
+            Need::Cargo(list) => with(Tool::Cargo, Recipe::cargo(list, cache)),
+            Need::Maven(list) => match Recipe::maven(list, cache) {
+                Ok(recipe) => with(Tool::Maven, recipe),
+                Err(text) => vec![Step::Impossible {
+                    what: format!("the artifact `{text}`"),
+                    how: "write it in from.maven as group:artifact:version".to_owned(),
+                }],
+            },
+            Need::Build { command, folder } => vec![Step::build(command, folder, owner, before)],
+            Need::Bring { program, how } => vec![Step::Bring {
+                program: program.clone(),
+                how: how.clone(),
+                study: owner.study.to_owned(),
+            }],
+        }
+    }
+
+    fn build(command: &[String], folder: &Path, owner: Owner, before: &[Step]) -> Step {
+        let sources = Sources {
+            command: command.to_vec(),
+            study: owner.study.to_owned(),
+            folder: owner.study.join(folder),
+            before: before.iter().flat_map(Step::names).collect(),
+        };
+        match Recipe::build(owner.subject, sources, owner.cache) {
+            Ok(recipe) => Step::Folder(recipe),
+            Err(error) => Step::Impossible {
+                what: "its build".to_owned(),
+                how: error.to_string(),
+            },
+        }
+    }
+
+    /// What tells it from others of its kind.
+    fn names(&self) -> Vec<String> {
+        match self {
+            Step::Packages(list) => list.clone(),
+            Step::Folder(recipe) => {
+                let name = recipe.folder.path().file_name().unwrap_or_default();
+                vec![name.to_string_lossy().into_owned()]
+            }
+            Step::Tool(_) | Step::Bring { .. } | Step::Impossible { .. } => Vec::new(),
+        }
+    }
+
+    /// What of it is not there. Nothing is changed, and the network is not used.
+    pub fn missing(
+        &self,
+        subject: &str,
+        environment: &Environment,
+        system: &System,
+    ) -> Vec<Missing> {
+        let one = |what: String, remedy: Remedy| {
+            vec![Missing {
+                subject: subject.to_owned(),
+                what,
+                remedy,
+            }]
+        };
+        match self {
+            Step::Packages(list) => packages::missing(subject, list, system),
+            Step::Tool(tool) => tool.missing(subject, environment, system),
+            Step::Folder(recipe) if recipe.is_complete() => Vec::new(),
+            Step::Folder(recipe) => one(
+                recipe.what.clone(),
+                Remedy::Install(recipe.commands.clone()),
+            ),
+            Step::Bring {
+                program: name,
+                how,
+                study,
+            } => match find(name, environment.path().as_ref(), study) {
+                Some(_) => Vec::new(),
+                None => one(format!("the program {name}"), Remedy::Bring(how.clone())),
+            },
+            Step::Impossible { what, how } => one(what.clone(), Remedy::ByHand(how.clone())),
+        }
+    }
+
+    /// The program of a build, when that is not there; asked only when all that
+    /// might bring it is.
+    pub fn missing_program(&self, subject: &str, environment: &Environment) -> Option<Missing> {
+        let Step::Folder(recipe) = self else {
+            return None;
+        };
+        recipe.sources()?;
+        if recipe.is_complete() {
+            return None;
+        }
+        let name = recipe.commands.first()?.first()?;
+        if find(name, environment.path().as_ref(), recipe.directory()).is_some() {
+            return None;
+        }
+        Some(Missing {
+            subject: subject.to_owned(),
+            what: format!("the program {name}, which builds it"),
+            remedy: Remedy::ByHand(
+                "install it, or name the package that has it in from.packages".to_owned(),
+            ),
+        })
+    }
+
+    /// Adds what later steps and the subject find by it.
+    pub fn add_to(&self, environment: &mut Environment) {
+        match self {
+            Step::Packages(_) => environment.add_system_servers(),
+            Step::Folder(recipe) => recipe.add_to(environment),
+            Step::Tool(_) | Step::Bring { .. } | Step::Impossible { .. } => {}
+        }
+    }
+
+    /// Where a build puts what it makes.
+    pub fn build_folder(&self) -> Option<&Path> {
+        match self {
+            Step::Folder(recipe) => recipe.sources().map(|_| recipe.folder.path()),
+            _ => None,
+        }
+    }
+}
+
+impl Tool {
+    fn program(self) -> &'static str {
+        match self {
+            Tool::Npm => "npm",
+            Tool::Python => "python3",
+            Tool::Maven => "mvn",
+            Tool::Cargo => "cargo",
+        }
+    }
+
+    /// The package of Debian that has it.
+    fn package(self) -> &'static str {
+        match self {
+            Tool::Npm => "npm",
+            Tool::Python => "python3-venv",
+            Tool::Maven => "maven",
+            Tool::Cargo => "cargo",
+        }
+    }
+
+    fn missing(self, subject: &str, environment: &Environment, system: &System) -> Vec<Missing> {
+        let path = environment.path();
+        let is_there = match self {
+            // Debian packs Python without what makes environments.
+            Tool::Python => {
+                let question = ["-c", "import ensurepip, venv"];
+                system.ask(self.program(), &question, &path).is_some()
+            }
+            Tool::Npm | Tool::Maven | Tool::Cargo => {
+                find(self.program(), path.as_ref(), Path::new("/")).is_some()
+            }
+        };
+        if is_there {
+            return Vec::new();
+        }
+        if system.has_packages() {
+            let missing = packages::missing(subject, &[self.package().to_owned()], system);
+            if !missing.is_empty() {
+                return missing;
+            }
+        }
+        let what = match self {
+            Tool::Python => "a python3 that can make environments (venv, ensurepip)".to_owned(),
+            Tool::Npm | Tool::Maven | Tool::Cargo => format!("the program {}", self.program()),
+        };
+        vec![Missing {
+            subject: subject.to_owned(),
+            what,
+            remedy: Remedy::ByHand("install it, and have it on PATH".to_owned()),
+        }]
+    }
+}

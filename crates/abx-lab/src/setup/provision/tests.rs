@@ -1,0 +1,288 @@
+//! Installing packages on a machine that is made up: its apt and dpkg are
+//! scripts that keep their state in a folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::install::install_until;
+use super::interrupt::Interrupt;
+use super::*;
+use crate::study::study_file::{Need, StudyFile};
+
+/// A machine in a folder.
+struct Machine {
+    folder: tempfile::TempDir,
+    system: System,
+}
+
+/// Says what it was told and what the policy says; then installs, or does what
+/// files tell it.
+const APT: &str = r#"#!/bin/sh
+cd 'ROOT' || exit 1
+echo "$*" >>calls
+[ -x policy-rc.d ] && sh ./policy-rc.d
+echo "policy $? frontend $DEBIAN_FRONTEND" >>calls
+[ "$1" = update ] && exit 0
+[ -e fails ] && { echo "E: no room"; exit 100; }
+[ -e lies ] && exit 0
+for name; do touch "installed-$name"; done
+"#;
+
+const DPKG: &str = r#"#!/bin/sh
+for name; do :; done
+[ -e "ROOT/installed-$name" ] || exit 1
+printf 'install ok installed\t1.0\n'
+"#;
+
+impl Machine {
+    fn new() -> Machine {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("bin")).unwrap();
+        let machine = Machine {
+            system: System {
+                path: format!("{}:/usr/bin:/bin", at("bin").display()),
+                is_root: true,
+                policy: at("policy-rc.d"),
+            },
+            folder,
+        };
+        machine.script("bin/apt-get", APT);
+        machine.script("bin/dpkg-query", DPKG);
+        machine.script("policy-rc.d", "#!/bin/sh\nexit 104\n");
+        machine
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn script(&self, name: &str, text: &str) {
+        let text = text.replace("ROOT", &self.folder.path().to_string_lossy());
+        // SUBTLE: written by this process, it could not be run while another
+        // test's child, just forked, still has it open for writing.
+        let write = r#"printf %s "$1" >"$2" && chmod 755 "$2""#;
+        let status = Command::new("sh")
+            .args(["-c", write, "sh", &text])
+            .arg(self.at(name))
+            .status();
+        assert!(status.unwrap().success());
+    }
+
+    fn survey(&self, needs: &[Need]) -> Vec<Provision> {
+        let study = study(needs);
+        survey_on(&self.system, &study, self.folder.path(), &self.at("cache"))
+    }
+
+    fn calls(&self) -> Vec<String> {
+        let calls = fs::read_to_string(self.at("calls")).unwrap_or_default();
+        calls.lines().map(str::to_owned).collect()
+    }
+
+    /// The machine's own answer is back, and nothing beside it.
+    fn assert_policy_is_back(&self) {
+        let policy = fs::read_to_string(self.at("policy-rc.d")).unwrap();
+        assert_eq!(policy, "#!/bin/sh\nexit 104\n");
+        let names = fs::read_dir(self.folder.path()).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert_eq!(names.filter(|name| name.contains("abx-")).count(), 0);
+    }
+}
+
+/// Two subjects: one with these needs, and one that needs nothing.
+fn study(needs: &[Need]) -> StudyFile {
+    let text = r#"
+[[subject]]
+name = "web"
+command = ["web", "{port}"]
+[[subject]]
+name = "plain"
+command = ["plain", "{port}"]
+[[load]]
+name = "small"
+requests = [{ path = "/" }]
+"#;
+    let none = |_: &Path| Ok(String::new());
+    let mut study = crate::study::study_file::parse(text, Path::new("study.toml"), &none).unwrap();
+    study.subjects[0].origin.needs = needs.to_vec();
+    study
+}
+
+fn packages(names: &[&str]) -> Need {
+    Need::Packages(names.iter().map(|&name| name.to_owned()).collect())
+}
+
+#[test]
+fn packages_are_installed_and_no_service_may_start() {
+    // Method: the made-up apt notes what the policy answered; one package is
+    // there already, and twice as many needs bring no second update.
+    let machine = Machine::new();
+    fs::write(machine.at("installed-old"), "").unwrap();
+    let needs = [packages(&["old", "new"]), packages(&["third"])];
+    let found = machine.survey(&needs);
+    assert_eq!(found.len(), 1);
+    let what: Vec<&str> = found[0].missing().iter().map(|one| &*one.what).collect();
+    assert_eq!(what, ["the package new", "the package third"]);
+    let mut told = Vec::new();
+    install(&found, &mut |line| told.push(line.to_owned())).unwrap();
+    let refused = "policy 101 frontend noninteractive";
+    let expected = [
+        "update",
+        refused,
+        "install -y --no-install-recommends -- new",
+        refused,
+        "install -y --no-install-recommends -- third",
+        refused,
+    ];
+    assert_eq!(machine.calls(), expected);
+    assert_eq!(told.len(), 3);
+    assert_eq!(told[0], "web: apt-get update");
+    machine.assert_policy_is_back();
+    assert_eq!(machine.survey(&needs)[0].missing(), []);
+    install(&machine.survey(&needs), &mut |_| {
+        panic!("nothing is to be done")
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_failed_installation_says_so_and_puts_the_policy_back() {
+    // Method: an apt that fails, and one that lies.
+    for (behaviour, parts) in [
+        ("fails", ["E: no room", "apt-get install"]),
+        ("lies", ["still", "the package new"]),
+    ] {
+        let machine = Machine::new();
+        fs::write(machine.at(behaviour), "").unwrap();
+        let found = machine.survey(&[packages(&["new"])]);
+        let message = install(&found, &mut |_| {}).unwrap_err().to_string();
+        for part in parts {
+            assert!(message.contains(part), "{behaviour}: {message}");
+        }
+        machine.assert_policy_is_back();
+    }
+}
+
+#[test]
+fn without_root_the_line_to_type_is_shown_and_nothing_is_done() {
+    // Method: the same machine for an ordinary user, with a build that could
+    // be had.
+    let mut machine = Machine::new();
+    machine.system.is_root = false;
+    let build = Need::Build {
+        command: ["sh", "-c", "touch built"].map(str::to_owned).to_vec(),
+        folder: PathBuf::from("bin"),
+    };
+    let found = machine.survey(&[packages(&["new"]), build]);
+    let error = install(&found, &mut |_| panic!("nothing may run")).unwrap_err();
+    let message = error.to_string();
+    let line = "sudo apt-get install -y --no-install-recommends new`";
+    assert!(message.contains(line), "{message}");
+    assert_eq!(machine.calls(), [""; 0]);
+    assert!(!machine.at("cache").exists());
+}
+
+#[test]
+fn an_installer_that_is_missing_is_a_package() {
+    // Method: a machine that has nothing but apt, asked for one need of each
+    // language; then one of them beside its own package.
+    let mut machine = Machine::new();
+    machine.system.path = machine.at("bin").to_string_lossy().into_owned();
+    machine.script("bin/dpkg-query", "#!/bin/sh\nexit 1\n");
+    let one = |text: &str| vec![text.to_owned()];
+    let what = |needs: &[Need]| -> Vec<String> {
+        let found = machine.survey(needs);
+        let missing = found[0].missing().iter();
+        missing.map(|one| one.what.clone()).collect()
+    };
+    for (need, tool, list) in [
+        (Need::Npm(one("ws")), "npm", "ws from npm"),
+        (Need::Pypi(one("x")), "python3-venv", "x from pypi"),
+        (Need::Cargo(one("x")), "cargo", "x from cargo"),
+        (Need::Maven(one("g:a:1")), "maven", "g:a:1 from maven"),
+    ] {
+        let expected = [format!("the package {tool}"), list.to_owned()];
+        assert_eq!(what(std::slice::from_ref(&need)), expected);
+        assert_eq!(what(&[packages(&[tool]), need]), expected);
+    }
+}
+
+#[test]
+fn packages_of_a_need_come_before_the_build_that_uses_them() {
+    // Method: the package's script makes the program that the build runs.
+    let machine = Machine::new();
+    let apt = format!("{APT}cp policy-rc.d bin/maker && echo '#!/bin/sh' >bin/maker\n");
+    machine.script(
+        "bin/apt-get",
+        &format!("{apt}echo 'echo made >$1' >>bin/maker\n"),
+    );
+    fs::create_dir(machine.at("server")).unwrap();
+    let build = Need::Build {
+        command: ["maker", "{build}/made"].map(str::to_owned).to_vec(),
+        folder: PathBuf::from("server"),
+    };
+    let alone = machine.survey(std::slice::from_ref(&build));
+    let hint = &alone[0].missing()[1];
+    assert!(hint.to_string().contains("the program maker"), "{hint}");
+    let needs = [packages(&["maker"]), build];
+    let found = machine.survey(&needs);
+    assert_eq!(found[0].missing().len(), 2);
+    install(&found, &mut |_| {}).unwrap();
+    let made = found[0].build().unwrap().join("made");
+    assert_eq!(fs::read_to_string(made).unwrap(), "made\n");
+    assert_eq!(machine.survey(&needs)[0].missing(), []);
+}
+
+#[test]
+fn an_installation_that_is_stopped_puts_the_policy_back() {
+    // Method: it is told to stop before the second of apt's commands.
+    let machine = Machine::new();
+    let found = machine.survey(&[packages(&["new"])]);
+    let interrupt = Interrupt::watch().unwrap();
+    let told = interrupt.flag();
+    let mut tell = |line: &str| {
+        if line.contains("install") {
+            told.store(true, Ordering::Relaxed);
+        }
+    };
+    let error = install_until(interrupt, &found, &mut tell).unwrap_err();
+    assert!(matches!(error, InstallError::Interrupted), "{error}");
+    assert_eq!(machine.calls().len(), 2);
+    machine.assert_policy_is_back();
+    assert_eq!(machine.survey(&[packages(&["new"])])[0].missing().len(), 1);
+}
+
+#[test]
+fn two_installations_into_one_cache_take_turns() {
+    // Method: the lock is held by another, who lets go when the waiting is
+    // told; in a second try nobody lets go, and the person stops it.
+    let machine = Machine::new();
+    let found = machine.survey(&[packages(&["new"])]);
+    fs::create_dir(machine.at("cache")).unwrap();
+    let hold = || {
+        let file = fs::File::create(machine.at("cache/lock")).unwrap();
+        // Another test's child, not become its program yet, has it for a moment.
+        flock(&file, FlockOperation::LockExclusive).unwrap();
+        file
+    };
+    let mut held = Some(hold());
+    let mut told = Vec::new();
+    let mut tell = |line: &str| {
+        told.push(line.to_owned());
+        held = None;
+    };
+    install(&found, &mut tell).unwrap();
+    assert!(told[0].starts_with("waiting"), "{told:?}");
+    assert_eq!(told.len(), 3);
+
+    let _held = hold();
+    let interrupt = Interrupt::watch().unwrap();
+    let stop = interrupt.flag();
+    let mut tell = |_: &str| stop.store(true, Ordering::Relaxed);
+    let error = install_until(interrupt, &found, &mut tell).unwrap_err();
+    assert!(matches!(error, InstallError::Interrupted), "{error}");
+}

@@ -1,0 +1,196 @@
+//! How abx starts a subject, and how it knows that it is ready and stops it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use abx_sys::process::Signal;
+use serde::{Deserialize, Serialize};
+
+use crate::study::placeholder::{Values, fill};
+use crate::study::program;
+
+/// How abx starts and stops a subject. Texts may hold the placeholders of
+/// docs/study-file.md; `{port}` stands in one of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The argument list, not empty.
+    pub command: Vec<String>,
+    /// Further variables of its environment.
+    pub environment: Vec<(String, String)>,
+    /// Files written into its folder before each start.
+    pub templates: Vec<Template>,
+    /// When it is ready.
+    pub ready: Ready,
+    /// How it is stopped.
+    pub stop: Stop,
+    /// The folder that it starts in: that of its study; `None` is the one abx was started in.
+    pub folder: Option<PathBuf>,
+    /// Where it was built, when it was.
+    pub build: Option<PathBuf>,
+}
+
+/// A file written before each start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// Its path in the subject's folder: relative, and never above it.
+    pub target: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+/// When a subject is ready: after three right answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ready {
+    /// What is asked; `None` for the first request of the first load.
+    pub path: Option<String>,
+    /// The status that tells it; `None` for that of the first load.
+    pub status: Option<u16>,
+    /// How long it may take from its start.
+    pub within: Duration,
+}
+
+/// How a command is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// The signal that asks for it.
+    pub signal: Signal,
+    /// How long it may take; then everything that is left is killed.
+    pub within: Duration,
+}
+
+/// A launch with every placeholder filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filled {
+    /// The argument list.
+    pub command: Vec<String>,
+    /// Further variables of its environment.
+    pub environment: Vec<(String, String)>,
+    /// Files for its folder.
+    pub templates: Vec<Template>,
+}
+
+impl Default for Ready {
+    /// Three right answers of the load itself within 30 s.
+    fn default() -> Ready {
+        Ready {
+            path: None,
+            status: None,
+            within: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Launch {
+    /// SIGTERM, and 5 s to end.
+    pub const STOP: Stop = Stop {
+        signal: Signal::Term,
+        within: Duration::from_secs(5),
+    };
+
+    /// A command with the usual patience: 30 s to get ready, 5 s to end.
+    #[must_use]
+    pub fn new(command: Vec<String>) -> Launch {
+        Launch {
+            command,
+            environment: Vec::new(),
+            templates: Vec::new(),
+            ready: Ready::default(),
+            stop: Launch::STOP,
+            folder: None,
+            build: None,
+        }
+    }
+
+    /// The folder that it starts in, which `{study}` names.
+    #[must_use]
+    pub fn start_folder(&self) -> PathBuf {
+        let own = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        self.folder.clone().unwrap_or_else(own)
+    }
+
+    /// The program, where it is not there. One that is yet to be made in the
+    /// subject's own folder is taken to be there.
+    #[must_use]
+    pub fn missing_program(&self) -> Option<String> {
+        // Only a path that has these in it changes with them.
+        let one = self.fill(0, Path::new("/")).command.into_iter().next();
+        let other = self.fill(1, Path::new("/x")).command.into_iter().next();
+        let program = one.filter(|one| Some(one) == other.as_ref())?;
+        let own = self.environment.iter().rfind(|(name, _)| name == "PATH");
+        let path = match own {
+            Some((_, path)) => path.into(),
+            None => std::env::var_os("PATH").unwrap_or_default(),
+        };
+        program::find(&program, &path, &self.start_folder())
+            .is_none()
+            .then_some(program)
+    }
+
+    /// Every placeholder with its value, for a start on `port` with `dir` as its folder.
+    #[must_use]
+    pub fn fill(&self, port: u16, dir: &Path) -> Filled {
+        let study = self.start_folder();
+        let abx = std::env::current_exe().ok();
+        let values = Values {
+            port,
+            dir,
+            study: &study,
+            abx: abx.as_deref(),
+            build: self.build.as_deref(),
+        };
+        let fill = |text: &String| fill(text, &values);
+        let templates = self.templates.iter();
+        let environment = self.environment.iter();
+        Filled {
+            command: self.command.iter().map(fill).collect(),
+            environment: environment
+                .map(|(name, value)| (name.clone(), fill(value)))
+                .collect(),
+            templates: templates
+                .map(|one| Template {
+                    target: one.target.clone(),
+                    text: fill(&one.text),
+                })
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_filled_and_nothing_else_is_touched() {
+        // Method: each placeholder in each place that may hold one.
+        let launch = Launch {
+            environment: vec![("A".into(), "{study}/x".into())],
+            templates: vec![Template {
+                target: "n.conf".into(),
+                text: "listen {port}; {build}".into(),
+            }],
+            folder: Some("/s".into()),
+            build: Some("/b".into()),
+            ..Launch::new(vec!["./x".into(), "{dir}/n.conf".into(), "{}".into()])
+        };
+        let filled = launch.fill(81, Path::new("/d"));
+        assert_eq!(filled.command, ["./x", "/d/n.conf", "{}"]);
+        assert_eq!(filled.environment, [("A".into(), "/s/x".into())]);
+        assert_eq!(filled.templates[0].text, "listen 81; /b");
+    }
+
+    #[test]
+    fn a_program_is_missed_where_it_cannot_come_from() {
+        // Method: one that is there, one that is not, one that a template makes,
+        // and one that only a PATH of its own leads to.
+        let missing = |program: &str| Launch::new(vec![program.into()]).missing_program();
+        assert_eq!(missing("sh"), None);
+        assert_eq!(missing("no-such-program"), Some("no-such-program".into()));
+        assert_eq!(missing("{dir}/made"), None);
+        let elsewhere = Launch {
+            environment: vec![("PATH".into(), "/nowhere".into())],
+            ..Launch::new(vec!["sh".into()])
+        };
+        assert_eq!(elsewhere.missing_program(), Some("sh".into()));
+    }
+}

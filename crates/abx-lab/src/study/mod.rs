@@ -1,0 +1,332 @@
+//! What is to be compared, under which load, and how. Parsed once; from here
+//! on the types prove it.
+
+pub mod launch;
+pub mod placeholder;
+pub mod program;
+pub mod rates;
+pub mod shape;
+pub mod study_file;
+pub mod subject;
+pub mod units;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
+use abx_evidence::record::{Interleave, LoadSettings, RequestSettings, SkippedSubject};
+use abx_evidence::stats::Margin;
+use abx_evidence::{ArrivalKind, Arrivals, Exchange, StudyRecord};
+use abx_sys::Nanos;
+
+use rates::Offer;
+use shape::Shape;
+use subject::Subject;
+
+/// A study.
+#[derive(Debug, Clone)]
+pub struct Study {
+    /// The servers under test; the first is the baseline.
+    pub subjects: Vec<Subject>,
+    /// The loads.
+    pub loads: Vec<Load>,
+    /// Whether both subjects are one and the same on purpose.
+    pub aa: bool,
+    /// The smallest difference that matters.
+    pub margin: Margin,
+    /// The wall time that the study may take; `None` for the usual one.
+    pub budget: Option<Duration>,
+    /// A fixed number of blocks instead of a stop by precision.
+    pub blocks: Option<u32>,
+    /// The wall time into which ordered blocks are fitted by less load in each;
+    /// `None`: they take what they take.
+    pub fit: Option<Duration>,
+    /// How long slices are.
+    pub slice: SliceLength,
+    /// A fixed number of rounds in a block instead of one from the slices' length.
+    pub rounds: Option<u32>,
+    /// For how long at least the first load of a block warms up, so that what a
+    /// fresh start gives can be compared.
+    pub cold: Option<Duration>,
+    /// How a server that does nothing is started, to learn what the generator
+    /// can get at most; `None` to leave that out.
+    pub ceiling: Option<Ceiling>,
+    /// How subjects take turns.
+    pub interleave: Interleave,
+    /// Files that are made in the folder of each subject that abx starts.
+    pub files: Vec<MadeFile>,
+    /// What moves the bytes.
+    pub backend: Backend,
+    /// Local addresses that connections come from; empty for the usual ones.
+    pub local_addresses: Vec<IpAddr>,
+    /// Worker threads; `None` for one on each of the generator's processors.
+    pub threads: Option<usize>,
+    /// Who uses which processors.
+    pub pin: Pin,
+    /// What all randomness is drawn from.
+    pub seed: u64,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// A subject of an older record that all are compared with.
+    pub against: Option<Past>,
+    /// Subjects of the study that are not measured, for want of what they need.
+    pub skipped: Vec<SkippedSubject>,
+    /// How long the pilot looks at each subject.
+    pub pilot: PilotCare,
+}
+
+/// How the server that does nothing is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ceiling {
+    /// Its argument list, with `{port}`, and `{bytes}` for the length of its page.
+    pub command: Vec<String>,
+}
+
+/// A subject of an older record.
+#[derive(Debug, Clone)]
+pub struct Past {
+    /// The record, judged.
+    pub record: StudyRecord,
+    /// Where it was read from.
+    pub path: String,
+    /// The subject's name; `None` when the record has only one.
+    pub subject: Option<String>,
+}
+
+/// A file made from the seed, the same bytes for all subjects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeFile {
+    /// Its path in the subject's folder: relative, and never above it.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// How long slices are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SliceLength {
+    /// As usual, longer where the pilot finds that a subject needs it.
+    Usual,
+    /// What the pilot finds to give most precision for its time.
+    Auto,
+    /// So long.
+    Fixed(Duration),
+}
+
+/// Who uses which processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pin {
+    /// Subjects and generator have processors of their own.
+    Split,
+    /// Both may use all.
+    Shared,
+}
+
+/// How long the pilot looks at each subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PilotCare {
+    /// Until it is known for how long it warms up.
+    Usual,
+    /// The same under the first load, when it is fresh, and shorter under the others.
+    Quick,
+    /// Hardly: nobody wants to know how fast it is, only that it works.
+    Brief,
+}
+
+impl PilotCare {
+    /// The care under one load, which is the first or a later one.
+    #[must_use]
+    pub fn under(self, is_first: bool) -> PilotCare {
+        match (self, is_first) {
+            (PilotCare::Quick, true) => PilotCare::Usual,
+            (care, _) => care,
+        }
+    }
+}
+
+/// Which bodies are right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExpectBody {
+    /// All subjects answer the same bytes.
+    Same,
+    /// Each subject answers what it answered before the load.
+    Any,
+    /// All subjects answer the body of this SHA-256, in hexadecimal.
+    Sha256(String),
+}
+
+/// One load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    /// Its name in the study.
+    pub name: String,
+    /// Connections.
+    pub connections: u32,
+    /// What connections carry.
+    pub shape: Shape,
+    /// What is asked, at least one request, by weight; of WebSocket the one request
+    /// that opens each connection.
+    pub requests: Vec<Request>,
+    /// What is spoken.
+    pub version: HttpVersion,
+    /// Requests that a connection has in flight at most, at least 1.
+    pub pipeline: u32,
+    /// Whether a connection serves more than one request.
+    pub keep_alive: bool,
+    /// When a connection that is free sends its next request.
+    pub pacing: Pacing,
+    /// How much is offered; pacing is that of a closed loop until it is found.
+    pub offer: Offer,
+    /// How long a request may take.
+    pub timeout: Duration,
+    /// Whether the files that abx made leave memory before each slice.
+    pub cold_cache: bool,
+    /// Of how many answers one has its body hashed.
+    pub verify_every: u32,
+    /// The right status.
+    pub status: u16,
+    /// Which bodies are right.
+    pub body: ExpectBody,
+}
+
+/// What is asked, before it is known of whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The method.
+    pub method: String,
+    /// Path and query; `None` takes that of a subject's URL, or `/`.
+    pub path: Option<String>,
+    /// Further headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, mostly empty.
+    pub body: Vec<u8>,
+    /// How often it is asked, beside the weights of the others.
+    pub weight: u32,
+}
+
+impl Study {
+    /// The baseline's name.
+    #[must_use]
+    pub fn baseline(&self) -> &str {
+        self.subjects.first().map_or("", |subject| &subject.name)
+    }
+
+    /// The wall time that the study may take: by default two minutes for each
+    /// load and each subject beside the baseline, or for each load when there is
+    /// one subject alone.
+    #[must_use]
+    pub fn budget(&self) -> Duration {
+        let others = self.subjects.len().saturating_sub(1).max(1);
+        let comparisons = self.loads.len() * others;
+        let usual = Duration::from_secs(120) * u32::try_from(comparisons).unwrap_or(u32::MAX);
+        self.budget.unwrap_or(usual)
+    }
+}
+
+impl Request {
+    /// The request to one server: `own_path` is that of its URL.
+    #[must_use]
+    pub fn plan(&self, version: HttpVersion, host: &str, own_path: Option<&str>) -> RequestPlan {
+        RequestPlan {
+            version,
+            method: self.method.clone(),
+            path: self.path_for(own_path),
+            host: host.to_owned(),
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+        }
+    }
+
+    fn settings(&self) -> RequestSettings {
+        RequestSettings {
+            method: self.method.clone(),
+            path: self.path_for(None),
+            weight: self.weight,
+        }
+    }
+
+    fn path_for(&self, own_path: Option<&str>) -> String {
+        let path = self.path.as_deref().or(own_path);
+        path.unwrap_or("/").to_owned()
+    }
+}
+
+/// What the record says of when requests are due.
+#[must_use]
+pub fn arrivals(pacing: &Pacing) -> Arrivals {
+    let (kind, rate) = match &pacing.arrivals {
+        schedule::Arrivals::Closed => (ArrivalKind::Closed, None),
+        schedule::Arrivals::Constant { per_s } => (ArrivalKind::Constant, Some(*per_s)),
+        schedule::Arrivals::Poisson { per_s } => (ArrivalKind::Poisson, Some(*per_s)),
+        schedule::Arrivals::Stages(_) => (ArrivalKind::Stages, None),
+    };
+    Arrivals {
+        kind,
+        rate_per_s: rate.map(|rate| rate.amount().into()),
+        text: words(pacing),
+    }
+}
+
+/// What kind and rate do not say: stages, sessions and thinking.
+fn words(pacing: &Pacing) -> String {
+    let mut words = Vec::new();
+    if let schedule::Arrivals::Stages(stages) = &pacing.arrivals {
+        words.push(stages.to_string());
+    }
+    if let Some(stages) = &pacing.connections_over_time {
+        words.push(format!("connections {stages}"));
+    }
+    if let Some(calls) = pacing.session_calls {
+        words.push(format!("sessions of {calls} requests"));
+    }
+    if pacing.think_ns > 0 {
+        let think = Duration::from_nanos(pacing.think_ns);
+        words.push(format!("thinking {}", humantime::format_duration(think)));
+    }
+    words.join(", ")
+}
+
+impl Load {
+    /// How its connections carry requests, for the record.
+    #[must_use]
+    pub fn exchange(&self) -> Exchange {
+        Exchange {
+            protocol: match (self.shape, self.version) {
+                (Shape::Request, HttpVersion::Http10) => "http/1.0",
+                (Shape::Request, HttpVersion::Http11) => "http/1.1",
+                _ => "websocket",
+            }
+            .to_owned(),
+            pipeline: self.pacing.window(self.pipeline, self.keep_alive),
+            shape: self.shape.kind(),
+            message: self.shape.message(),
+            hold_ns: self.shape.hold().map(|hold| Nanos::from(hold).0),
+        }
+    }
+
+    /// What the record says of it.
+    #[must_use]
+    pub fn settings(&self, bodies_compared: bool) -> LoadSettings {
+        LoadSettings {
+            connections: self.connections,
+            exchange: self.exchange(),
+            arrivals: arrivals(&self.pacing),
+            share_of_slowest: match self.offer {
+                Offer::Found { share, .. } => share,
+                _ => None,
+            },
+            objective: match &self.offer {
+                Offer::Found { objective, .. } => objective.clone(),
+                _ => None,
+            },
+            requests: self.requests.iter().map(Request::settings).collect(),
+            keep_alive: self.keep_alive,
+            timeout_s: self.timeout.as_secs_f64(),
+            cold_cache: self.cold_cache,
+            verify_every: self.verify_every,
+            status: self.status,
+            bodies_compared,
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! From the file as written to what it means: texts with units, names that
+//! must be unique, and what must fit together. The first fault ends it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use abx_engine::Pacing;
+use abx_engine::schedule::{Amount, Arrivals, PerSecond};
+use abx_evidence::record::Interleave;
+use abx_sys::Nanos;
+
+use super::Templates;
+use super::check_shape::shapes;
+use super::error::{Fault, Wrong, short};
+use super::model::{RunSpec, StudyFile, SubjectSpec};
+use super::nearest::meant;
+use super::raw::{
+    RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawRate, RawRates,
+    RawRequest, RawSchema, RawStudy, RawSubject,
+};
+use super::spot::Spot;
+use super::{check_subject, unit};
+use crate::study::launch::Template;
+use crate::study::rates::{Offer, Rate, SHARES, Spacing, Sweep};
+use crate::study::shape::SWITCHED;
+use crate::study::units;
+use crate::study::{ExpectBody, Load, MadeFile, Pin, Request};
+
+/// What a file means that has the right keys and types.
+///
+/// # Errors
+/// The first fault.
+pub fn check(
+    raw: RawStudy,
+    name: String,
+    top: &Spot,
+    templates: Templates,
+) -> Result<StudyFile, Fault> {
+    let RawSchema::One = raw.schema;
+    check_cold(&raw, top)?;
+    let margin = raw.margin.as_ref();
+    let margin = margin.map(|share| top.key("margin").read(|key| unit::margin(key, &share.0)));
+    let slice = raw.slice.as_ref();
+    let slice = slice.map(|one| top.key("slice").read(|key| unit::slice_length(key, &one.0)));
+    let (loads, positions) = loads(raw.load, &top.key("load"))?;
+    let study = StudyFile {
+        name,
+        margin: margin.transpose()?,
+        budget: top.key("budget").time(raw.budget.as_ref())?,
+        blocks: raw.blocks,
+        slice: slice.transpose()?,
+        interleave: raw.interleave.map(|turns| match turns {
+            RawInterleave::Slices => Interleave::Slices,
+            RawInterleave::Trials => Interleave::Trials,
+        }),
+        pin: raw.pin.map(|pin| match pin {
+            RawPin::Split => Pin::Split,
+            RawPin::Shared => Pin::Shared,
+        }),
+        threads: raw.threads,
+        seed: raw.seed,
+        files: files(raw.file, &top.key("file"))?,
+        subjects: subjects(raw.subject, &top.key("subject"), templates)?,
+        loads,
+        positions,
+        baseline: raw.baseline,
+    };
+    if let Some(baseline) = &study.baseline {
+        check_baseline(baseline, &study.subjects, &top.key("baseline"))?;
+    }
+    check_targets(&study, top)?;
+    Ok(study)
+}
+
+/// Refuses a cold load where abx has made no file for each subject.
+fn check_cold(raw: &RawStudy, top: &Spot) -> Result<(), Fault> {
+    let is_cold = |load: &RawLoad| load.cold_cache == Some(true);
+    let Some(index) = raw.load.iter().position(is_cold) else {
+        return Ok(());
+    };
+    let here = top.key("load").item(index).key("cold_cache");
+    if raw.file.is_empty() {
+        return Err(here.fault(Wrong::ColdWithoutFiles));
+    }
+    match raw.subject.iter().any(|one| one.address.is_some()) {
+        true => Err(here.fault(Wrong::ColdAddress)),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a template that would be written over a made file.
+fn check_targets(study: &StudyFile, top: &Spot) -> Result<(), Fault> {
+    let files = study.files.iter().enumerate();
+    let made: BTreeMap<&PathBuf, usize> = files.map(|(index, file)| (&file.path, index)).collect();
+    for (index, subject) in study.subjects.iter().enumerate() {
+        let RunSpec::Launch(launch) = &subject.run else {
+            continue;
+        };
+        let here = top.key("subject").item(index).key("templates");
+        for Template { target, .. } in &launch.templates {
+            let first = made.get(target).copied();
+            check_free(first, &target.to_string_lossy(), &top.key("file"), &here)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_baseline(baseline: &str, subjects: &[SubjectSpec], here: &Spot) -> Result<(), Fault> {
+    let known: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
+    if known.contains(&baseline) {
+        return Ok(());
+    }
+    Err(here.fault(Wrong::Baseline {
+        name: baseline.to_owned(),
+        meant: meant(baseline, &known),
+    }))
+}
+
+fn files(raw: Vec<RawFile>, list: &Spot) -> Result<Vec<MadeFile>, Fault> {
+    let mut seen = BTreeMap::new();
+    let mut files = Vec::new();
+    for (index, raw) in raw.into_iter().enumerate() {
+        let here = list.item(index).key("path");
+        let bytes = raw.bytes;
+        for text in here.read(|key| unit::numbered(key, &raw.path, raw.count))? {
+            let path = here.read(|key| unit::path_below(key, &text))?;
+            check_free(seen.insert(path.clone(), index), &text, list, &here)?;
+            files.push(MadeFile { path, bytes });
+        }
+    }
+    Ok(files)
+}
+
+fn subjects(
+    raw: Vec<RawSubject>,
+    list: &Spot,
+    templates: Templates,
+) -> Result<Vec<SubjectSpec>, Fault> {
+    let mut seen = BTreeMap::new();
+    let mut subjects = Vec::new();
+    for (index, raw) in raw.into_iter().enumerate() {
+        let here = list.item(index);
+        let first = seen.insert(raw.name.clone(), index);
+        check_name(first, &raw.name, list, &here.key("name"))?;
+        subjects.push(check_subject::subject(raw, &here, templates)?);
+    }
+    Ok(subjects)
+}
+
+/// The loads, and for each its position in its sweep.
+fn loads(raw: Vec<RawLoad>, list: &Spot) -> Result<(Vec<Load>, Vec<usize>), Fault> {
+    let (mut seen, mut rows) = (BTreeMap::new(), BTreeMap::new());
+    let (mut loads, mut positions) = (Vec::new(), Vec::new());
+    for (index, raw) in raw.into_iter().enumerate() {
+        let here = list.item(index);
+        let first = seen.insert(raw.name.clone(), index);
+        check_name(first, &raw.name, list, &here.key("name"))?;
+        for (position, load) in sweep(raw, &here)?.into_iter().enumerate() {
+            let first = rows.insert(load.name.clone(), index);
+            check_free(first, &load.name, list, &here.key("name"))?;
+            loads.push(load);
+            positions.push(position);
+        }
+    }
+    Ok((loads, positions))
+}
+
+fn check_name(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Result<(), Fault> {
+    here.read(|_| unit::check_name(name))?;
+    check_free(first, name, list, here)
+}
+
+/// Refuses a name that an earlier table of the list has, the `first` one.
+fn check_free(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Result<(), Fault> {
+    let Some(first) = first else {
+        return Ok(());
+    };
+    Err(here.fault(Wrong::Taken {
+        kind: list.name(),
+        name: short(name),
+        first_line: list.item(first).line(),
+    }))
+}
+
+/// The load of a table, or one for each entry of its `connections`.
+fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
+    let pacing = pacing(&raw, here)?;
+    let (rates, spacing) = rates(&raw, here)?;
+    let objective =
+        { raw.slo.as_ref() }.map(|text| here.key("slo").read(|_| unit::objective(text)));
+    let (shapes, version) = shapes(&raw, here)?;
+    let connections = connections(raw.connections.as_ref(), here)?;
+    let list = here.key("requests");
+    let requests = raw.requests.into_iter().enumerate();
+    let requests = requests.map(|(index, raw)| requested(raw, &list.item(index)));
+    let requests: Vec<Vec<Request>> = requests.collect::<Result<_, _>>()?;
+    let timeout = here.key("timeout").time(raw.timeout.as_ref())?;
+    let expect = raw.expect.unwrap_or_default();
+    let body = match &expect.body {
+        None => ExpectBody::Same,
+        Some(body) => here
+            .key("expect")
+            .key("body")
+            .read(|_| unit::expect_body(body))?,
+    };
+    let load = Load {
+        name: raw.name,
+        connections: connections[0],
+        shape: shapes[0],
+        requests: requests.concat(),
+        version,
+        pipeline: raw.pipeline.unwrap_or(1),
+        keep_alive: raw.keep_alive.unwrap_or(true),
+        pacing,
+        offer: Offer::AsPaced,
+        timeout: timeout.unwrap_or(std::time::Duration::from_secs(10)),
+        cold_cache: raw.cold_cache.unwrap_or(false),
+        verify_every: raw.verify_every.unwrap_or(100),
+        status: match shapes[0].is_websocket() {
+            true => SWITCHED,
+            false => expect.status.unwrap_or(200),
+        },
+        body,
+    };
+    let is_sweep = connections.len() > 1;
+    let sweep = Sweep {
+        connections,
+        rates,
+        objective: objective.transpose()?,
+        spacing,
+    };
+    let several = shapes.len() > 1;
+    let rows = shapes.into_iter().flat_map(|shape| {
+        let mut load = Load {
+            shape,
+            ..load.clone()
+        };
+        if let Some(message) = shape.message().filter(|_| several) {
+            load.name.push_str(&format!("-b{}", message.bytes));
+        }
+        sweep.loads(&load, |connections| match is_sweep {
+            true => format!("{}-c{connections}", load.name),
+            false => load.name.clone(),
+        })
+    });
+    Ok(rows.collect())
+}
+
+/// The numbers of connections of a load, each once.
+fn connections(raw: Option<&RawConnections>, here: &Spot) -> Result<Vec<u32>, Fault> {
+    let connections = match raw {
+        None => vec![50],
+        Some(RawConnections::One(one)) => vec![*one],
+        Some(RawConnections::Sweep(sweep)) => sweep.clone(),
+    };
+    let mut seen = BTreeSet::new();
+    for (index, one) in connections.iter().enumerate() {
+        if !seen.insert(*one) {
+            let here = here.key("connections").item(index);
+            return Err(here.fault(Wrong::ConnectionsTwice(*one)));
+        }
+    }
+    Ok(connections)
+}
+
+/// The rates of a load, and how their requests are laid out.
+fn rates(raw: &RawLoad, here: &Spot) -> Result<(Vec<Rate>, Spacing), Fault> {
+    let key = here.key("rate");
+    let number = |number: f64| {
+        let exact = Amount::try_from(number).and_then(PerSecond::try_from);
+        exact
+            .map(Rate::Fixed)
+            .map_err(|error| Wrong::Rate(error.to_string()))
+    };
+    let share = |text: &str| {
+        // A number in quotes would read as a rate too: one way to write each.
+        let share = Rate::parse(text).filter(|_| text.ends_with('%'));
+        share.ok_or_else(|| Wrong::RateShare(text.to_owned()))
+    };
+    let rates: Vec<Rate> = match &raw.rate {
+        None => Vec::new(),
+        Some(RawRates::PerSecond(one)) => vec![key.read(|_| number(*one))?],
+        Some(RawRates::Words(text)) if text == "auto" => SHARES.map(Rate::Share).into(),
+        Some(RawRates::Words(text)) => vec![key.read(|_| share(text))?],
+        Some(RawRates::Sweep(list)) => { list.iter().enumerate() }
+            .map(|(index, one)| {
+                key.item(index).read(|_| match one {
+                    RawRate::PerSecond(one) => number(*one),
+                    RawRate::Share(text) => share(text),
+                })
+            })
+            .collect::<Result<_, _>>()?,
+    };
+    for (index, rate) in rates.iter().enumerate() {
+        if rates[..index].contains(rate) {
+            return Err(key.fault(Wrong::RateTwice(rate.name())));
+        }
+    }
+    let has_rate = !rates.is_empty() || raw.slo.is_some();
+    let spacing = match raw.arrivals {
+        Some(RawArrivals::Closed) if has_rate => return Err(key.fault(Wrong::ClosedRate)),
+        Some(RawArrivals::Constant | RawArrivals::Poisson) if !has_rate => {
+            return Err(here.key("arrivals").fault(Wrong::NoRate));
+        }
+        Some(RawArrivals::Poisson) => Spacing::Poisson,
+        _ => Spacing::Constant,
+    };
+    if !rates.is_empty() && raw.slo.is_some() {
+        return Err(here.key("slo").fault(Wrong::RateAndObjective));
+    }
+    Ok((rates, spacing))
+}
+
+/// When a connection that is free sends its next request, but for rates.
+fn pacing(raw: &RawLoad, here: &Spot) -> Result<Pacing, Fault> {
+    let think = here.key("think").time(raw.think.as_ref())?;
+    Ok(Pacing {
+        arrivals: Arrivals::Closed,
+        connections_over_time: None,
+        think_ns: think.map_or(0, |think| Nanos::from(think).0),
+        session_calls: raw.calls,
+    })
+}
+
+/// The request of a table, or as many as its `count` says.
+fn requested(raw: RawRequest, here: &Spot) -> Result<Vec<Request>, Fault> {
+    let method = raw.method.unwrap_or_else(|| "GET".to_owned());
+    if !units::is_token(&method) {
+        return Err(here.key("method").fault(Wrong::Method(method)));
+    }
+    let like = Request {
+        path: None,
+        weight: raw.weight.unwrap_or(1),
+        method,
+        headers: headers(raw.headers, &here.key("headers"))?,
+        body: raw.body.unwrap_or_default().into_bytes(),
+    };
+    let here = here.key("path");
+    let paths = here.read(|key| unit::numbered(key, &raw.path, raw.count))?;
+    let each = paths.iter().map(|text| {
+        Ok(Request {
+            path: Some(here.read(|key| unit::url_path(key, text))?),
+            ..like.clone()
+        })
+    });
+    each.collect()
+}
+
+fn headers(
+    headers: BTreeMap<String, String>,
+    table: &Spot,
+) -> Result<Vec<(String, String)>, Fault> {
+    for (name, value) in &headers {
+        let here = table.key(name);
+        if !units::is_token(name) {
+            return Err(here.fault(Wrong::HeaderName(name.clone())));
+        }
+        if value
+            .chars()
+            .any(|letter| letter.is_control() && letter != '\t')
+        {
+            return Err(here.fault(Wrong::HeaderValue(name.clone())));
+        }
+    }
+    Ok(headers.into_iter().collect())
+}

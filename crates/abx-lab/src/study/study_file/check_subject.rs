@@ -1,0 +1,278 @@
+//! What a subject's table means.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use abx_sys::process::Signal;
+
+use super::document::Lines;
+use super::error::{Fault, Wrong};
+use super::model::{Need, Origin, RunSpec, SubjectSpec};
+use super::nearest::meant;
+use super::raw::{RawFrom, RawReady, RawSignal, RawStop, RawSubject};
+use super::spot::Spot;
+use super::{Templates, unit};
+use crate::study::launch::Stop;
+use crate::study::launch::{Launch, Ready, Template};
+use crate::study::placeholder::{WORDS, placeholders};
+
+/// What a subject's table means; its name is checked already.
+///
+/// # Errors
+/// The first fault.
+pub fn subject(raw: RawSubject, here: &Spot, templates: Templates) -> Result<SubjectSpec, Fault> {
+    let (name, run) = match (&raw.command, &raw.address) {
+        (None, None) => return Err(here.fault(Wrong::NoWay)),
+        (Some(_), Some(_)) => return Err(here.key("address").fault(Wrong::TwoWays)),
+        (None, Some(address)) => {
+            let address = address_alone(&raw, address, here)?;
+            (raw.name, RunSpec::Address(address))
+        }
+        (Some(command), None) => {
+            let known = known_words(&raw.from);
+            let launch = Launch {
+                command: words(command, &here.key("command"), known)?,
+                environment: environment(&raw.env, &here.key("env"), known)?,
+                templates: read_templates(
+                    &raw.templates,
+                    &here.key("templates"),
+                    templates,
+                    known,
+                )?,
+                ready: ready(raw.ready.as_ref(), &here.key("ready"))?,
+                stop: stop(raw.stop.as_ref(), &here.key("stop"))?,
+                folder: None,
+                build: None,
+            };
+            check_port(&launch, &here.key("command"))?;
+            (raw.name, RunSpec::Launch(launch))
+        }
+    };
+    let way = match run {
+        RunSpec::Launch(_) => "command",
+        RunSpec::Address(_) => "address",
+    };
+    Ok(SubjectSpec {
+        name,
+        line: here.key(way).line(),
+        origin: origin(raw.from, &here.key("from"))?,
+        run,
+    })
+}
+
+fn address_alone(raw: &RawSubject, address: &str, here: &Spot) -> Result<String, Fault> {
+    let given = [
+        ("templates", !raw.templates.is_empty()),
+        ("env", !raw.env.is_empty()),
+        ("ready", raw.ready.is_some()),
+        ("stop", raw.stop.is_some()),
+    ];
+    for (key, is_given) in given {
+        if is_given {
+            return Err(here.key(key).fault(Wrong::OnlyStarted(key.to_owned())));
+        }
+    }
+    let host = address.strip_prefix("http://").unwrap_or_default();
+    let has_host = !host.is_empty() && !host.starts_with(['/', ':', '?', '#']);
+    if !has_host || !address.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let wrong = Wrong::Address(address.to_owned());
+        return Err(here.key("address").fault(wrong));
+    }
+    Ok(address.to_owned())
+}
+
+/// The placeholders of a subject: `{build}` only where something is built.
+fn known_words(from: &RawFrom) -> &'static [&'static str] {
+    match from.build {
+        Some(_) => &WORDS,
+        None => &WORDS[..WORDS.len() - 1],
+    }
+}
+
+/// An argument list: a program, and nothing that no program can be given.
+fn words(words: &[String], list: &Spot, known: &[&str]) -> Result<Vec<String>, Fault> {
+    if words.first().is_none_or(String::is_empty) {
+        let key = list.name();
+        return Err(list.fault(Wrong::NoProgram { key }));
+    }
+    for (index, word) in words.iter().enumerate() {
+        check_text(word, &list.item(index), known)?;
+    }
+    Ok(words.to_vec())
+}
+
+/// Refuses placeholders that are unknown here, and NUL.
+fn check_text(text: &str, here: &Spot, known: &[&str]) -> Result<(), Fault> {
+    if text.contains('\0') {
+        let key = here.name();
+        return Err(here.fault(Wrong::Nul { key }));
+    }
+    match unknown_placeholder(text, known) {
+        None => Ok(()),
+        Some((_, wrong)) => Err(here.fault(wrong)),
+    }
+}
+
+/// The first unknown placeholder of a text, with its offset in bytes.
+fn unknown_placeholder(text: &str, known: &[&str]) -> Option<(usize, Wrong)> {
+    let unknown = placeholders(text).find(|one| !known.contains(&one.word))?;
+    let wrong = Wrong::Placeholder {
+        word: unknown.word.to_owned(),
+        meant: meant(unknown.word, known),
+    };
+    Some((unknown.offset, wrong))
+}
+
+fn environment(
+    variables: &BTreeMap<String, String>,
+    table: &Spot,
+    known: &[&str],
+) -> Result<Vec<(String, String)>, Fault> {
+    for (name, value) in variables {
+        let here = table.key(name);
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(here.fault(Wrong::Variable(name.clone())));
+        }
+        check_text(value, &here, known)?;
+    }
+    let variables = variables.iter();
+    Ok(variables
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect())
+}
+
+fn read_templates(
+    named: &BTreeMap<String, String>,
+    table: &Spot,
+    templates: Templates,
+    known: &[&str],
+) -> Result<Vec<Template>, Fault> {
+    let read = |(target, source): (&String, &String)| {
+        let here = table.key(target);
+        let target = here.read(|key| unit::path_below(key, target))?;
+        let path = here.read(|key| unit::path_below(key, source))?;
+        let text = templates(&path).map_err(|error| {
+            here.fault(Wrong::Template {
+                source_path: source.clone(),
+                why: error.to_string(),
+            })
+        })?;
+        if let Some((offset, wrong)) = unknown_placeholder(&text, known) {
+            let fault = here.fault(wrong);
+            return Err(Fault {
+                file: fault.file.parent().unwrap_or(Path::new("")).join(&path),
+                line: Lines::of(&text).at(offset),
+                ..fault
+            });
+        }
+        Ok(Template { target, text })
+    };
+    named.iter().map(read).collect()
+}
+
+fn ready(raw: Option<&RawReady>, here: &Spot) -> Result<Ready, Fault> {
+    let path = raw.and_then(|raw| raw.path.as_ref());
+    let path = path.map(|path| here.key("path").read(|key| unit::url_path(key, path)));
+    let within = raw.and_then(|raw| raw.within.as_ref());
+    Ok(Ready {
+        path: path.transpose()?,
+        within: here
+            .key("within")
+            .time(within)?
+            .unwrap_or(Duration::from_secs(30)),
+        status: raw.and_then(|raw| raw.status),
+    })
+}
+
+fn stop(raw: Option<&RawStop>, here: &Spot) -> Result<Stop, Fault> {
+    let within = raw.and_then(|raw| raw.within.as_ref());
+    let signal = raw.and_then(|raw| raw.signal.as_ref());
+    Ok(Stop {
+        signal: signal.map_or(Signal::Term, |signal| match signal {
+            RawSignal::Term => Signal::Term,
+            RawSignal::Int => Signal::Int,
+            RawSignal::Quit => Signal::Quit,
+            RawSignal::Hup => Signal::Hup,
+            RawSignal::Usr1 => Signal::Usr1,
+            RawSignal::Usr2 => Signal::Usr2,
+            RawSignal::Winch => Signal::Winch,
+            RawSignal::Kill => Signal::Kill,
+        }),
+        within: here
+            .key("within")
+            .time(within)?
+            .unwrap_or(Duration::from_secs(5)),
+    })
+}
+
+/// Without a place for its port a subject would listen where nobody asks.
+fn check_port(launch: &Launch, here: &Spot) -> Result<(), Fault> {
+    let environment = launch.environment.iter().map(|(_, value)| value);
+    let templates = launch.templates.iter().map(|template| &template.text);
+    let mut texts = launch.command.iter().chain(environment).chain(templates);
+    let has_port = |text: &String| placeholders(text).any(|one| one.word == "port");
+    if texts.any(has_port) {
+        Ok(())
+    } else {
+        Err(here.fault(Wrong::NoPort))
+    }
+}
+
+fn origin(raw: RawFrom, here: &Spot) -> Result<Origin, Fault> {
+    type Make = fn(Vec<String>) -> Need;
+    let lists: [(&str, Option<Vec<String>>, Make); 5] = [
+        ("packages", raw.packages, Need::Packages),
+        ("npm", raw.npm, Need::Npm),
+        ("pypi", raw.pypi, Need::Pypi),
+        ("maven", raw.maven, Need::Maven),
+        ("cargo", raw.cargo, Need::Cargo),
+    ];
+    let mut needs = Vec::new();
+    for (key, list, need) in lists {
+        let Some(list) = list else { continue };
+        let here = here.key(key);
+        for (index, word) in list.iter().enumerate() {
+            not_empty(word, &here.item(index))?;
+        }
+        needs.push(need(list));
+    }
+    if let Some(bring) = raw.bring {
+        let here = here.key("bring");
+        not_empty(&bring.program, &here.key("program"))?;
+        not_empty(&bring.how, &here.key("how"))?;
+        needs.push(Need::Bring {
+            program: bring.program,
+            how: bring.how,
+        });
+    }
+    if let Some(build) = raw.build {
+        let here = here.key("build");
+        let folder = build.folder.as_ref();
+        let folder =
+            folder.map(|folder| here.key("folder").read(|key| unit::path_below(key, folder)));
+        needs.push(Need::Build {
+            command: words(&build.command, &here.key("command"), &["study", "build"])?,
+            folder: folder.transpose()?.unwrap_or_else(PathBuf::new),
+        });
+    }
+    if let Some(meant) = &raw.stand_in_for {
+        not_empty(meant, &here.key("stand_in_for"))?;
+    }
+    Ok(Origin {
+        needs,
+        stand_in_for: raw.stand_in_for,
+    })
+}
+
+/// Refuses a text of nothing but space, and NUL.
+fn not_empty(text: &str, here: &Spot) -> Result<(), Fault> {
+    let key = here.name();
+    if text.trim().is_empty() {
+        return Err(here.fault(Wrong::EmptyWord { key }));
+    }
+    if text.contains('\0') {
+        return Err(here.fault(Wrong::Nul { key }));
+    }
+    Ok(())
+}

@@ -1,0 +1,333 @@
+//! Why a study file is refused: where, what, and what to write instead.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::study::shape::BROADCAST_BYTES_MIN;
+
+/// How many faults a message lists; more are counted.
+const LISTED: usize = 10;
+
+/// Why a study file is refused. Nothing was started.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyFileError {
+    /// The file is not there or not for us.
+    #[error(
+        "{}: cannot be read ({source}): name a study.toml, or the folder that holds one",
+        path.display()
+    )]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// What it says is wrong; at least one fault, in the order of the lines.
+    #[error("{}", listed(.0))]
+    Content(Vec<Fault>),
+}
+
+/// One thing that is wrong in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// The study file, or a template.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// The table that it stands in, such as `subject "nginx"`; `None` outside of lists of tables.
+    pub place: Option<String>,
+    /// What is wrong.
+    pub wrong: Box<Wrong>,
+}
+
+/// What is wrong, and what to write instead.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "`key` and `text` are those of the file")]
+pub enum Wrong {
+    /// Not TOML.
+    #[error("this is no TOML ({}): texts need quotes, and each key stands once in its table", short(.0))]
+    Syntax(String),
+    /// Nothing but space and comments.
+    #[error("the file is empty: it needs a [[subject]] and a [[load]], see docs/study-file.md")]
+    Empty,
+    /// Far too long to be what it should.
+    #[error("the file is longer than {limit_bytes} bytes: is it the right one?")]
+    TooLong { limit_bytes: u64 },
+    /// Bytes that are no text.
+    #[error("the file is no UTF-8 text: is it the right one?")]
+    NoText,
+    /// A key that nobody knows.
+    #[error("unknown key `{}`; {meant}", short(.key))]
+    UnknownKey {
+        key: String,
+        /// The known word that was meant, or all of them.
+        meant: String,
+    },
+    /// A key or value that will mean something one day.
+    #[error("`{0}` is reserved and not yet there: leave it out")]
+    NotYet(String),
+    /// A value of another type.
+    #[error("`{key}` is {is}, and {wanted} is wanted{}", such_as(.example))]
+    Type {
+        key: String,
+        is: &'static str,
+        wanted: String,
+        /// How it may be written.
+        example: Option<String>,
+    },
+    /// A key that must be there.
+    #[error("`{key}` is missing: add it{}", such_as(.example))]
+    Missing {
+        key: String,
+        /// How it may be written.
+        example: Option<String>,
+    },
+    /// A number too small or too large.
+    #[error("`{key}` is {value}: write a number from {low} to {high}")]
+    Range {
+        key: String,
+        value: String,
+        low: u64,
+        high: u64,
+    },
+    /// A list or a text without anything in it.
+    #[error("`{key}` is empty: fill it{}", such_as(.example))]
+    Nothing {
+        key: String,
+        /// How it may be written.
+        example: Option<String>,
+    },
+    /// A word that is none of the known ones.
+    #[error("`{key}` is `{}`, which is unknown; {meant}", short(.text))]
+    UnknownWord {
+        key: String,
+        text: String,
+        /// The known word that was meant, or all of them.
+        meant: String,
+    },
+    /// Not a time above zero.
+    #[error(
+        "`{key}` is `{}`, which is no time above zero: write a number and its unit, such as 30s, 100ms or 2m",
+        short(.text)
+    )]
+    Time { key: String, text: String },
+    /// Neither a time above zero nor `auto`.
+    #[error(
+        "`{key}` is `{}`, which is neither a time above zero nor `auto`: write a number and its unit, such as 100ms or 1s",
+        short(.text)
+    )]
+    SliceLength { key: String, text: String },
+    /// Not a share above zero.
+    #[error(
+        "`{key}` is `{}`, which is no share above 0% and up to 100%: write a number and %, such as 3%",
+        short(.text)
+    )]
+    Share { key: String, text: String },
+    /// Not a name.
+    #[error("`{}` is no name: use letters, digits, `-`, `_` and `.`, at most 40", short(.0))]
+    Name(String),
+    /// A path that could lead out of its folder.
+    #[error(
+        "`{key}` is `{}`: write a file's path below the folder, without a leading `/` and without `..`",
+        short(.text)
+    )]
+    PathAbove { key: String, text: String },
+    /// Not the path of a request.
+    #[error(
+        "`{key}` is `{}`: begin with `/`, write other than visible ASCII as %XX, and leave out `#`",
+        short(.text)
+    )]
+    UrlPath { key: String, text: String },
+    /// Not an expectation for a body.
+    #[error(
+        "`expect.body` is `{}`: write `same`, `any`, or a SHA-256 of 64 hexadecimal digits (as `sha256sum` prints it)",
+        short(.0)
+    )]
+    Body(String),
+    /// Not a method.
+    #[error("`{}` is no method: write one such as GET", short(.0))]
+    Method(String),
+    /// Not a header's name.
+    #[error("`{}` is no header's name: use letters, digits and `-`", short(.0))]
+    HeaderName(String),
+    /// A header's value with a line end or the like.
+    #[error("the header `{}` has a control character in its value: remove it", short(.0))]
+    HeaderValue(String),
+    /// Not an address.
+    #[error("`address` is `{}`: abx speaks http:// and ws:// so far; write http://HOST[:PORT]", short(.0))]
+    Address(String),
+    /// A name that is taken.
+    #[error("the name `{name}` is taken by the {kind} in line {first_line}: give each its own")]
+    Taken {
+        /// Subject, load or file.
+        kind: String,
+        name: String,
+        first_line: usize,
+    },
+    /// A baseline that is no subject.
+    #[error("`baseline` is `{}`, and no subject has that name; {meant}", short(.name))]
+    Baseline {
+        name: String,
+        /// The known word that was meant, or all of them.
+        meant: String,
+    },
+    /// A key that says nothing of loads of this shape.
+    #[error("`{key}` says nothing of a load of shape `{shape}`: leave it out")]
+    NotOfShape {
+        key: &'static str,
+        shape: &'static str,
+    },
+    /// HTTP for what only WebSocket has.
+    #[error(
+        "`protocol` is HTTP, and the shape `{0}` speaks WebSocket: write protocol = \"websocket\", or leave `protocol` out"
+    )]
+    ShapeOfWebSocket(&'static str),
+    /// WebSocket without a shape.
+    #[error(
+        "`protocol` is `websocket`, and nothing says what its connections carry: add shape = \"echo\", \"broadcast\" or \"connections\""
+    )]
+    NoShape,
+    /// Several requests for what is opened by one.
+    #[error("`requests` has several, and a WebSocket is opened by one: leave one")]
+    OneRequest,
+    /// A broadcast without room for its number.
+    #[error(
+        "`message.bytes` is {0}: a broadcast carries its number, so write at least {BROADCAST_BYTES_MIN}"
+    )]
+    ShortBroadcast(u32),
+    /// A sweep that visits a length twice.
+    #[error("`message.bytes` lists {0} twice: each length gives one row, so list it once")]
+    MessageTwice(u32),
+    /// A sweep that visits a number twice.
+    #[error("`connections` lists {0} twice: each number gives one row, so list it once")]
+    ConnectionsTwice(u32),
+    /// Many of one name.
+    #[error("`{key}` is `{text}` for each of `count`: write `{{n}}` in it for the number")]
+    NoNumber { key: String, text: String },
+    /// Nothing that could leave memory.
+    #[error("`cold_cache` is about the files that abx makes, and there are none: add a [[file]]")]
+    ColdWithoutFiles,
+    /// A server that has no files of ours.
+    #[error(
+        "`cold_cache` is about the files that abx makes, and a subject at an `address` has none: \
+         start it by `command`"
+    )]
+    ColdAddress,
+    /// Not a rate.
+    #[error("`rate`: {0}")]
+    Rate(String),
+    /// Not a share.
+    #[error(
+        "`rate`: `{}` is no share of what the slowest subject can do: write a number and %, such as \"50%\", at most 200%; rates per second stand without quotes",
+        short(.0)
+    )]
+    RateShare(String),
+    /// A sweep that visits a rate twice.
+    #[error("`rate` lists {0} twice: each rate gives one row, so list it once")]
+    RateTwice(String),
+    /// Rates are found for an objective.
+    #[error("`slo` finds its own rates: leave `rate` out, or write a second [[load]]")]
+    RateAndObjective,
+    /// Not an objective.
+    #[error("`slo`: {0}")]
+    Objective(String),
+    /// Open arrivals without their rate.
+    #[error("these `arrivals` need a rate: add one, such as rate = 2000")]
+    NoRate,
+    /// A rate for a loop that has none.
+    #[error("`rate` is for open loops, and `arrivals` says closed: leave one of both out")]
+    ClosedRate,
+    /// Nothing says how it comes to run.
+    #[error(
+        "neither `command` nor `address`: write how abx starts it, such as command = [\"./server\", \"{{port}}\"], or where it runs"
+    )]
+    NoWay,
+    /// Two ways to run.
+    #[error(
+        "both `command` and `address`: leave out `address` for a server that abx starts, `command` for one that runs already"
+    )]
+    TwoWays,
+    /// A key that makes no sense for a server which runs already.
+    #[error(
+        "`{0}` is only for a subject that abx starts: leave it out, or write `command` instead of `address`"
+    )]
+    OnlyStarted(String),
+    /// An argument list whose program has no name.
+    #[error("`{key}` begins with an empty word: begin with the program")]
+    NoProgram { key: String },
+    /// A list with an empty word in it.
+    #[error("`{key}` has an empty word: remove it")]
+    EmptyWord { key: String },
+    /// No place for the port.
+    #[error(
+        "no {{port}} in its command, environment or templates: abx chooses the port, so write {{port}} where it is taken (or env = {{ PORT = \"{{port}}\" }})"
+    )]
+    NoPort,
+    /// A NUL, which no program can be given.
+    #[error("`{key}` has a NUL character: remove it")]
+    Nul { key: String },
+    /// Not the name of a variable.
+    #[error("`{}` is no variable's name: it is empty, or has a `=`", short(.0))]
+    Variable(String),
+    /// A placeholder that stands for nothing.
+    #[error(
+        "unknown placeholder {{{word}}}; {meant} (write {{{{{word}}}}} for the text {{{word}}} itself)"
+    )]
+    Placeholder {
+        word: String,
+        /// The known word that was meant, or all of them.
+        meant: String,
+    },
+    /// A template that is not there.
+    #[error("the template `{}` cannot be read ({why}): put it beside the study file", short(.source_path))]
+    Template {
+        /// As the study file names it.
+        source_path: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}: ", self.file.display(), self.line)?;
+        if let Some(place) = &self.place {
+            write!(formatter, "{place}: ")?;
+        }
+        write!(formatter, "{}", self.wrong)
+    }
+}
+
+fn listed(faults: &[Fault]) -> String {
+    let mut lines: Vec<String> = faults
+        .iter()
+        .take(LISTED)
+        .map(ToString::to_string)
+        .collect();
+    if faults.len() > LISTED {
+        lines.push(format!("and {} more like these", faults.len() - LISTED));
+    }
+    lines.join("\n")
+}
+
+fn such_as(example: &Option<String>) -> String {
+    let example = example.as_ref();
+    example.map_or(String::new(), |example| format!(", for example {example}"))
+}
+
+/// A text of the file on one line and not too long, whatever it holds.
+pub fn short(text: &str) -> String {
+    const LETTERS: usize = 60;
+    let plain = |letter: char| {
+        if letter.is_control() {
+            '\u{fffd}'
+        } else {
+            letter
+        }
+    };
+    let mut short: String = text.chars().take(LETTERS).map(plain).collect();
+    if text.chars().nth(LETTERS).is_some() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,176 @@
+//! What a study file says, with every default filled in.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use abx_evidence::record::Interleave;
+use abx_evidence::stats::Margin;
+
+use crate::study::launch::Launch;
+use crate::study::subject::{Source, Subject, SubjectError, Target};
+use crate::study::{Load, MadeFile, Pin, SliceLength};
+
+/// A study as its file describes it. What flags may also say is `None` where
+/// the file is silent.
+#[derive(Debug, Clone)]
+pub struct StudyFile {
+    /// The folder's name for a `study.toml`, else the file's name without `.toml`.
+    pub name: String,
+    /// The subject that the others are compared with; one of [`StudyFile::subjects`].
+    pub baseline: Option<String>,
+    /// The smallest difference that matters.
+    pub margin: Option<Margin>,
+    /// The wall time that the study may take.
+    pub budget: Option<Duration>,
+    /// A fixed number of blocks.
+    pub blocks: Option<u32>,
+    /// How long slices are.
+    pub slice: Option<SliceLength>,
+    /// How subjects take turns.
+    pub interleave: Option<Interleave>,
+    /// Who uses which processors.
+    pub pin: Option<Pin>,
+    /// Worker threads of the generator.
+    pub threads: Option<u16>,
+    /// What all randomness is drawn from.
+    pub seed: Option<u64>,
+    /// Files that are made in each subject's folder.
+    pub files: Vec<MadeFile>,
+    /// The servers under test, at least one, in the order of the file.
+    pub subjects: Vec<SubjectSpec>,
+    /// The loads, at least one; a sweep is several.
+    pub loads: Vec<Load>,
+    /// For each of the loads, its position in its sweep, from 0.
+    pub positions: Vec<usize>,
+}
+
+/// A server under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubjectSpec {
+    /// Its name; no other subject has it.
+    pub name: String,
+    /// Where the file says how it comes to run, for messages.
+    pub line: usize,
+    /// How it is obtained.
+    pub origin: Origin,
+    /// How it comes to run.
+    pub run: RunSpec,
+}
+
+/// How a subject comes to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunSpec {
+    /// abx starts it and stops it.
+    Launch(Launch),
+    /// It is running at this `http://` URL, and abx leaves it alone. The host
+    /// is not looked up yet.
+    Address(String),
+}
+
+/// How a subject is obtained.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// What is needed, in the order in which it is to be had; empty when the
+    /// program is simply there.
+    pub needs: Vec<Need>,
+    /// The server that was meant, when this one stands in for it.
+    pub stand_in_for: Option<String>,
+}
+
+/// One thing that a subject needs. Lists are not empty, and neither are their words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// Packages of the system.
+    Packages(Vec<String>),
+    /// Packages of npm.
+    Npm(Vec<String>),
+    /// Packages of the Python Package Index.
+    Pypi(Vec<String>),
+    /// Artifacts of Maven.
+    Maven(Vec<String>),
+    /// Crates with a program.
+    Cargo(Vec<String>),
+    /// It is built.
+    Build {
+        /// The argument list; `{study}` is the study's folder, `{build}` where its work goes.
+        command: Vec<String>,
+        /// Where it runs: below the study's folder, or that folder itself when empty.
+        folder: PathBuf,
+    },
+    /// The user has to bring it.
+    Bring {
+        /// The program that must be there: a name on `PATH` or a path.
+        program: String,
+        /// How a person gets it.
+        how: String,
+    },
+}
+
+impl StudyFile {
+    /// The subjects with the baseline first, which is where a [`crate::Study`] has it.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<&SubjectSpec> {
+        let is_baseline = |one: &&SubjectSpec| Some(&one.name) == self.baseline.as_ref();
+        let (mut order, others): (Vec<_>, Vec<_>) = self.subjects.iter().partition(is_baseline);
+        order.extend(others);
+        order
+    }
+
+    /// Leaves out every subject that is not named. The baseline is then the first
+    /// of those that stay, unless it stays itself.
+    ///
+    /// # Errors
+    /// The first name that no subject has.
+    pub fn keep_subjects<'a>(&mut self, names: &'a [String]) -> Result<(), &'a str> {
+        let is_known = |name: &String| self.subjects.iter().any(|one| one.name == *name);
+        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+            return Err(unknown);
+        }
+        self.subjects.retain(|one| names.contains(&one.name));
+        Ok(())
+    }
+
+    /// Leaves out every load that is not named.
+    ///
+    /// # Errors
+    /// The first name that no load has.
+    pub fn keep_loads<'a>(&mut self, names: &'a [String]) -> Result<(), &'a str> {
+        let is_known = |name: &String| self.loads.iter().any(|one| one.name == *name);
+        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+            return Err(unknown);
+        }
+        let loads = std::mem::take(&mut self.loads).into_iter();
+        let pairs = loads.zip(std::mem::take(&mut self.positions));
+        let kept = pairs.filter(|(load, _)| names.contains(&load.name));
+        (self.loads, self.positions) = kept.unzip();
+        Ok(())
+    }
+
+    /// Leaves out all but the first position of every sweep.
+    pub fn keep_first_positions(&mut self) {
+        let mut positions = self.positions.iter();
+        self.loads.retain(|_| positions.next() == Some(&0));
+        self.positions.retain(|position| *position == 0);
+    }
+}
+
+impl SubjectSpec {
+    /// The subject as a study takes it; `folder` is the study's. A host is looked up.
+    ///
+    /// # Errors
+    /// [`SubjectError`] for a URL that leads nowhere.
+    pub fn subject(&self, folder: &Path) -> Result<Subject, SubjectError> {
+        let source = match &self.run {
+            RunSpec::Address(url) => Source::Address(Target::parse(url)?),
+            RunSpec::Launch(launch) => Source::Command(Launch {
+                folder: Some(folder.to_owned()),
+                ..launch.clone()
+            }),
+        };
+        Ok(Subject {
+            name: self.name.clone(),
+            source,
+            stand_in_for: self.origin.stand_in_for.clone(),
+        })
+    }
+}

@@ -1,0 +1,362 @@
+//! A server under test as a person names it, and what it becomes in a block.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+use crate::study::launch::Launch;
+use crate::study::units;
+
+/// The placeholder for the port that a subject is given.
+const PORT: &str = "{port}";
+
+/// A server under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// Its name in the study.
+    pub name: String,
+    /// How it comes to be.
+    pub source: Source,
+    /// The server that was meant, when this one stands in for it.
+    pub stand_in_for: Option<String>,
+}
+
+/// How a subject comes to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// abx starts it and stops it.
+    Command(Launch),
+    /// It is running already, and abx leaves it alone.
+    Address(Target),
+}
+
+/// What is spoken at a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// `http://`.
+    Http,
+    /// `ws://`.
+    WebSocket,
+}
+
+/// Where a server answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// What is spoken there.
+    pub scheme: Scheme,
+    /// The URL as it was given.
+    pub url: String,
+    /// Name and port as in the URL, for the `Host` header.
+    pub host: String,
+    /// Where that leads.
+    pub address: SocketAddr,
+    /// Path and query.
+    pub path: String,
+}
+
+/// Why words do not make a subject.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubjectError {
+    /// Neither a URL nor `name=command`, nor a study.
+    #[error(
+        "`{0}` is neither a URL, nor `name=command`, nor a study file or its folder: give for \
+         example `http://127.0.0.1:8081/` or `'new=./server --port {{port}}'`"
+    )]
+    Unnamed(String),
+    /// A name that would not fit into tables, files and scripts.
+    #[error("`{0}` is no name for a subject: use letters, digits, `-`, `_` and `.`, at most 40")]
+    BadName(String),
+    /// A command without a place for the port.
+    #[error(
+        "the command of `{name}` has no {{port}}: abx chooses the port, so write {{port}} where \
+         the command takes it (or `env PORT={{port}} ...`)"
+    )]
+    NoPort {
+        /// The subject.
+        name: String,
+    },
+    /// Nothing after `name=`.
+    #[error("`{name}` has an empty command: write `'{name}=program arguments'`")]
+    Empty {
+        /// The subject.
+        name: String,
+    },
+    /// Quotes that do not close.
+    #[error("the command of `{name}` has a quote that does not close: `{command}`")]
+    Quotes {
+        /// The subject.
+        name: String,
+        /// Its command.
+        command: String,
+    },
+    /// Another scheme than http and ws.
+    #[error("`{url}`: abx speaks http:// and ws:// so far; {scheme}:// is not yet there")]
+    Scheme {
+        /// What was given.
+        url: String,
+        /// Its scheme.
+        scheme: String,
+    },
+    /// Not a URL.
+    #[error(
+        "`{url}` is no URL that abx understands ({why}): write http://HOST[:PORT]/PATH, or ws://"
+    )]
+    Url {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A name that leads nowhere.
+    #[error("`{host}` does not resolve ({why}): check the name, or give an address")]
+    Resolve {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        why: String,
+    },
+}
+
+impl Subject {
+    /// Reads `URL`, `name=URL` or `name=command`.
+    ///
+    /// # Errors
+    /// One [`SubjectError`] for each thing that can be wrong with it.
+    pub fn parse(text: &str) -> Result<Subject, SubjectError> {
+        if is_url(text) {
+            let target = Target::parse(text)?;
+            return Ok(Subject {
+                name: target.host.clone(),
+                source: Source::Address(target),
+                stand_in_for: None,
+            });
+        }
+        let (name, rest) = text
+            .split_once('=')
+            .ok_or_else(|| SubjectError::Unnamed(text.to_owned()))?;
+        let name = name.trim();
+        if !units::is_name(name) {
+            return Err(SubjectError::BadName(name.to_owned()));
+        }
+        let source = if is_url(rest) {
+            Source::Address(Target::parse(rest)?)
+        } else {
+            Source::Command(Launch::new(words(name, rest)?))
+        };
+        Ok(Subject {
+            name: name.to_owned(),
+            source,
+            stand_in_for: None,
+        })
+    }
+}
+
+fn words(name: &str, command: &str) -> Result<Vec<String>, SubjectError> {
+    let words = shell_words::split(command).map_err(|_| SubjectError::Quotes {
+        name: name.to_owned(),
+        command: command.to_owned(),
+    })?;
+    let name = name.to_owned();
+    if words.is_empty() {
+        return Err(SubjectError::Empty { name });
+    }
+    if !words.iter().any(|word| word.contains(PORT)) {
+        return Err(SubjectError::NoPort { name });
+    }
+    Ok(words)
+}
+
+/// Whether a text begins like a URL: a scheme and `://`.
+fn is_url(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+impl Target {
+    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `ws://`, and looks the host up.
+    ///
+    /// # Errors
+    /// [`SubjectError::Scheme`], [`SubjectError::Url`], [`SubjectError::Resolve`].
+    pub fn parse(url: &str) -> Result<Target, SubjectError> {
+        let bad = |why| SubjectError::Url {
+            url: url.to_owned(),
+            why,
+        };
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| bad("no scheme"))?;
+        let scheme = match scheme.to_ascii_lowercase().as_str() {
+            "http" => Scheme::Http,
+            "ws" => Scheme::WebSocket,
+            _ => {
+                return Err(SubjectError::Scheme {
+                    url: url.to_owned(),
+                    scheme: scheme.to_owned(),
+                });
+            }
+        };
+        let rest = rest.split('#').next().unwrap_or_default();
+        let cut = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(cut);
+        let path = match path.as_bytes().first() {
+            None => "/".to_owned(),
+            Some(b'?') => format!("/{path}"),
+            Some(_) => path.to_owned(),
+        };
+        if authority.contains('@') {
+            return Err(bad(
+                "a user in the URL; give it by `-H 'Authorization: ...'`",
+            ));
+        }
+        let (host, port) = split_port(authority).ok_or_else(|| bad("a port that is no number"))?;
+        if host.is_empty() {
+            return Err(bad("no host"));
+        }
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let resolve = |why: String| SubjectError::Resolve {
+            host: bare.to_owned(),
+            why,
+        };
+        let address = (bare, port)
+            .to_socket_addrs()
+            .map_err(|error| resolve(error.to_string()))?
+            .next()
+            .ok_or_else(|| resolve("no address".to_owned()))?;
+        Ok(Target {
+            scheme,
+            url: url.to_owned(),
+            host: authority.to_owned(),
+            address,
+            path,
+        })
+    }
+}
+
+/// Host (with its brackets) and port, 80 when none is given.
+fn split_port(authority: &str) -> Option<(&str, u16)> {
+    let after_brackets = authority.rfind(']').map_or(0, |end| end + 1);
+    match authority[after_brackets..].rfind(':') {
+        None => Some((authority, 80)),
+        Some(colon) => {
+            let (host, port) = authority.split_at(after_brackets + colon);
+            Some((host, port[1..].parse().ok()?))
+        }
+    }
+}
+
+/// Local addresses that connections to `address` come from: those that were
+/// `asked` for; empty where the kernel's own choice is right.
+///
+/// One address has about 28,000 ports for one destination, and each closed
+/// connection keeps its port for a while. So loads with many connections, or
+/// with one for each request, are spread over 127.0.0.x. Others come from
+/// 127.0.0.1 as any client would, since servers may let in only that.
+#[must_use]
+pub fn sources(
+    address: SocketAddr,
+    connections: u32,
+    keep_alive: bool,
+    asked: &[IpAddr],
+) -> Vec<IpAddr> {
+    if !asked.is_empty() {
+        return asked.to_vec();
+    }
+    let count = match (address.ip(), keep_alive) {
+        (IpAddr::V4(ip), true) if ip.is_loopback() => connections.div_ceil(16_000),
+        (IpAddr::V4(ip), false) if ip.is_loopback() => 64,
+        _ => return Vec::new(),
+    };
+    if count < 2 {
+        return Vec::new();
+    }
+    (1..=count.min(250))
+        .map(|last| IpAddr::from([127, 0, 0, u8::try_from(last).expect("at most 250")]))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn target(url: &str) -> Target {
+        Target::parse(url).unwrap()
+    }
+
+    #[test]
+    fn a_url_gives_host_port_and_path() {
+        // Method: the shapes that people type, one by one.
+        let plain = target("http://127.0.0.1:8081/a?b=c#d");
+        assert_eq!(
+            (plain.host.as_str(), plain.path.as_str()),
+            ("127.0.0.1:8081", "/a?b=c")
+        );
+        assert_eq!(plain.address, "127.0.0.1:8081".parse().unwrap());
+        assert_eq!(target("HTTP://127.0.0.1").address.port(), 80);
+        assert_eq!(target("http://127.0.0.1").path, "/");
+        assert_eq!(target("http://127.0.0.1?x").path, "/?x");
+        assert_eq!(plain.scheme, Scheme::Http);
+        assert_eq!(target("ws://127.0.0.1/echo").scheme, Scheme::WebSocket);
+        let six = target("http://[::1]:90/");
+        assert_eq!(six.address, "[::1]:90".parse().unwrap());
+        assert_eq!(six.host, "[::1]:90");
+    }
+
+    #[test]
+    fn what_is_no_url_says_what_is_wrong() {
+        // Method: one broken text for each message.
+        for (url, part) in [
+            ("https://127.0.0.1/", "not yet"),
+            ("http://", "no host"),
+            ("http://:80/", "no host"),
+            ("http://a:b@127.0.0.1/", "a user"),
+            ("http://127.0.0.1:x/", "no number"),
+            ("http://127.0.0.1:70000/", "no number"),
+            ("http://does-not-exist.invalid/", "does not resolve"),
+        ] {
+            let message = Target::parse(url).unwrap_err().to_string();
+            assert!(message.contains(part), "{url}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_split_into_words_without_a_shell() {
+        // Method: quotes, a `=` in the command, and both placeholders.
+        let subject = Subject::parse("new=env X=1 ./s '-p {port}' --dir {dir}/x $HOME").unwrap();
+        assert_eq!(subject.name, "new");
+        let Source::Command(launch) = subject.source else {
+            panic!("a command");
+        };
+        assert_eq!(
+            launch.fill(81, Path::new("/t")).command,
+            ["env", "X=1", "./s", "-p 81", "--dir", "/t/x", "$HOME"]
+        );
+    }
+
+    #[test]
+    fn words_that_are_no_subject_are_refused() {
+        // Method: one broken text for each message.
+        for (text, part) in [
+            ("./server", "neither"),
+            ("a b=./s {port}", "no name"),
+            ("=./s {port}", "no name"),
+            ("new=./server", "no {port}"),
+            ("new=", "empty command"),
+            ("new=./s '{port}", "quote"),
+        ] {
+            let message = Subject::parse(text).unwrap_err().to_string();
+            assert!(message.contains(part), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn only_loads_that_need_many_ports_are_spread() {
+        // Method: both sides of each limit.
+        let here = "127.0.0.1:80".parse().unwrap();
+        assert!(sources(here, 10_000, true, &[]).is_empty());
+        assert_eq!(sources(here, 40_000, true, &[]).len(), 3);
+        assert_eq!(sources(here, 1, false, &[]).len(), 64);
+        let elsewhere = "192.0.2.1:80".parse().unwrap();
+        assert!(sources(elsewhere, 40_000, false, &[]).is_empty());
+        let asked = ["192.0.2.9".parse().unwrap()];
+        assert_eq!(sources(elsewhere, 1, true, &asked), asked);
+    }
+}
