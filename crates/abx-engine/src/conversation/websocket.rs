@@ -269,6 +269,8 @@ fn fault_outcome(fault: Fault) -> Outcome {
     match fault {
         Fault::Refused(_) => Outcome::WrongStatus,
         Fault::ClosedEarly => Outcome::EarlyClose,
+        Fault::HeadTooLarge => Outcome::HeadTooLarge,
+        Fault::OtherProtocol(_) => Outcome::OtherProtocol,
         _ => Outcome::Malformed,
     }
 }

@@ -238,6 +238,8 @@ fn receive_bytes<T>(slot: &Slot<T>) -> usize {
 pub(super) fn fault_outcome(fault: http1::Fault) -> Outcome {
     match fault {
         http1::Fault::ClosedIdle | http1::Fault::ClosedEarly => Outcome::EarlyClose,
+        http1::Fault::HeadTooLarge | http1::Fault::TooManyHeaders => Outcome::HeadTooLarge,
+        http1::Fault::Tls | http1::Fault::Http2 => Outcome::OtherProtocol,
         _ => Outcome::Malformed,
     }
 }

@@ -22,8 +22,13 @@ pub enum Outcome {
     WrongLength,
     /// A whole answer of the right length whose body is not the expected one.
     WrongBody,
-    /// Bytes that are no HTTP answer.
+    /// Bytes that break the protocol's rules.
     Malformed,
+    /// A head with more fields or bytes than are read
+    /// (`abx_wire::http1::HEADERS_MAX`, `HEAD_BYTES_MAX`).
+    HeadTooLarge,
+    /// Bytes of TLS or HTTP/2 where HTTP/1 was expected.
+    OtherProtocol,
     /// The connection was refused.
     Refused,
     /// The connection could not be made for another reason, such as no route.
@@ -48,12 +53,14 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the counters.
-    pub const ALL: [Outcome; 14] = [
+    pub const ALL: [Outcome; 16] = [
         Outcome::Ok,
         Outcome::WrongStatus,
         Outcome::WrongLength,
         Outcome::WrongBody,
         Outcome::Malformed,
+        Outcome::HeadTooLarge,
+        Outcome::OtherProtocol,
         Outcome::Refused,
         Outcome::Unreachable,
         Outcome::Reset,
@@ -74,6 +81,8 @@ impl Outcome {
             Outcome::WrongLength => "wrong_length",
             Outcome::WrongBody => "wrong_body",
             Outcome::Malformed => "malformed",
+            Outcome::HeadTooLarge => "head_too_large",
+            Outcome::OtherProtocol => "other_protocol",
             Outcome::Refused => "refused",
             Outcome::Unreachable => "unreachable",
             Outcome::Reset => "reset",

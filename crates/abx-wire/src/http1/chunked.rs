@@ -1,19 +1,20 @@
-//! The chunked transfer coding (RFC 9112, section 7.1): framing away, bytes through.
+//! The chunked transfer coding (RFC 9112, section 7.1): takes the framing off the bytes.
 
 use super::{Fault, HEAD_BYTES_MAX, take};
 
 /// Where in a chunked body the next byte belongs.
 ///
-/// Nothing is kept of the bytes themselves; extensions and trailers are dropped.
+/// Nothing is kept of the bytes themselves. Extensions are skipped; a trailer's fields
+/// have to be fields, so that the head of the next answer is never taken for them.
 #[derive(Debug)]
 pub(super) struct Chunks {
-    place: Place,
+    state: ChunkState,
     /// Bytes of the current size line, or of the whole trailer, so far.
     line_bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum ChunkState {
     /// Before the first digit of a size.
     SizeStart,
     /// After a digit; the value so far.
@@ -29,8 +30,9 @@ enum Place {
     DataLf,
     /// At the start of a line of the trailer.
     TrailerStart,
-    /// Inside a line of the trailer, and after its CR.
-    Trailer,
+    /// Inside the name of a trailer's field, inside its value, and after its CR.
+    TrailerName,
+    TrailerValue,
     TrailerCr,
     /// After the CR of the empty line that ends the body.
     LastLf,
@@ -49,7 +51,7 @@ pub(super) enum Chunk<'a> {
 impl Chunks {
     pub(super) fn new() -> Chunks {
         Chunks {
-            place: Place::SizeStart,
+            state: ChunkState::SizeStart,
             line_bytes: 0,
         }
     }
@@ -57,12 +59,12 @@ impl Chunks {
     /// Takes bytes up to the next piece of the body, or to the body's end.
     pub(super) fn receive<'a>(&mut self, input: &mut &'a [u8]) -> Result<Chunk<'a>, Fault> {
         while let [byte, rest @ ..] = *input {
-            if let Place::Data(left) = self.place {
+            if let ChunkState::Data(left) = self.state {
                 let data = take(input, left);
                 let left = left - data.len() as u64;
-                self.place = match left {
-                    0 => Place::DataCr,
-                    left => Place::Data(left),
+                self.state = match left {
+                    0 => ChunkState::DataCr,
+                    left => ChunkState::Data(left),
                 };
                 return Ok(Chunk::Data(data));
             }
@@ -71,46 +73,58 @@ impl Chunks {
             if self.line_bytes > HEAD_BYTES_MAX {
                 return Err(Fault::BadChunk);
             }
-            if let (Place::LastLf, b'\n') = (self.place, *byte) {
+            if let (ChunkState::LastLf, b'\n') = (self.state, *byte) {
                 return Ok(Chunk::End);
             }
-            self.place = self.after(*byte).ok_or(Fault::BadChunk)?;
+            self.state = self.after(*byte).ok_or(Fault::BadChunk)?;
         }
         Ok(Chunk::More)
     }
 
-    /// The place behind one byte of framing; `None` when the byte has no right to be here.
-    fn after(&mut self, byte: u8) -> Option<Place> {
-        Some(match (self.place, byte) {
-            (Place::SizeStart, _) => Place::Size(hex_digit(byte)?),
-            (Place::Size(size), b'\r') => Place::SizeEnd(size),
-            (Place::Size(size), b';' | b' ' | b'\t') => Place::Extension(size),
-            (Place::Size(size), _) => {
-                Place::Size(size.checked_mul(16)?.checked_add(hex_digit(byte)?)?)
+    /// The state after one byte of framing; `None` when the byte has no right to be here.
+    fn after(&mut self, byte: u8) -> Option<ChunkState> {
+        Some(match (self.state, byte) {
+            (ChunkState::SizeStart, _) => ChunkState::Size(hex_digit(byte)?),
+            (ChunkState::Size(size), b'\r') => ChunkState::SizeEnd(size),
+            (ChunkState::Size(size), b';' | b' ' | b'\t') => ChunkState::Extension(size),
+            (ChunkState::Size(size), _) => {
+                ChunkState::Size(size.checked_mul(16)?.checked_add(hex_digit(byte)?)?)
             }
-            (Place::Extension(size), b'\r') => Place::SizeEnd(size),
-            (Place::Extension(size), byte) if byte != b'\n' => Place::Extension(size),
-            (Place::SizeEnd(size), b'\n') => {
+            (ChunkState::Extension(size), b'\r') => ChunkState::SizeEnd(size),
+            (ChunkState::Extension(size), byte) if byte != b'\n' => ChunkState::Extension(size),
+            (ChunkState::SizeEnd(size), b'\n') => {
                 self.line_bytes = 0;
                 match size {
-                    0 => Place::TrailerStart,
-                    size => Place::Data(size),
+                    0 => ChunkState::TrailerStart,
+                    size => ChunkState::Data(size),
                 }
             }
-            (Place::DataCr, b'\r') => Place::DataLf,
-            (Place::DataLf, b'\n') => {
+            (ChunkState::DataCr, b'\r') => ChunkState::DataLf,
+            (ChunkState::DataLf, b'\n') => {
                 self.line_bytes = 0;
-                Place::SizeStart
+                ChunkState::SizeStart
             }
-            (Place::TrailerStart, b'\r') => Place::LastLf,
-            (Place::TrailerStart | Place::Trailer, byte) if byte != b'\n' => match byte {
-                b'\r' => Place::TrailerCr,
-                _ => Place::Trailer,
-            },
-            (Place::TrailerCr, b'\n') => Place::TrailerStart,
+            (ChunkState::TrailerStart, b'\r') => ChunkState::LastLf,
+            (ChunkState::TrailerName, b':') => ChunkState::TrailerValue,
+            (ChunkState::TrailerStart | ChunkState::TrailerName, _) if is_name(byte) => {
+                ChunkState::TrailerName
+            }
+            (ChunkState::TrailerValue, b'\r') => ChunkState::TrailerCr,
+            (ChunkState::TrailerValue, _) if is_value(byte) => ChunkState::TrailerValue,
+            (ChunkState::TrailerCr, b'\n') => ChunkState::TrailerStart,
             _ => return None,
         })
     }
+}
+
+/// Whether a byte may stand in the name of a field: a token (RFC 9110, section 5.6.2).
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Whether a byte may stand in the value of a field (RFC 9110, section 5.5).
+fn is_value(byte: u8) -> bool {
+    matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
 }
 
 fn hex_digit(byte: u8) -> Option<u64> {

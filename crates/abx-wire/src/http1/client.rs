@@ -6,8 +6,8 @@ use super::chunked::{Chunk, Chunks};
 use super::fields::{Coding, Fields};
 use super::memo::HeadMemo;
 use super::{
-    Fault, HEADERS_MAX, HeaderRoom, Version, fault_of, head_view, skip_empty_lines, take,
-    unfinished,
+    Fault, HEAD_BYTES_MAX, HEADERS_MAX, HeaderRoom, Version, fault_of, head_view, other_protocol,
+    skip_empty_lines, take, unfinished,
 };
 
 /// Which framing an answer may have.
@@ -69,7 +69,7 @@ pub struct Done {
     pub body_bytes: u64,
     /// The connection may carry one more request: version, `Connection` and framing
     /// allow it. If not, further answers that are awaited fail with
-    /// [`Fault::ClosedIdle`] at the next call, whatever bytes come.
+    /// [`Fault::ClosedIdle`] at the next call, and bytes that still come are ignored.
     pub reusable: bool,
 }
 
@@ -99,9 +99,8 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Whether another head follows, of the same answer.
     fn is_interim(&self) -> bool {
-        matches!(self.status, 100..=199) && self.status != 101
+        is_interim(self.status)
     }
 }
 
@@ -211,6 +210,12 @@ impl Client {
 
     fn step<'a>(&mut self, memo: Option<&mut HeadMemo>, input: &mut &'a [u8]) -> Option<Event<'a>> {
         match &mut self.state {
+            State::Idle if !self.done.reusable && self.has_started => {
+                // Whatever comes behind the last answer of a connection is not ours: of a
+                // protocol that was switched to, or of a server that does not keep its word.
+                *input = &[];
+                None
+            }
             State::Idle => {
                 skip_empty_lines(input);
                 match input.is_empty() {
@@ -254,9 +259,12 @@ impl Client {
             State::Ended => Some(self.fail(Fault::ClosedIdle)),
             State::UntilClose | State::Sized(0) => Some(self.finish()),
             State::Head if !self.has_started => Some(self.fail(Fault::ClosedIdle)),
-            State::Head | State::Sized(_) | State::Chunked(_) => {
-                Some(self.fail(Fault::ClosedEarly))
+            State::Head => {
+                // A line that is not whole may be broken all the same.
+                let parsed = parse_head(head_view(&self.stash), self.kind);
+                Some(self.fail(parsed.err().unwrap_or(Fault::ClosedEarly)))
             }
+            State::Sized(_) | State::Chunked(_) => Some(self.fail(Fault::ClosedEarly)),
         }
     }
 
@@ -315,6 +323,12 @@ impl Client {
             if input.is_empty() {
                 return None;
             }
+            if !self.has_started
+                && let Some(fault) = other_protocol(input)
+            {
+                self.has_started = true;
+                return Some(self.fail(fault));
+            }
             self.has_started = true;
             let head = match self.take_head(memo.as_deref_mut(), input) {
                 Ok(head) => head?,
@@ -366,7 +380,14 @@ impl Client {
             return Ok(None);
         }
         let before = self.stash.len();
-        self.stash.extend_from_slice(head_view(input));
+        let more = head_view(input);
+        self.stash.extend_from_slice(more);
+        // Without the end of a line there is no end of a head, and a peer that sends
+        // single bytes must not have all of it parsed for each.
+        if !more.contains(&b'\n') && self.stash.len() < HEAD_BYTES_MAX {
+            *input = &[];
+            return Ok(None);
+        }
         let view = head_view(&self.stash);
         let Some((head, length)) = parse_head(view, self.kind)? else {
             unfinished(view)?;
@@ -426,10 +447,7 @@ impl Default for Client {
 fn parse_head(view: &[u8], kind: AnswerKind) -> Result<Option<(Head, usize)>, Fault> {
     let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
     let mut answer = httparse::Response::new(&mut []);
-    // A user agent has to accept folded headers (RFC 9112, section 5.2).
-    let mut config = httparse::ParserConfig::default();
-    config.allow_obsolete_multiline_headers_in_responses(true);
-    let parsed = config.parse_response_with_uninit_headers(&mut answer, view, &mut room);
+    let parsed = answer_parser().parse_response_with_uninit_headers(&mut answer, view, &mut room);
     let httparse::Status::Complete(length) = parsed.map_err(fault_of)? else {
         return Ok(None);
     };
@@ -472,21 +490,42 @@ fn frame(status: u16, version: Version, kind: AnswerKind, fields: &Fields) -> Re
     })
 }
 
-/// The value of a header in the bytes of an answer, for those who have kept
-/// them from its first byte; `None` when it is absent or no text.
+/// The value of a header in the bytes of an answer, for callers that have kept
+/// them from its first byte; `None` when it is absent or not text. Interim heads
+/// (1xx, but for 101) are skipped.
 ///
-/// For once in a while: it parses the head anew.
+/// Made for probes: it parses the heads anew and allocates.
 #[must_use]
-pub fn answer_header(answer: &[u8], name: &str) -> Option<String> {
-    let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut head = httparse::Response::new(&mut room);
-    head.parse(answer).ok()?;
-    let header = head
-        .headers
-        .iter()
-        .find(|header| header.name.eq_ignore_ascii_case(name))?;
-    let value = std::str::from_utf8(header.value).ok()?;
-    Some(value.trim().to_owned())
+pub fn answer_header(mut answer: &[u8], name: &str) -> Option<String> {
+    loop {
+        let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut head = httparse::Response::new(&mut []);
+        let parsed =
+            answer_parser().parse_response_with_uninit_headers(&mut head, answer, &mut room);
+        let httparse::Status::Complete(length) = parsed.ok()? else {
+            return None;
+        };
+        if is_interim(head.code?) {
+            answer = &answer[length..];
+            continue;
+        }
+        let mut headers = head.headers.iter();
+        let header = headers.find(|header| header.name.eq_ignore_ascii_case(name))?;
+        let value = std::str::from_utf8(header.value).ok()?;
+        return Some(value.trim().to_owned());
+    }
+}
+
+/// A user agent has to accept folded headers (RFC 9112, section 5.2).
+fn answer_parser() -> httparse::ParserConfig {
+    let mut config = httparse::ParserConfig::default();
+    config.allow_obsolete_multiline_headers_in_responses(true);
+    config
+}
+
+/// Whether another head follows a head with this status, of the same answer.
+fn is_interim(status: u16) -> bool {
+    matches!(status, 100..=199) && status != 101
 }
 
 #[cfg(test)]

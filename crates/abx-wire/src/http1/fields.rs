@@ -49,17 +49,25 @@ impl Fields {
                     fields.add_content_length(header.value)?;
                 }
                 17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
-                    let is_first = fields.coding == Coding::Plain;
-                    let is_chunked = header.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
-                    fields.coding = match is_first && is_chunked {
-                        true => Coding::Chunked,
-                        false => Coding::Unknown,
-                    };
+                    fields.add_codings(header.value);
                 }
                 _ => {}
             }
         }
         Ok(fields)
+    }
+
+    /// `chunked` and nothing else, in however many headers. Empty elements of a list
+    /// say nothing (RFC 9110, section 5.6.1.2), but a list of nothing else is none.
+    fn add_codings(&mut self, value: &[u8]) {
+        let mut codings = elements(value).filter(|coding| !coding.is_empty());
+        let is_chunked = codings
+            .next()
+            .is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"));
+        self.coding = match self.coding == Coding::Plain && is_chunked && codings.next().is_none() {
+            true => Coding::Chunked,
+            false => Coding::Unknown,
+        };
     }
 
     /// One number, or several that are equal (RFC 9112, section 6.3).

@@ -34,10 +34,10 @@ pub enum Fault {
     #[error("its first line or a header breaks the grammar")]
     Malformed,
     /// The head is longer than [`HEAD_BYTES_MAX`].
-    #[error("its head is longer than 64 KiB")]
+    #[error("its head is longer than 256 KiB")]
     HeadTooLarge,
     /// The head has more than [`HEADERS_MAX`] headers.
-    #[error("it has more than 64 headers")]
+    #[error("its head has more than 256 header fields")]
     TooManyHeaders,
     /// `Content-Length` is no number, or there are several that differ.
     #[error("its Content-Length is no number, or there are several that differ")]
@@ -51,6 +51,12 @@ pub enum Fault {
     /// Bytes came that no request asked for.
     #[error("more bytes came than were asked for")]
     Unasked,
+    /// The peer speaks TLS: its first byte begins a record of TLS (RFC 8446, section 5.1).
+    #[error("it is TLS, not HTTP: the server expects https:// on this port")]
+    Tls,
+    /// The peer speaks HTTP/2: its first byte begins a frame (RFC 9113, section 4.1).
+    #[error("it is HTTP/2, not HTTP/1.1: the server expects HTTP/2 on this port")]
+    Http2,
     /// The peer closed, or said that it would, before the first byte of the answer.
     #[error("the connection was closed before its first byte")]
     ClosedIdle,
@@ -60,10 +66,10 @@ pub enum Fault {
 }
 
 /// The longest head that is read, in bytes, its empty line included.
-pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+pub const HEAD_BYTES_MAX: usize = 256 * 1024;
 
-/// The largest number of headers that is read.
-pub const HEADERS_MAX: usize = 64;
+/// The largest number of header fields that is read.
+pub const HEADERS_MAX: usize = 256;
 
 /// Room for the headers of one head on the stack, not even cleared.
 type HeaderRoom<'a> = [std::mem::MaybeUninit<httparse::Header<'a>>; HEADERS_MAX];
@@ -86,6 +92,18 @@ fn unfinished(view: &[u8]) -> Result<(), Fault> {
 fn skip_empty_lines(input: &mut &[u8]) {
     while let [b'\r' | b'\n', rest @ ..] = *input {
         *input = rest;
+    }
+}
+
+/// What another protocol is told by: no first line of HTTP/1 begins with such a byte.
+/// One byte decides, so that it does not matter in which pieces the bytes come.
+pub(crate) fn other_protocol(bytes: &[u8]) -> Option<Fault> {
+    match bytes.first()? {
+        // An alert, or a handshake.
+        0x15 | 0x16 => Some(Fault::Tls),
+        // A frame of less than 65,536 bytes; a server's first one is SETTINGS.
+        0x00 => Some(Fault::Http2),
+        _ => None,
     }
 }
 

@@ -11,8 +11,11 @@ pub enum Fault {
     #[error("the handshake's answer is no HTTP")]
     Malformed,
     /// The handshake's answer is longer than [`crate::http1::HEAD_BYTES_MAX`].
-    #[error("the handshake's answer is longer than 64 KiB")]
+    #[error("the handshake's answer is longer than 256 KiB")]
     HeadTooLarge,
+    /// The handshake's answer is of another protocol than HTTP/1.
+    #[error("the handshake was not answered in HTTP/1.1: {0}")]
+    OtherProtocol(crate::http1::Fault),
     /// The handshake's answer has another status than 101 (section 4.1).
     #[error("the handshake was answered with status {0} instead of 101")]
     Refused(u16),
@@ -83,6 +86,7 @@ impl Fault {
         match self {
             Fault::Malformed
             | Fault::HeadTooLarge
+            | Fault::OtherProtocol(_)
             | Fault::Refused(_)
             | Fault::NotUpgraded
             | Fault::WrongAccept

@@ -7,7 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
 
 use super::fault::Fault;
-use crate::http1::{Connection, HEAD_BYTES_MAX, HEADERS_MAX, Request, RequestError, Version};
+use crate::http1::{
+    Connection, HEAD_BYTES_MAX, HEADERS_MAX, Request, RequestError, Version, other_protocol,
+};
 
 /// What a client asks for when it opens a WebSocket. Encoded once and sent many times.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,7 +183,9 @@ impl Awaited {
     fn read(&self) -> Result<Option<(Answer, usize)>, Fault> {
         let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut room);
-        let parsed = head.parse(&self.stash).map_err(|_| Fault::Malformed)?;
+        let parsed = head.parse(&self.stash).map_err(|_| {
+            other_protocol(&self.stash).map_or(Fault::Malformed, Fault::OtherProtocol)
+        })?;
         let httparse::Status::Complete(length) = parsed else {
             return Ok(None);
         };

@@ -103,10 +103,10 @@ fn limits_hold_for_heads_headers_and_trailers() {
         format!("{start}{}\r\n\r\n", "a".repeat(value - start.len() - 4))
     };
     assert_eq!(
-        outcome(AnswerKind::WithBody, head(64 * 1024).as_bytes()),
+        outcome(AnswerKind::WithBody, head(256 * 1024).as_bytes()),
         whole(204, "", true)
     );
-    let too_large = head(64 * 1024 + 1);
+    let too_large = head(256 * 1024 + 1);
     assert_eq!(
         outcome(AnswerKind::WithBody, too_large.as_bytes()),
         Err(Fault::HeadTooLarge)
@@ -119,10 +119,10 @@ fn limits_hold_for_heads_headers_and_trailers() {
         )
     };
     assert_eq!(
-        outcome(AnswerKind::WithBody, headers(64).as_bytes()),
+        outcome(AnswerKind::WithBody, headers(256).as_bytes()),
         whole(204, "", true)
     );
-    let too_many = headers(65);
+    let too_many = headers(257);
     assert_eq!(
         outcome(AnswerKind::WithBody, too_many.as_bytes()),
         Err(Fault::TooManyHeaders)
@@ -130,9 +130,9 @@ fn limits_hold_for_heads_headers_and_trailers() {
 
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0";
     for endless in [
-        "0".repeat(70_000),
-        format!(";{}", "e".repeat(70_000)),
-        format!("\r\n{}", "A: b\r\n".repeat(12_000)),
+        "0".repeat(270_000),
+        format!(";{}", "e".repeat(270_000)),
+        format!("\r\n{}", "A: b\r\n".repeat(45_000)),
     ] {
         let bytes = format!("{chunked}{endless}");
         assert_eq!(
@@ -277,6 +277,33 @@ const FRAMINGS: &[(&str, u16, &str, bool)] = &[
         "",
         true,
     ),
+    // Empty elements of a list say nothing.
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: , chunked ,\r\n\r\n1\r\na\r\n0\r\n\r\n",
+        200,
+        "a",
+        true,
+    ),
+    // Trailers of every legal form: an empty value, white space, bytes above ASCII.
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA:\r\nb-C:\t\u{e9} d \r\n\r\n",
+        200,
+        "",
+        true,
+    ),
+    // What comes behind the last answer of a connection is not ours.
+    (
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\naHTTP/1.1 500 No\r\n\r\n",
+        200,
+        "a",
+        false,
+    ),
+    (
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n\u{1}\u{2}\r\nany bytes",
+        101,
+        "",
+        false,
+    ),
     (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 7\r\n\r\n1\r\na\r\n0\r\n\r\n",
         200,
@@ -361,6 +388,43 @@ const BROKEN: &[(&str, Fault)] = &[
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
         Fault::BadChunk,
     ),
+    // A list of nothing is no list of codings.
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: ,\r\n\r\n",
+        Fault::UnknownTransferEncoding,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: ,\r\n\r\n",
+        Fault::UnknownTransferEncoding,
+    ),
+    // Without its last line end an answer must not take the next one's head for its trailer.
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        Fault::BadChunk,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nno colon\r\n\r\n",
+        Fault::BadChunk,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n: no name\r\n\r\n",
+        Fault::BadChunk,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: \0\r\n\r\n",
+        Fault::BadChunk,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n folded\r\n\r\n",
+        Fault::BadChunk,
+    ),
+    // A line that is broken and not whole.
+    ("HTTP/1.1 200 OK\r\nhalf", Fault::ClosedEarly),
+    ("HTTP/1.1 200 OK\r\nX\0", Fault::Malformed),
+    // Other protocols: an alert and a handshake of TLS, the settings of HTTP/2.
+    ("\x15\x03\x01\0\x02\x02\x46", Fault::Tls),
+    ("\x16\x03\x03", Fault::Tls),
+    ("\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64", Fault::Http2),
     ("HTTP/1.1 204 No Content\r\n\r\nbody", Fault::Unasked),
     (
         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
@@ -376,4 +440,11 @@ fn a_header_of_an_answer_can_be_looked_up() {
     assert_eq!(found.as_deref(), Some("nginx/1.22.1"));
     assert_eq!(answer_header(answer, "Via"), None);
     assert_eq!(answer_header(b"nonsense\r\n\r\n", "Server"), None);
+
+    // Method: behind an interim head, which has a header of that name too, and beside a
+    // folded one.
+    let answer = b"HTTP/1.1 103 Early Hints\r\nServer: early\r\n\r\n\
+        HTTP/1.1 200 OK\r\nX: a\r\n b\r\nServer: late\r\n\r\n";
+    let found = answer_header(answer, "Server");
+    assert_eq!(found.as_deref(), Some("late"));
 }

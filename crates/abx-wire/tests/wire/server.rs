@@ -97,7 +97,7 @@ fn every_broken_request_fails_with_its_fault() {
     for (bytes, fault) in cases {
         assert_eq!(requests(bytes), Err(fault), "{bytes:?}");
     }
-    let too_large = format!("GET /{} HTTP/1.1\r\n", "a".repeat(64 * 1024));
+    let too_large = format!("GET /{} HTTP/1.1\r\n", "a".repeat(256 * 1024));
     assert_eq!(requests(&too_large), Err(Fault::HeadTooLarge));
 }
 
