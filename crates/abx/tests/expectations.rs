@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::made::{judged, pair, study};
 use crate::support::{ABX, Home, in_five_looks, read_json, subject};
+use abx_fixtures::{judged, pair, study};
 
 /// Writes a made record into a folder and answers its path.
 fn record(home: &Home, record: abx_evidence::StudyRecord) -> String {
@@ -70,13 +70,13 @@ fn an_invalid_comparison_is_no_pass() {
     // Method: one of a hundred answers is wrong.
     let home = Home::new();
     let mut bad = pair();
-    crate::made::each_slice(&mut bad, "new", |slice| {
+    abx_fixtures::each_slice(&mut bad, "new", |slice| {
         let wrong = slice.ok / 100;
         let counts = [
             (abx_evidence::Outcome::Ok, slice.ok - wrong),
             (abx_evidence::Outcome::WrongStatus, wrong),
         ];
-        crate::made::answer(slice, &counts);
+        abx_fixtures::answer(slice, &counts);
     });
     let path = record(&home, bad);
     for arguments in [["--fail-if-slower", "3%"], ["--expect", "new >= old"]] {

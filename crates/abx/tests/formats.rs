@@ -11,8 +11,8 @@ use std::thread;
 use abx_evidence::record::Histograms;
 use serde_json::Value;
 
-use crate::made::{judged, pair};
 use crate::support::{Home, Server, read_json};
+use abx_fixtures::{judged, pair};
 
 /// Python with the readers of these formats.
 const PYTHON: &str = concat!(

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use abx_evidence::Capacity;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, Readings};
 
-use crate::made::{judged, pair};
 use crate::support::{Home, Server};
+use abx_fixtures::{judged, pair};
 
 /// A small study and its page, measured once for all tests here.
 struct Measured {

@@ -15,12 +15,6 @@ mod golden;
 mod history;
 mod html;
 mod layers;
-#[allow(
-    dead_code,
-    reason = "made for the tests of another room, where all of it is used"
-)]
-#[path = "../../abx-evidence/tests/evidence/judge/support.rs"]
-mod made;
 mod manual;
 mod records;
 mod signals;

@@ -7,7 +7,7 @@ use abx_evidence::{
     Unpaired, Verdict, against, judge, judge_against, may_stop_against,
 };
 
-use crate::judge::support::{
+use abx_fixtures::{
     MS, OK, all_slices, answer, answered, assert_close, each_slice, find, judged, pair, study,
 };
 

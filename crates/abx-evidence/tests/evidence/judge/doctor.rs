@@ -5,7 +5,7 @@ use abx_evidence::doctor::{
     Quota, Readings, examine,
 };
 
-use crate::judge::support::{OK, assert_close, study};
+use abx_fixtures::{OK, assert_close, study};
 
 /// A machine with nothing wrong.
 fn good() -> DoctorRecord {

@@ -11,7 +11,7 @@ use abx_evidence::{
 };
 use proptest::prelude::*;
 
-use crate::judge::support::{OK, assert_close, judged, pair, study, two_loads};
+use abx_fixtures::{OK, assert_close, judged, pair, study, two_loads};
 
 fn known(record: &StudyRecord) -> Known {
     Known {

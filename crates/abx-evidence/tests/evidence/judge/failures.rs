@@ -2,7 +2,7 @@
 
 use abx_evidence::{Comparison, Level, Outcome, Verdict};
 
-use crate::judge::support::{OK, answer, compared, each_slice, find, ids, judged, outcomes, pair};
+use abx_fixtures::{OK, answer, compared, each_slice, find, ids, judged, outcomes, pair};
 
 /// `new` with other outcomes in each of its 12 slices, of which 100 bodies were hashed.
 fn with_outcomes(counts: &[(Outcome, u64)]) -> Comparison {

@@ -2,7 +2,7 @@
 
 use abx_evidence::{Comparison, Level, StudyRecord, Verdict};
 
-use crate::judge::support::{
+use abx_fixtures::{
     MS, OK, ROUNDS, SLICE_NS, compared, each_slice, find, ids, judged, pair, sides, study,
 };
 

@@ -5,7 +5,7 @@
 use abx_evidence::record::{SliceRecord, StudyRecord, SubjectReadings};
 use abx_evidence::{Level, Outcome, Verdict};
 
-use crate::judge::support::{
+use abx_fixtures::{
     COUNTED_NS, MS, all_slices, answer, compared, each_slice, find, ids, pair, sides,
 };
 

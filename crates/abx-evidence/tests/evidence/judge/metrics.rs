@@ -7,7 +7,7 @@ use abx_evidence::{
     Verdict, may_stop,
 };
 
-use crate::judge::support::{
+use abx_fixtures::{
     MS, OK, assert_close, each_slice, find, ids, judged, pair, primary, sides, study, two_loads,
 };
 
@@ -156,7 +156,7 @@ fn a_cold_start_is_read_where_a_load_was_the_first_of_its_block() {
     for (subject, part) in [("old", 2), ("new", 4)] {
         let ok = if subject == "old" { OK } else { 9_900 };
         let mut cold = SliceRecord::of(subject, &SliceTally::default());
-        crate::judge::support::answer(&mut cold, &[(abx_evidence::Outcome::Ok, ok / part)]);
+        abx_fixtures::answer(&mut cold, &[(abx_evidence::Outcome::Ok, ok / part)]);
         cold.connection_ns = 10 * 90 * MS;
         cold.measured_ns = 90 * MS;
         sides(&mut record, subject).for_each(|side| side.warm_up = Some(cold.clone()));

@@ -19,7 +19,6 @@ mod series;
 mod several;
 mod steady;
 mod studies;
-mod support;
 mod sweeps;
 mod verdicts;
 mod websocket;

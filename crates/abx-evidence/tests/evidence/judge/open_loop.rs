@@ -7,7 +7,7 @@ use abx_evidence::{
     Verdict, may_stop,
 };
 
-use crate::judge::support::{
+use abx_fixtures::{
     COUNTED_NS, MS, OK, all_slices, answer, assert_close, compared, each_slice, find, ids, judged,
     pair, primary, sides, study,
 };

@@ -7,7 +7,7 @@ use abx_evidence::{
 };
 
 use crate::judge::runs::{requests, run};
-use crate::judge::support::{find, ids};
+use abx_fixtures::{find, ids};
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -3,7 +3,7 @@
 use abx_evidence::record::{Histograms, SliceRecord};
 use abx_evidence::{Phase, Phases, SliceTally, Split, StudyRecord, Timestamps, judge};
 
-use crate::judge::support::pair;
+use abx_fixtures::pair;
 
 /// So many requests that took 10 µs to the first byte and this long for a body.
 fn phases(requests: u64, body_us: u64) -> Phases {

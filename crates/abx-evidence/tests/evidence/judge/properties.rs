@@ -4,7 +4,7 @@ use abx_evidence::record::{Disturbance, Round, SliceRecord, StudyRecord, Subject
 use abx_evidence::{ArrivalKind, Comparison, Level, Outcome, SliceTally, Verdict};
 use proptest::prelude::*;
 
-use crate::judge::support::{ROUNDS, answer, compared, judged, study};
+use abx_fixtures::{ROUNDS, answer, compared, judged, study};
 
 /// Any counter: nothing, little, or up to what a day would give.
 fn counter() -> impl Strategy<Value = u64> {

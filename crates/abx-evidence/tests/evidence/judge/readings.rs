@@ -5,7 +5,7 @@
 use abx_evidence::record::{Canary, HostCounters, SliceRecord, StudyRecord, SubjectReadings};
 use abx_evidence::{Finding, Level, Verdict};
 
-use crate::judge::support::{
+use abx_fixtures::{
     MS, OK, ROUNDS, SLICE_NS, all_slices, compared, each_slice, find, ids, judged, of_limit, pair,
     sides,
 };

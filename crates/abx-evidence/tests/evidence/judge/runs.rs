@@ -6,7 +6,7 @@ use abx_evidence::{
     RunSettings, ServerSide, SliceTally, Times, judge_run,
 };
 
-use crate::judge::support::{ids, outcomes};
+use abx_fixtures::{ids, outcomes};
 
 /// 10 s of a server that was the limit and answered everything.
 pub fn run() -> RunRecord {

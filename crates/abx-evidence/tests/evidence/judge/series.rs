@@ -3,7 +3,7 @@
 use abx_evidence::record::{CEILING, Disturbance, Histograms};
 use abx_evidence::{Histogram, Outcome, block_figures, judge, response_times, slice_figures};
 
-use crate::judge::support::{OK, SLICE_NS, answer, pair, two_loads};
+use abx_fixtures::{OK, SLICE_NS, answer, pair, two_loads};
 
 #[test]
 fn slices_stand_in_the_order_in_which_they_ran() {

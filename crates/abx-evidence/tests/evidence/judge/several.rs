@@ -2,7 +2,7 @@
 
 use abx_evidence::{Comparison, Metric, Place, Ranking, StudyRecord, Verdict};
 
-use crate::judge::support::{OK, all_slices, answer, judged, pair, primary, study};
+use abx_fixtures::{OK, all_slices, answer, judged, pair, primary, study};
 
 /// Four subjects: `a` and `b` alike, `c` clearly faster, `d` slower and so noisy
 /// that nothing about it is certain.

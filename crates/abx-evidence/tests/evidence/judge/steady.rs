@@ -3,7 +3,7 @@
 use abx_evidence::record::Round;
 use abx_evidence::{Finding, Level, Outcome, StudyRecord};
 
-use crate::judge::support::{OK, answer, find, judged, study};
+use abx_fixtures::{OK, answer, find, judged, study};
 
 /// Eight blocks of twenty rounds, in which a slice of `new` has what this says
 /// of block and round, and `old` always the same.

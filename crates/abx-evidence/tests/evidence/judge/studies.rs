@@ -5,7 +5,7 @@ use abx_evidence::record::{Interleave, SkippedSubject, StudyEnd, StudyRecord};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{Comparison, Level, Outcome, Status, Verdict, judge, may_stop};
 
-use crate::judge::support::{
+use abx_fixtures::{
     MS, OK, all_slices, answer, answered, compared, each_slice, find, ids, judged, pair, pilot,
     sides, study, two_loads,
 };

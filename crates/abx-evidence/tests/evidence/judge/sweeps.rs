@@ -8,7 +8,7 @@ use abx_evidence::{
     StudyRecord, Verdict, may_stop,
 };
 
-use crate::judge::support::{CONNECTIONS, MS, answer, find, judged, primary, study};
+use abx_fixtures::{CONNECTIONS, MS, answer, find, judged, primary, study};
 
 /// `old` and `new` at these numbers of connections, with these verified answers
 /// of a slice, a little different in each of six blocks.

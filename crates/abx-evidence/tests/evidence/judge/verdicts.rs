@@ -5,7 +5,7 @@ use abx_evidence::stats::Margin;
 use abx_evidence::verdict::assess;
 use abx_evidence::{Level, Outcome, StudyRecord, Verdict};
 
-use crate::judge::support::{
+use abx_fixtures::{
     OK, answer, assert_close, compared, each_slice, find, ids, judged, pair, primary, rounds, study,
 };
 

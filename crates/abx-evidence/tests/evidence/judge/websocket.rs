@@ -7,7 +7,7 @@ use abx_evidence::{
 };
 
 use crate::judge::runs::run;
-use crate::judge::support::{
+use abx_fixtures::{
     CONNECTIONS, COUNTED_NS, OK, ROUNDS, all_slices, answer, each_slice, find, judged, pair,
     primary, rounds, sides, study,
 };

@@ -1,4 +1,4 @@
-//! Studies with made-up figures. [`study`] gives one in which nothing is wrong;
+//! Studies with made-up figures, for the tests of other crates. [`study`] gives one in which nothing is wrong;
 //! each test changes what it is about.
 
 use std::collections::BTreeMap;
@@ -13,10 +13,13 @@ use abx_evidence::{
     Validity, judge,
 };
 
+/// A millisecond, in nanoseconds.
 pub const MS: u64 = 1_000_000;
+/// Connections of each load.
 pub const CONNECTIONS: u32 = 10;
 /// The length of a slice, of which [`COUNTED_NS`] count.
 pub const SLICE_NS: u64 = 100 * MS;
+/// How much of a slice counts.
 pub const COUNTED_NS: u64 = 90 * MS;
 /// Rounds of a block.
 pub const ROUNDS: usize = 2;
@@ -319,6 +322,7 @@ pub fn find<'a>(findings: &'a [Finding], id: &str) -> Option<&'a Finding> {
     findings.iter().find(|finding| finding.id == id)
 }
 
+/// Fails when they differ by more than a billionth.
 pub fn assert_close(found: f64, expected: f64) {
     assert!(
         (found - expected).abs() <= 1e-9 * expected.abs(),
