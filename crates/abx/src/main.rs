@@ -1,6 +1,8 @@
 //! The binary: words in, words out. Everything else is in the other rooms.
 
 mod cli;
+mod end;
+mod saved;
 mod view;
 
 use std::process::ExitCode;
@@ -11,16 +13,16 @@ use cli::{Cli, Command};
 
 fn main() -> ExitCode {
     match Cli::parse().command {
-        Command::Compare(compare) => cli::finish(cli::compare::compare(&compare)),
-        Command::Run(run) => cli::finish(cli::run::run(&run)),
-        Command::Study(study) => cli::finish(cli::catalog::catalog(&study)),
-        Command::Serve(serve) => cli::finish(cli::serve::serve(&serve)),
-        Command::Doctor(doctor) => cli::finish(cli::doctor::doctor(&doctor)),
-        Command::Report(report) => cli::finish(cli::report::report(&report)),
-        Command::History(history) => cli::finish(cli::history::history(&history)),
-        Command::View(view) => cli::finish(cli::view::view(&view)),
-        Command::Completions(shell) => cli::finish(cli::manual::completions(&shell)),
-        Command::Manual(manual) => cli::finish(cli::manual::manual(&manual)),
+        Command::Compare(compare) => end::finish(cli::compare::compare(&compare)),
+        Command::Run(run) => end::finish(cli::run::run(&run)),
+        Command::Study(study) => end::finish(cli::catalog::catalog(&study)),
+        Command::Serve(serve) => end::finish(cli::serve::serve(&serve)),
+        Command::Doctor(doctor) => end::finish(cli::doctor::doctor(&doctor)),
+        Command::Report(report) => end::finish(cli::report::report(&report)),
+        Command::History(history) => end::finish(cli::history::history(&history)),
+        Command::View(view) => end::finish(cli::view::view(&view)),
+        Command::Completions(shell) => end::finish(cli::manual::completions(&shell)),
+        Command::Manual(manual) => end::finish(cli::manual::manual(&manual)),
         Command::Keeper => abx_lab::keeper::keep(),
     }
 }

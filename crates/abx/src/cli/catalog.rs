@@ -10,10 +10,12 @@ use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
 use abx_lab::{PilotCare, SliceLength};
 use clap::{Args, Subcommand};
 
-use super::compare::{Compare, own_program, perform};
+use super::compare::{Absent, Extent, Loads, of_catalog};
+use super::compare::{Compare, perform};
 use super::output::OutputFlags;
-use super::study::{Absent, Extent, Loads, of_catalog};
-use super::{End, Failure, output, signals, tell};
+use super::own_program;
+use super::{output, signals};
+use crate::end::{End, Failure, tell};
 
 /// The studies that abx carries: which servers, under which loads.
 #[derive(Debug, Args)]

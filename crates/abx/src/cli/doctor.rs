@@ -6,10 +6,11 @@ use abx_lab::Store;
 use abx_lab::doctor::{Examination, Step};
 use clap::Args;
 
-use super::compare::own_program;
 use super::load::seed_from_clock;
 use super::output::OutputFlags;
-use super::{End, Failure, output, signals, tell, units};
+use super::own_program;
+use super::{output, signals, units};
+use crate::end::{End, Failure, tell};
 
 /// What can this machine measure: its limits, its noise, and the generator's ceiling.
 ///

@@ -5,7 +5,8 @@ use abx_evidence::{Answer, Doubt, Expectation, Standing, StudyRecord};
 use abx_lab::Study;
 use clap::Args;
 
-use super::{End, Failure, units};
+use super::units;
+use crate::end::{End, Failure};
 
 /// What must hold.
 #[derive(Debug, Clone, Args)]

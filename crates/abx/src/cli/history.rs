@@ -7,7 +7,7 @@ use abx_lab::{Store, state_folder};
 use clap::Args;
 
 use super::output::{OutputFlags, print, style};
-use super::{End, Failure, tell};
+use crate::end::{End, Failure, tell};
 
 /// List the records that are kept, newest first.
 #[derive(Debug, Args)]

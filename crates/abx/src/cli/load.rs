@@ -14,8 +14,9 @@ use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
 
 use super::shape::ShapeFlags;
+use super::units;
 use super::units::Rates;
-use super::{Failure, units};
+use crate::end::Failure;
 
 /// What is offered. A study file says all of this itself, so what a flag
 /// leaves open is `None` here and has its default in [`LoadFlags::load`].

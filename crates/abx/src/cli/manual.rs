@@ -9,8 +9,9 @@ use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
+use super::Cli;
 use super::output::to_stdout;
-use super::{Cli, End, Failure, tell};
+use crate::end::{End, Failure, tell};
 
 /// Print what a shell needs to complete these words.
 #[derive(Debug, Args)]

@@ -1,6 +1,5 @@
 //! The words of the command line, and what becomes of them.
 
-mod against;
 pub mod catalog;
 pub mod compare;
 pub mod doctor;
@@ -8,7 +7,6 @@ mod expect;
 pub mod history;
 mod load;
 pub mod manual;
-mod named_study;
 mod otlp;
 mod output;
 pub mod report;
@@ -16,15 +14,15 @@ pub mod run;
 pub mod serve;
 mod shape;
 mod signals;
-mod study;
 mod units;
 pub mod view;
 mod watch;
 
-use std::io::{self, Write};
-use std::process::ExitCode;
+use std::path::PathBuf;
 
 use clap::Subcommand;
+
+use crate::end::Failure;
 
 /// Decides, with evidence, which of several web servers is faster, at which
 /// load, by how much, and whether the difference is real.
@@ -75,72 +73,11 @@ pub enum Command {
     Keeper,
 }
 
-/// How a command ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// Done.
-    Done,
-    /// What was expected is not so.
-    Failed,
-    /// What was asked cannot be done as asked.
-    Usage,
-    /// No claim is possible.
-    NoClaim,
-    /// The person stopped it.
-    Interrupted,
-}
-
-impl End {
-    fn code(self) -> u8 {
-        match self {
-            End::Done => 0,
-            End::Failed => 1,
-            End::Usage => 2,
-            End::NoClaim => 3,
-            End::Interrupted => 130,
-        }
-    }
-}
-
-/// A command that failed: its message, and how it ends.
-#[derive(Debug)]
-pub struct Failure {
-    pub end: End,
-    pub message: String,
-}
-
-impl Failure {
-    /// What was asked cannot be done as asked.
-    pub fn usage(message: impl ToString) -> Failure {
-        Failure {
-            end: End::Usage,
-            message: message.to_string(),
-        }
-    }
-
-    /// No claim is possible.
-    pub fn no_claim(message: impl ToString) -> Failure {
-        Failure {
-            end: End::NoClaim,
-            message: message.to_string(),
-        }
-    }
-}
-
-/// Says what went wrong, and turns the end into an exit code.
-pub fn finish(result: Result<End, Failure>) -> ExitCode {
-    let end = match result {
-        Ok(end) => end,
-        Err(failure) => {
-            tell(&format!("abx: {}", failure.message));
-            failure.end
-        }
-    };
-    ExitCode::from(end.code())
-}
-
-/// Talks to the person: one line on standard error.
-pub fn tell(line: &str) {
-    // Nobody is left to tell when standard error is closed.
-    let _ = writeln!(io::stderr(), "{line}");
+/// The program file of abx, which it starts again for keepers and built-in servers.
+pub fn own_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| {
+        Failure::usage(format!(
+            "cannot find the program file of abx itself ({error}): is /proc mounted?"
+        ))
+    })
 }

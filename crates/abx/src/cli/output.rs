@@ -9,7 +9,8 @@ use abx_report::Style;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Failure, otlp, tell};
+use super::otlp;
+use crate::end::{Failure, tell};
 
 /// Where things are said, and how.
 #[derive(Debug, Clone, Args)]

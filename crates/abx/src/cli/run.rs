@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
 use super::output::{FormatFlags, OutputFlags, Outputs};
-use super::{End, Failure, compare, history, output, signals, tell, units};
+use super::{compare, history, output, signals, units};
+use crate::end::{End, Failure, tell};
 
 /// Load one server once: throughput, response times, outcomes, cost.
 #[derive(Debug, Args)]

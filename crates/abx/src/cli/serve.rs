@@ -9,7 +9,8 @@ use abx_server::{
 };
 use clap::{Args, ValueEnum};
 
-use super::{End, Failure, tell, units};
+use super::units;
+use crate::end::{End, Failure, tell};
 
 /// Serve: a reference server in several process models, with faults on purpose.
 #[derive(Debug, Args)]

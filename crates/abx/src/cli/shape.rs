@@ -10,7 +10,8 @@ use abx_lab::{
 };
 use clap::{Args, ValueEnum};
 
-use super::{Failure, units};
+use super::units;
+use crate::end::Failure;
 
 /// What WebSocket connections carry.
 #[derive(Debug, Clone, Args)]

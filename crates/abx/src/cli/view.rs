@@ -12,8 +12,8 @@ use signal_hook::iterator::Signals;
 
 use super::history::record_path;
 use super::output::to_stdout;
-use super::{End, Failure, tell};
-use crate::view::{Named, Shelf, Site};
+use crate::end::{End, Failure, tell};
+use crate::view::{RecordFile, RecordIndex, Site};
 
 /// Look at records in a browser: a list, each as its report, several side by side.
 ///
@@ -40,7 +40,7 @@ pub struct View {
 
 /// Shows records until a signal comes.
 pub fn view(view: &View) -> Result<End, Failure> {
-    let (shelf, what) = match view.records.is_empty() {
+    let (index, what) = match view.records.is_empty() {
         true => kept()?,
         false => named(&view.records)?,
     };
@@ -56,7 +56,7 @@ pub fn view(view: &View) -> Result<End, Failure> {
              address (`--address`)"
         ))
     })?;
-    let site = Site::new(shelf, view.address);
+    let site = Site::new(index, view.address);
     let opened = thread::Builder::new().spawn(move || site.open(listener));
     opened.map_err(|error| Failure::no_claim(format!("cannot start a thread: {error}")))?;
     if !view.address.is_loopback() {
@@ -72,7 +72,7 @@ pub fn view(view: &View) -> Result<End, Failure> {
 }
 
 /// All records that are kept.
-fn kept() -> Result<(Shelf, String), Failure> {
+fn kept() -> Result<(RecordIndex, String), Failure> {
     let folder = state_folder();
     let archive = Archive::open(&folder).map_err(Failure::usage)?;
     if let Some(problem) = archive.problem() {
@@ -81,12 +81,12 @@ fn kept() -> Result<(Shelf, String), Failure> {
     let found = archive.list(&Query::default()).map_err(Failure::no_claim)?;
     let count = found.entries.len();
     let what = format!("{count} records in {}", folder.display());
-    Ok((Shelf::Kept(folder), what))
+    Ok((RecordIndex::Folder(folder), what))
 }
 
 /// The records that these words name. What a file holds is looked at later; that
 /// it is there is looked at now.
-fn named(words: &[String]) -> Result<(Shelf, String), Failure> {
+fn named(words: &[String]) -> Result<(RecordIndex, String), Failure> {
     let path = |word: &String| -> Result<PathBuf, Failure> {
         let path = record_path(word)?;
         match std::fs::metadata(&path) {
@@ -102,7 +102,7 @@ fn named(words: &[String]) -> Result<(Shelf, String), Failure> {
         }
     };
     let paths: Vec<PathBuf> = words.iter().map(path).collect::<Result<_, _>>()?;
-    let all = Named::all(paths);
+    let all = RecordFile::all(paths);
     let what = format!("{} records that were named", all.len());
-    Ok((Shelf::Named(all), what))
+    Ok((RecordIndex::Files(all), what))
 }

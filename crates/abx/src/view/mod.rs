@@ -1,38 +1,38 @@
 //! The small HTTP side of `abx view`: records as pages, to be looked at and
-//! nothing else. Start at [`Site`]; `door` lets connections in, `request` reads
-//! what is asked for, `pages` answers it from the `shelf`.
+//! nothing else. Start at [`Site`]; `accept_loop` accepts connections, `request` reads
+//! what is asked for, `pages` responds from the `record_index`.
 
-mod answer;
-mod door;
+mod accept_loop;
 mod host;
 mod pages;
+mod record_index;
 mod request;
-mod shelf;
+mod response;
 
 use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 
-pub use shelf::{Named, Shelf};
+pub use record_index::{RecordFile, RecordIndex};
 
 use host::HostNames;
 
 /// What is shown, and under which names.
 pub struct Site {
-    shelf: Shelf,
+    records: RecordIndex,
     names: HostNames,
 }
 
 impl Site {
-    /// The records of `shelf`, for those who reach this address.
-    pub fn new(shelf: Shelf, address: IpAddr) -> Site {
+    /// The records of `records`, for those who reach this address.
+    pub fn new(records: RecordIndex, address: IpAddr) -> Site {
         Site {
-            shelf,
+            records,
             names: HostNames::of(address),
         }
     }
 
     /// Answers whoever connects, for as long as the process lives.
     pub fn open(self, listener: TcpListener) -> ! {
-        door::open(&listener, &Arc::new(self))
+        accept_loop::run(&listener, &Arc::new(self))
     }
 }

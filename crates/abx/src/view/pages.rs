@@ -7,23 +7,23 @@ use abx_report::{
     Listed, NotShown, Shown, SideRecord, index_html, run_html, side_html, study_html,
 };
 
-use super::answer::{Answer, Status};
-use super::shelf::Shelf;
-use crate::cli::report::{Kept, read};
+use super::record_index::RecordIndex;
+use super::response::{Response, Status};
+use crate::saved::{SavedRecord, read};
 
 /// How many records one page shows side by side.
 const SIDE_MOST: usize = 12;
 
 /// The page that a target names, path and query as they were sent.
-pub fn answer(shelf: &Shelf, target: &str) -> Answer {
+pub fn respond(records: &RecordIndex, target: &str) -> Response {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let query = pairs(query);
     match path {
-        "/" => index(shelf, &query),
-        "/side" => side(shelf, &query),
+        "/" => index(records, &query),
+        "/side" => side(records, &query),
         _ => match path.strip_prefix("/record/") {
-            Some(id) => record(shelf, id),
-            None => Answer::notice(
+            Some(id) => record(records, id),
+            None => Response::notice(
                 Status::NotFound,
                 "There is no such page",
                 "Pages are `/`, `/record/ID` and `/side?ids=ID,ID`.",
@@ -32,17 +32,17 @@ pub fn answer(shelf: &Shelf, target: &str) -> Answer {
     }
 }
 
-fn index(shelf: &Shelf, query: &[(String, String)]) -> Answer {
+fn index(records: &RecordIndex, query: &[(String, String)]) -> Response {
     let text = query.iter().find(|(key, _)| key == "text");
     let text = text.map(|(_, value)| value.trim());
     let text = text.filter(|text| !text.is_empty());
-    let listed = match shelf {
-        Shelf::Kept(_) => Listed::Kept { text },
-        Shelf::Named(_) => Listed::Named,
+    let listed = match records {
+        RecordIndex::Folder(_) => Listed::Kept { text },
+        RecordIndex::Files(_) => Listed::Named,
     };
-    match shelf.list(text) {
-        Ok(history) => Answer::page(index_html(&history, listed)),
-        Err(error) => Answer::notice(
+    match records.list(text) {
+        Ok(history) => Response::page(index_html(&history, listed)),
+        Err(error) => Response::notice(
             Status::Broken,
             "The records cannot be listed",
             &error.to_string(),
@@ -50,24 +50,24 @@ fn index(shelf: &Shelf, query: &[(String, String)]) -> Answer {
     }
 }
 
-fn record(shelf: &Shelf, id: &str) -> Answer {
-    match open(shelf, id) {
-        Ok(Kept::Study(record)) => Answer::page(study_html(&record)),
-        Ok(Kept::Run(record)) => Answer::page(run_html(&record)),
-        Ok(Kept::Machine(_)) => {
-            Answer::notice(Status::NotFound, "This record has no page", WITHOUT_A_PAGE)
+fn record(records: &RecordIndex, id: &str) -> Response {
+    match open(records, id) {
+        Ok(SavedRecord::Study(record)) => Response::page(study_html(&record)),
+        Ok(SavedRecord::Run(record)) => Response::page(run_html(&record)),
+        Ok(SavedRecord::Machine(_)) => {
+            Response::notice(Status::NotFound, "This record has no page", WITHOUT_A_PAGE)
         }
-        Err(Closed { status, why }) => {
+        Err(Unavailable { status, why }) => {
             let title = match status {
                 Status::NotFound => "There is no such record",
                 _ => "This record cannot be read",
             };
-            Answer::notice(status, title, &why)
+            Response::notice(status, title, &why)
         }
     }
 }
 
-fn side(shelf: &Shelf, query: &[(String, String)]) -> Answer {
+fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
     let ids = ids(query);
     if ids.len() < 2 || ids.len() > SIDE_MOST {
         let text = format!(
@@ -75,26 +75,26 @@ fn side(shelf: &Shelf, query: &[(String, String)]) -> Answer {
              of all records, or write `/side?ids=ID,ID`.",
             ids.len()
         );
-        return Answer::notice(Status::BadRequest, "Name several records", &text);
+        return Response::notice(Status::BadRequest, "Name several records", &text);
     }
     let mut opened = Vec::new();
     let mut not_shown = Vec::new();
     for id in ids {
-        match open(shelf, &id) {
-            Ok(Kept::Machine(_)) => not_shown.push(NotShown {
+        match open(records, &id) {
+            Ok(SavedRecord::Machine(_)) => not_shown.push(NotShown {
                 id,
                 why: WITHOUT_A_PAGE.to_owned(),
             }),
             Ok(kept) => opened.push((id, kept)),
-            Err(Closed { why, .. }) => not_shown.push(NotShown { id, why }),
+            Err(Unavailable { why, .. }) => not_shown.push(NotShown { id, why }),
         }
     }
     let records: Vec<SideRecord> = { opened.iter() }
         .filter_map(|(id, kept)| {
             let record = match kept {
-                Kept::Study(record) => Shown::Study(record),
-                Kept::Run(record) => Shown::Run(record),
-                Kept::Machine(_) => return None,
+                SavedRecord::Study(record) => Shown::Study(record),
+                SavedRecord::Run(record) => Shown::Run(record),
+                SavedRecord::Machine(_) => return None,
             };
             Some(SideRecord { id, record })
         })
@@ -104,18 +104,18 @@ fn side(shelf: &Shelf, query: &[(String, String)]) -> Answer {
         true => Status::NotFound,
         false => Status::Ok,
     };
-    Answer { status, html }
+    Response { status, html }
 }
 
 /// Why a record is not shown.
-struct Closed {
+struct Unavailable {
     status: Status,
     why: String,
 }
 
 /// Finds a record by its id, reads it and judges it, as `abx report` does.
-fn open(shelf: &Shelf, id: &str) -> Result<Kept, Closed> {
-    let path = shelf.find(id).map_err(|error| Closed {
+fn open(records: &RecordIndex, id: &str) -> Result<SavedRecord, Unavailable> {
+    let path = records.find(id).map_err(|error| Unavailable {
         status: match error {
             HistoryError::NoRecord { .. } | HistoryError::Several { .. } => Status::NotFound,
             _ => Status::Broken,
@@ -128,8 +128,8 @@ fn open(shelf: &Shelf, id: &str) -> Result<Kept, Closed> {
     read_record(&path)
 }
 
-fn read_record(path: &Path) -> Result<Kept, Closed> {
-    read(path).map_err(|failure| Closed {
+fn read_record(path: &Path) -> Result<SavedRecord, Unavailable> {
+    read(path).map_err(|failure| Unavailable {
         status: Status::Broken,
         why: failure.message,
     })

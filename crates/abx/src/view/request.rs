@@ -9,7 +9,7 @@ use abx_wire::http1::{Method, RequestHead, Server, ServerEvent};
 /// What somebody asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    pub asked: Asked,
+    pub access: Access,
     /// Path and query as sent.
     pub target: String,
     /// The value of `Host`, where there is exactly one.
@@ -18,16 +18,16 @@ pub struct Request {
 
 /// How it is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum Access {
     Get,
     Head,
     /// In a way that could change something.
-    Otherwise,
+    Other,
 }
 
 /// Why there is no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RequestError {
     /// It breaks the grammar.
     Malformed,
     /// Its head is longer than [`HEAD_BYTES_MOST`].
@@ -44,7 +44,7 @@ pub const HEAD_BYTES_MOST: usize = 16 * 1024;
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
 
 /// Reads the head of the one request of this connection. A body is not read.
-pub fn read(mut stream: &TcpStream) -> Result<Request, Refusal> {
+pub fn read(mut stream: &TcpStream) -> Result<Request, RequestError> {
     let deadline = Instant::now() + HEAD_WITHIN;
     let mut server = Server::new();
     let mut room = [0; 4096];
@@ -52,15 +52,15 @@ pub fn read(mut stream: &TcpStream) -> Result<Request, Refusal> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Refusal::Late);
+            return Err(RequestError::Late);
         }
         let timeout = stream.set_read_timeout(Some(left));
         let count = match timeout.and_then(|()| stream.read(&mut room)) {
-            Ok(0) => return Err(Refusal::Gone),
+            Ok(0) => return Err(RequestError::Gone),
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) if is_timeout(&error) => return Err(Refusal::Late),
-            Err(_) => return Err(Refusal::Gone),
+            Err(error) if is_timeout(&error) => return Err(RequestError::Late),
+            Err(_) => return Err(RequestError::Gone),
         };
         total += count;
         let mut input = &room[..count];
@@ -68,9 +68,11 @@ pub fn read(mut stream: &TcpStream) -> Result<Request, Refusal> {
             Some(ServerEvent::Head(head)) if head.bytes.len() <= HEAD_BYTES_MOST => {
                 return Ok(Request::of(&head));
             }
-            Some(ServerEvent::Head(_)) => return Err(Refusal::TooLarge),
-            Some(ServerEvent::Failed(_) | ServerEvent::Done) => return Err(Refusal::Malformed),
-            None if total > HEAD_BYTES_MOST => return Err(Refusal::TooLarge),
+            Some(ServerEvent::Head(_)) => return Err(RequestError::TooLarge),
+            Some(ServerEvent::Failed(_) | ServerEvent::Done) => {
+                return Err(RequestError::Malformed);
+            }
+            None if total > HEAD_BYTES_MOST => return Err(RequestError::TooLarge),
             None => {}
         }
     }
@@ -85,10 +87,10 @@ pub fn is_timeout(error: &io::Error) -> bool {
 impl Request {
     fn of(head: &RequestHead<'_>) -> Request {
         Request {
-            asked: match head.method {
-                Method::Get => Asked::Get,
-                Method::Head => Asked::Head,
-                Method::Post | Method::Other => Asked::Otherwise,
+            access: match head.method {
+                Method::Get => Access::Get,
+                Method::Head => Access::Head,
+                Method::Post | Method::Other => Access::Other,
             },
             target: head.target.to_owned(),
             host: host(head.bytes),

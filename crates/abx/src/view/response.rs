@@ -1,4 +1,4 @@
-//! Answers: a status and a page, on their way to a browser.
+//! Responses: a status and a page, on their way to a browser.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use abx_report::{notice_html, page_policy};
 
-use super::request::{Asked, Refusal};
+use super::request::{Access, RequestError};
 
-/// What is answered.
+/// What the browser gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     pub status: Status,
     pub html: String,
 }
@@ -35,51 +35,51 @@ const SENT_WITHIN: Duration = Duration::from_secs(60);
 const REST_WITHIN: Duration = Duration::from_secs(2);
 const REST_BYTES_MOST: usize = 256 * 1024;
 
-impl Answer {
+impl Response {
     /// A page.
-    pub fn page(html: String) -> Answer {
-        Answer {
+    pub fn page(html: String) -> Response {
+        Response {
             status: Status::Ok,
             html,
         }
     }
 
     /// A page that says why there is no other.
-    pub fn notice(status: Status, title: &str, text: &str) -> Answer {
-        Answer {
+    pub fn notice(status: Status, title: &str, text: &str) -> Response {
+        Response {
             status,
             html: notice_html(title, text),
         }
     }
 
     /// What is said to a request that could not be read; nothing when nobody waits.
-    pub fn to_refusal(refusal: Refusal) -> Option<Answer> {
-        let (status, title, text) = match refusal {
-            Refusal::Malformed => (
+    pub fn to_error(error: RequestError) -> Option<Response> {
+        let (status, title, text) = match error {
+            RequestError::Malformed => (
                 Status::BadRequest,
                 "This is no request",
                 "It breaks the grammar of HTTP/1.1: ask with a browser.",
             ),
-            Refusal::TooLarge => (
+            RequestError::TooLarge => (
                 Status::HeadTooLarge,
                 "This request is too large",
                 "Its head has more than 16 KiB: follow the links of the pages.",
             ),
-            Refusal::Late => (
+            RequestError::Late => (
                 Status::Timeout,
                 "This request came too late",
                 "Its head was not complete within 10 s: ask again.",
             ),
-            Refusal::Gone => return None,
+            RequestError::Gone => return None,
         };
-        Some(Answer::notice(status, title, text))
+        Some(Response::notice(status, title, text))
     }
 
     /// Sends it and ends the connection. Whoever does not wait for all of it
     /// loses the rest.
-    pub fn send(&self, stream: &TcpStream, asked: Asked) {
+    pub fn send(&self, stream: &TcpStream, access: Access) {
         let mut bytes = self.head().into_bytes();
-        if asked != Asked::Head {
+        if access != Access::Head {
             bytes.extend_from_slice(self.html.as_bytes());
         }
         if write_within(stream, &bytes, SENT_WITHIN).is_ok() {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use abx_lab::{catalog, provision};
 
-use super::Failure;
-use super::study::{Absent, Extent};
+use super::extent::{Absent, Extent};
+use crate::end::Failure;
 
 /// Where a study is, and how much of it is conducted.
 pub struct NamedStudy {

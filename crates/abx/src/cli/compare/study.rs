@@ -12,10 +12,12 @@ use abx_lab::{
 };
 
 use super::against::past;
-use super::compare::{Compare, InterleaveName, PinName, own_program};
-use super::load::seed_from_clock;
+use super::extent::{Absent, Extent};
+use super::flags::{Compare, InterleaveName, PinName};
 use super::named_study::NamedStudy;
-use super::{Failure, tell};
+use crate::cli::load::seed_from_clock;
+use crate::cli::own_program;
+use crate::end::{Failure, tell};
 
 /// The study that the words describe. Nothing is started.
 pub fn study(compare: &Compare) -> Result<Study, Failure> {
@@ -44,75 +46,6 @@ fn finish(study: &mut Study, compare: &Compare) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// How much of a study file is conducted.
-pub struct Extent<'a> {
-    /// What a person types to get here, for messages.
-    pub command: String,
-    /// Only these subjects; empty for all of them.
-    pub subjects: &'a [String],
-    /// What becomes of a subject whose program only the user can bring.
-    pub absent: Absent,
-    /// Which loads are offered.
-    pub loads: Loads<'a>,
-}
-
-/// What becomes of a subject whose program only the user can bring, when it is absent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Absent {
-    /// Nothing is measured.
-    Refused,
-    /// The others are measured, and the record says so.
-    Skipped,
-}
-
-/// Which loads of a study file are offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loads<'a> {
-    /// All.
-    All,
-    /// Of each sweep the first position.
-    First,
-    /// Those of these names.
-    Named(&'a [String]),
-}
-
-impl Extent<'_> {
-    /// All of a study that was named as this word.
-    pub fn whole(word: &str) -> Extent<'static> {
-        Extent {
-            command: format!("abx compare {word}"),
-            subjects: &[],
-            absent: Absent::Refused,
-            loads: Loads::All,
-        }
-    }
-
-    /// Leaves out of a study file what was not asked for.
-    fn cut(&self, file: &mut StudyFile) -> Result<(), Failure> {
-        let unknown = |flag: &str, kind: &str, unknown: &str, known: Vec<String>| {
-            Failure::usage(format!(
-                "{flag}: the study has no {kind} `{unknown}`: it has {}",
-                known.join(", ")
-            ))
-        };
-        match self.loads {
-            Loads::All => {}
-            Loads::First => file.keep_first_positions(),
-            Loads::Named(names) => {
-                let known = file.loads.iter().map(|one| one.name.clone()).collect();
-                file.keep_loads(names)
-                    .map_err(|name| unknown("--loads", "load", name, known))?;
-            }
-        }
-        if !self.subjects.is_empty() {
-            let known = file.subjects.iter().map(|one| one.name.clone()).collect();
-            file.keep_subjects(self.subjects)
-                .map_err(|name| unknown("--subjects", "subject", name, known))?;
-        }
-        Ok(())
-    }
 }
 
 fn from_words(compare: &Compare) -> Result<Study, Failure> {

@@ -4,21 +4,21 @@ use std::path::Path;
 
 use abx_lab::Past;
 
-use super::Failure;
-use super::history::record_path;
-use super::report::{Kept, read};
+use crate::cli::history::record_path;
+use crate::end::Failure;
+use crate::saved::{SavedRecord, read};
 
 /// The subject of an older record that the word names.
 pub fn past(word: &str) -> Result<Past, Failure> {
     let (record, subject) = parts(word);
     let path = record_path(record)?;
     match read(&path)? {
-        Kept::Study(record) => Ok(Past {
+        SavedRecord::Study(record) => Ok(Past {
             record: *record,
             path: path.display().to_string(),
             subject: subject.map(str::to_owned),
         }),
-        Kept::Run(_) | Kept::Machine(_) => Err(Failure::usage(format!(
+        SavedRecord::Run(_) | SavedRecord::Machine(_) => Err(Failure::usage(format!(
             "{} is no record of a study, so it has no blocks and no evidence: name one that \
              `abx compare` saved",
             path.display()

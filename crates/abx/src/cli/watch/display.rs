@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cli::tell;
+use crate::end::tell;
 
 /// In a file, mere movement is told this often; a job's log shows that it lives.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Where progress is shown.
-pub enum Face {
+pub enum Display {
     /// Nowhere.
     None,
     /// A line on the terminal.
@@ -33,14 +33,14 @@ pub enum Urgency {
     Movement,
 }
 
-impl Face {
+impl Display {
     /// What suits standard error.
-    pub fn of(quiet: bool) -> Face {
+    pub fn of(quiet: bool) -> Display {
         if quiet {
-            return Face::None;
+            return Display::None;
         }
         if !std::io::stderr().is_terminal() {
-            return Face::Lines {
+            return Display::Lines {
                 last: Instant::now(),
             };
         }
@@ -49,18 +49,18 @@ impl Face {
         if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             bar.set_style(style);
         }
-        Face::Line(bar)
+        Display::Line(bar)
     }
 
     /// Shows a text in the place of the last one, or below it when it is time.
     pub fn show(&mut self, text: &str, urgency: Urgency) {
         match self {
-            Face::None => {}
-            Face::Line(bar) => {
+            Display::None => {}
+            Display::Line(bar) => {
                 bar.set_message(text.to_owned());
                 bar.tick();
             }
-            Face::Lines { last } => {
+            Display::Lines { last } => {
                 if urgency == Urgency::News || last.elapsed() >= EVERY {
                     tell(text);
                     *last = Instant::now();
@@ -71,7 +71,7 @@ impl Face {
 
     /// Takes the line of a terminal away; what was written to a file stays.
     pub fn clear(&self) {
-        if let Face::Line(bar) = self {
+        if let Display::Line(bar) = self {
             bar.finish_and_clear();
         }
     }

@@ -1,7 +1,7 @@
 //! Shows a person how far a study is, and what fails. Drawn between slices only,
 //! so that the drawing never meets the measuring.
 
-mod face;
+mod display;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,11 +11,11 @@ use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
 use abx_evidence::{Outcomes, StudyRecord};
 use abx_lab::Progress;
 
-use self::face::{Face, Urgency};
+use self::display::{Display, Urgency};
 
 /// What is known of a study that is being conducted.
 pub struct Watch {
-    face: Face,
+    display: Display,
     started: Instant,
     budget: Duration,
     ordered: Option<u32>,
@@ -33,7 +33,7 @@ impl Watch {
     /// Follows a study of this budget, or of this number of blocks.
     pub fn new(quiet: bool, budget: Duration, ordered: Option<u32>) -> Watch {
         Watch {
-            face: Face::of(quiet),
+            display: Display::of(quiet),
             started: Instant::now(),
             budget,
             ordered,
@@ -47,7 +47,7 @@ impl Watch {
     /// Takes note of what happens.
     pub fn see(&mut self, progress: &Progress) {
         match progress {
-            Progress::Pilot => self.face.show(
+            Progress::Pilot => self.display.show(
                 "pilot: how long do the subjects take to warm up, and how long must a slice be?",
                 Urgency::News,
             ),
@@ -59,7 +59,7 @@ impl Watch {
                 let done = f64::from(*block) + f64::from(*round) / f64::from((*rounds).max(1));
                 let place = format!("{}, round {} of {rounds}", self.block(block + 1), round + 1);
                 let text = self.text(&place, done);
-                self.face.show(&text, Urgency::Movement);
+                self.display.show(&text, Urgency::Movement);
             }
             Progress::Slices(slices) => self.count(slices),
             Progress::Block(record) => {
@@ -67,14 +67,14 @@ impl Watch {
                 let done = record.blocks.len() as u32;
                 let place = format!("{} is measured", self.block(done));
                 let text = self.text(&place, done.into());
-                self.face.show(&text, Urgency::News);
+                self.display.show(&text, Urgency::News);
             }
         }
     }
 
     /// Takes away what is not to stay.
     pub fn finish(&self) {
-        self.face.clear();
+        self.display.clear();
     }
 
     /// Where the study is after so many blocks, what failed, and what is known.

@@ -9,16 +9,16 @@ use abx_lab::history::{Archive, HistoryError, Query, find, id_of_file};
 
 /// Where the records are.
 #[derive(Debug)]
-pub enum Shelf {
+pub enum RecordIndex {
     /// All that are kept in this folder.
-    Kept(PathBuf),
+    Folder(PathBuf),
     /// Those that were named on the command line.
-    Named(Vec<Named>),
+    Files(Vec<RecordFile>),
 }
 
 /// A record that was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct RecordFile {
     id: String,
     path: PathBuf,
 }
@@ -28,12 +28,12 @@ const LISTED_MOST: usize = 500;
 /// Letters of an id, as other lists show them.
 const ID_LETTERS: usize = 6;
 
-impl Named {
+impl RecordFile {
     /// These files, each with an id of its own. A file that was named twice is
     /// there once.
-    pub fn all(paths: Vec<PathBuf>) -> Vec<Named> {
+    pub fn all(paths: Vec<PathBuf>) -> Vec<RecordFile> {
         let mut ids = BTreeSet::new();
-        let mut all: Vec<Named> = Vec::new();
+        let mut all: Vec<RecordFile> = Vec::new();
         for path in paths {
             if all.iter().any(|one| one.path == path) {
                 continue;
@@ -46,29 +46,29 @@ impl Named {
             let free = candidates.into_iter().find(|id| !ids.contains(*id));
             let id = free.unwrap_or(&by_path).to_owned();
             ids.insert(id.clone());
-            all.push(Named { id, path });
+            all.push(RecordFile { id, path });
         }
         all
     }
 }
 
-impl Shelf {
+impl RecordIndex {
     /// The records that hold `text`, or all, newest first.
     pub fn list(&self, text: Option<&str>) -> Result<History, HistoryError> {
         match self {
-            Shelf::Kept(folder) => Archive::open(folder)?.list(&Query {
+            RecordIndex::Folder(folder) => Archive::open(folder)?.list(&Query {
                 text: text.map(str::to_owned),
                 limit: Some(LISTED_MOST),
             }),
-            Shelf::Named(all) => Ok(list(all)),
+            RecordIndex::Files(all) => Ok(list(all)),
         }
     }
 
     /// The file of the record with this id.
     pub fn find(&self, id: &str) -> Result<PathBuf, HistoryError> {
         match self {
-            Shelf::Kept(folder) => find(id, folder),
-            Shelf::Named(all) => {
+            RecordIndex::Folder(folder) => find(id, folder),
+            RecordIndex::Files(all) => {
                 let found = all.iter().find(|one| one.id.eq_ignore_ascii_case(id));
                 let none = || HistoryError::NoRecord {
                     word: id.to_owned(),
@@ -80,7 +80,7 @@ impl Shelf {
 }
 
 /// What the named files hold now.
-fn list(all: &[Named]) -> History {
+fn list(all: &[RecordFile]) -> History {
     let mut history = History {
         schema: HISTORY_SCHEMA.to_owned(),
         folder: String::new(),
@@ -88,7 +88,7 @@ fn list(all: &[Named]) -> History {
         left_out: 0,
         unread: Vec::new(),
     };
-    for Named { id, path } in all {
+    for RecordFile { id, path } in all {
         let file = path.display().to_string();
         let outline = fs::read_to_string(path).map_err(|error| error.to_string());
         let outline =
@@ -116,12 +116,12 @@ mod tests {
     fn each_file_has_an_id_of_its_own() {
         // Method: a file, the same again, and one of the same name elsewhere.
         let paths = ["a/x.json", "a/x.json", "b/x.json", "a/y.json"].map(PathBuf::from);
-        let all = Named::all(paths.into());
+        let all = RecordFile::all(paths.into());
         let ids: BTreeSet<&str> = all.iter().map(|one| one.id.as_str()).collect();
         assert_eq!((all.len(), ids.len()), (3, 3));
         assert_eq!(all[0].id, id_of_file("x.json")[..ID_LETTERS]);
-        let shelf = Shelf::Named(all.clone());
-        assert_eq!(shelf.find(&all[1].id).unwrap(), PathBuf::from("b/x.json"));
-        assert!(shelf.find("a/x.json").is_err());
+        let index = RecordIndex::Files(all.clone());
+        assert_eq!(index.find(&all[1].id).unwrap(), PathBuf::from("b/x.json"));
+        assert!(index.find("a/x.json").is_err());
     }
 }

@@ -1,0 +1,144 @@
+//! `abx compare`: which server is faster, by how much, and is it real?
+
+mod against;
+mod extent;
+mod flags;
+mod named_study;
+mod study;
+
+use abx_evidence::record::StudyEnd;
+use abx_evidence::{Answer, StudyRecord, Verdict};
+use abx_lab::{Conducted, Halt, LabError, PlaceError, Store, Study, Surroundings, conduct};
+
+use crate::cli::output::{OutputFlags, Outputs};
+use crate::cli::watch::Watch;
+use crate::cli::{expect, history, output, own_program, signals};
+use crate::end::{End, Failure, tell};
+
+pub use self::extent::{Absent, Extent, Loads};
+pub use self::flags::Compare;
+pub use self::study::of_catalog;
+
+/// Conducts the study that the flags describe, and prints what came of it.
+pub fn compare(compare: &Compare) -> Result<End, Failure> {
+    perform(&study::study(compare)?, compare)
+}
+
+/// Conducts a study, and prints what came of it.
+pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
+    let flags = &compare.output;
+    let outputs = Outputs::of_study(flags, &compare.formats, &compare.study_formats)?;
+    let expectations = compare.expect.read(&expect::known_of_study(study))?;
+    let mut store = Store::for_new_record("compare", study.seed);
+    let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
+    let conducted = conduct(
+        study,
+        Surroundings {
+            program: own_program()?,
+            keeper_arguments: &["keeper"],
+            store: &mut store,
+            watch: &mut |progress| watch.see(&progress),
+            on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
+            version: env!("CARGO_PKG_VERSION"),
+        },
+    );
+    watch.finish();
+    let Conducted { record, error } = conducted.map_err(failure)?;
+    if record.blocks.is_empty()
+        && let Some(error) = error
+    {
+        // Nothing was measured, so there is nothing to report but why not.
+        return Err(failure(error));
+    }
+    let answers = expect::ask(&record, &expectations);
+    let printed = print(&record, &answers, &outputs, flags);
+    history::note(&store);
+    // Where a record is that could not stay in its place must not be lost.
+    if !flags.quiet || store.moved().is_some() {
+        tell_where(&store);
+    }
+    match error {
+        Some(LabError::Halt(Halt::Interrupted)) => printed.map(|()| End::Interrupted),
+        // What was asked could be done: a block was begun.
+        Some(error) => printed.and(Err(Failure::no_claim(error))),
+        None => conclude(printed, expect::end(&answers, end(&record))),
+    }
+}
+
+/// Prints a judged study with what it says to what was expected of it.
+pub fn print(
+    record: &StudyRecord,
+    answers: &[Answer],
+    outputs: &Outputs,
+    flags: &OutputFlags,
+) -> Result<(), Failure> {
+    let style = output::style(flags);
+    let mut report = abx_report::study_text(record, &style);
+    if !answers.is_empty() {
+        report.push('\n');
+        report.push_str(&abx_report::expectations_text(record, answers, &style));
+    }
+    let printed = outputs.print_study(&report, record, answers);
+    if let Some(remark) = expect::remark(answers).filter(|_| !flags.quiet) {
+        tell(&remark);
+    }
+    printed
+}
+
+/// How a command ends: a failure that was found weighs more than a file that
+/// could not be written.
+pub fn conclude(printed: Result<(), Failure>, end: End) -> Result<End, Failure> {
+    match printed {
+        Err(failure) if end == End::Failed => Err(Failure { end, ..failure }),
+        Err(failure) => Err(failure),
+        Ok(()) => Ok(end),
+    }
+}
+
+/// How a study's record ends the command: 3 when there is no claim.
+pub fn end(record: &StudyRecord) -> End {
+    let beside = record.against.iter().flat_map(|one| &one.comparisons);
+    let is_invalid = { record.primary() }
+        .map(|one| one.verdict)
+        .chain(beside.map(|one| one.verdict))
+        .any(|verdict| verdict == Verdict::Invalid);
+    match record.end {
+        StudyEnd::Interrupted => End::Interrupted,
+        _ if is_invalid => End::NoClaim,
+        _ => End::Done,
+    }
+}
+
+/// Tells where a record is, and why it is not where it usually would be.
+pub fn tell_where(store: &Store) {
+    if let Some(why) = store.moved() {
+        tell(&format!("abx: {why}"));
+    }
+    let path = store.path().display();
+    tell(&format!(
+        "The record is in {path}\nRead it again with: abx report {path}"
+    ));
+}
+
+fn failure(error: LabError) -> Failure {
+    let is_usage = match &error {
+        LabError::Stage(_)
+        | LabError::Store(_)
+        | LabError::PastBaseline(_)
+        | LabError::Halt(Halt::Answers(_)) => true,
+        LabError::Halt(Halt::Subject { error, .. }) => matches!(
+            **error,
+            PlaceError::Start { .. } | PlaceError::Answer(_) | PlaceError::Port { .. }
+        ),
+        LabError::Halt(Halt::Interrupted | Halt::NoRate { .. } | Halt::Engine(_)) => false,
+    };
+    let end = match &error {
+        LabError::Halt(Halt::Interrupted) => End::Interrupted,
+        _ if is_usage => End::Usage,
+        _ => End::NoClaim,
+    };
+    Failure {
+        end,
+        message: error.to_string(),
+    }
+}

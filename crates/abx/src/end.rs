@@ -1,0 +1,74 @@
+//! How abx ends: its exit codes, and what it says on standard error.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// How a command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Done.
+    Done,
+    /// What was expected is not so.
+    Failed,
+    /// What was asked cannot be done as asked.
+    Usage,
+    /// No claim is possible.
+    NoClaim,
+    /// The person stopped it.
+    Interrupted,
+}
+
+impl End {
+    fn code(self) -> u8 {
+        match self {
+            End::Done => 0,
+            End::Failed => 1,
+            End::Usage => 2,
+            End::NoClaim => 3,
+            End::Interrupted => 130,
+        }
+    }
+}
+
+/// A command that failed: its message, and how it ends.
+#[derive(Debug)]
+pub struct Failure {
+    pub end: End,
+    pub message: String,
+}
+
+impl Failure {
+    /// What was asked cannot be done as asked.
+    pub fn usage(message: impl ToString) -> Failure {
+        Failure {
+            end: End::Usage,
+            message: message.to_string(),
+        }
+    }
+
+    /// No claim is possible.
+    pub fn no_claim(message: impl ToString) -> Failure {
+        Failure {
+            end: End::NoClaim,
+            message: message.to_string(),
+        }
+    }
+}
+
+/// Says what went wrong, and turns the end into an exit code.
+pub fn finish(result: Result<End, Failure>) -> ExitCode {
+    let end = match result {
+        Ok(end) => end,
+        Err(failure) => {
+            tell(&format!("abx: {}", failure.message));
+            failure.end
+        }
+    };
+    ExitCode::from(end.code())
+}
+
+/// Talks to the person: one line on standard error.
+pub fn tell(line: &str) {
+    // Nobody is left to tell when standard error is closed.
+    let _ = writeln!(io::stderr(), "{line}");
+}

@@ -1,0 +1,74 @@
+//! A saved record, read again and judged.
+
+use std::path::Path;
+
+use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
+use abx_evidence::record::STUDY_SCHEMA;
+use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord, judge, judge_against};
+use serde_json::Value;
+
+use crate::end::Failure;
+
+/// A record that was read.
+pub enum SavedRecord {
+    /// That of a study, judged.
+    Study(Box<StudyRecord>),
+    /// That of a run.
+    Run(Box<RunRecord>),
+    /// What was seen of a machine, concluded from.
+    Machine(Box<DoctorRecord>),
+}
+
+/// Reads a record, and judges that of a study.
+pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
+    let not_a_record = |why: &dyn std::fmt::Display| {
+        Failure::usage(format!(
+            "{shown} is no record of abx ({why}): give a file that `abx compare` or `abx run` saved"
+        ))
+    };
+    let value: Value = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+    match value.get("schema").and_then(Value::as_str) {
+        Some(STUDY_SCHEMA) => {
+            // Read from the text again: its errors name line and column.
+            let record = StudyRecord::read(&text).map_err(|error| not_a_record(&error))?;
+            let mut record = Box::new(record);
+            judge(&mut record);
+            judge_against(&mut record);
+            Ok(SavedRecord::Study(record))
+        }
+        Some(RUN_SCHEMA) => {
+            let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            Ok(SavedRecord::Run(record))
+        }
+        Some(DOCTOR_SCHEMA) => {
+            let mut record: Box<DoctorRecord> =
+                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            examine(&mut record);
+            Ok(SavedRecord::Machine(record))
+        }
+        Some(other) => Err(unknown_schema(&shown, other)),
+        None => Err(not_a_record(&"it has no schema")),
+    }
+}
+
+/// A schema that this version cannot read: a later one of its own, or no record at all.
+fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
+    let kinds = [STUDY_SCHEMA, RUN_SCHEMA, DOCTOR_SCHEMA];
+    let is_later = |own: &&str| own.split('/').next() == schema.split('/').next();
+    let version = env!("CARGO_PKG_VERSION");
+    Failure::usage(match kinds.into_iter().find(is_later) {
+        Some(own) => format!(
+            "{path} is a record of schema `{schema}`, which abx {version} cannot read: it knows \
+             `{own}`. Read it with the version of abx that wrote it (its `abx_version`), or a \
+             later one"
+        ),
+        None => format!(
+            "{path} is no record of abx (its schema is `{schema}`, and abx {version} knows {}): \
+             give a file that `abx compare` or `abx run` saved",
+            kinds.join(", ")
+        ),
+    })
+}
