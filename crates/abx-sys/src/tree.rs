@@ -9,6 +9,7 @@ mod threads;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::net::SocketAddr;
 
 use crate::Nanos;
 use crate::counters::MachineCounters;
@@ -27,6 +28,8 @@ pub use threads::{Switches, ThreadTimes};
 #[derive(Debug)]
 pub struct ProcTree {
     root: Process,
+    /// Processes beside the root that serve the same address.
+    other_roots: Vec<Process>,
     /// Whether the root is a member too: it is no keeper.
     counts_root: bool,
     of_root: Children,
@@ -92,42 +95,62 @@ impl ProcTree {
     /// `NotFound` when there is no such process; what the kernel says when
     /// /proc cannot be read.
     pub fn new(root: u32) -> io::Result<ProcTree> {
-        ProcTree::of(root, false)
+        ProcTree::of(root, &[], false)
     }
 
-    /// The process that listens on a TCP port of this machine, with everything
-    /// below it; of several that share the socket, the one that started the
-    /// others. `None` when there is none that we may look into.
+    /// The processes that take TCP connections to an address of this machine, with
+    /// everything below them: of those that share a socket, the one that started the
+    /// others; of independent ones that share a port (`SO_REUSEPORT`), each.
+    ///
+    /// `None` when nobody listens there, and when a listener's process may not be
+    /// looked into, since a part would be taken for the whole.
     ///
     /// # Errors
     /// What the kernel says when /proc cannot be read.
-    pub fn of_listener(port: u16) -> io::Result<Option<ProcTree>> {
-        let inodes = sockets::listeners(port)?;
-        if inodes.is_empty() {
-            return Ok(None);
-        }
-        let mut holders = Vec::new();
+    pub fn of_listener(address: SocketAddr) -> io::Result<Option<ProcTree>> {
+        let inodes = sockets::listeners_at(address)?;
+        let mut seen = HashSet::new();
+        let mut roots = Vec::new();
+        // Parents come before their children, so a root is known before what is below it.
+        let mut below_roots: HashSet<u32> = HashSet::new();
         for relative in descendants(0)? {
-            if sockets::holds_one_of(relative.process.pid, &inodes)? {
-                holders.push(relative);
+            let pid = relative.process.pid;
+            let held = sockets::held_by(pid, &inodes)?;
+            if below_roots.contains(&relative.parent) {
+                below_roots.insert(pid);
+            } else if !held.is_empty() {
+                below_roots.insert(pid);
+                roots.push(pid);
             }
+            seen.extend(held);
         }
-        // Parents come before children, so the first one is nobody's child among them.
-        let first = holders.first().map(|holder| holder.process.pid);
-        first.map(|root| ProcTree::of(root, true)).transpose()
+        match roots.as_slice() {
+            [first, others @ ..] if seen == inodes => ProcTree::of(*first, others, true).map(Some),
+            _ => Ok(None),
+        }
     }
 
-    /// The process at the top of the tree.
+    /// The process at the top of the tree; of several, the first.
     #[must_use]
     pub fn root(&self) -> Process {
         self.root
     }
 
-    fn of(root: u32, counts_root: bool) -> io::Result<ProcTree> {
+    /// The processes at the top: one, or several that are independent of each other.
+    pub fn roots(&self) -> impl Iterator<Item = Process> + '_ {
+        std::iter::once(self.root).chain(self.other_roots.iter().copied())
+    }
+
+    /// The tree of one process, and of `others` that only count with it.
+    fn of(root: u32, others: &[u32], counts_root: bool) -> io::Result<ProcTree> {
         let not_found = || io::Error::from(io::ErrorKind::NotFound);
         let stat = ProcessStat::read(root)?.ok_or_else(not_found)?;
+        let others = others.iter().map(|pid| Process::find(*pid));
         let mut tree = ProcTree {
             root: stat.process(root),
+            other_roots: others
+                .filter_map(Result::transpose)
+                .collect::<Result<_, _>>()?,
             counts_root,
             of_root: Children::first(if counts_root {
                 Nanos(0)
@@ -152,10 +175,11 @@ impl ProcTree {
         // then leads to another one.
         let forks = MachineCounters::read()?.forks;
         if self.forks != Some(forks) {
-            let mut family = family::scan(self.root.pid)?;
+            let roots: Vec<u32> = self.roots().map(|root| root.pid).collect();
+            let mut family = family::scan(&roots)?;
             self.forks = family.is_complete.then_some(forks);
             if self.counts_root {
-                family.relatives.splice(0..0, family.root);
+                family.relatives.splice(0..0, family.roots);
             }
             self.adopt(&family.relatives);
         }
@@ -214,16 +238,15 @@ impl ProcTree {
         nearest.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Whether a member holds a socket that listens on this TCP port, on any
-    /// address of IPv4 or IPv6.
+    /// Whether a member holds a socket that takes TCP connections to this address.
     ///
     /// # Errors
     /// What the kernel says when /proc cannot be read.
-    pub fn listens_on(&mut self, port: u16) -> io::Result<bool> {
+    pub fn listens_at(&mut self, address: SocketAddr) -> io::Result<bool> {
         self.refresh()?;
-        let listeners = sockets::listeners(port)?;
+        let listeners = sockets::listeners_at(address)?;
         for process in self.members() {
-            if !listeners.is_empty() && sockets::holds_one_of(process.pid, &listeners)? {
+            if !sockets::held_by(process.pid, &listeners)?.is_empty() {
                 return Ok(true);
             }
         }

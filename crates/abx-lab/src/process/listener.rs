@@ -4,15 +4,31 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use abx_sys::ProcTree;
 
-/// The processes behind an address; `None` when it is another machine's or
-/// when its processes cannot be seen.
+/// The processes behind an address; `None` when it is another machine's, when its
+/// processes cannot be seen, or when they only forward to a container.
 #[must_use]
 pub fn tree(address: SocketAddr) -> Option<ProcTree> {
     if !is_here(address.ip()) {
         return None;
     }
-    ProcTree::of_listener(address.port()).ok().flatten()
+    let tree = ProcTree::of_listener(address).ok().flatten()?;
+    let is_forwarded = tree.roots().any(|root| {
+        let name = root.name();
+        name.is_none_or(|name| FORWARDERS.contains(&name.as_str()))
+    });
+    (!is_forwarded).then_some(tree)
 }
+
+/// Programs that listen for a container and forward to it: what they use is not what the
+/// server uses, which runs elsewhere in the process tree. As `/proc/PID/comm` has them.
+const FORWARDERS: [&str; 6] = [
+    "docker-proxy",
+    "rootlessport",
+    "rootlesskit",
+    "slirp4netns",
+    "pasta",
+    "kube-proxy",
+];
 
 /// Whether an address is one of this machine: only those can be bound.
 fn is_here(ip: IpAddr) -> bool {

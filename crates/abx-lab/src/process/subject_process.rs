@@ -212,7 +212,7 @@ impl Place {
         }
         let is_its_own = self
             .tree()
-            .and_then(|mut tree| tree.listens_on(self.address.port()).ok());
+            .and_then(|mut tree| tree.listens_at(self.address).ok());
         if is_its_own == Some(false) {
             return Err(PlaceError::Foreign {
                 name: self.name.clone(),

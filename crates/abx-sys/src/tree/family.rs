@@ -22,13 +22,13 @@ pub struct Relative {
 /// # Errors
 /// What the kernel says when /proc cannot be read.
 pub fn descendants(root: u32) -> io::Result<Vec<Relative>> {
-    Ok(scan(root)?.relatives)
+    Ok(scan(&[root])?.relatives)
 }
 
 pub(super) struct Family {
     pub(super) relatives: Vec<Relative>,
-    /// The root itself, while it is there.
-    pub(super) root: Option<Relative>,
+    /// The roots themselves, those that are there.
+    pub(super) roots: Vec<Relative>,
     /// Whether every process of the scan has its parent in it.
     pub(super) is_complete: bool,
 }
@@ -37,7 +37,8 @@ pub(super) struct Family {
 /// that is no longer listed, and would be taken for a stranger: look again.
 const SCANS_MAX: usize = 4;
 
-pub(super) fn scan(root: u32) -> io::Result<Family> {
+/// The descendants of all roots, of which none is below another.
+pub(super) fn scan(roots: &[u32]) -> io::Result<Family> {
     let mut scans = 0;
     loop {
         scans += 1;
@@ -45,8 +46,11 @@ pub(super) fn scan(root: u32) -> io::Result<Family> {
         let is_complete = has_all_parents(&all);
         if is_complete || scans == SCANS_MAX {
             return Ok(Family {
-                relatives: below(root, &all),
-                root: all.iter().find(|one| one.process.pid == root).copied(),
+                relatives: roots.iter().flat_map(|root| below(*root, &all)).collect(),
+                roots: { all.iter() }
+                    .filter(|one| roots.contains(&one.process.pid))
+                    .copied()
+                    .collect(),
                 is_complete,
             });
         }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::process::if_there;
 
@@ -12,9 +13,35 @@ const LISTENS: &str = "0A";
 /// Bytes of one read: the kernel then stops soon after the last listener.
 const READ_BYTES: usize = 4096;
 
-/// The inodes of all TCP sockets that listen on `port`.
-pub(super) fn listeners(port: u16) -> io::Result<HashSet<u64>> {
-    let mut inodes = HashSet::new();
+/// A TCP socket that listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Listener {
+    address: SocketAddr,
+    inode: u64,
+}
+
+/// The inodes of the TCP sockets that take connections to `address`: those bound to
+/// that very address; else those bound to all addresses of its family; else, for IPv4,
+/// those bound to all addresses of IPv6, which takes IPv4 too unless told not to.
+pub(super) fn listeners_at(address: SocketAddr) -> io::Result<HashSet<u64>> {
+    let all = listeners()?;
+    let own = unmapped(address.ip());
+    let every_v4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let every_v6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+    let bound_to = match own {
+        IpAddr::V4(_) => vec![own, every_v4, every_v6],
+        IpAddr::V6(_) => vec![own, every_v6],
+    };
+    let found = bound_to.into_iter().map(|ip| {
+        let takes = |one: &&Listener| one.address == SocketAddr::new(ip, address.port());
+        all.iter().filter(takes).map(|one| one.inode).collect()
+    });
+    let mut found = found.filter(|inodes: &HashSet<u64>| !inodes.is_empty());
+    Ok(found.next().unwrap_or_default())
+}
+
+fn listeners() -> io::Result<Vec<Listener>> {
+    let mut found = Vec::new();
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
         // The second one is missing where IPv6 is switched off.
         let Some(file) = if_there(File::open(path))? else {
@@ -28,24 +55,25 @@ pub(super) fn listeners(port: u16) -> io::Result<HashSet<u64>> {
             if line.split_ascii_whitespace().nth(3) != Some(LISTENS) {
                 break;
             }
-            inodes.extend(listener(&line, port));
+            found.extend(listener(&line));
         }
     }
-    Ok(inodes)
+    Ok(found)
 }
 
-/// Whether a process has one of these sockets open. One that may not be looked
-/// into holds none that we know of.
-pub(super) fn holds_one_of(pid: u32, inodes: &HashSet<u64>) -> io::Result<bool> {
-    match find_one_of(pid, inodes) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(false),
+/// Which of these sockets a process has open. One that may not be looked into holds
+/// none that we know of.
+pub(super) fn held_by(pid: u32, inodes: &HashSet<u64>) -> io::Result<HashSet<u64>> {
+    match find_held(pid, inodes) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(HashSet::new()),
         found => found,
     }
 }
 
-fn find_one_of(pid: u32, inodes: &HashSet<u64>) -> io::Result<bool> {
+fn find_held(pid: u32, inodes: &HashSet<u64>) -> io::Result<HashSet<u64>> {
+    let mut held = HashSet::new();
     let Some(descriptors) = if_there(std::fs::read_dir(format!("/proc/{pid}/fd")))? else {
-        return Ok(false);
+        return Ok(held);
     };
     for descriptor in descriptors {
         let Some(descriptor) = if_there(descriptor)? else {
@@ -53,22 +81,52 @@ fn find_one_of(pid: u32, inodes: &HashSet<u64>) -> io::Result<bool> {
         };
         let target = if_there(std::fs::read_link(descriptor.path()))?;
         let inode = target.and_then(|target| socket_inode(target.to_str()?));
-        if inode.is_some_and(|inode| inodes.contains(&inode)) {
-            return Ok(true);
+        held.extend(inode.filter(|inode| inodes.contains(inode)));
+        if held.len() == inodes.len() {
+            break;
         }
     }
-    Ok(false)
+    Ok(held)
 }
 
-/// The inode of one line of /proc/net/tcp when it is a listener on `port`.
-fn listener(line: &str, port: u16) -> Option<u64> {
+/// What one line of /proc/net/tcp or tcp6 says of a listener; `None` for any other line.
+fn listener(line: &str) -> Option<Listener> {
     let mut fields = line.split_ascii_whitespace();
     let local = fields.nth(1)?;
     let state = fields.nth(1)?;
     let inode = fields.nth(5)?;
-    let (_, local_port) = local.rsplit_once(':')?;
-    let is_wanted = state == LISTENS && u16::from_str_radix(local_port, 16) == Ok(port);
-    is_wanted.then(|| inode.parse().ok())?
+    if state != LISTENS {
+        return None;
+    }
+    let (ip, port) = local.rsplit_once(':')?;
+    let address = SocketAddr::new(address(ip)?, u16::from_str_radix(port, 16).ok()?);
+    let inode = inode.parse().ok()?;
+    Some(Listener { address, inode })
+}
+
+/// An address as the kernel prints it: words of 32 bits in hexadecimal, each in the
+/// byte order of this machine.
+fn address(hex: &str) -> Option<IpAddr> {
+    let word = |at: usize| {
+        let word = u32::from_str_radix(hex.get(at..at + 8)?, 16).ok()?;
+        Some(word.to_ne_bytes())
+    };
+    match hex.len() {
+        8 => Some(IpAddr::from(word(0)?)),
+        32 => {
+            let mut bytes = [0; 16];
+            for (part, at) in bytes.chunks_exact_mut(4).zip((0..32).step_by(8)) {
+                part.copy_from_slice(&word(at)?);
+            }
+            Some(unmapped(IpAddr::from(bytes)))
+        }
+        _ => None,
+    }
+}
+
+/// `::ffff:127.0.0.1` is 127.0.0.1.
+fn unmapped(ip: IpAddr) -> IpAddr {
+    ip.to_canonical()
 }
 
 /// The inode of a descriptor's target such as `socket:[1065]`.
@@ -87,14 +145,18 @@ mod tests {
         00000000     0        0 1065 1 0000000091ea00c7 100 0 0 10 0";
 
     #[test]
-    fn only_a_listener_on_the_port_is_found() {
-        // Method: one line, then the same with another state, and a line of IPv6.
-        assert_eq!(listener(LINE, 0x07E8), Some(1065));
-        assert_eq!(listener(LINE, 0x07E9), None);
-        assert_eq!(listener(&LINE.replace(" 0A ", " 01 "), 0x07E8), None);
+    #[cfg(target_endian = "little")]
+    fn lines_of_the_kernel_are_read() {
+        // Method: one line, then the same of another state, in IPv6, mapped, and a head.
+        let read = |line: &str| listener(line).map(|one| (one.address.to_string(), one.inode));
+        let found = |address: &str| Some((address.to_owned(), 1065));
+        assert_eq!(read(LINE), found("127.0.0.1:2024"));
+        assert_eq!(read(&LINE.replace(" 0A ", " 01 ")), None);
         let version_6 = LINE.replace("0100007F:", "00000000000000000000000001000000:");
-        assert_eq!(listener(&version_6, 0x07E8), Some(1065));
-        assert_eq!(listener("  sl  local_address rem_address   st", 0), None);
+        assert_eq!(read(&version_6), found("[::1]:2024"));
+        let mapped = LINE.replace("0100007F:", "0000000000000000FFFF00000100007F:");
+        assert_eq!(read(&mapped), found("127.0.0.1:2024"));
+        assert_eq!(read("  sl  local_address rem_address   st"), None);
         assert_eq!(socket_inode("socket:[1065]"), Some(1065));
         assert_eq!(socket_inode("pipe:[1065]"), None);
     }
@@ -103,8 +165,9 @@ mod tests {
         #[test]
         fn no_text_panics(text in any::<String>(), cut in 0..LINE.len()) {
             // Method: any text, and the real line cut anywhere.
-            let _ = listener(&text, 80);
-            let _ = listener(&LINE[..cut], 80);
+            let _ = listener(&text);
+            let _ = listener(&LINE[..cut]);
+            let _ = address(&text);
             let _ = socket_inode(&format!("socket:[{text}"));
         }
     }

@@ -17,6 +17,7 @@ impl Story {
         let mut story = Story {
             tree: ProcTree {
                 root: process(1),
+                other_roots: Vec::new(),
                 counts_root: false,
                 of_root: Children::first(Nanos(0)),
                 members: Vec::new(),
@@ -166,6 +167,14 @@ impl Script {
         Script(command.spawn().unwrap())
     }
 
+    /// A process that holds this listener as its standard input and does nothing.
+    fn holding(listener: TcpListener) -> Script {
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        command.stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)));
+        Script(command.spawn().unwrap())
+    }
+
     fn tree(&self) -> ProcTree {
         ProcTree::new(self.0.id()).unwrap()
     }
@@ -232,7 +241,7 @@ fn a_listener_in_a_child_is_the_tree_s_own() {
     // Method: a listener handed down as standard input to a shell's child, then
     // the same port under a tree that does not hold it.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let address = listener.local_addr().unwrap();
     let mut command = Command::new("sh");
     command.args(["-c", "sleep 60; exit 0"]);
     command.stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)));
@@ -241,28 +250,78 @@ fn a_listener_in_a_child_is_the_tree_s_own() {
     let other = Script::start("sleep 60; exit 0");
     let (mut holder_tree, mut other_tree) = (holder.tree(), other.tree());
     within_a_minute("the listener is seen", || {
-        holder_tree.listens_on(port).unwrap()
+        holder_tree.listens_at(address).unwrap()
     });
     within_a_minute("the other child runs", || {
         other_tree.refresh().unwrap();
         other_tree.members().count() == 1
     });
-    assert!(!other_tree.listens_on(port).unwrap());
+    assert!(!other_tree.listens_at(address).unwrap());
 }
 
 #[test]
 fn the_listener_on_a_port_is_found_and_counts_itself() {
     // Method: this very process listens and burns; a port that nobody has finds nobody.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let mut tree = ProcTree::of_listener(port).unwrap().unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut tree = ProcTree::of_listener(address).unwrap().unwrap();
     assert_eq!(tree.root().pid, std::process::id());
     let before = tree.cpu().unwrap();
     while tree.cpu().unwrap() == before {
         std::hint::spin_loop();
     }
     drop(listener);
-    assert!(ProcTree::of_listener(port).unwrap().is_none());
+    assert!(ProcTree::of_listener(address).unwrap().is_none());
+}
+
+#[test]
+fn one_port_on_two_addresses_is_two_servers_and_a_shared_port_is_one() {
+    // Method: listeners on 127.0.0.1 and 127.0.0.2 with one port, held by two processes; a
+    // third on all addresses, which only takes what no other does; then two processes
+    // that share one address by SO_REUSEPORT.
+    let here = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = here.local_addr().unwrap().port();
+    let at = |ip: [u8; 4]| SocketAddr::from((ip, port));
+    let holder = Script::holding(TcpListener::bind(at([127, 0, 0, 2])).unwrap());
+    let root = |ip| {
+        let tree = ProcTree::of_listener(at(ip)).unwrap();
+        tree.map(|tree| tree.root().pid)
+    };
+    within_a_minute("the child holds its listener", || {
+        root([127, 0, 0, 2]) == Some(holder.0.id())
+    });
+    assert_eq!(root([127, 0, 0, 1]), Some(std::process::id()));
+    assert_eq!(root([127, 0, 0, 3]), None);
+
+    let sharing = || {
+        let socket = rustix::net::socket(
+            rustix::net::AddressFamily::INET,
+            rustix::net::SocketType::STREAM,
+            None,
+        );
+        let socket = socket.unwrap();
+        rustix::net::sockopt::set_socket_reuseport(&socket, true).unwrap();
+        socket
+    };
+    let first = sharing();
+    rustix::net::bind(&first, &SocketAddr::from(([127, 0, 0, 4], 0))).unwrap();
+    rustix::net::listen(&first, 1).unwrap();
+    let first = TcpListener::from(first);
+    let shared = first.local_addr().unwrap();
+    let second = sharing();
+    rustix::net::bind(&second, &shared).unwrap();
+    rustix::net::listen(&second, 1).unwrap();
+    let (one, other) = (Script::holding(first), Script::holding(second.into()));
+    within_a_minute("both children hold a listener", || {
+        let tree = ProcTree::of_listener(shared).unwrap();
+        let mut roots: Vec<u32> = { tree.iter().flat_map(ProcTree::roots) }
+            .map(|root| root.pid)
+            .collect();
+        roots.sort_unstable();
+        let mut wanted = [one.0.id(), other.0.id()];
+        wanted.sort_unstable();
+        roots == wanted
+    });
 }
 
 #[test]
@@ -270,7 +329,7 @@ fn memory_descriptors_and_switches_of_a_real_tree_are_read() {
     // Method: a child that sleeps beside this process; what a sleeping shell has
     // is known to be more than nothing, and its count of switches to go on.
     let script = Script::start("ulimit -n 100; while true; do sleep 0.01; done");
-    let mut tree = ProcTree::of(script.0.id(), true).unwrap();
+    let mut tree = ProcTree::of(script.0.id(), &[], true).unwrap();
     within_a_minute("the limit is set", || {
         tree.descriptors().is_ok_and(|use_of| use_of.limit == 100)
     });
