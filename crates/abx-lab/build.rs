@@ -26,7 +26,7 @@ fn main() -> io::Result<()> {
             continue;
         }
         let name = last(&folder);
-        let _ = writeln!(text, "Entry {{ name: {name:?}, files: &[");
+        let _ = writeln!(text, "CatalogEntry {{ name: {name:?}, files: &[");
         add_files(&folder, &folder, &mut text)?;
         text.push_str("] },\n");
     }

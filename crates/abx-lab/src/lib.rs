@@ -1,6 +1,6 @@
-//! Owns the life of the servers under test and the conduct of a study.
+//! Owns the life of the servers under test and runs studies of them.
 //!
-//! [`conduct()`] takes a [`Study`] through its blocks: every subject is started
+//! [`run_study()`] takes a [`Study`] through its blocks: every subject is started
 //! under a keeper, found ready, verified, loaded in interleaved slices, and
 //! stopped. [`run()`] loads one server once. [`keeper::keep`] is the body of the
 //! process that keeps a server.
@@ -18,24 +18,24 @@ mod run_study;
 mod setup;
 mod study;
 
-pub use measure::running_subjects::Halt;
+pub use measure::running_subjects::Abort;
 pub use process::keeper;
-pub use process::subject_process::PlaceError;
+pub use process::subject_process::SubjectProcessError;
 pub use process::verify::VerifyError;
 pub use records::history;
 pub use records::store::{Store, StoreError, state_folder, write_text, write_whole};
-pub use run_study::context::StageError;
-pub use run_study::run::{Run, RunEnd, RunError, run};
-pub use run_study::{Conducted, LabError, Progress, Surroundings, conduct};
+pub use run_study::context::PrepareError;
+pub use run_study::run::{RunEnd, RunError, RunPlan, run};
+pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, StudyProgress, run_study};
 pub use setup::{catalog, provision};
-pub use study::launch::{Filled, Launch, Ready, Template};
-pub use study::rates::{Offer, Rate, SHARES, Spacing, Sweep};
+pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
+pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
 pub use study::shape::{
     BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, Shape, is_long_enough,
     suits,
 };
 pub use study::subject::{Scheme, Source, Subject, SubjectError, Target};
 pub use study::{
-    Ceiling, ExpectBody, Load, MadeFile, Past, PilotCare, Pin, Request, SliceLength, Study,
-    study_file, units,
+    CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, PilotEffort, Pin, RequestSpec,
+    SliceLength, Study, study_file, units,
 };

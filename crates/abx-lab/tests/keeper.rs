@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use abx_lab::keeper::{Keeper, KeeperError, KeeperPlan, Manner, State, Stop, keep};
+use abx_lab::keeper::{EndManner, Keeper, KeeperError, KeeperPlan, ProcessState, Stop, keep};
 use abx_sys::limits::{DescriptorLimit, descriptor_limit};
 use abx_sys::process::{Exit, Process, Signal};
 use abx_sys::tree::descendants;
@@ -173,9 +173,9 @@ fn all_gone(processes: &[Process]) -> bool {
 fn wait_for_exit(keeper: &mut Keeper) -> Exit {
     let mut exit = None;
     within_a_minute("the command ends", || match keeper.state() {
-        State::Running => false,
-        State::Exited(how) => exit.replace(how).is_none(),
-        State::Lost => panic!("the keeper is lost"),
+        ProcessState::Running => false,
+        ProcessState::Exited(how) => exit.replace(how).is_none(),
+        ProcessState::Lost => panic!("the keeper is lost"),
     });
     exit.unwrap()
 }
@@ -238,7 +238,7 @@ fn an_exit_at_start_shows_code_and_output() {
         assert_eq!(keeper.output_tail(9), "one\ntwo");
         assert_eq!(keeper.output_tail(1), "two");
         let ending = keeper.stop();
-        assert_eq!(ending.manner, Manner::ByItself);
+        assert_eq!(ending.manner, EndManner::ByItself);
         assert_eq!(ending.exit, Some(Exit::Code(3)));
     }
 }
@@ -278,7 +278,7 @@ fn who_ignores_the_stop_signal_is_killed() {
     let keeper = start(&plan).unwrap();
     let family = family(keeper.process_id(), 3, "sleep");
     let ending = keeper.stop();
-    assert_eq!(ending.manner, Manner::Killed(3));
+    assert_eq!(ending.manner, EndManner::Killed(3));
     assert_eq!(ending.exit, Some(Exit::Signal(9)));
     assert_gone(&family);
 }
@@ -291,9 +291,9 @@ fn a_daemon_is_kept_and_stopped() {
     let directory = folder();
     let mut keeper = start(&script(&directory, DAEMON)).unwrap();
     let family = family(keeper.process_id(), 1, "sleep");
-    assert_eq!(keeper.state(), State::Running);
+    assert_eq!(keeper.state(), ProcessState::Running);
     let ending = keeper.stop();
-    assert_eq!(ending.manner, Manner::WhenTold);
+    assert_eq!(ending.manner, EndManner::WhenTold);
     assert_eq!(ending.exit, Some(Exit::Signal(15)));
     assert_gone(&family);
 }
@@ -315,7 +315,7 @@ fn grandchildren_are_asked_to_stop_too() {
     let keeper = start(&plan).unwrap();
     let family = family(keeper.process_id(), 3, "sleep");
     let ending = keeper.stop();
-    assert_eq!(ending.manner, Manner::WhenTold);
+    assert_eq!(ending.manner, EndManner::WhenTold);
     assert_eq!(ending.exit, Some(Exit::Signal(15)));
     assert_gone(&family);
 }
@@ -373,9 +373,11 @@ fn a_killed_keeper_is_noticed() {
     let family = family(keeper.process_id(), 1, "sleep");
     let itself = Process::find(keeper.process_id()).unwrap().unwrap();
     assert!(itself.signal(Signal::Kill).unwrap());
-    within_a_minute("the loss is noticed", || keeper.state() == State::Lost);
+    within_a_minute("the loss is noticed", || {
+        keeper.state() == ProcessState::Lost
+    });
     within_a_minute("the command is gone", || all_gone(&family));
-    assert_eq!(keeper.stop().manner, Manner::KeeperLost);
+    assert_eq!(keeper.stop().manner, EndManner::KeeperLost);
 }
 
 fn a_keeper_that_talks_nonsense_is_killed_with_its_family() {
@@ -385,8 +387,10 @@ fn a_keeper_that_talks_nonsense_is_killed_with_its_family() {
     let plan = plan(directory.path(), &["true"]);
     let mut keeper = Keeper::start(Path::new("sh"), &["-c", text], &plan).unwrap();
     let family = family(keeper.process_id(), 1, "sleep");
-    within_a_minute("the loss is noticed", || keeper.state() == State::Lost);
-    assert_eq!(keeper.stop().manner, Manner::KeeperLost);
+    within_a_minute("the loss is noticed", || {
+        keeper.state() == ProcessState::Lost
+    });
+    assert_eq!(keeper.stop().manner, EndManner::KeeperLost);
     within_a_minute("the family is gone", || all_gone(&family));
 }
 
@@ -411,7 +415,7 @@ fn the_command_finds_what_was_planned() {
         directory.path().canonicalize().unwrap().display()
     );
     assert_eq!(keeper.output_tail(9), expected);
-    assert_eq!(keeper.stop().manner, Manner::WhenTold);
+    assert_eq!(keeper.stop().manner, EndManner::WhenTold);
     assert_gone(&family);
 }
 

@@ -17,14 +17,14 @@ use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
 
 use self::elsewhere::Counters;
-use crate::measure::running_subjects::Halt;
+use crate::measure::running_subjects::Abort;
 use crate::records::store::Store;
-use crate::run_study::LabError;
+use crate::run_study::StudyError;
 use crate::study::launch::Launch;
-use crate::study::rates::Offer;
+use crate::study::rates::RateSpec;
 use crate::study::shape::Shape;
 use crate::study::subject::{Source, Subject};
-use crate::study::{ExpectBody, Load, PilotCare, Pin, Request, SliceLength, Study};
+use crate::study::{ExpectBody, Load, PilotEffort, Pin, RequestSpec, SliceLength, Study};
 
 /// The connections of a usual load.
 const CONNECTIONS: u32 = 50;
@@ -52,7 +52,7 @@ pub struct Examination<'a> {
     /// Where the study of noise is kept.
     pub store: &'a mut Store,
     /// Told what begins.
-    pub watch: &'a mut dyn FnMut(Step),
+    pub watch: &'a mut dyn FnMut(DoctorStep),
     /// Given a handle for each part, before it starts anything, that stops that
     /// part: one that is stopped by then starts nothing.
     pub on_stopper: &'a mut dyn FnMut(Stopper),
@@ -60,7 +60,7 @@ pub struct Examination<'a> {
 
 /// A part of the examination that takes time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum DoctorStep {
     /// A server is compared with itself.
     Noise,
     /// One generator thread asks for as much as it can.
@@ -68,16 +68,16 @@ pub enum Step {
 }
 
 /// How a part ended before its end.
-enum Ended {
+enum EndedEarly {
     Interrupted,
     Refused(String),
 }
 
-impl From<LabError> for Ended {
-    fn from(error: LabError) -> Ended {
+impl From<StudyError> for EndedEarly {
+    fn from(error: StudyError) -> EndedEarly {
         match error {
-            LabError::Halt(Halt::Interrupted) => Ended::Interrupted,
-            error => Ended::Refused(error.to_string()),
+            StudyError::Abort(Abort::Interrupted) => EndedEarly::Interrupted,
+            error => EndedEarly::Refused(error.to_string()),
         }
     }
 }
@@ -108,8 +108,8 @@ pub fn doctor(mut examination: Examination) -> DoctorRecord {
     record.elsewhere = Some(Counters::read(&cpus).since(&before));
     match measured {
         Ok(()) => {}
-        Err(Ended::Interrupted) => record.interrupted = true,
-        Err(Ended::Refused(why)) => record.refusal = Some(why),
+        Err(EndedEarly::Interrupted) => record.interrupted = true,
+        Err(EndedEarly::Refused(why)) => record.refusal = Some(why),
     }
     // The parts bind this thread to the generator's processors.
     let _ = abx_sys::cpus::pin_thread(&cpus);
@@ -119,15 +119,15 @@ pub fn doctor(mut examination: Examination) -> DoctorRecord {
 }
 
 /// Noise first: what it finds is not disturbed by what ceilings leave behind.
-fn measure(examination: &mut Examination, record: &mut DoctorRecord) -> Result<(), Ended> {
-    (examination.watch)(Step::Noise);
+fn measure(examination: &mut Examination, record: &mut DoctorRecord) -> Result<(), EndedEarly> {
+    (examination.watch)(DoctorStep::Noise);
     let (noise, ended) = noise::measure(examination)?;
     record.noise = Some(noise);
     ended.map_or(Ok(()), Err)?;
     // Else the second part would find one processor, that of the generator.
     abx_sys::cpus::pin_thread(&record.readings.cpus)
-        .map_err(|error| Ended::Refused(format!("cannot use its own processors: {error}")))?;
-    (examination.watch)(Step::Ceiling);
+        .map_err(|error| EndedEarly::Refused(format!("cannot use its own processors: {error}")))?;
+    (examination.watch)(DoctorStep::Ceiling);
     ceiling::measure(examination, &mut record.ceilings)
 }
 
@@ -139,7 +139,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         aa: true,
         margin: Margin::DEFAULT,
         budget: None,
-        fit: None,
+        blocks_within: None,
         blocks: None,
         slice: SliceLength::Usual,
         rounds: None,
@@ -147,7 +147,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         ceiling: None,
         against: None,
         skipped: Vec::new(),
-        pilot: PilotCare::Usual,
+        pilot: PilotEffort::Usual,
         interleave: Interleave::Slices,
         files: Vec::new(),
         backend: Backend::Auto,
@@ -181,7 +181,7 @@ fn load(keep_alive: bool) -> Load {
         },
         connections: CONNECTIONS,
         shape: Shape::Request,
-        requests: vec![Request {
+        requests: vec![RequestSpec {
             method: "GET".to_owned(),
             path: None,
             headers: Vec::new(),
@@ -192,7 +192,7 @@ fn load(keep_alive: bool) -> Load {
         pipeline: 1,
         keep_alive,
         pacing: Pacing::default(),
-        offer: Offer::AsPaced,
+        rate: RateSpec::AsPaced,
         timeout: TIMEOUT,
         cold_cache: false,
         verify_every: 100,

@@ -5,8 +5,8 @@ use std::time::Duration;
 use abx_evidence::doctor::Noise;
 use abx_evidence::stats::Margin;
 
-use super::{Ended, Examination, load, null, study};
-use crate::run_study::{Conducted, Surroundings, conduct};
+use super::{EndedEarly, Examination, load, null, study};
+use crate::run_study::{StudyEnvironment, StudyOutcome, run_study};
 use crate::study::{SliceLength, Study};
 
 /// A slice: a fifth of the usual one, so that enough blocks fit, and for a quick
@@ -21,7 +21,9 @@ const PILOT: Duration = Duration::from_secs(4);
 const MARGIN: f64 = 1e-6;
 
 /// Measures, and answers what came of it beside what ended it too early.
-pub(super) fn measure(examination: &mut Examination) -> Result<(Noise, Option<Ended>), Ended> {
+pub(super) fn measure(
+    examination: &mut Examination,
+) -> Result<(Noise, Option<EndedEarly>), EndedEarly> {
     let subjects = ["null", "null-again"]
         .map(|name| null(&examination.program, examination.null_arguments, name));
     let slice = match examination.noise_for < QUICK {
@@ -34,7 +36,7 @@ pub(super) fn measure(examination: &mut Examination) -> Result<(Noise, Option<En
         margin: Margin::new(MARGIN).expect("it is above 0"),
         ..study(examination, subjects.into(), vec![load(true)])
     };
-    let around = Surroundings {
+    let around = StudyEnvironment {
         program: examination.program.clone(),
         keeper_arguments: examination.keeper_arguments,
         store: examination.store,
@@ -42,6 +44,6 @@ pub(super) fn measure(examination: &mut Examination) -> Result<(Noise, Option<En
         on_stopper: examination.on_stopper,
         version: examination.version,
     };
-    let Conducted { record, error } = conduct(&study, around)?;
-    Ok((Noise::of(&record), error.map(Ended::from)))
+    let StudyOutcome { record, error } = run_study(&study, around)?;
+    Ok((Noise::of(&record), error.map(EndedEarly::from)))
 }

@@ -13,8 +13,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::measure::idle_connections::hold;
 use crate::measure::meter::{Troubles, own_descriptors, time_wait};
-use crate::measure::planned_load::{RaisedCeiling, RaisedLoad};
-use crate::measure::running_subjects::{Bench, Halt, Measured, Opened};
+use crate::measure::planned_load::{PlannedCeiling, PlannedLoad};
+use crate::measure::running_subjects::{Abort, MeasuredSlice, OpenedPool, RunningSubjects};
 
 /// A round is disturbed when the hypervisor took this many ticks of it, and
 /// this share: one tick may be rounding.
@@ -30,7 +30,7 @@ pub const CEILING_TRIAL_NS: u64 = 1_000_000_000;
 pub const CEILING_WARM_UP_NS: u64 = 100_000_000;
 
 /// What happens while a load is measured, for whoever watches.
-pub enum Moment<'a> {
+pub enum RoundEvent<'a> {
     /// A round begins; its number from zero.
     RoundBegins(u32),
     /// A round has ended, and this is what it gave.
@@ -40,13 +40,13 @@ pub enum Moment<'a> {
 /// One load in one block.
 pub struct LoadRun<'a, 'b> {
     /// Who is loaded, and with what.
-    pub bench: &'a mut Bench<'b>,
+    pub running: &'a mut RunningSubjects<'b>,
     /// The plan for each subject.
     pub plans: &'a [LoadPlan],
     /// What the pilot set.
     pub pilot: &'a PilotRecord,
     /// A server that does nothing, loaded now and then in the same way.
-    pub ceiling: Option<&'a RaisedCeiling>,
+    pub ceiling: Option<&'a PlannedCeiling>,
     /// For how long subjects warm up.
     warm_up_ns: u64,
     /// Draws the order within rounds.
@@ -54,15 +54,15 @@ pub struct LoadRun<'a, 'b> {
     /// What was measured so far.
     pub result: BlockLoad,
     /// Subjects that stopped answering: not loaded any more in this block.
-    quiet: Vec<usize>,
+    silent: Vec<usize>,
 }
 
 impl<'a, 'b> LoadRun<'a, 'b> {
     /// Nothing measured yet.
     pub fn new(
         name: &str,
-        bench: &'a mut Bench<'b>,
-        raised: &'a RaisedLoad,
+        running: &'a mut RunningSubjects<'b>,
+        planned: &'a PlannedLoad,
         pilot: &'a PilotRecord,
         random: &'a mut ChaCha8Rng,
     ) -> LoadRun<'a, 'b> {
@@ -72,16 +72,16 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             histograms: BTreeMap::new(),
             sides: BTreeMap::new(),
         };
-        bench.cache = raised.cache;
+        running.cache = planned.cache;
         LoadRun {
-            bench,
-            plans: &raised.plans,
-            ceiling: raised.ceiling.as_ref(),
+            running,
+            plans: &planned.plans,
+            ceiling: planned.ceiling.as_ref(),
             warm_up_ns: pilot.warm_up_ns,
             pilot,
             random,
             result,
-            quiet: Vec::new(),
+            silent: Vec::new(),
         }
     }
 
@@ -91,11 +91,11 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         self
     }
 
-    /// Measures. What was measured before a halt stays in `result`.
+    /// Measures. What was measured before it was aborted stays in `result`.
     ///
     /// # Errors
-    /// [`Halt`].
-    pub fn measure(&mut self, mut watch: impl FnMut(Moment)) -> Result<(), Halt> {
+    /// [`Abort`].
+    pub fn measure(&mut self, mut watch: impl FnMut(RoundEvent)) -> Result<(), Abort> {
         if self.plans.iter().all(|plan| plan.shape == Shape::Hold) {
             return self.hold(&mut watch);
         }
@@ -106,22 +106,22 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     }
 
     /// Opens, holds and closes each subject's connections in turn.
-    fn hold(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
-        watch(Moment::RoundBegins(0));
+    fn hold(&mut self, watch: &mut dyn FnMut(RoundEvent)) -> Result<(), Abort> {
+        watch(RoundEvent::RoundBegins(0));
         for subject in self.order() {
-            self.bench.memory_at_rest(subject);
+            self.running.memory_at_rest(subject);
             let opened = self.open(subject)?;
             let plan = &self.plans[subject];
-            let held = hold(self.bench, subject, plan, &opened, self.pilot.slice_ns)?;
+            let held = hold(self.running, subject, plan, &opened, self.pilot.slice_ns)?;
             self.side(subject).held = Some(held);
             self.note_holdings(subject);
-            self.bench.note_memory();
-            self.bench.engine.close(opened.pool);
+            self.running.note_memory();
+            self.running.engine.close(opened.pool);
         }
         Ok(())
     }
 
-    fn slices(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
+    fn slices(&mut self, watch: &mut dyn FnMut(RoundEvent)) -> Result<(), Abort> {
         let mut pools = Vec::with_capacity(self.plans.len());
         for subject in 0..self.plans.len() {
             pools.push(self.open(subject)?.pool);
@@ -130,23 +130,23 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             self.warm_up(subject, *pool)?;
         }
         let ceiling = self.open_ceiling()?;
-        let threads: Vec<_> = self.all(|run, subject| run.bench.meter.threads(subject));
+        let threads: Vec<_> = self.all(|run, subject| run.running.meter.threads(subject));
         for round in 0..self.pilot.rounds {
-            watch(Moment::RoundBegins(round));
+            watch(RoundEvent::RoundBegins(round));
             let mut slices = Vec::with_capacity(pools.len());
             for subject in self.order() {
-                if !self.quiet.contains(&subject) {
+                if !self.silent.contains(&subject) {
                     slices.push(self.slice(subject, pools[subject])?);
                 }
             }
-            if let Some((place, pool)) = ceiling.filter(|_| round % CEILING_EVERY == 0) {
-                slices.push(self.bench.slice(place, pool, self.pilot.slice_ns)?.record);
+            if let Some((index, pool)) = ceiling.filter(|_| round % CEILING_EVERY == 0) {
+                slices.push(self.running.slice(index, pool, self.pilot.slice_ns)?.record);
             }
-            watch(Moment::RoundEnded(&slices));
+            watch(RoundEvent::RoundEnded(&slices));
             self.note_round(slices);
         }
         for (subject, before) in threads.into_iter().enumerate() {
-            let after = self.bench.meter.threads(subject);
+            let after = self.running.meter.threads(subject);
             let busiest = before
                 .zip(after)
                 .map(|(before, after)| after.busiest_since(&before));
@@ -157,72 +157,72 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         pools
             .into_iter()
             .chain(ceiling)
-            .for_each(|pool| self.bench.engine.close(pool));
+            .for_each(|pool| self.running.engine.close(pool));
         Ok(())
     }
 
-    fn trials(&mut self, watch: &mut dyn FnMut(Moment)) -> Result<(), Halt> {
+    fn trials(&mut self, watch: &mut dyn FnMut(RoundEvent)) -> Result<(), Abort> {
         for round in 0..self.pilot.rounds {
-            watch(Moment::RoundBegins(round));
+            watch(RoundEvent::RoundBegins(round));
             let mut slices = Vec::with_capacity(self.plans.len());
             for subject in self.order() {
                 let pool = self.open(subject)?.pool;
                 self.warm_up(subject, pool)?;
-                let before = self.bench.meter.threads(subject);
+                let before = self.running.meter.threads(subject);
                 slices.push(self.slice(subject, pool)?);
-                let after = self.bench.meter.threads(subject);
+                let after = self.running.meter.threads(subject);
                 let busiest = before
                     .zip(after)
                     .map(|(before, after)| after.busiest_since(&before).0);
                 let sum = &mut self.side(subject).busiest_thread_ns;
                 *sum = busiest.map(|busiest| sum.unwrap_or_default() + busiest);
                 self.note_holdings(subject);
-                self.bench.engine.close(pool);
+                self.running.engine.close(pool);
             }
-            if let Some((place, pool)) = self.open_ceiling()? {
+            if let Some((index, pool)) = self.open_ceiling()? {
                 let ns = self.pilot.slice_ns.min(CEILING_TRIAL_NS);
-                slices.push(self.bench.slice(place, pool, ns)?.record);
-                self.bench.engine.close(pool);
+                slices.push(self.running.slice(index, pool, ns)?.record);
+                self.running.engine.close(pool);
             }
-            watch(Moment::RoundEnded(&slices));
+            watch(RoundEvent::RoundEnded(&slices));
             self.note_round(slices);
         }
         Ok(())
     }
 
     /// Opens and warms up the ceiling's pool, where there is one.
-    fn open_ceiling(&mut self) -> Result<Option<(usize, PoolId)>, Halt> {
-        let Some(RaisedCeiling { place, plan }) = self.ceiling else {
+    fn open_ceiling(&mut self) -> Result<Option<(usize, PoolId)>, Abort> {
+        let Some(PlannedCeiling { index, plan }) = self.ceiling else {
             return Ok(None);
         };
-        let pool = self.bench.open(plan)?.pool;
-        self.bench.slice(*place, pool, CEILING_WARM_UP_NS)?;
-        Ok(Some((*place, pool)))
+        let pool = self.running.open(plan)?.pool;
+        self.running.slice(*index, pool, CEILING_WARM_UP_NS)?;
+        Ok(Some((*index, pool)))
     }
 
-    fn open(&mut self, subject: usize) -> Result<Opened, Halt> {
-        let before = self.bench.meter.strain();
-        let opened = self.bench.open(&self.plans[subject])?;
-        let troubles = Troubles::of(self.bench.meter.strain().since(before));
+    fn open(&mut self, subject: usize) -> Result<OpenedPool, Abort> {
+        let before = self.running.meter.strain();
+        let opened = self.running.open(&self.plans[subject])?;
+        let troubles = Troubles::of(self.running.meter.strain().since(before));
         self.note_troubles(subject, &troubles);
         self.side(subject).not_connected += opened.missing;
         Ok(opened)
     }
 
-    fn warm_up(&mut self, subject: usize, pool: PoolId) -> Result<(), Halt> {
-        let measured = self.bench.slice(subject, pool, self.warm_up_ns)?;
+    fn warm_up(&mut self, subject: usize, pool: PoolId) -> Result<(), Abort> {
+        let measured = self.running.slice(subject, pool, self.warm_up_ns)?;
         self.side(subject).warm_up = Some(measured.record);
         Ok(())
     }
 
-    fn slice(&mut self, subject: usize, pool: PoolId) -> Result<SliceRecord, Halt> {
-        let Measured {
+    fn slice(&mut self, subject: usize, pool: PoolId) -> Result<SliceRecord, Abort> {
+        let MeasuredSlice {
             record,
             times,
             troubles,
             resident_pages,
-        } = self.bench.slice(subject, pool, self.pilot.slice_ns)?;
-        let name = self.bench.names[subject].clone();
+        } = self.running.slice(subject, pool, self.pilot.slice_ns)?;
+        let name = self.running.names[subject].clone();
         let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
         histograms.merge(&times);
         self.note_troubles(subject, &troubles);
@@ -231,8 +231,8 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         let seen = side.resident_pages.into_iter().chain(resident_pages);
         side.resident_pages = seen.reduce(InUse::nearer);
         if record.stopped_answering {
-            self.bench.look_for_its_end(subject)?;
-            self.quiet.push(subject);
+            self.running.look_for_its_end(subject)?;
+            self.silent.push(subject);
         }
         Ok(record)
     }
@@ -260,8 +260,8 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     /// What both sides hold at the end of a subject's load, while its connections
     /// are still there.
     fn note_holdings(&mut self, subject: usize) {
-        let memory = self.bench.meter.proportional_memory(subject);
-        let descriptors = self.bench.meter.descriptors(subject);
+        let memory = self.running.meter.proportional_memory(subject);
+        let descriptors = self.running.meter.descriptors(subject);
         let own = own_descriptors();
         let side = self.side(subject);
         side.pss_bytes = memory.map(|memory| memory.all_bytes);
@@ -272,10 +272,10 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     }
 
     fn note_round(&mut self, slices: Vec<SliceRecord>) {
-        self.bench.note_memory();
+        self.running.note_memory();
         if !slices.is_empty() {
             self.result.rounds.push(Round {
-                disturbed: disturbances(&slices, self.bench.engine.threads()),
+                disturbed: disturbances(&slices, self.running.engine.threads()),
                 slices,
             });
         }
@@ -294,7 +294,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     }
 
     fn side(&mut self, subject: usize) -> &mut SubjectReadings {
-        let name = self.bench.names[subject].clone();
+        let name = self.running.names[subject].clone();
         self.result.sides.entry(name).or_default()
     }
 }

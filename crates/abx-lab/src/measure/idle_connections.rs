@@ -7,28 +7,32 @@ use abx_engine::LoadPlan;
 use abx_evidence::Held;
 use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
 
-use crate::measure::running_subjects::{Bench, Halt, Opened};
+use crate::measure::running_subjects::{Abort, OpenedPool, RunningSubjects};
 
 /// Opens and holds one subject's connections once, and sets how blocks run:
 /// nothing is warmed up, since a fresh server is what is looked at.
 ///
 /// # Errors
-/// [`Halt`].
-pub fn pilot(bench: &mut Bench, plans: &[LoadPlan], hold_ns: u64) -> Result<PilotRecord, Halt> {
+/// [`Abort`].
+pub fn pilot(
+    running: &mut RunningSubjects,
+    plans: &[LoadPlan],
+    hold_ns: u64,
+) -> Result<PilotRecord, Abort> {
     let mut subjects = BTreeMap::new();
     let mut backend = None;
     for (subject, plan) in plans.iter().enumerate() {
-        let opened = bench.open(plan)?;
+        let opened = running.open(plan)?;
         backend = Some(opened.pool.backend().name().to_owned());
-        let held = hold(bench, subject, plan, &opened, hold_ns);
-        bench.engine.close(opened.pool);
+        let held = hold(running, subject, plan, &opened, hold_ns);
+        running.engine.close(opened.pool);
         let found = PilotSubject {
             throughput_per_s: held?.connect_rate_per_s().unwrap_or_default(),
             warm_up_ns: 0,
             settled: true,
             lingering: None,
         };
-        subjects.insert(bench.names[subject].clone(), found);
+        subjects.insert(running.names[subject].clone(), found);
     }
     Ok(PilotRecord {
         interleave: Interleave::Slices,
@@ -46,27 +50,27 @@ pub fn pilot(bench: &mut Bench, plans: &[LoadPlan], hold_ns: u64) -> Result<Pilo
 }
 
 /// Holds the connections that were opened, and counts those that stand. The
-/// memory before is that of [`Bench::memory_at_rest`], which has to be read
+/// memory before is that of [`RunningSubjects::memory_at_rest`], which has to be read
 /// before they are opened to be there; the memory after is read with them.
 ///
 /// # Errors
-/// [`Halt`].
+/// [`Abort`].
 pub fn hold(
-    bench: &mut Bench,
+    running: &mut RunningSubjects,
     subject: usize,
     plan: &LoadPlan,
-    opened: &Opened,
+    opened: &OpenedPool,
     hold_ns: u64,
-) -> Result<Held, Halt> {
-    let standing = bench.hold(subject, opened.pool, hold_ns)?;
+) -> Result<Held, Abort> {
+    let standing = running.hold(subject, opened.pool, hold_ns)?;
     let asked = u64::from(plan.connections);
-    let memory = bench.meter.proportional_memory(subject);
+    let memory = running.meter.proportional_memory(subject);
     Ok(Held {
         asked,
         standing,
         lost: (asked - opened.missing).saturating_sub(standing),
         open_ns: opened.open_ns,
-        memory_before_bytes: bench.memory_at_rest(subject),
+        memory_before_bytes: running.memory_at_rest(subject),
         memory_after_bytes: memory.map(|memory| memory.without_files_bytes()),
     })
 }

@@ -27,7 +27,7 @@ pub struct Meter {
 
 /// What was read at one edge.
 #[derive(Debug, Clone)]
-pub struct Reading {
+pub struct MeterReading {
     at: Nanos,
     subjects: Vec<Option<Nanos>>,
     machine: Option<MachineCounters>,
@@ -38,7 +38,7 @@ pub struct Reading {
 
 /// What happened between two edges.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct MeterWindow {
     /// How long it was.
     pub window_ns: u64,
     /// Processor time of the subject that was loaded.
@@ -68,7 +68,7 @@ pub struct Troubles {
 
 /// How fast a processor is at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Speed {
+pub struct CpuSpeed {
     /// The processor.
     pub cpu: usize,
     /// Its time for work that is always the same.
@@ -96,12 +96,12 @@ impl Meter {
     ///
     /// SUBTLE: What is nearest to the slice is read last here and first
     /// afterwards, so that our own reading is not taken for foreign work.
-    pub fn before(&mut self, loaded: usize) -> Reading {
+    pub fn before(&mut self, loaded: usize) -> MeterReading {
         let strain = self.strain.read();
         let switches = self.switches(loaded);
         let subjects = self.used();
         let machine = MachineCounters::read().ok();
-        Reading {
+        MeterReading {
             at: Nanos::now(),
             subjects,
             machine,
@@ -111,8 +111,8 @@ impl Meter {
     }
 
     /// Reads everything once, after subject `loaded` was loaded.
-    pub fn after(&mut self, loaded: usize) -> Reading {
-        Reading {
+    pub fn after(&mut self, loaded: usize) -> MeterReading {
+        MeterReading {
             at: Nanos::now(),
             machine: MachineCounters::read().ok(),
             subjects: self.used(),
@@ -133,7 +133,12 @@ impl Meter {
 
     /// What happened between two readings while subject `loaded` was loaded.
     #[must_use]
-    pub fn window(&self, before: &Reading, after: &Reading, loaded: usize) -> Window {
+    pub fn window(
+        &self,
+        before: &MeterReading,
+        after: &MeterReading,
+        loaded: usize,
+    ) -> MeterWindow {
         let used: Vec<Option<u64>> = before
             .subjects
             .iter()
@@ -154,7 +159,7 @@ impl Meter {
             each.sum()
         };
         let switches = before.switches.as_ref().zip(after.switches.as_ref());
-        Window {
+        MeterWindow {
             window_ns: after.at.since(before.at).0,
             server_cpu_ns: used.get(loaded).copied().flatten(),
             server_switches: switches.and_then(|(before, after)| after.since(before)),
@@ -173,8 +178,8 @@ impl Meter {
 
     /// How fast each processor is now. Takes some milliseconds of each.
     #[must_use]
-    pub fn speeds(&self) -> Vec<Speed> {
-        let speed = |cpu: &usize| Speed {
+    pub fn speeds(&self) -> Vec<CpuSpeed> {
+        let speed = |cpu: &usize| CpuSpeed {
             cpu: *cpu,
             work_ns: canary::fixed_work(*cpu).ok().map(|time| time.0),
             heat_throttles: canary::heat_throttles(*cpu),
@@ -214,9 +219,9 @@ impl Meter {
 
 /// How fast each processor was before and after a block.
 #[must_use]
-pub fn canaries(before: &[Speed], after: &[Speed]) -> Vec<Canary> {
+pub fn canaries(before: &[CpuSpeed], after: &[CpuSpeed]) -> Vec<Canary> {
     let both = before.iter().zip(after);
-    let canary = |(before, after): (&Speed, &Speed)| {
+    let canary = |(before, after): (&CpuSpeed, &CpuSpeed)| {
         let throttles = before.heat_throttles.zip(after.heat_throttles);
         Canary {
             cpu: before.cpu,
@@ -285,7 +290,7 @@ impl Troubles {
     }
 }
 
-impl Window {
+impl MeterWindow {
     /// Puts what was read into a slice's record.
     pub fn note(&self, slice: &mut SliceRecord) {
         slice.window_ns = self.window_ns;
@@ -302,8 +307,8 @@ impl Window {
 mod tests {
     use super::*;
 
-    fn reading(at: u64, subjects: &[Option<u64>]) -> Reading {
-        Reading {
+    fn reading(at: u64, subjects: &[Option<u64>]) -> MeterReading {
+        MeterReading {
             at: Nanos(at),
             subjects: subjects.iter().map(|used| used.map(Nanos)).collect(),
             machine: None,
@@ -349,7 +354,7 @@ mod tests {
     #[test]
     fn a_canary_holds_both_looks_at_its_processor() {
         // Method: two processors, of which one counts its heat both times.
-        let speed = |cpu, work_ns, heat_throttles| Speed {
+        let speed = |cpu, work_ns, heat_throttles| CpuSpeed {
             cpu,
             work_ns,
             heat_throttles,

@@ -10,10 +10,10 @@ use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
 use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
 use abx_sys::Nanos;
 
-use crate::measure::running_subjects::{Bench, Halt, throughput};
-use crate::measure::slice_length::{Bounds, choose};
+use crate::measure::running_subjects::{Abort, RunningSubjects, throughput};
+use crate::measure::slice_length::{LengthBounds, choose};
 use crate::study::shape::senders;
-use crate::study::{PilotCare, SliceLength, Study};
+use crate::study::{PilotEffort, SliceLength, Study};
 
 /// A slice when nothing asks for a longer one.
 const SLICE_NS: u64 = 100_000_000;
@@ -57,26 +57,26 @@ const LINGERING_MAX: f64 = 0.05;
 /// Measures one load's subjects with this care and sets how its blocks run.
 ///
 /// # Errors
-/// [`Halt`].
+/// [`Abort`].
 pub fn pilot(
-    bench: &mut Bench,
+    running: &mut RunningSubjects,
     study: &Study,
     plans: &[LoadPlan],
-    care: PilotCare,
+    care: PilotEffort,
     trials_because: Option<String>,
-) -> Result<PilotRecord, Halt> {
+) -> Result<PilotRecord, Abort> {
     let mut subjects = BTreeMap::new();
     let mut backend = None;
     for (subject, plan) in plans.iter().enumerate() {
-        let pool = bench.open(plan)?.pool;
+        let pool = running.open(plan)?.pool;
         backend = Some(pool.backend().name().to_owned());
-        let found = explore(bench, subject, pool, plan, care);
-        bench.engine.close(pool);
-        subjects.insert(bench.names[subject].clone(), found?);
+        let found = explore(running, subject, pool, plan, care);
+        running.engine.close(pool);
+        subjects.insert(running.names[subject].clone(), found?);
     }
     let (in_flight, least) = match plans.first() {
-        Some(plan) => (in_flight(plan), Least::of(plan)),
-        None => (1, Least::CLOSED),
+        Some(plan) => (in_flight(plan), ShortestSlice::of(plan)),
+        None => (1, ShortestSlice::CLOSED),
     };
     let needed_ns = needed_ns(&subjects, in_flight);
     let mut record = PilotRecord {
@@ -89,54 +89,54 @@ pub fn pilot(
             SLICE_NS => needed_ns,
             lengthened_ns => lengthened_ns,
         };
-        let bounds = Bounds {
+        let bounds = LengthBounds {
             least_ns,
             usual_ns: record.slice_ns,
             block_ns: BLOCK_NS,
         };
-        if let Some(chosen) = choose(bench, study.seed, plans, &record.subjects, bounds)? {
+        if let Some(chosen) = choose(running, study.seed, plans, &record.subjects, bounds)? {
             chosen.note(&mut record);
             record.rounds = study
                 .rounds
                 .unwrap_or(rounds(record.slice_ns, ROUNDS_AUTO_MAX));
         }
     }
-    record.discard_ns = bench.cache.discard_ns(record.slice_ns);
+    record.discard_ns = running.cache.discard_ns(record.slice_ns);
     Ok(record)
 }
 
 /// Loads one subject from its start on.
 fn explore(
-    bench: &mut Bench,
+    running: &mut RunningSubjects,
     subject: usize,
     pool: PoolId,
     plan: &LoadPlan,
-    care: PilotCare,
-) -> Result<PilotSubject, Halt> {
+    care: PilotEffort,
+) -> Result<PilotSubject, Abort> {
     let connections = senders(plan);
-    let first = bench.slice(subject, pool, BIN_MIN_NS)?.record;
-    bench.check_answers(subject, &first)?;
+    let first = running.slice(subject, pool, BIN_MIN_NS)?.record;
+    running.check_answers(subject, &first)?;
     let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
     let (bins, bin_max_ns, rounds) = match care {
-        PilotCare::Usual => (BINS, BIN_MAX_NS, PILOT_ROUNDS),
-        PilotCare::Quick => (BINS_QUICK, BIN_MIN_NS, PILOT_ROUNDS_QUICK),
-        PilotCare::Brief => (BINS_BRIEF, BIN_MAX_NS, PILOT_ROUNDS),
+        PilotEffort::Usual => (BINS, BIN_MAX_NS, PILOT_ROUNDS),
+        PilotEffort::Quick => (BINS_QUICK, BIN_MIN_NS, PILOT_ROUNDS_QUICK),
+        PilotEffort::Brief => (BINS_BRIEF, BIN_MAX_NS, PILOT_ROUNDS),
     };
     let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, bin_max_ns);
     let mut rates = Vec::with_capacity(bins);
     for _ in 0..bins {
-        let bin = bench.slice(subject, pool, bin_ns)?.record;
-        bench.check_answers(subject, &bin)?;
+        let bin = running.slice(subject, pool, bin_ns)?.record;
+        running.check_answers(subject, &bin)?;
         rates.push(throughput(&[bin], connections));
     }
     let found = warm_up(&rates).ok();
     let mut slices = Vec::new();
     let mut lingering = Vec::new();
     for _ in 0..rounds {
-        let slice = bench.slice(subject, pool, SLICE_NS)?.record;
-        bench.check_answers(subject, &slice)?;
+        let slice = running.slice(subject, pool, SLICE_NS)?.record;
+        running.check_answers(subject, &slice)?;
         slices.push(slice);
-        lingering.push(work_after(bench, subject)?);
+        lingering.push(work_after(running, subject)?);
     }
     let lingering: Option<Vec<f64>> = lingering.into_iter().collect();
     Ok(PilotSubject {
@@ -149,12 +149,12 @@ fn explore(
 
 /// The share of one processor that a subject uses while nobody loads it, from
 /// a tenth of a slice after its own slice on.
-fn work_after(bench: &mut Bench, subject: usize) -> Result<Option<f64>, Halt> {
-    bench.rest(Duration::from_nanos(SLICE_NS / 10))?;
-    let before = bench.meter.before(subject);
-    bench.rest(Duration::from_nanos(SLICE_NS - SLICE_NS / 10))?;
-    let after = bench.meter.after(subject);
-    let window = bench.meter.window(&before, &after, subject);
+fn work_after(running: &mut RunningSubjects, subject: usize) -> Result<Option<f64>, Abort> {
+    running.rest(Duration::from_nanos(SLICE_NS / 10))?;
+    let before = running.meter.before(subject);
+    running.rest(Duration::from_nanos(SLICE_NS - SLICE_NS / 10))?;
+    let after = running.meter.after(subject);
+    let window = running.meter.window(&before, &after, subject);
     Ok(window
         .server_cpu_ns
         .map(|cpu| cpu as f64 / window.window_ns.max(1) as f64))
@@ -183,21 +183,21 @@ fn rounds(slice_ns: u64, most: u64) -> u32 {
 }
 
 /// The shortest slice that a kind of load has, and why it is no shorter.
-struct Least {
+struct ShortestSlice {
     ns: u64,
     why: Option<&'static str>,
 }
 
-impl Least {
-    const CLOSED: Least = Least {
+impl ShortestSlice {
+    const CLOSED: ShortestSlice = ShortestSlice {
         ns: SLICE_NS,
         why: None,
     };
 
-    fn of(plan: &LoadPlan) -> Least {
+    fn of(plan: &LoadPlan) -> ShortestSlice {
         match plan.pacing.arrivals {
-            Arrivals::Closed => Least::CLOSED,
-            _ => Least {
+            Arrivals::Closed => ShortestSlice::CLOSED,
+            _ => ShortestSlice {
                 ns: SLICE_OPEN_NS,
                 why: Some("response times by a schedule need time for queues"),
             },
@@ -209,7 +209,7 @@ impl Least {
 fn set(
     study: &Study,
     in_flight: u64,
-    least: Least,
+    least: ShortestSlice,
     subjects: BTreeMap<String, PilotSubject>,
     trials_because: Option<String>,
 ) -> PilotRecord {
@@ -285,7 +285,7 @@ mod tests {
             margin: Margin::DEFAULT,
             budget: None,
             blocks: None,
-            fit: None,
+            blocks_within: None,
             slice,
             cold: None,
             rounds: None,
@@ -300,7 +300,7 @@ mod tests {
             command: Vec::new(),
             against: None,
             skipped: Vec::new(),
-            pilot: PilotCare::Usual,
+            pilot: PilotEffort::Usual,
         }
     }
 
@@ -315,7 +315,7 @@ mod tests {
             ("quick".to_owned(), one(1e5, 0, None)),
             ("slow".to_owned(), one(rate, 200_000_000, Some(lingering))),
         ]);
-        set(&study(slice), 50, Least::CLOSED, subjects, None)
+        set(&study(slice), 50, ShortestSlice::CLOSED, subjects, None)
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn a_schedule_has_slices_in_which_queues_can_build_up() {
         // Method: a quick subject under a plan with a rate.
-        let least = Least {
+        let least = ShortestSlice {
             ns: SLICE_OPEN_NS,
             why: Some("queues"),
         };

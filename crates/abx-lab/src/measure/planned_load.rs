@@ -3,15 +3,15 @@
 use abx_engine::{Asked, LoadPlan, RequestPlan};
 use abx_sys::Nanos;
 
-use crate::measure::running_subjects::{Cache, Halt};
-use crate::process::question::question;
-use crate::process::subject_process::{Place, PlaceError};
+use crate::measure::running_subjects::{Abort, Cache};
+use crate::process::probe::Probe;
+use crate::process::subject_process::SubjectProcess;
 use crate::process::verify::{Verified, agree, verify};
-use crate::study::subject::{Subject, sources};
-use crate::study::{Load, Request, Study};
+use crate::study::subject::sources;
+use crate::study::{Load, RequestSpec, Study};
 
 /// One load as it will be offered to each subject, in the order of the study.
-pub struct RaisedLoad {
+pub struct PlannedLoad {
     /// The plans.
     pub plans: Vec<LoadPlan>,
     /// What each subject answered to each request.
@@ -21,14 +21,14 @@ pub struct RaisedLoad {
     /// What its slices find in memory.
     pub cache: Cache,
     /// What a server that does nothing is offered; `None` without one.
-    pub ceiling: Option<RaisedCeiling>,
+    pub ceiling: Option<PlannedCeiling>,
 }
 
 /// The ceiling of one load.
 #[derive(Debug, Clone)]
-pub struct RaisedCeiling {
-    /// Its place behind those of the subjects.
-    pub place: usize,
+pub struct PlannedCeiling {
+    /// Its position behind those of the subjects.
+    pub index: usize,
     /// What it is offered.
     pub plan: LoadPlan,
 }
@@ -36,24 +36,24 @@ pub struct RaisedCeiling {
 /// Verifies what all subjects answer to one load, and plans it for each.
 ///
 /// # Errors
-/// [`Halt::Subject`], [`Halt::Answers`].
-pub fn raise_load(
+/// [`Abort::Subject`], [`Abort::Answers`].
+pub fn plan_load(
     study: &Study,
     load: &Load,
-    places: &[Place],
+    processes: &[SubjectProcess],
     seed: u64,
-) -> Result<RaisedLoad, Halt> {
+) -> Result<PlannedLoad, Abort> {
     // Messages are drawn from it, and are the same in every block.
     let seed = match load.shape.is_websocket() {
         true => study.seed,
         false => seed,
     };
-    let mut plans: Vec<LoadPlan> = places
+    let mut plans: Vec<LoadPlan> = processes
         .iter()
-        .map(|place| LoadPlan {
-            address: place.address,
+        .map(|process| LoadPlan {
+            address: process.address,
             sources: sources(
-                place.address,
+                process.address,
                 load.connections,
                 load.keep_alive,
                 &study.local_addresses,
@@ -69,10 +69,10 @@ pub fn raise_load(
             pacing: load.pacing.clone(),
         })
         .collect();
-    let mut verified: Vec<Vec<Verified>> = places.iter().map(|_| Vec::new()).collect();
+    let mut verified: Vec<Vec<Verified>> = processes.iter().map(|_| Vec::new()).collect();
     let mut bodies_compared = true;
     for request in &load.requests {
-        let answers = ask_all(study, load, request, places, seed)?;
+        let answers = ask_all(study, load, request, processes, seed)?;
         let named: Vec<(&str, &Verified)> = study
             .subjects
             .iter()
@@ -80,7 +80,7 @@ pub fn raise_load(
             .zip(answers.iter().map(|(_, answer)| answer))
             .collect();
         let is_compared =
-            agree(&named, &load.body).map_err(|error| Halt::Answers(Box::new(error)))?;
+            agree(&named, &load.body).map_err(|error| Abort::Answers(Box::new(error)))?;
         bodies_compared &= is_compared;
         for (subject, (asked, answer)) in answers.into_iter().enumerate() {
             plans[subject].requests.push(Asked {
@@ -91,7 +91,7 @@ pub fn raise_load(
             verified[subject].push(answer);
         }
     }
-    Ok(RaisedLoad {
+    Ok(PlannedLoad {
         plans,
         verified,
         bodies_compared,
@@ -104,24 +104,16 @@ pub fn raise_load(
 fn ask_all(
     study: &Study,
     load: &Load,
-    request: &Request,
-    places: &[Place],
+    request: &RequestSpec,
+    processes: &[SubjectProcess],
     seed: u64,
-) -> Result<Vec<(RequestPlan, Verified)>, Halt> {
-    let mut answers = Vec::with_capacity(places.len());
-    for (subject, place) in study.subjects.iter().zip(places) {
-        let asked = question(load, request, subject, place.address, seed);
-        let answer = verify(&subject.name, place.address, &asked, load.timeout)
-            .map_err(|error| halt(subject, error.into()))?;
+) -> Result<Vec<(RequestPlan, Verified)>, Abort> {
+    let mut answers = Vec::with_capacity(processes.len());
+    for (subject, process) in study.subjects.iter().zip(processes) {
+        let asked = Probe::of_load(load, request, subject, process.address, seed);
+        let answer = verify(&subject.name, process.address, &asked, load.timeout)
+            .map_err(|error| Abort::subject(&subject.name, error))?;
         answers.push((asked.request, answer));
     }
     Ok(answers)
-}
-
-/// An error together with the subject that it is about.
-pub fn halt(subject: &Subject, error: PlaceError) -> Halt {
-    Halt::Subject {
-        name: subject.name.clone(),
-        error: Box::new(error),
-    }
 }

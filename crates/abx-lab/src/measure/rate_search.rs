@@ -7,9 +7,9 @@ use abx_engine::LoadPlan;
 use abx_engine::schedule::Arrivals;
 use abx_evidence::{Kept, Objective};
 
-use crate::measure::running_subjects::{Bench, Halt, Measured, throughput};
+use crate::measure::running_subjects::{Abort, MeasuredSlice, RunningSubjects, throughput};
 use crate::study::Load;
-use crate::study::rates::{Offer, Spacing};
+use crate::study::rates::{RateSpec, Spacing};
 use crate::study::shape::senders;
 
 /// How long a subject is loaded before it is read, and then twice for this long.
@@ -29,47 +29,52 @@ const AROUND: [f64; 7] = [0.85, 0.90, 0.95, 1.00, 1.05, 1.10, 1.15];
 /// Two rates that are closer than this are one.
 const APART: f64 = 1.025;
 
-/// What is found out about the subjects of one bench.
+/// What is found out about the subjects of one running.
 #[derive(Debug, Default)]
-pub struct Scout {
+pub struct RateSearch {
     /// What the slowest subject answers, of loads that differ in their share of it only.
     slowest: Vec<(Load, f64)>,
 }
 
-impl Scout {
-    /// The loads that a load with an open offer stands for.
+impl RateSearch {
+    /// The loads that a load with an unresolved rate stands for.
     ///
     /// # Errors
-    /// [`Halt`].
+    /// [`Abort`].
     pub fn loads(
         &mut self,
-        bench: &mut Bench,
+        running: &mut RunningSubjects,
         load: &Load,
         plans: &[LoadPlan],
-    ) -> Result<Vec<Load>, Halt> {
-        match &load.offer {
-            Offer::AsPaced | Offer::Found { .. } => Ok(vec![load.clone()]),
-            Offer::Share { share, spacing } => {
-                let slowest = self.slowest(bench, load, plans)?;
-                let found = Offer::Found {
+    ) -> Result<Vec<Load>, Abort> {
+        match &load.rate {
+            RateSpec::AsPaced | RateSpec::Found { .. } => Ok(vec![load.clone()]),
+            RateSpec::Share { share, spacing } => {
+                let slowest = self.slowest(running, load, plans)?;
+                let found = RateSpec::Found {
                     share: Some(*share),
                     objective: None,
                 };
-                let at = paced(load, *spacing, share * slowest, found);
+                let at = at_rate(load, *spacing, share * slowest, found);
                 at.map(|load| vec![load]).ok_or_else(|| no_rate(load))
             }
-            Offer::Objective { objective, spacing } => {
-                around_capacities(bench, load, plans, objective, *spacing)
+            RateSpec::Objective { objective, spacing } => {
+                around_capacities(running, load, plans, objective, *spacing)
             }
         }
     }
 
     /// What the slowest subject answers in a closed loop, per second: once for all
     /// shares of it, so that these stand to each other as they say.
-    fn slowest(&mut self, bench: &mut Bench, load: &Load, plans: &[LoadPlan]) -> Result<f64, Halt> {
+    fn slowest(
+        &mut self,
+        running: &mut RunningSubjects,
+        load: &Load,
+        plans: &[LoadPlan],
+    ) -> Result<f64, Abort> {
         let alike = Load {
             name: String::new(),
-            offer: Offer::AsPaced,
+            rate: RateSpec::AsPaced,
             ..load.clone()
         };
         if let Some((_, slowest)) = self.slowest.iter().find(|(known, _)| *known == alike) {
@@ -77,7 +82,7 @@ impl Scout {
         }
         let mut slowest = f64::INFINITY;
         for (subject, plan) in plans.iter().enumerate() {
-            slowest = slowest.min(saturated(bench, subject, plan)?);
+            slowest = slowest.min(closed_loop_throughput(running, subject, plan)?);
         }
         self.slowest.push((alike, slowest));
         Ok(slowest)
@@ -87,29 +92,29 @@ impl Scout {
 /// A load for each of the rates around the highest at which the subjects meet an
 /// objective.
 fn around_capacities(
-    bench: &mut Bench,
+    running: &mut RunningSubjects,
     load: &Load,
     plans: &[LoadPlan],
     objective: &Objective,
     spacing: Spacing,
-) -> Result<Vec<Load>, Halt> {
+) -> Result<Vec<Load>, Abort> {
     let mut capacities = Vec::with_capacity(plans.len());
     for (subject, plan) in plans.iter().enumerate() {
-        let ceiling = ABOVE_CLOSED * saturated(bench, subject, plan)?;
-        let search = Search {
+        let ceiling = ABOVE_CLOSED * closed_loop_throughput(running, subject, plan)?;
+        let search = CapacitySearch {
             objective,
             spacing,
             subject,
             plan,
         };
-        capacities.push(search.run(bench, ceiling)?);
+        capacities.push(search.run(running, ceiling)?);
     }
-    let found = Offer::Found {
+    let found = RateSpec::Found {
         share: None,
         objective: Some(objective.clone()),
     };
     let rates = grid(&capacities).into_iter();
-    let loads = rates.filter_map(|rate| paced(load, spacing, rate, found.clone()));
+    let loads = rates.filter_map(|rate| at_rate(load, spacing, rate, found.clone()));
     let loads: Vec<Load> = loads.collect();
     match loads.len() {
         0 => Err(no_rate(load)),
@@ -117,84 +122,88 @@ fn around_capacities(
     }
 }
 
-fn no_rate(load: &Load) -> Halt {
-    Halt::NoRate {
+fn no_rate(load: &Load) -> Abort {
+    Abort::NoRate {
         load: load.name.clone(),
     }
 }
 
 /// The same load at a rate of its own; a load of several gets it into its name.
-fn paced(load: &Load, spacing: Spacing, rate: f64, offer: Offer) -> Option<Load> {
+fn at_rate(load: &Load, spacing: Spacing, rate: f64, found: RateSpec) -> Option<Load> {
     let arrivals = spacing.at(rate)?;
     let (Arrivals::Constant { per_s } | Arrivals::Poisson { per_s }) = &arrivals else {
         return None;
     };
-    let name = match &offer {
-        Offer::Found { objective, .. } if objective.is_some() => {
+    let name = match &found {
+        RateSpec::Found { objective, .. } if objective.is_some() => {
             format!("{}-r{}", load.name, per_s.amount())
         }
         _ => load.name.clone(),
     };
-    let mut paced = Load {
+    let mut at_rate = Load {
         name,
-        offer,
+        rate: found,
         ..load.clone()
     };
-    paced.pacing.arrivals = arrivals;
-    Some(paced)
+    at_rate.pacing.arrivals = arrivals;
+    Some(at_rate)
 }
 
 /// What a subject answers in a closed loop, per second: in the better one of two
 /// slices, since what else happens on the machine can only make it slower.
-fn saturated(bench: &mut Bench, subject: usize, plan: &LoadPlan) -> Result<f64, Halt> {
-    let pool = bench.open(plan)?.pool;
-    let mut measure = || -> Result<_, Halt> {
-        bench.slice(subject, pool, WARM_UP_NS)?;
-        let first = bench.slice(subject, pool, SLICE_NS)?.record;
-        let second = bench.slice(subject, pool, SLICE_NS)?.record;
+fn closed_loop_throughput(
+    running: &mut RunningSubjects,
+    subject: usize,
+    plan: &LoadPlan,
+) -> Result<f64, Abort> {
+    let pool = running.open(plan)?.pool;
+    let mut measure = || -> Result<_, Abort> {
+        running.slice(subject, pool, WARM_UP_NS)?;
+        let first = running.slice(subject, pool, SLICE_NS)?.record;
+        let second = running.slice(subject, pool, SLICE_NS)?.record;
         Ok([first, second].map(|slice| throughput(&[slice], senders(plan))))
     };
     let rates = measure();
-    bench.engine.close(pool);
+    running.engine.close(pool);
     let [first, second] = rates?;
     Ok(first.max(second))
 }
 
 /// The search for the highest rate at which one subject meets an objective.
-struct Search<'a> {
+struct CapacitySearch<'a> {
     objective: &'a Objective,
     spacing: Spacing,
     subject: usize,
     plan: &'a LoadPlan,
 }
 
-impl Search<'_> {
+impl CapacitySearch<'_> {
     /// Halves what is between a rate that was met and one that was not.
-    fn run(&self, bench: &mut Bench, ceiling: f64) -> Result<f64, Halt> {
+    fn run(&self, running: &mut RunningSubjects, ceiling: f64) -> Result<f64, Abort> {
         let (mut met, mut missed) = (0.0, ceiling);
         for _ in 0..PROBES {
             let rate = f64::midpoint(met, missed);
-            if self.is_met(bench, rate)? {
+            if self.is_met(running, rate)? {
                 met = rate;
             } else {
                 missed = rate;
             }
             // What a rate that was too high left behind must not be in the next.
-            bench.rest(Duration::from_millis(50))?;
+            running.rest(Duration::from_millis(50))?;
         }
         Ok(f64::midpoint(met, missed))
     }
 
-    fn is_met(&self, bench: &mut Bench, rate: f64) -> Result<bool, Halt> {
+    fn is_met(&self, running: &mut RunningSubjects, rate: f64) -> Result<bool, Abort> {
         let Some(arrivals) = self.spacing.at(rate) else {
             return Ok(false);
         };
         let mut plan = self.plan.clone();
         plan.pacing.arrivals = arrivals;
-        let pool = bench.open(&plan)?.pool;
-        let measured = bench.slice(self.subject, pool, PROBE_NS);
-        bench.engine.close(pool);
-        let Measured { record, times, .. } = measured?;
+        let pool = running.open(&plan)?.pool;
+        let measured = running.slice(self.subject, pool, PROBE_NS);
+        running.engine.close(pool);
+        let MeasuredSlice { record, times, .. } = measured?;
         let kept = Kept {
             planned: record.outcomes.sent() + record.unsent,
             ok: record.ok,

@@ -8,7 +8,7 @@ use abx_evidence::record::{BlockSubject, Histograms, InUse, SliceRecord};
 use abx_sys::Nanos;
 
 use crate::measure::meter::{Meter, Troubles};
-use crate::process::subject_process::{Place, PlaceError};
+use crate::process::subject_process::{SubjectProcess, SubjectProcessError};
 use crate::process::verify::VerifyError;
 use crate::study::Load;
 
@@ -21,7 +21,7 @@ const END_LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Why a study cannot go on.
 #[derive(Debug, thiserror::Error)]
-pub enum Halt {
+pub enum Abort {
     /// The person stopped it.
     #[error("stopped")]
     Interrupted,
@@ -31,7 +31,7 @@ pub enum Halt {
         /// Which one.
         name: String,
         /// Why.
-        error: Box<PlaceError>,
+        error: Box<SubjectProcessError>,
     },
     /// The subjects do not answer alike.
     #[error("{0}")]
@@ -50,14 +50,24 @@ pub enum Halt {
     Engine(#[from] EngineError),
 }
 
+impl Abort {
+    /// An error of the subject of this name.
+    pub fn subject(name: &str, error: impl Into<SubjectProcessError>) -> Abort {
+        Abort::Subject {
+            name: name.to_owned(),
+            error: Box::new(error.into()),
+        }
+    }
+}
+
 /// Subjects that run, with everything to load and watch them.
-pub struct Bench<'a> {
+pub struct RunningSubjects<'a> {
     /// Makes the load.
     pub engine: &'a mut Engine,
     /// Reads what they use.
     pub meter: Meter,
     /// The subjects in the order of the study.
-    pub places: Vec<Place>,
+    pub processes: Vec<SubjectProcess>,
     /// Their names.
     pub names: Vec<String>,
     /// The most memory of each that was seen.
@@ -71,7 +81,7 @@ pub struct Bench<'a> {
 }
 
 /// A pool that was opened.
-pub struct Opened {
+pub struct OpenedPool {
     /// The pool.
     pub pool: PoolId,
     /// Connections that could not be made.
@@ -81,7 +91,7 @@ pub struct Opened {
 }
 
 /// One slice as measured.
-pub struct Measured {
+pub struct MeasuredSlice {
     /// For the record.
     pub record: SliceRecord,
     /// Times of its requests.
@@ -132,22 +142,22 @@ pub fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
     f64::from(connections) * ok as f64 / (ns.max(1) as f64 / 1e9)
 }
 
-impl<'a> Bench<'a> {
+impl<'a> RunningSubjects<'a> {
     /// Subjects that are up, in the order of the study.
     pub fn new(
         engine: &'a mut Engine,
         meter: Meter,
-        places: Vec<Place>,
+        processes: Vec<SubjectProcess>,
         names: Vec<String>,
-    ) -> Bench<'a> {
-        Bench {
+    ) -> RunningSubjects<'a> {
+        RunningSubjects {
             stopper: engine.stopper(),
             cache: Cache::Left,
-            rss_bytes_max: vec![None; places.len()],
-            memory_at_rest: vec![None; places.len()],
+            rss_bytes_max: vec![None; processes.len()],
+            memory_at_rest: vec![None; processes.len()],
             engine,
             meter,
-            places,
+            processes,
             names,
         }
     }
@@ -162,11 +172,11 @@ impl<'a> Bench<'a> {
     /// Opens a pool.
     ///
     /// # Errors
-    /// [`Halt::Engine`].
-    pub fn open(&mut self, plan: &LoadPlan) -> Result<Opened, Halt> {
+    /// [`Abort::Engine`].
+    pub fn open(&mut self, plan: &LoadPlan) -> Result<OpenedPool, Abort> {
         let began = Nanos::now();
         let (pool, report) = self.engine.open(plan)?;
-        Ok(Opened {
+        Ok(OpenedPool {
             pool,
             missing: (plan.connections as usize).saturating_sub(report.standing) as u64,
             open_ns: Nanos::now().since(began).0,
@@ -177,15 +187,15 @@ impl<'a> Bench<'a> {
     /// while; answers how many stand then. None is opened again.
     ///
     /// # Errors
-    /// As [`Bench::slice`].
-    pub fn hold(&mut self, subject: usize, pool: PoolId, ns: u64) -> Result<u64, Halt> {
+    /// As [`RunningSubjects::slice`].
+    pub fn hold(&mut self, subject: usize, pool: PoolId, ns: u64) -> Result<u64, Abort> {
         let plan = SlicePlan {
             end: SliceEnd::AfterNs(ns),
             discard_ns: 0,
         };
         let slice = self.engine.slice(pool, &plan)?;
         if self.stopper.is_stopped() {
-            return Err(Halt::Interrupted);
+            return Err(Abort::Interrupted);
         }
         self.check(subject)?;
         Ok(slice.connections.map_or(0, |found| found.standing))
@@ -206,13 +216,13 @@ impl<'a> Bench<'a> {
     /// Loads one subject for a while.
     ///
     /// # Errors
-    /// [`Halt::Interrupted`]; [`Halt::Subject`] when the subject has ended;
-    /// [`Halt::Engine`].
-    pub fn slice(&mut self, subject: usize, pool: PoolId, ns: u64) -> Result<Measured, Halt> {
+    /// [`Abort::Interrupted`]; [`Abort::Subject`] when the subject has ended;
+    /// [`Abort::Engine`].
+    pub fn slice(&mut self, subject: usize, pool: PoolId, ns: u64) -> Result<MeasuredSlice, Abort> {
         let reopened = self.refresh(pool)?;
         let resident_pages = match self.cache {
             Cache::Left => None,
-            Cache::Cold => self.places[subject].drop_files(),
+            Cache::Cold => self.processes[subject].drop_files(),
         };
         let plan = SlicePlan {
             end: SliceEnd::AfterNs(ns),
@@ -222,14 +232,14 @@ impl<'a> Bench<'a> {
         let slice = self.engine.slice(pool, &plan)?;
         let after = self.meter.after(subject);
         if self.stopper.is_stopped() {
-            return Err(Halt::Interrupted);
+            return Err(Abort::Interrupted);
         }
         self.check(subject)?;
         let window = self.meter.window(&before, &after, subject);
         let mut record = SliceRecord::of(&self.names[subject], &slice);
         record.reopened = reopened;
         window.note(&mut record);
-        Ok(Measured {
+        Ok(MeasuredSlice {
             record,
             times: Histograms::of(slice.tally),
             troubles: window.troubles,
@@ -237,31 +247,31 @@ impl<'a> Bench<'a> {
         })
     }
 
-    fn refresh(&mut self, pool: PoolId) -> Result<u64, Halt> {
+    fn refresh(&mut self, pool: PoolId) -> Result<u64, Abort> {
         Ok(self.engine.refresh(pool)?.opened as u64)
     }
 
     /// Whether a subject still runs.
     ///
     /// # Errors
-    /// [`Halt::Subject`].
-    pub fn check(&mut self, subject: usize) -> Result<(), Halt> {
-        let checked = self.places[subject].check();
-        checked.map_err(|error| self.blame(subject, error))
+    /// [`Abort::Subject`].
+    pub fn check(&mut self, subject: usize) -> Result<(), Abort> {
+        let checked = self.processes[subject].check();
+        checked.map_err(|error| Abort::subject(&self.names[subject], error))
     }
 
     /// Whether a subject answered anything in a slice: one that does not has nothing
     /// to be compared by.
     ///
     /// # Errors
-    /// [`Halt::Subject`].
-    pub fn check_answers(&self, subject: usize, slice: &SliceRecord) -> Result<(), Halt> {
+    /// [`Abort::Subject`].
+    pub fn check_answers(&self, subject: usize, slice: &SliceRecord) -> Result<(), Abort> {
         if !slice.stopped_answering {
             return Ok(());
         }
         let mut outcomes = slice.outcomes.clone();
         outcomes.merge(&slice.discarded);
-        let error = PlaceError::Silent {
+        let error = SubjectProcessError::Silent {
             name: self.names[subject].clone(),
             outcomes: outcomes
                 .iter()
@@ -269,15 +279,15 @@ impl<'a> Bench<'a> {
                 .collect::<Vec<_>>()
                 .join(", "),
         };
-        Err(self.blame(subject, error))
+        Err(Abort::subject(&self.names[subject], error))
     }
 
-    /// As [`Bench::check`], for a subject that answers nothing any more: its
+    /// As [`RunningSubjects::check`], for a subject that answers nothing any more: its
     /// sockets are closed some moments before anybody hears that it has ended.
     ///
     /// # Errors
-    /// As [`Bench::check`]; [`Halt::Interrupted`].
-    pub fn look_for_its_end(&mut self, subject: usize) -> Result<(), Halt> {
+    /// As [`RunningSubjects::check`]; [`Abort::Interrupted`].
+    pub fn look_for_its_end(&mut self, subject: usize) -> Result<(), Abort> {
         for _ in 0..END_LOOKS {
             self.check(subject)?;
             self.rest(END_LOOK_EVERY)?;
@@ -285,25 +295,16 @@ impl<'a> Bench<'a> {
         self.check(subject)
     }
 
-    /// An error together with the subject that it is about.
-    #[must_use]
-    pub fn blame(&self, subject: usize, error: PlaceError) -> Halt {
-        Halt::Subject {
-            name: self.names[subject].clone(),
-            error: Box::new(error),
-        }
-    }
-
     /// Rests, and is woken by a stop.
     ///
     /// # Errors
-    /// [`Halt::Interrupted`].
-    pub fn rest(&self, span: Duration) -> Result<(), Halt> {
+    /// [`Abort::Interrupted`].
+    pub fn rest(&self, span: Duration) -> Result<(), Abort> {
         let step = Duration::from_millis(50);
         let mut left = span;
         while !left.is_zero() {
             if self.stopper.is_stopped() {
-                return Err(Halt::Interrupted);
+                return Err(Abort::Interrupted);
             }
             std::thread::sleep(left.min(step));
             left = left.saturating_sub(step);
@@ -314,11 +315,11 @@ impl<'a> Bench<'a> {
     /// Stops every subject; `died` is the one that had ended by itself.
     #[must_use]
     pub fn stop_all(mut self, died: Option<&str>) -> Vec<(String, BlockSubject)> {
-        let places = std::mem::take(&mut self.places);
-        let ends = places.into_iter().enumerate().map(|(subject, place)| {
+        let processes = std::mem::take(&mut self.processes);
+        let ends = processes.into_iter().enumerate().map(|(subject, process)| {
             let name = self.names[subject].clone();
             let cpu = self.meter.cpu(subject);
-            let mut end = place.stop(died == Some(&name));
+            let mut end = process.stop(died == Some(&name));
             end.rss_bytes_max = self.rss_bytes_max[subject];
             end.cpu_s = cpu.map(abx_sys::Nanos::as_secs_f64);
             (name, end)

@@ -13,7 +13,7 @@ use abx_sys::Nanos;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::running_subjects::{Bench, Halt, throughput};
+use crate::measure::running_subjects::{Abort, RunningSubjects, throughput};
 use crate::study::shape::senders;
 
 /// A short slice, where subjects answer fast enough.
@@ -39,7 +39,7 @@ const STREAM: u64 = u64::MAX - 2;
 
 /// What a choice has to keep to.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct LengthBounds {
     /// No slice is shorter.
     pub least_ns: u64,
     /// The length when nothing is chosen.
@@ -49,26 +49,26 @@ pub struct Bounds {
 }
 
 /// What short slices led to.
-pub struct Chosen {
+pub struct ChosenLength {
     choice: Result<SliceChoice, StatsError>,
     switch_ns: u64,
-    bounds: Bounds,
+    bounds: LengthBounds,
 }
 
 /// Loads the two slowest subjects in turn and chooses; `None` where there is
 /// nothing to choose: one subject alone, or one that needs long slices.
 ///
 /// # Errors
-/// [`Halt`].
+/// [`Abort`].
 pub fn choose(
-    bench: &mut Bench,
+    running: &mut RunningSubjects,
     seed: u64,
     plans: &[LoadPlan],
     subjects: &BTreeMap<String, PilotSubject>,
-    bounds: Bounds,
-) -> Result<Option<Chosen>, Halt> {
+    bounds: LengthBounds,
+) -> Result<Option<ChosenLength>, Abort> {
     let rate = |subject: &usize| {
-        let found = subjects.get(&bench.names[*subject]);
+        let found = subjects.get(&running.names[*subject]);
         found.map_or(0.0, |found| found.throughput_per_s)
     };
     let mut slowest: Vec<usize> = (0..plans.len()).collect();
@@ -82,13 +82,13 @@ pub fn choose(
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(STREAM);
-    let mut pair = Pair {
+    let mut pair = SubjectPair {
         slice_ns,
-        sides: [side(bench, one, plans)?, side(bench, other, plans)?],
+        sides: [side(running, one, plans)?, side(running, other, plans)?],
     };
-    let measured = pair.rounds(bench, &mut random);
+    let measured = pair.rounds(running, &mut random);
     for side in pair.sides {
-        bench.engine.close(side.pool);
+        running.engine.close(side.pool);
     }
     let (rounds, switch_ns) = measured?;
     let allowed: Vec<u64> = { LENGTHS_NS.into_iter() }
@@ -106,7 +106,7 @@ pub fn choose(
             others_ns: &allowed,
         },
     );
-    Ok(Some(Chosen {
+    Ok(Some(ChosenLength {
         choice,
         switch_ns,
         bounds,
@@ -114,36 +114,40 @@ pub fn choose(
 }
 
 /// Two subjects that are loaded in turn.
-struct Pair {
+struct SubjectPair {
     slice_ns: u64,
-    sides: [PairSide; 2],
+    sides: [PairMember; 2],
 }
 
 #[derive(Clone, Copy)]
-struct PairSide {
+struct PairMember {
     subject: usize,
     pool: PoolId,
     connections: u32,
 }
 
-fn side(bench: &mut Bench, subject: usize, plans: &[LoadPlan]) -> Result<PairSide, Halt> {
-    let pool = bench.open(&plans[subject])?.pool;
-    Ok(PairSide {
+fn side(
+    running: &mut RunningSubjects,
+    subject: usize,
+    plans: &[LoadPlan],
+) -> Result<PairMember, Abort> {
+    let pool = running.open(&plans[subject])?.pool;
+    Ok(PairMember {
         subject,
         pool,
         connections: senders(&plans[subject]),
     })
 }
 
-impl Pair {
+impl SubjectPair {
     /// Rounds in random order, and what a slice took beyond its length.
     fn rounds(
         &mut self,
-        bench: &mut Bench,
+        running: &mut RunningSubjects,
         random: &mut ChaCha8Rng,
-    ) -> Result<(Vec<ShortRound>, u64), Halt> {
+    ) -> Result<(Vec<ShortRound>, u64), Abort> {
         for side in self.sides {
-            bench.slice(side.subject, side.pool, WARM_UP_NS)?;
+            running.slice(side.subject, side.pool, WARM_UP_NS)?;
         }
         let count = ROUNDS_MIN.max(usize::try_from(LOADED_NS / self.slice_ns).unwrap_or(0));
         let mut rounds = Vec::with_capacity(count);
@@ -155,7 +159,7 @@ impl Pair {
             };
             let mut rates = [0.0; 2];
             for place in places {
-                rates[place] = self.rate(bench, self.sides[place])?;
+                rates[place] = self.rate(running, self.sides[place])?;
             }
             rounds.push(ShortRound { rates, order });
         }
@@ -164,14 +168,16 @@ impl Pair {
         Ok((rounds, each_ns.saturating_sub(self.slice_ns)))
     }
 
-    fn rate(&self, bench: &mut Bench, side: PairSide) -> Result<f64, Halt> {
-        let slice = bench.slice(side.subject, side.pool, self.slice_ns)?.record;
-        bench.check_answers(side.subject, &slice)?;
+    fn rate(&self, running: &mut RunningSubjects, side: PairMember) -> Result<f64, Abort> {
+        let slice = running
+            .slice(side.subject, side.pool, self.slice_ns)?
+            .record;
+        running.check_answers(side.subject, &slice)?;
         Ok(throughput(&[slice], side.connections))
     }
 }
 
-impl Chosen {
+impl ChosenLength {
     /// Sets the length of slices and says why.
     pub fn note(&self, record: &mut PilotRecord) {
         let block_s = self.bounds.block_ns as f64 / 1e9;

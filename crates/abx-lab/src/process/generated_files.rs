@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use abx_evidence::record::InUse;
 use abx_sys::page_cache::{Pages, drop_pages, pages};
 
-use crate::study::MadeFile;
+use crate::study::GeneratedFile;
 
 /// Files in the folder of one start.
 #[derive(Debug, Default)]
-pub struct MadeFiles {
+pub struct GeneratedFiles {
     paths: Vec<PathBuf>,
     /// Whether they were seen to be on the disk: only such can be dropped.
     are_on_disk: bool,
 }
 
-impl MadeFiles {
+impl GeneratedFiles {
     /// Those that a study has made in this folder.
     #[must_use]
-    pub fn within(folder: &Path, files: &[MadeFile]) -> MadeFiles {
-        MadeFiles {
+    pub fn within(folder: &Path, files: &[GeneratedFile]) -> GeneratedFiles {
+        GeneratedFiles {
             paths: files.iter().map(|file| folder.join(&file.path)).collect(),
             are_on_disk: false,
         }
@@ -55,12 +55,12 @@ impl MadeFiles {
 mod tests {
     use super::*;
 
-    fn made(folder: &Path, names: &[&str]) -> MadeFiles {
-        let files = names.iter().map(|name| MadeFile {
+    fn made(folder: &Path, names: &[&str]) -> GeneratedFiles {
+        let files = names.iter().map(|name| GeneratedFile {
             path: name.into(),
             bytes: 10_000,
         });
-        MadeFiles::within(folder, &files.collect::<Vec<_>>())
+        GeneratedFiles::within(folder, &files.collect::<Vec<_>>())
     }
 
     #[test]

@@ -3,6 +3,6 @@
 pub mod generated_files;
 pub mod keeper;
 pub mod listener;
-pub mod question;
+pub mod probe;
 pub mod subject_process;
 pub mod verify;

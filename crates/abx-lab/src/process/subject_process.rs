@@ -10,14 +10,15 @@ use abx_sys::limits::DescriptorLimit;
 use abx_sys::ports::{FreePort, PortError};
 use abx_sys::tree::ProcTree;
 
-use crate::process::generated_files::MadeFiles;
+use crate::process::generated_files::GeneratedFiles;
 use crate::process::keeper::{
-    Content, Ending, Keeper, KeeperError, KeeperPlan, Manner, SCRATCH_EMPTY, ScratchFile, State,
+    EndManner, FileContent, Keeper, KeeperError, KeeperPlan, ProcessEnd, ProcessState,
+    SCRATCH_EMPTY, ScratchFile,
 };
 use crate::process::listener;
-use crate::process::question::Question;
-use crate::process::verify::{Readiness, VerifyError, wait_ready};
-use crate::study::MadeFile;
+use crate::process::probe::Probe;
+use crate::process::verify::{ReadinessOutcome, VerifyError, wait_ready};
+use crate::study::GeneratedFile;
 use crate::study::launch::Launch;
 use crate::study::subject::{Source, Subject};
 
@@ -26,7 +27,7 @@ const TAIL_LINES: usize = 12;
 
 /// Why a subject is not there to be loaded.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum SubjectProcessError {
     /// No port for it.
     #[error("no port for {name}: {source}")]
     Port {
@@ -108,7 +109,7 @@ fn tail(output: &str) -> String {
 }
 
 /// What every start needs beside the subject itself.
-pub struct Ground<'a> {
+pub struct StartContext<'a> {
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: &'a Path,
     /// See `program`.
@@ -118,7 +119,7 @@ pub struct Ground<'a> {
     /// File descriptors that a subject may have.
     pub descriptors: DescriptorLimit,
     /// Files that are made for every subject.
-    pub files: &'a [MadeFile],
+    pub files: &'a [GeneratedFile],
     /// What made files are drawn from.
     pub seed: u64,
     /// Draws a number below the given one.
@@ -126,7 +127,7 @@ pub struct Ground<'a> {
 }
 
 /// A subject that runs.
-pub struct Place {
+pub struct SubjectProcess {
     name: String,
     /// Where it listens.
     pub address: SocketAddr,
@@ -134,27 +135,30 @@ pub struct Place {
     keeper: Option<Keeper>,
     /// Given to nobody else until the server has stopped.
     _port: Option<FreePort>,
-    files: MadeFiles,
+    files: GeneratedFiles,
     started: Instant,
     ready_s: Option<f64>,
 }
 
-impl Place {
+impl SubjectProcess {
     /// Starts a subject, or takes note of where it runs.
     ///
     /// # Errors
-    /// [`PlaceError::Port`], [`PlaceError::Folder`], [`PlaceError::Start`].
-    pub fn start(subject: &Subject, ground: &mut Ground) -> Result<Place, PlaceError> {
+    /// [`SubjectProcessError::Port`], [`SubjectProcessError::Folder`], [`SubjectProcessError::Start`].
+    pub fn start(
+        subject: &Subject,
+        start: &mut StartContext,
+    ) -> Result<SubjectProcess, SubjectProcessError> {
         let (address, kept, files) = match &subject.source {
-            Source::Address(target) => (target.address, None, MadeFiles::default()),
+            Source::Address(target) => (target.address, None, GeneratedFiles::default()),
             Source::Command(launch) => {
-                let (port, keeper, files) = start_kept(&subject.name, launch, ground)?;
+                let (port, keeper, files) = start_kept(&subject.name, launch, start)?;
                 let address = SocketAddr::from(([127, 0, 0, 1], port.number()));
                 (address, Some((keeper, port)), files)
             }
         };
         let (keeper, port) = kept.unzip();
-        Ok(Place {
+        Ok(SubjectProcess {
             name: subject.name.clone(),
             address,
             keeper,
@@ -174,14 +178,14 @@ impl Place {
     /// Waits until it answers rightly.
     ///
     /// # Errors
-    /// [`PlaceError::Ended`], [`PlaceError::NotReady`], [`PlaceError::Foreign`],
-    /// [`PlaceError::Answer`].
+    /// [`SubjectProcessError::Ended`], [`SubjectProcessError::NotReady`], [`SubjectProcessError::Foreign`],
+    /// [`SubjectProcessError::Answer`].
     pub fn wait_ready(
         &mut self,
         subject: &Subject,
-        question: &Question,
+        probe: &Probe,
         stopper: &Stopper,
-    ) -> Result<(), PlaceError> {
+    ) -> Result<(), SubjectProcessError> {
         let Source::Command(launch) = &subject.source else {
             // It runs already; verification will tell what it answers.
             return Ok(());
@@ -190,23 +194,23 @@ impl Place {
         let keeper = &mut self.keeper;
         let gone = || {
             let state = keeper.as_mut().map(Keeper::state);
-            !matches!(state, Some(State::Running)) || stopper.is_stopped()
+            !matches!(state, Some(ProcessState::Running)) || stopper.is_stopped()
         };
         let name = &subject.name;
-        let ready = wait_ready(name, self.address, question, left, gone);
+        let ready = wait_ready(name, self.address, probe, left, gone);
         match ready {
             None if stopper.is_stopped() => return Ok(()),
             None => return Err(self.ended("before it was ready")),
-            Some(Readiness::Late(why)) => {
-                return Err(PlaceError::NotReady {
+            Some(ReadinessOutcome::Late(why)) => {
+                return Err(SubjectProcessError::NotReady {
                     name: self.name.clone(),
                     within_s: launch.ready.within.as_secs(),
                     why,
                     output: self.output(),
                 });
             }
-            Some(Readiness::Wrong(wrong)) => return Err(wrong.into()),
-            Some(Readiness::Ready(first)) => {
+            Some(ReadinessOutcome::Wrong(wrong)) => return Err(wrong.into()),
+            Some(ReadinessOutcome::Ready(first)) => {
                 self.ready_s = Some(first.duration_since(self.started).as_secs_f64());
             }
         }
@@ -214,7 +218,7 @@ impl Place {
             .tree()
             .and_then(|mut tree| tree.listens_at(self.address).ok());
         if is_its_own == Some(false) {
-            return Err(PlaceError::Foreign {
+            return Err(SubjectProcessError::Foreign {
                 name: self.name.clone(),
                 port: self.address.port(),
                 output: self.output(),
@@ -235,12 +239,12 @@ impl Place {
     /// Whether it still runs, as far as abx keeps it.
     ///
     /// # Errors
-    /// [`PlaceError::Ended`].
-    pub fn check(&mut self) -> Result<(), PlaceError> {
+    /// [`SubjectProcessError::Ended`].
+    pub fn check(&mut self) -> Result<(), SubjectProcessError> {
         let state = self.keeper.as_mut().map(Keeper::state);
         match state {
-            None | Some(State::Running) => Ok(()),
-            Some(State::Exited(_) | State::Lost) => Err(self.ended("under load")),
+            None | Some(ProcessState::Running) => Ok(()),
+            Some(ProcessState::Exited(_) | ProcessState::Lost) => Err(self.ended("under load")),
         }
     }
 
@@ -261,13 +265,13 @@ impl Place {
         }
     }
 
-    fn ended(&mut self, when: &'static str) -> PlaceError {
+    fn ended(&mut self, when: &'static str) -> SubjectProcessError {
         let state = self.keeper.as_mut().map(Keeper::state);
         let how = match state {
-            Some(State::Exited(exit)) => exit.to_string(),
+            Some(ProcessState::Exited(exit)) => exit.to_string(),
             _ => "its keeper was killed".to_owned(),
         };
-        PlaceError::Ended {
+        SubjectProcessError::Ended {
             name: self.name.clone(),
             when,
             how,
@@ -284,16 +288,16 @@ impl Place {
 fn start_kept(
     name: &str,
     launch: &Launch,
-    ground: &mut Ground,
-) -> Result<(FreePort, Keeper, MadeFiles), PlaceError> {
-    let no_port = |source| PlaceError::Port {
+    start: &mut StartContext,
+) -> Result<(FreePort, Keeper, GeneratedFiles), SubjectProcessError> {
+    let no_port = |source| SubjectProcessError::Port {
         name: name.to_owned(),
         source,
     };
     // The length of the environment moves the stack, and with it the speed.
-    let padding = usize::try_from((ground.draw)(4096)).unwrap_or_default();
+    let padding = usize::try_from((start.draw)(4096)).unwrap_or_default();
     let candidates = abx_sys::ports::candidates().map_err(no_port)?;
-    let free = abx_sys::ports::free_port(candidates, ground.draw).map_err(no_port)?;
+    let free = abx_sys::ports::free_port(candidates, start.draw).map_err(no_port)?;
     let port = free.number();
     // A folder for each start, so that nothing of the last one is found in it.
     let scratch = format!("abx-{}-{name}-{port}", std::process::id());
@@ -305,53 +309,57 @@ fn start_kept(
         ("PORT".to_owned(), port.to_string()),
         ("ABX_PADDING".to_owned(), "x".repeat(padding)),
     ];
-    let made = (0..).zip(ground.files);
-    let made = made.map(|(place, file)| random_file(file, ground.seed.wrapping_add(place)));
+    let made = (0..).zip(start.files);
+    let made = made.map(|(place, file)| random_file(file, start.seed.wrapping_add(place)));
     let written = filled.templates.into_iter().map(|template| ScratchFile {
         path: template.target,
-        content: Content::Text(template.text),
+        content: FileContent::Text(template.text),
     });
     let plan = KeeperPlan {
         program: words.next().unwrap_or_default(),
         arguments: words.collect(),
         directory: launch.start_folder(),
         environment: usual.into_iter().chain(filled.environment).collect(),
-        cpus: Some(ground.cpus.to_vec()),
-        descriptors: Some(ground.descriptors),
+        cpus: Some(start.cpus.to_vec()),
+        descriptors: Some(start.descriptors),
         log: scratch.join("log"),
         scratch: Some(scratch),
         files: made.chain(written).collect(),
         stop: launch.stop,
     };
-    let keeper = Keeper::start(ground.program, ground.keeper_arguments, &plan);
-    let keeper = keeper.map_err(|source| PlaceError::Start {
+    let keeper = Keeper::start(start.program, start.keeper_arguments, &plan);
+    let keeper = keeper.map_err(|source| SubjectProcessError::Start {
         name: name.to_owned(),
         source,
     })?;
-    Ok((free, keeper, MadeFiles::within(&directory, ground.files)))
+    Ok((
+        free,
+        keeper,
+        GeneratedFiles::within(&directory, start.files),
+    ))
 }
 
 /// Each file has bytes of its own: the seeds count on from the study's.
-fn random_file(file: &MadeFile, seed: u64) -> ScratchFile {
+fn random_file(file: &GeneratedFile, seed: u64) -> ScratchFile {
     ScratchFile {
         path: file.path.clone(),
-        content: Content::Random {
+        content: FileContent::Random {
             seed,
             bytes: file.bytes,
         },
     }
 }
 
-fn describe(ending: &Ending) -> String {
+fn describe(ending: &ProcessEnd) -> String {
     let exit = ending
         .exit
         .map_or("end not seen".to_owned(), |exit| exit.to_string());
     match ending.manner {
-        Manner::ByItself => format!("by itself: {exit}"),
-        Manner::WhenTold => format!("when told: {exit}"),
-        Manner::Killed(count) => {
+        EndManner::ByItself => format!("by itself: {exit}"),
+        EndManner::WhenTold => format!("when told: {exit}"),
+        EndManner::Killed(count) => {
             format!("killed ({count} processes), since it did not end in time: {exit}")
         }
-        Manner::KeeperLost => "killed, its keeper was gone".to_owned(),
+        EndManner::KeeperLost => "killed, its keeper was gone".to_owned(),
     }
 }

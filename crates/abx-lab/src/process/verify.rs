@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use abx_engine::{Answer, BodyIdentity, Expectation, ProbeError};
 use abx_evidence::record::AnswerRecord;
 
-use crate::process::question::{Question, Reply};
+use crate::process::probe::{Probe, ProbeReply};
 use crate::study::ExpectBody;
 
 /// How often a subject is asked; bodies that vary by themselves show then.
@@ -159,19 +159,19 @@ impl Verified {
 pub fn verify(
     name: &str,
     address: SocketAddr,
-    question: &Question,
+    probe: &Probe,
     timeout: Duration,
 ) -> Result<Verified, VerifyError> {
     let mut answers: Vec<Answer> = Vec::with_capacity(ASKED);
     for _ in 0..ASKED {
-        let reply = { question.ask(address, timeout) }.map_err(|source| VerifyError::NoAnswer {
+        let reply = { probe.ask(address, timeout) }.map_err(|source| VerifyError::NoAnswer {
             name: name.to_owned(),
-            path: question.request.path.clone(),
+            path: probe.request.path.clone(),
             source,
         })?;
-        answers.push(right_answer(name, question, reply)?);
+        answers.push(right_answer(name, probe, reply)?);
     }
-    let status = question.status;
+    let status = probe.status;
     let first = &answers[0];
     let is_stable = answers.iter().all(|answer| answer.body == first.body);
     Ok(Verified {
@@ -183,31 +183,31 @@ pub fn verify(
 }
 
 /// The answer, when it is a right one.
-fn right_answer(name: &str, question: &Question, reply: Reply) -> Result<Answer, VerifyError> {
+fn right_answer(name: &str, probe: &Probe, reply: ProbeReply) -> Result<Answer, VerifyError> {
     match reply {
-        Reply::Answer(answer) if answer.status == question.status => Ok(answer),
-        Reply::Answer(answer) => Err(wrong_status(name, question, answer.status)),
-        Reply::OtherMessage {
+        ProbeReply::Answer(answer) if answer.status == probe.status => Ok(answer),
+        ProbeReply::Answer(answer) => Err(wrong_status(name, probe, answer.status)),
+        ProbeReply::OtherMessage {
             sent_bytes,
             got_bytes,
         } => Err(VerifyError::NoEcho {
             name: name.to_owned(),
-            path: question.request.path.clone(),
+            path: probe.request.path.clone(),
             got_bytes,
             sent_bytes,
         }),
     }
 }
 
-fn wrong_status(name: &str, question: &Question, got: u16) -> VerifyError {
-    let (name, path) = (name.to_owned(), question.request.path.clone());
-    match question.is_websocket() {
+fn wrong_status(name: &str, probe: &Probe, got: u16) -> VerifyError {
+    let (name, path) = (name.to_owned(), probe.request.path.clone());
+    match probe.is_websocket() {
         true => VerifyError::NoWebSocket { name, path, got },
         false => VerifyError::Status {
             name,
             path,
             got,
-            expected: question.status,
+            expected: probe.status,
         },
     }
 }
@@ -260,7 +260,7 @@ pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool
 
 /// Whether a subject is ready to be verified.
 #[derive(Debug)]
-pub enum Readiness {
+pub enum ReadinessOutcome {
     /// It gave the right answer three times in a row, the first time at this moment.
     Ready(Instant),
     /// Not within the time; what it did instead.
@@ -275,27 +275,27 @@ pub enum Readiness {
 pub fn wait_ready(
     name: &str,
     address: SocketAddr,
-    question: &Question,
+    probe: &Probe,
     within: Duration,
     mut gone: impl FnMut() -> bool,
-) -> Option<Readiness> {
+) -> Option<ReadinessOutcome> {
     let deadline = Instant::now() + within;
     let mut rest = Duration::from_millis(2);
     let mut first_right = None;
     let mut right = 0;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let why = match question.ask(address, left.max(Duration::from_millis(1))) {
-            Ok(Reply::Answer(answer)) if answer.status == 503 && question.status != 503 => {
+        let why = match probe.ask(address, left.max(Duration::from_millis(1))) {
+            Ok(ProbeReply::Answer(answer)) if answer.status == 503 && probe.status != 503 => {
                 "it answers 503".to_owned()
             }
-            Ok(reply) => match right_answer(name, question, reply) {
-                Err(wrong) => return Some(Readiness::Wrong(wrong)),
+            Ok(reply) => match right_answer(name, probe, reply) {
+                Err(wrong) => return Some(ReadinessOutcome::Wrong(wrong)),
                 Ok(_) => {
                     first_right.get_or_insert_with(Instant::now);
                     right += 1;
                     if right == ASKED {
-                        return first_right.map(Readiness::Ready);
+                        return first_right.map(ReadinessOutcome::Ready);
                     }
                     continue;
                 }
@@ -307,7 +307,7 @@ pub fn wait_ready(
             return None;
         }
         if Instant::now() >= deadline {
-            return Some(Readiness::Late(why));
+            return Some(ReadinessOutcome::Late(why));
         }
         std::thread::sleep(rest);
         rest = (rest * 3 / 2).min(Duration::from_millis(100));

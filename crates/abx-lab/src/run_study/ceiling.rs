@@ -7,18 +7,18 @@ use abx_evidence::record::CEILING;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::planned_load::{RaisedCeiling, RaisedLoad, halt};
-use crate::measure::running_subjects::Halt;
-use crate::process::question::Question;
-use crate::process::subject_process::{Ground, Place, PlaceError};
+use crate::measure::planned_load::{PlannedCeiling, PlannedLoad};
+use crate::measure::running_subjects::Abort;
+use crate::process::probe::Probe;
+use crate::process::subject_process::{StartContext, SubjectProcess, SubjectProcessError};
 use crate::process::verify::verify;
-use crate::run_study::context::Stage;
+use crate::run_study::context::StudyContext;
 use crate::study::launch::Launch;
 use crate::study::subject::{Source, Subject, sources};
-use crate::study::{Ceiling, Load, Request};
+use crate::study::{CeilingServer, Load, RequestSpec};
 
 /// The server that answers with pages of this length.
-fn null_server(ceiling: &Ceiling, page_bytes: u64) -> Subject {
+fn null_server(ceiling: &CeilingServer, page_bytes: u64) -> Subject {
     let word = |word: &String| word.replace("{bytes}", &page_bytes.to_string());
     Subject {
         name: CEILING.to_owned(),
@@ -37,8 +37,8 @@ fn is_asked(load: &Load) -> bool {
 }
 
 /// The mean length of what is answered, by the weights of the requests.
-fn page_bytes(load: &Load, raised: &RaisedLoad) -> Option<u64> {
-    let answers = raised.verified.first()?;
+fn page_bytes(load: &Load, planned: &PlannedLoad) -> Option<u64> {
+    let answers = planned.verified.first()?;
     let weighted = load.requests.iter().zip(answers).map(|(request, answer)| {
         let weight = u64::from(request.weight);
         (weight * answer.record().body_bytes, weight)
@@ -47,75 +47,75 @@ fn page_bytes(load: &Load, raised: &RaisedLoad) -> Option<u64> {
     bytes.checked_div(weights)
 }
 
-/// Starts a server for each length of answers, behind the subjects' places, and
+/// Starts a server for each length of answers, behind the subjects' processes, and
 /// gives each load its own.
 ///
 /// # Errors
-/// [`Halt`]; the places that were started stop when they are dropped.
-pub fn raise(
-    stage: &Stage,
-    ceiling: &Ceiling,
-    places: &mut Vec<Place>,
-    loads: &mut [RaisedLoad],
+/// [`Abort`]; the processes that were started stop when they are dropped.
+pub fn start_ceilings(
+    context: &StudyContext,
+    ceiling: &CeilingServer,
+    processes: &mut Vec<SubjectProcess>,
+    loads: &mut [PlannedLoad],
     seed: u64,
-) -> Result<(), Halt> {
+) -> Result<(), Abort> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut known: Vec<(u64, usize)> = Vec::new();
-    for (load, raised) in stage.loads.iter().zip(loads) {
-        let Some(bytes) = page_bytes(load, raised).filter(|_| is_asked(load)) else {
+    for (load, planned) in context.loads.iter().zip(loads) {
+        let Some(bytes) = page_bytes(load, planned).filter(|_| is_asked(load)) else {
             continue;
         };
         let found = known.iter().find(|(length, _)| *length == bytes);
-        let place = match found {
-            Some((_, place)) => *place,
+        let index = match found {
+            Some((_, index)) => *index,
             None => {
-                places.push(start(
-                    stage,
+                processes.push(start(
+                    context,
                     &null_server(ceiling, bytes),
                     load,
                     &mut random,
                 )?);
-                known.push((bytes, places.len() - 1));
-                places.len() - 1
+                known.push((bytes, processes.len() - 1));
+                processes.len() - 1
             }
         };
-        raised.ceiling =
-            plan(&places[place], load, &raised.plans)?.map(|plan| RaisedCeiling { place, plan });
+        planned.ceiling = plan(&processes[index], load, &planned.plans)?
+            .map(|plan| PlannedCeiling { index, plan });
     }
     Ok(())
 }
 
 fn start(
-    stage: &Stage,
+    context: &StudyContext,
     subject: &Subject,
     load: &Load,
     random: &mut ChaCha8Rng,
-) -> Result<Place, Halt> {
-    let failed = |error: PlaceError| halt(subject, error);
+) -> Result<SubjectProcess, Abort> {
+    let failed = |error: SubjectProcessError| Abort::subject(&subject.name, error);
     let mut draw = |below: u32| random.random_range(0..below.max(1));
-    let mut ground = Ground {
+    let mut start_context = StartContext {
         files: &[],
-        ..stage.ground(&mut draw)
+        ..context.start_context(&mut draw)
     };
-    let mut place = Place::start(subject, &mut ground).map_err(failed)?;
+    let mut process = SubjectProcess::start(subject, &mut start_context).map_err(failed)?;
     let Some(request) = load.requests.first() else {
-        return Ok(place);
+        return Ok(process);
     };
-    let first = question(load, request, &place);
-    let stopper = stage.engine.stopper();
-    place
+    let first = probe(load, request, &process);
+    let stopper = context.engine.stopper();
+    process
         .wait_ready(subject, &first, &stopper)
         .map_err(failed)?;
     if stopper.is_stopped() {
-        return Err(Halt::Interrupted);
+        return Err(Abort::Interrupted);
     }
-    Ok(place)
+    Ok(process)
 }
 
 /// What the ceiling is asked; everything that it answers has status 200.
-fn question(load: &Load, request: &Request, place: &Place) -> Question {
-    Question {
-        request: request.plan(load.version, &place.address.to_string(), None),
+fn probe(load: &Load, request: &RequestSpec, process: &SubjectProcess) -> Probe {
+    Probe {
+        request: request.plan(load.version, &process.address.to_string(), None),
         status: 200,
         shape: abx_engine::Shape::Request,
         seed: 0,
@@ -123,19 +123,20 @@ fn question(load: &Load, request: &Request, place: &Place) -> Question {
 }
 
 /// The first subject's plan, led to the ceiling.
-fn plan(place: &Place, load: &Load, plans: &[LoadPlan]) -> Result<Option<LoadPlan>, Halt> {
+fn plan(
+    process: &SubjectProcess,
+    load: &Load,
+    plans: &[LoadPlan],
+) -> Result<Option<LoadPlan>, Abort> {
     let (Some(like), Some(request)) = (plans.first(), load.requests.first()) else {
         return Ok(None);
     };
-    let asked = question(load, request, place);
-    let answer = verify(CEILING, place.address, &asked, load.timeout);
-    let answer = answer.map_err(|error| Halt::Subject {
-        name: CEILING.to_owned(),
-        error: Box::new(error.into()),
-    })?;
-    let few = sources(place.address, load.connections, load.keep_alive, &[]);
+    let asked = probe(load, request, process);
+    let answer = verify(CEILING, process.address, &asked, load.timeout);
+    let answer = answer.map_err(|error| Abort::subject(CEILING, error))?;
+    let few = sources(process.address, load.connections, load.keep_alive, &[]);
     Ok(Some(LoadPlan {
-        address: place.address,
+        address: process.address,
         // Addresses that were asked for lead to it too, since it is on loopback.
         sources: if like.sources.is_empty() {
             few

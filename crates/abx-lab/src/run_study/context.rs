@@ -6,7 +6,7 @@ use abx_engine::{Engine, EngineError, EnginePlan};
 use abx_sys::cpus::Split;
 use abx_sys::limits::DescriptorLimit;
 
-use crate::process::subject_process::Ground;
+use crate::process::subject_process::StartContext;
 use crate::study::subject::Source;
 use crate::study::{Load, Pin, Study};
 
@@ -15,7 +15,7 @@ const DESCRIPTORS_OWN: u64 = 64;
 
 /// Why a study does not begin. Nothing was started.
 #[derive(Debug, thiserror::Error)]
-pub enum StageError {
+pub enum PrepareError {
     /// More connections than descriptors.
     #[error(
         "{connections} connections on {threads} thread(s) need {needed} file descriptors for \
@@ -45,7 +45,7 @@ pub enum StageError {
     },
     /// The system does not let abx prepare.
     #[error("cannot prepare {what}: {source}")]
-    Prepare {
+    System {
         /// What.
         what: &'static str,
         /// Why not.
@@ -57,7 +57,7 @@ pub enum StageError {
 }
 
 /// What stays the same from block to block.
-pub struct Stage<'a> {
+pub struct StudyContext<'a> {
     /// What is to be measured.
     pub study: &'a Study,
     program: PathBuf,
@@ -87,11 +87,11 @@ pub fn descriptors_needed(connections: u64, threads: usize) -> u64 {
 /// descriptors of its own, and each of them the whole limit.
 ///
 /// # Errors
-/// [`StageError::Descriptors`].
-pub fn check_descriptors(connections: u32, threads: usize, limit: u64) -> Result<(), StageError> {
+/// [`PrepareError::Descriptors`].
+pub fn check_descriptors(connections: u32, threads: usize, limit: u64) -> Result<(), PrepareError> {
     let needed = descriptors_needed(u64::from(connections), threads);
     if needed > limit {
-        return Err(StageError::Descriptors {
+        return Err(PrepareError::Descriptors {
             connections,
             threads,
             needed,
@@ -101,17 +101,17 @@ pub fn check_descriptors(connections: u32, threads: usize, limit: u64) -> Result
     Ok(())
 }
 
-impl<'a> Stage<'a> {
+impl<'a> StudyContext<'a> {
     /// Takes processors and descriptors, and starts the engine.
     ///
     /// # Errors
-    /// [`StageError`]; nothing was started then.
-    pub fn set(
+    /// [`PrepareError`]; nothing was started then.
+    pub fn prepare(
         study: &'a Study,
         program: PathBuf,
         keeper_arguments: &'a [&'a str],
-    ) -> Result<Stage<'a>, StageError> {
-        let prepare = |what| move |source| StageError::Prepare { what, source };
+    ) -> Result<StudyContext<'a>, PrepareError> {
+        let prepare = |what| move |source| PrepareError::System { what, source };
         let descriptors = abx_sys::limits::raise_descriptor_limit()
             .map_err(prepare("the limit of file descriptors"))?;
         check_programs(study)?;
@@ -134,7 +134,7 @@ impl<'a> Stage<'a> {
             cpus: split.generator.clone(),
             backend: study.backend,
         })?;
-        Ok(Stage {
+        Ok(StudyContext {
             study,
             loads: study.loads.clone(),
             program,
@@ -147,8 +147,8 @@ impl<'a> Stage<'a> {
     }
 
     /// What every start needs beside the subject itself.
-    pub fn ground<'b>(&'b self, draw: &'b mut dyn FnMut(u32) -> u32) -> Ground<'b> {
-        Ground {
+    pub fn start_context<'b>(&'b self, draw: &'b mut dyn FnMut(u32) -> u32) -> StartContext<'b> {
+        StartContext {
             program: &self.program,
             keeper_arguments: self.keeper_arguments,
             cpus: &self.split.subjects,
@@ -161,12 +161,12 @@ impl<'a> Stage<'a> {
 }
 
 /// Looks for every program before the first one is started.
-fn check_programs(study: &Study) -> Result<(), StageError> {
+fn check_programs(study: &Study) -> Result<(), PrepareError> {
     for subject in &study.subjects {
         if let Source::Command(launch) = &subject.source
             && let Some(program) = launch.missing_program()
         {
-            return Err(StageError::Program {
+            return Err(PrepareError::Program {
                 subject: subject.name.clone(),
                 program,
             });

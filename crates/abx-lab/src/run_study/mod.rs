@@ -1,11 +1,11 @@
-//! The conduct of a study: pilot, then blocks until enough is known or the
+//! How a study runs: the pilot, then blocks until enough is known or the
 //! budget is used up. What was measured is on disk after every block, before
 //! anything is concluded from it.
 
 mod ceiling;
 pub mod context;
-mod fit;
 pub mod run;
+mod shorten_blocks;
 pub mod start_block;
 
 use std::collections::BTreeMap;
@@ -27,42 +27,42 @@ use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::block::{LoadRun, Moment};
+use crate::measure::block::{LoadRun, RoundEvent};
 use crate::measure::idle_connections;
 use crate::measure::machine;
 use crate::measure::meter::canaries;
 use crate::measure::pilot::pilot;
-use crate::measure::planned_load::RaisedLoad;
-use crate::measure::rate_search::Scout;
-use crate::measure::running_subjects::Halt;
+use crate::measure::planned_load::PlannedLoad;
+use crate::measure::rate_search::RateSearch;
+use crate::measure::running_subjects::Abort;
 use crate::process::verify::Verified;
 use crate::records::store::{Store, StoreError};
 use crate::study::subject::{Source, Subject};
-use crate::study::{Load, Past, SliceLength, Study};
-use context::{Stage, StageError, descriptors_needed};
-use fit::{Terms, fit};
-use start_block::Raised;
+use crate::study::{Load, OlderRecord, SliceLength, Study};
+use context::{PrepareError, StudyContext, descriptors_needed};
+use shorten_blocks::{BlockTerms, shorten_blocks};
+use start_block::StartedBlock;
 
 /// Why a study did not begin, or did not come to its end.
 #[derive(Debug, thiserror::Error)]
-pub enum LabError {
+pub enum StudyError {
     /// It cannot begin.
     #[error("{0}")]
-    Stage(#[from] StageError),
+    Prepare(#[from] PrepareError),
     /// The record cannot be saved.
     #[error("{0}")]
     Store(#[from] StoreError),
     /// It cannot be compared with the older record.
     #[error("{0}")]
-    PastBaseline(#[from] AgainstError),
+    OlderRecord(#[from] AgainstError),
     /// A subject or abx itself cannot go on.
     #[error("{0}")]
-    Halt(#[from] Halt),
+    Abort(#[from] Abort),
 }
 
 /// What happens, for whoever watches. Told between slices, never within one.
 #[derive(Debug)]
-pub enum Progress<'a> {
+pub enum StudyProgress<'a> {
     /// The pilot begins.
     Pilot,
     /// A round of a block begins.
@@ -81,8 +81,8 @@ pub enum Progress<'a> {
     Block(&'a StudyRecord),
 }
 
-/// What conducting a study needs from outside.
-pub struct Surroundings<'a> {
+/// What a study needs from outside.
+pub struct StudyEnvironment<'a> {
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: PathBuf,
     /// See `program`.
@@ -90,7 +90,7 @@ pub struct Surroundings<'a> {
     /// Where the record is kept.
     pub store: &'a mut Store,
     /// Told of progress.
-    pub watch: &'a mut dyn FnMut(Progress),
+    pub watch: &'a mut dyn FnMut(StudyProgress),
     /// Given a handle, before anything is started, that stops the study.
     pub on_stopper: &'a mut dyn FnMut(Stopper),
     /// The version of abx, for the record.
@@ -98,59 +98,59 @@ pub struct Surroundings<'a> {
 }
 
 /// A study that has ended, one way or the other.
-pub struct Conducted {
+pub struct StudyOutcome {
     /// What was measured and concluded.
     pub record: StudyRecord,
     /// What ended it before its time.
-    pub error: Option<LabError>,
+    pub error: Option<StudyError>,
 }
 
-/// Conducts a study.
+/// Runs a study.
 ///
 /// # Errors
-/// [`LabError::Stage`], [`LabError::PastBaseline`] and [`LabError::Store`] when nothing was started. What
-/// goes wrong later is in [`Conducted::error`], beside everything that was
+/// [`StudyError::Prepare`], [`StudyError::OlderRecord`] and [`StudyError::Store`] when nothing was started. What
+/// goes wrong later is in [`StudyOutcome::error`], beside everything that was
 /// measured until then.
-pub fn conduct(study: &Study, around: Surroundings) -> Result<Conducted, LabError> {
-    let stage = Stage::set(study, around.program.clone(), around.keeper_arguments)?;
-    let mut record = new_record(study, around.version, &stage);
+pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome, StudyError> {
+    let context = StudyContext::prepare(study, around.program.clone(), around.keeper_arguments)?;
+    let mut record = new_record(study, around.version, &context);
     record.against = study
         .against
         .as_ref()
         .map(|past| beside(&record, past))
         .transpose()?;
     around.store.save(&record)?;
-    (around.on_stopper)(stage.engine.stopper());
-    let mut conductor = Conductor {
+    (around.on_stopper)(context.engine.stopper());
+    let mut runner = StudyRunner {
         study,
-        stage,
+        context,
         record,
         store: around.store,
         watch: around.watch,
         started: Instant::now(),
     };
-    let ended = conductor.run();
-    let saved = conductor.conclude(&ended);
-    Ok(Conducted {
-        record: conductor.record,
-        error: ended.err().or(saved.err().map(LabError::Store)),
+    let ended = runner.run();
+    let saved = runner.conclude(&ended);
+    Ok(StudyOutcome {
+        record: runner.record,
+        error: ended.err().or(saved.err().map(StudyError::Store)),
     })
 }
 
-struct Conductor<'a> {
+struct StudyRunner<'a> {
     study: &'a Study,
-    stage: Stage<'a>,
+    context: StudyContext<'a>,
     record: StudyRecord,
     store: &'a mut Store,
-    watch: &'a mut dyn FnMut(Progress),
+    watch: &'a mut dyn FnMut(StudyProgress),
     started: Instant,
 }
 
-impl Conductor<'_> {
+impl StudyRunner<'_> {
     /// The pilot and then blocks, until there is a reason to stop.
-    fn run(&mut self) -> Result<StudyEnd, LabError> {
-        (self.watch)(Progress::Pilot);
-        self.find_offers()?;
+    fn run(&mut self) -> Result<StudyEnd, StudyError> {
+        (self.watch)(StudyProgress::Pilot);
+        self.find_rates()?;
         self.pilot()?;
         loop {
             let began = Instant::now();
@@ -159,7 +159,7 @@ impl Conductor<'_> {
             self.store.save_somewhere(&self.record)?;
             block?;
             conclude(&mut self.record);
-            (self.watch)(Progress::Block(&self.record));
+            (self.watch)(StudyProgress::Block(&self.record));
             if let Some(end) = self.reason_to_stop(began.elapsed()) {
                 return Ok(end);
             }
@@ -190,14 +190,14 @@ impl Conductor<'_> {
     }
 
     /// Judges what there is and saves it once more, now with its conclusions.
-    fn conclude(&mut self, ended: &Result<StudyEnd, LabError>) -> Result<(), StoreError> {
+    fn conclude(&mut self, ended: &Result<StudyEnd, StudyError>) -> Result<(), StoreError> {
         self.record.end = match ended {
             Ok(end) => end.clone(),
-            Err(LabError::Halt(Halt::Subject { name, error })) => StudyEnd::SubjectFailed {
+            Err(StudyError::Abort(Abort::Subject { name, error })) => StudyEnd::SubjectFailed {
                 subject: name.clone(),
                 how: error.to_string(),
             },
-            Err(LabError::Halt(Halt::Interrupted)) => StudyEnd::Interrupted,
+            Err(StudyError::Abort(Abort::Interrupted)) => StudyEnd::Interrupted,
             Err(error) => StudyEnd::Failed {
                 why: error.to_string(),
             },
@@ -207,91 +207,97 @@ impl Conductor<'_> {
         self.store.save_somewhere(&self.record)
     }
 
-    /// Replaces loads whose offer depends on the subjects by what is found.
-    fn find_offers(&mut self) -> Result<(), Halt> {
-        if !self.stage.loads.iter().any(|load| load.offer.is_open()) {
+    /// Replaces loads whose rate depends on the subjects by what is found.
+    fn find_rates(&mut self) -> Result<(), Abort> {
+        if !self
+            .context
+            .loads
+            .iter()
+            .any(|load| load.rate.is_unresolved())
+        {
             return Ok(());
         }
         let mut random = self.random(u64::MAX - 1);
-        let open = self.stage.loads.clone();
-        let Raised {
-            mut bench, loads, ..
-        } = self.stage.raise(&mut random)?;
-        let mut scout = Scout::default();
+        let open = self.context.loads.clone();
+        let StartedBlock {
+            mut running, loads, ..
+        } = self.context.start_block(&mut random)?;
+        let mut search = RateSearch::default();
         let each = open.iter().zip(&loads);
-        let found: Result<Vec<Vec<Load>>, Halt> = each
-            .map(|(load, raised)| {
-                bench.cache = raised.cache;
-                scout.loads(&mut bench, load, &raised.plans)
+        let found: Result<Vec<Vec<Load>>, Abort> = each
+            .map(|(load, started)| {
+                running.cache = started.cache;
+                search.loads(&mut running, load, &started.plans)
             })
             .collect();
-        let _ = bench.stop_all(None);
-        self.stage.loads = found?.into_iter().flatten().collect();
-        self.record.loads = self.stage.loads.iter().map(load_record).collect();
+        let _ = running.stop_all(None);
+        self.context.loads = found?.into_iter().flatten().collect();
+        self.record.loads = self.context.loads.iter().map(load_record).collect();
         Ok(())
     }
 
-    fn pilot(&mut self) -> Result<(), Halt> {
+    fn pilot(&mut self) -> Result<(), Abort> {
         let mut random = self.random(u64::MAX);
         let trials = self.too_many_at_once();
         let began = Instant::now();
-        let Raised {
-            mut bench, loads, ..
-        } = self.stage.raise(&mut random)?;
+        let StartedBlock {
+            mut running, loads, ..
+        } = self.context.start_block(&mut random)?;
         let starting = began.elapsed();
         // The rates of a list that abx made are measured alike: one pilot is for all.
         let mut lists: Vec<(LoadSettings, PilotRecord)> = Vec::new();
-        for (place, (load, raised)) in self.record.loads.iter_mut().zip(&loads).enumerate() {
+        for (place, (load, started)) in self.record.loads.iter_mut().zip(&loads).enumerate() {
             let list = list_of(&load.settings);
             let known = lists.iter().find(|(one, _)| list.as_ref() == Some(one));
             let is_known = known.is_some();
             let found = match (known, load.settings.exchange.hold_ns) {
                 (Some((_, found)), _) => found.clone(),
                 (None, Some(hold_ns)) => {
-                    idle_connections::pilot(&mut bench, &raised.plans, hold_ns)?
+                    idle_connections::pilot(&mut running, &started.plans, hold_ns)?
                 }
                 (None, None) => {
-                    bench.cache = raised.cache;
+                    running.cache = started.cache;
                     let care = self.study.pilot.under(place == 0);
                     let because = trials[place].clone();
-                    pilot(&mut bench, self.study, &raised.plans, care, because)?
+                    pilot(&mut running, self.study, &started.plans, care, because)?
                 }
             };
             if let (false, Some(list)) = (is_known, list) {
                 lists.push((list, found.clone()));
             }
             load.pilot = Some(found);
-            load.settings.bodies_compared = raised.bodies_compared;
+            load.settings.bodies_compared = started.bodies_compared;
         }
-        let _ = bench.stop_all(None);
+        let _ = running.stop_all(None);
         note_answers(&mut self.record, &loads);
-        self.fit(starting);
+        self.shorten_blocks(starting);
         Ok(())
     }
 
     /// Shortens blocks where all of them are to fit into a time, each of which
     /// begins with so long a start of its subjects.
-    fn fit(&mut self, starting: Duration) {
+    fn shorten_blocks(&mut self, starting: Duration) {
         let study = self.study;
         // Rounds that were asked for stay.
-        let (Some(whole), Some(blocks), None) = (study.fit, study.blocks, study.rounds) else {
+        let (Some(whole), Some(blocks), None) = (study.blocks_within, study.blocks, study.rounds)
+        else {
             return;
         };
         let left = whole.saturating_sub(self.started.elapsed());
-        let terms = Terms {
+        let terms = BlockTerms {
             subjects: study.subjects.len() as u64,
             has_ceiling: study.ceiling.is_some(),
             has_fixed_trials: matches!(study.slice, SliceLength::Fixed(_)),
         };
         let span = (left / blocks.max(1)).saturating_sub(starting);
-        fit(&mut self.record.loads, terms, span);
+        shorten_blocks(&mut self.record.loads, terms, span);
     }
 
     /// For each load why the pools of all subjects do not fit at once, if they do not.
     fn too_many_at_once(&self) -> Vec<Option<String>> {
         let others = u64::from(self.study.ceiling.is_some());
         let subjects = self.study.subjects.len() as u64 + others;
-        let (limit, threads) = (self.stage.descriptors.soft, self.stage.engine.threads());
+        let (limit, threads) = (self.context.descriptors.soft, self.context.engine.threads());
         let reason = |load: &Load| {
             let connections = load.connections;
             if load.shape.hold().is_some() {
@@ -306,17 +312,17 @@ impl Conductor<'_> {
                 )
             })
         };
-        let loads = self.stage.loads.iter();
+        let loads = self.context.loads.iter();
         loads.map(reason).collect()
     }
 
     /// Measures one block. What was measured of it is in the record also when it fails.
-    fn block(&mut self) -> Result<(), Halt> {
+    fn block(&mut self) -> Result<(), Abort> {
         let index = u32::try_from(self.record.blocks.len()).unwrap_or(u32::MAX);
         let seed = self.random(u64::from(index)).random();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let raised = self.stage.raise(&mut random)?;
-        note_answers(&mut self.record, &raised.loads);
+        let started = self.context.start_block(&mut random)?;
+        note_answers(&mut self.record, &started.loads);
         let pilots: Vec<(&str, &PilotRecord)> = self
             .record
             .loads
@@ -324,17 +330,17 @@ impl Conductor<'_> {
             .filter_map(|load| Some((load.name.as_str(), load.pilot.as_ref()?)))
             .collect();
         let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
-        let mut on_moment = |moment: Moment, rounds| {
+        let mut on_moment = |moment: RoundEvent, rounds| {
             (self.watch)(match moment {
-                Moment::RoundBegins(round) => Progress::Round {
+                RoundEvent::RoundBegins(round) => StudyProgress::Round {
                     block: index,
                     round,
                     rounds,
                 },
-                Moment::RoundEnded(slices) => Progress::Slices(slices),
+                RoundEvent::RoundEnded(slices) => StudyProgress::Slices(slices),
             });
         };
-        let (mut block, ended) = measure(raised, &pilots, cold_ns, &mut random, &mut on_moment);
+        let (mut block, ended) = measure(started, &pilots, cold_ns, &mut random, &mut on_moment);
         block.index = index;
         block.seed = seed;
         self.record.blocks.push(block);
@@ -362,7 +368,7 @@ fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
 }
 
 /// What an older record holds for a comparison with this one.
-fn beside(record: &StudyRecord, past: &Past) -> Result<PastBaseline, AgainstError> {
+fn beside(record: &StudyRecord, past: &OlderRecord) -> Result<PastBaseline, AgainstError> {
     let subject = PastSubject {
         record: &past.path,
         name: past.subject.as_deref(),
@@ -378,23 +384,23 @@ fn conclude(record: &mut StudyRecord) {
 
 /// Loads a block's subjects with every load, in random order, and stops them.
 fn measure(
-    raised: Raised,
+    started: StartedBlock,
     pilots: &[(&str, &PilotRecord)],
     cold_ns: u64,
     random: &mut ChaCha8Rng,
-    on_moment: &mut dyn FnMut(Moment, u32),
-) -> (BlockRecord, Result<(), Halt>) {
-    let Raised {
-        mut bench,
+    on_moment: &mut dyn FnMut(RoundEvent, u32),
+) -> (BlockRecord, Result<(), Abort>) {
+    let StartedBlock {
+        mut running,
         order,
         loads,
-    } = raised;
+    } = started;
     let mut sequence: Vec<usize> = (0..pilots.len()).collect();
     sequence.shuffle(random);
     sequence.sort_by_key(|load| in_turn(&loads[*load]));
     let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
     let mut ended = Ok(());
-    let speeds = bench.meter.speeds();
+    let speeds = running.meter.speeds();
     // In the pilot one load met fresh subjects; here it may be any other.
     let longest_ns = pilots.iter().map(|(_, pilot)| pilot.warm_up_ns).max();
     let fresh_ns = cold_ns.max(longest_ns.unwrap_or_default());
@@ -404,7 +410,7 @@ fn measure(
         let at_least_ns = if is_fresh { fresh_ns } else { 0 };
         // Held connections ask for nothing.
         is_fresh &= in_turn(&loads[load]) != u32::MAX;
-        let run = LoadRun::new(name, &mut bench, &loads[load], pilot, random);
+        let run = LoadRun::new(name, &mut running, &loads[load], pilot, random);
         let mut run = run.cold(at_least_ns);
         ended = run.measure(|moment| on_moment(moment, pilot.rounds));
         measured.push(run.result);
@@ -412,9 +418,9 @@ fn measure(
             break;
         }
     }
-    let canaries = canaries(&speeds, &bench.meter.speeds());
+    let canaries = canaries(&speeds, &running.meter.speeds());
     let died = match &ended {
-        Err(Halt::Subject { name, .. }) => Some(name.clone()),
+        Err(Abort::Subject { name, .. }) => Some(name.clone()),
         _ => None,
     };
     let block = BlockRecord {
@@ -422,7 +428,7 @@ fn measure(
         seed: 0,
         complete: ended.is_ok(),
         order,
-        subjects: bench
+        subjects: running
             .stop_all(died.as_deref())
             .into_iter()
             .filter(|(name, _)| name != CEILING)
@@ -435,7 +441,7 @@ fn measure(
 
 /// Loads that hold connections come first, those with fewest before the others:
 /// what a server keeps of earlier connections would be missing from their memory.
-fn in_turn(load: &RaisedLoad) -> u32 {
+fn in_turn(load: &PlannedLoad) -> u32 {
     let plan = load.plans.first();
     let held = plan.filter(|plan| plan.shape == Shape::Hold);
     held.map_or(u32::MAX, |plan| plan.connections)
@@ -443,9 +449,9 @@ fn in_turn(load: &RaisedLoad) -> u32 {
 
 /// Notes what the subjects answered. A body that differs from that of an earlier
 /// block varies from start to start.
-fn note_answers(record: &mut StudyRecord, loads: &[RaisedLoad]) {
-    for (load, raised) in record.loads.iter_mut().zip(loads) {
-        for (subject, verified) in record.subjects.iter_mut().zip(&raised.verified) {
+fn note_answers(record: &mut StudyRecord, loads: &[PlannedLoad]) {
+    for (load, started) in record.loads.iter_mut().zip(loads) {
+        for (subject, verified) in record.subjects.iter_mut().zip(&started.verified) {
             let server = verified.iter().find_map(Verified::server);
             subject.version = server.map(str::to_owned);
             let answers: Vec<AnswerRecord> = verified.iter().map(Verified::record).collect();
@@ -463,7 +469,7 @@ fn note_answers(record: &mut StudyRecord, loads: &[RaisedLoad]) {
 }
 
 /// The record of a study that has not measured anything yet.
-fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
+fn new_record(study: &Study, version: &str, context: &StudyContext) -> StudyRecord {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now_ms = now.unwrap_or_default().as_millis();
     StudyRecord {
@@ -479,11 +485,11 @@ fn new_record(study: &Study, version: &str, stage: &Stage) -> StudyRecord {
             margin: study.margin.share(),
             budget_s: study.budget().as_secs_f64(),
             blocks: study.blocks,
-            threads: stage.engine.threads(),
-            subject_cpus: stage.split.subjects.clone(),
-            generator_cpus: stage.split.generator.clone(),
+            threads: context.engine.threads(),
+            subject_cpus: context.split.subjects.clone(),
+            generator_cpus: context.split.generator.clone(),
         },
-        machine: machine::describe(stage.cpus, stage.descriptors),
+        machine: machine::describe(context.cpus, context.descriptors),
         subjects: study.subjects.iter().map(subject_record).collect(),
         skipped: study.skipped.clone(),
         loads: study.loads.iter().map(load_record).collect(),

@@ -16,19 +16,19 @@ use abx_sys::{Nanos, ProcTree};
 
 use crate::measure::machine;
 use crate::process::listener;
-use crate::process::question::Question;
+use crate::process::probe::Probe;
 use crate::process::verify::{Verified, VerifyError, agree, verify};
-use crate::run_study::context::{StageError, check_descriptors};
+use crate::run_study::context::{PrepareError, check_descriptors};
 use crate::study::subject::{Target, sources};
-use crate::study::{Load, Request, arrivals};
+use crate::study::{Load, RequestSpec, arrivals};
 
 /// What a run is asked to do.
 #[derive(Debug, Clone)]
-pub struct Run {
+pub struct RunPlan {
     /// The server.
     pub target: Target,
     /// What is asked.
-    pub request: Request,
+    pub request: RequestSpec,
     /// How it is offered; requests of its own are not looked at.
     pub load: Load,
     /// When it ends.
@@ -58,7 +58,7 @@ pub enum RunEnd {
 pub enum RunError {
     /// The system does not allow it.
     #[error("{0}")]
-    Stage(#[from] StageError),
+    Prepare(#[from] PrepareError),
     /// The server does not answer as it should.
     #[error("{0}")]
     Answer(#[from] VerifyError),
@@ -72,11 +72,11 @@ pub enum RunError {
 /// # Errors
 /// [`RunError`] when nothing was measured. What happens under load is in the record.
 pub fn run(
-    run: &Run,
+    run: &RunPlan,
     version: &str,
     on_stopper: &mut dyn FnMut(Stopper),
 ) -> Result<RunRecord, RunError> {
-    let prepare = |what| move |source| StageError::Prepare { what, source };
+    let prepare = |what| move |source| PrepareError::System { what, source };
     let descriptors = abx_sys::limits::raise_descriptor_limit()
         .map_err(prepare("the limit of file descriptors"))?;
     let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
@@ -98,7 +98,7 @@ pub fn run(
     let open_ns = Nanos::now().since(opening).0;
 
     let started = SystemTime::now().duration_since(UNIX_EPOCH);
-    let mut server = Server::find(&run.target);
+    let mut server = ServerProcess::find(&run.target);
     let slice = engine.slice(
         pool,
         &SlicePlan {
@@ -132,18 +132,18 @@ pub fn run(
     Ok(record)
 }
 
-fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
+fn plan_load(run: &RunPlan) -> Result<(LoadPlan, Verified), VerifyError> {
     let (target, load) = (&run.target, &run.load);
     let request = run
         .request
         .plan(load.version, &target.host, Some(&target.path));
-    let question = Question {
+    let probe = Probe {
         request,
         status: load.status,
         shape: load.shape.plan(),
         seed: run.seed,
     };
-    let verified = verify(&target.host, target.address, &question, load.timeout)?;
+    let verified = verify(&target.host, target.address, &probe, load.timeout)?;
     let bodies_compared = agree(&[(&target.host, &verified)], &load.body)?;
     let plan = LoadPlan {
         address: target.address,
@@ -155,7 +155,7 @@ fn plan_load(run: &Run) -> Result<(LoadPlan, Verified), VerifyError> {
         ),
         connections: load.connections,
         requests: vec![Asked {
-            request: question.request,
+            request: probe.request,
             expect: verified.expectation(bodies_compared),
             weight: 1,
         }],
@@ -178,18 +178,18 @@ fn memory(target: &Target) -> Option<u64> {
 }
 
 /// The process that serves the target, when it is on this machine.
-struct Server {
+struct ServerProcess {
     tree: ProcTree,
     before: Nanos,
     threads: Option<ThreadTimes>,
 }
 
-impl Server {
-    fn find(target: &Target) -> Option<Server> {
+impl ServerProcess {
+    fn find(target: &Target) -> Option<ServerProcess> {
         let mut tree = listener::tree(target.address)?;
         let threads = tree.thread_times().ok();
         let before = tree.cpu().ok()?;
-        Some(Server {
+        Some(ServerProcess {
             tree,
             before,
             threads,
@@ -219,7 +219,7 @@ fn per_request_us(ns: u64, completed: u64) -> Option<f64> {
 }
 
 fn new_record(
-    run: &Run,
+    run: &RunPlan,
     slice: &SliceTally,
     verified: &Verified,
     threads: usize,

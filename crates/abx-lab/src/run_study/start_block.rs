@@ -1,4 +1,4 @@
-//! The raising of a block's subjects: every one started, ready and verified.
+//! Starts a block's subjects: each one is up, ready and verified.
 
 use abx_evidence::record::CEILING;
 use rand::seq::SliceRandom;
@@ -6,76 +6,81 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::measure::meter::Meter;
-use crate::measure::planned_load::{RaisedLoad, halt, raise_load};
-use crate::measure::running_subjects::{Bench, Halt};
-use crate::process::question::{question, readiness};
-use crate::process::subject_process::Place;
+use crate::measure::planned_load::{PlannedLoad, plan_load};
+use crate::measure::running_subjects::{Abort, RunningSubjects};
+use crate::process::probe::Probe;
+use crate::process::subject_process::SubjectProcess;
 use crate::run_study::ceiling;
-use crate::run_study::context::Stage;
+use crate::run_study::context::StudyContext;
 
 /// A block's subjects, up and verified, with what each load asks of them.
-pub struct Raised<'a> {
+pub struct StartedBlock<'a> {
     /// The subjects.
-    pub bench: Bench<'a>,
+    pub running: RunningSubjects<'a>,
     /// The order in which they were started.
     pub order: Vec<String>,
     /// The loads in the order of the study.
-    pub loads: Vec<RaisedLoad>,
+    pub loads: Vec<PlannedLoad>,
 }
 
-impl Stage<'_> {
+impl StudyContext<'_> {
     /// Starts every subject, waits until each is ready, and verifies what they answer.
     ///
     /// # Errors
-    /// [`Halt`]; whatever was started is stopped again.
-    pub fn raise(&mut self, random: &mut ChaCha8Rng) -> Result<Raised<'_>, Halt> {
+    /// [`Abort`]; whatever was started is stopped again.
+    pub fn start_block(&mut self, random: &mut ChaCha8Rng) -> Result<StartedBlock<'_>, Abort> {
         let study = self.study;
         let mut order: Vec<usize> = (0..study.subjects.len()).collect();
         order.shuffle(random);
-        let mut places: Vec<Option<Place>> = study.subjects.iter().map(|_| None).collect();
+        let mut processes: Vec<Option<SubjectProcess>> =
+            study.subjects.iter().map(|_| None).collect();
         for subject in &order {
             // How many draws a free port takes depends on the machine, and must
             // not change what is drawn afterwards.
             let mut own = ChaCha8Rng::seed_from_u64(random.random());
             let mut draw = |below: u32| own.random_range(0..below.max(1));
-            let mut ground = self.ground(&mut draw);
+            let mut start = self.start_context(&mut draw);
             let one = &study.subjects[*subject];
-            let place = Place::start(one, &mut ground).map_err(|error| halt(one, error))?;
-            places[*subject] = Some(place);
+            let process = SubjectProcess::start(one, &mut start)
+                .map_err(|error| Abort::subject(&one.name, error))?;
+            processes[*subject] = Some(process);
         }
-        let mut places: Vec<Place> = places.into_iter().flatten().collect();
+        let mut processes: Vec<SubjectProcess> = processes.into_iter().flatten().collect();
         let stopper = self.engine.stopper();
-        for (subject, place) in study.subjects.iter().zip(&mut places) {
+        for (subject, process) in study.subjects.iter().zip(&mut processes) {
             let Some(load) = self.loads.first() else {
                 break;
             };
             let Some(request) = load.requests.first() else {
                 break;
             };
-            let first = question(load, request, subject, place.address, study.seed);
-            let question = readiness(subject, first);
-            let ready = place.wait_ready(subject, &question, &stopper);
-            ready.map_err(|error| halt(subject, error))?;
+            let first = Probe::of_load(load, request, subject, process.address, study.seed);
+            let probe = first.readiness(subject);
+            let ready = process.wait_ready(subject, &probe, &stopper);
+            ready.map_err(|error| Abort::subject(&subject.name, error))?;
             if stopper.is_stopped() {
-                return Err(Halt::Interrupted);
+                return Err(Abort::Interrupted);
             }
         }
         let mut loads = { self.loads.iter() }
-            .map(|load| raise_load(study, load, &places, random.random()))
+            .map(|load| plan_load(study, load, &processes, random.random()))
             .collect::<Result<Vec<_>, _>>()?;
         let seed = random.random();
         if let Some(ceiling) = &study.ceiling {
-            ceiling::raise(self, ceiling, &mut places, &mut loads, seed)?;
+            ceiling::start_ceilings(self, ceiling, &mut processes, &mut loads, seed)?;
         }
-        let meter = Meter::new(places.iter().map(Place::tree).collect(), &self.split);
+        let meter = Meter::new(
+            processes.iter().map(SubjectProcess::tree).collect(),
+            &self.split,
+        );
         let mut names: Vec<String> = study.subjects.iter().map(|one| one.name.clone()).collect();
-        names.resize(places.len(), CEILING.to_owned());
-        Ok(Raised {
+        names.resize(processes.len(), CEILING.to_owned());
+        Ok(StartedBlock {
             order: order
                 .iter()
                 .map(|subject| names[*subject].clone())
                 .collect(),
-            bench: Bench::new(&mut self.engine, meter, places, names),
+            running: RunningSubjects::new(&mut self.engine, meter, processes, names),
             loads,
         })
     }

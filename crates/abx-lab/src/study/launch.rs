@@ -6,7 +6,7 @@ use std::time::Duration;
 use abx_sys::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use crate::study::placeholder::{Values, fill};
+use crate::study::placeholder::{PlaceholderValues, fill};
 use crate::study::program;
 
 /// How abx starts and stops a subject. Texts may hold the placeholders of
@@ -20,7 +20,7 @@ pub struct Launch {
     /// Files written into its folder before each start.
     pub templates: Vec<Template>,
     /// When it is ready.
-    pub ready: Ready,
+    pub ready: ReadinessRule,
     /// How it is stopped.
     pub stop: Stop,
     /// The folder that it starts in: that of its study; `None` is the one abx was started in.
@@ -40,7 +40,7 @@ pub struct Template {
 
 /// When a subject is ready: after three right answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ready {
+pub struct ReadinessRule {
     /// What is asked; `None` for the first request of the first load.
     pub path: Option<String>,
     /// The status that tells it; `None` for that of the first load.
@@ -60,7 +60,7 @@ pub struct Stop {
 
 /// A launch with every placeholder filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filled {
+pub struct FilledLaunch {
     /// The argument list.
     pub command: Vec<String>,
     /// Further variables of its environment.
@@ -69,10 +69,10 @@ pub struct Filled {
     pub templates: Vec<Template>,
 }
 
-impl Default for Ready {
+impl Default for ReadinessRule {
     /// Three right answers of the load itself within 30 s.
-    fn default() -> Ready {
-        Ready {
+    fn default() -> ReadinessRule {
+        ReadinessRule {
             path: None,
             status: None,
             within: Duration::from_secs(30),
@@ -94,7 +94,7 @@ impl Launch {
             command,
             environment: Vec::new(),
             templates: Vec::new(),
-            ready: Ready::default(),
+            ready: ReadinessRule::default(),
             stop: Launch::STOP,
             folder: None,
             build: None,
@@ -128,10 +128,10 @@ impl Launch {
 
     /// Every placeholder with its value, for a start on `port` with `dir` as its folder.
     #[must_use]
-    pub fn fill(&self, port: u16, dir: &Path) -> Filled {
+    pub fn fill(&self, port: u16, dir: &Path) -> FilledLaunch {
         let study = self.start_folder();
         let abx = std::env::current_exe().ok();
-        let values = Values {
+        let values = PlaceholderValues {
             port,
             dir,
             study: &study,
@@ -141,7 +141,7 @@ impl Launch {
         let fill = |text: &String| fill(text, &values);
         let templates = self.templates.iter();
         let environment = self.environment.iter();
-        Filled {
+        FilledLaunch {
             command: self.command.iter().map(fill).collect(),
             environment: environment
                 .map(|(name, value)| (name.clone(), fill(value)))

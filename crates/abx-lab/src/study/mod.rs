@@ -20,7 +20,7 @@ use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, Arrivals, Exchange, StudyRecord};
 use abx_sys::Nanos;
 
-use rates::Offer;
+use rates::RateSpec;
 use shape::Shape;
 use subject::Subject;
 
@@ -41,7 +41,7 @@ pub struct Study {
     pub blocks: Option<u32>,
     /// The wall time into which ordered blocks are fitted by less load in each;
     /// `None`: they take what they take.
-    pub fit: Option<Duration>,
+    pub blocks_within: Option<Duration>,
     /// How long slices are.
     pub slice: SliceLength,
     /// A fixed number of rounds in a block instead of one from the slices' length.
@@ -51,11 +51,11 @@ pub struct Study {
     pub cold: Option<Duration>,
     /// How a server that does nothing is started, to learn what the generator
     /// can get at most; `None` to leave that out.
-    pub ceiling: Option<Ceiling>,
+    pub ceiling: Option<CeilingServer>,
     /// How subjects take turns.
     pub interleave: Interleave,
     /// Files that are made in the folder of each subject that abx starts.
-    pub files: Vec<MadeFile>,
+    pub files: Vec<GeneratedFile>,
     /// What moves the bytes.
     pub backend: Backend,
     /// Local addresses that connections come from; empty for the usual ones.
@@ -69,23 +69,23 @@ pub struct Study {
     /// The command line, for the record.
     pub command: Vec<String>,
     /// A subject of an older record that all are compared with.
-    pub against: Option<Past>,
+    pub against: Option<OlderRecord>,
     /// Subjects of the study that are not measured, for want of what they need.
     pub skipped: Vec<SkippedSubject>,
     /// How long the pilot looks at each subject.
-    pub pilot: PilotCare,
+    pub pilot: PilotEffort,
 }
 
 /// How the server that does nothing is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ceiling {
+pub struct CeilingServer {
     /// Its argument list, with `{port}`, and `{bytes}` for the length of its page.
     pub command: Vec<String>,
 }
 
 /// A subject of an older record.
 #[derive(Debug, Clone)]
-pub struct Past {
+pub struct OlderRecord {
     /// The record, judged.
     pub record: StudyRecord,
     /// Where it was read from.
@@ -96,7 +96,7 @@ pub struct Past {
 
 /// A file made from the seed, the same bytes for all subjects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MadeFile {
+pub struct GeneratedFile {
     /// Its path in the subject's folder: relative, and never above it.
     pub path: PathBuf,
     /// Its length.
@@ -125,7 +125,7 @@ pub enum Pin {
 
 /// How long the pilot looks at each subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PilotCare {
+pub enum PilotEffort {
     /// Until it is known for how long it warms up.
     Usual,
     /// The same under the first load, when it is fresh, and shorter under the others.
@@ -134,12 +134,12 @@ pub enum PilotCare {
     Brief,
 }
 
-impl PilotCare {
+impl PilotEffort {
     /// The care under one load, which is the first or a later one.
     #[must_use]
-    pub fn under(self, is_first: bool) -> PilotCare {
+    pub fn under(self, is_first: bool) -> PilotEffort {
         match (self, is_first) {
-            (PilotCare::Quick, true) => PilotCare::Usual,
+            (PilotEffort::Quick, true) => PilotEffort::Usual,
             (care, _) => care,
         }
     }
@@ -167,7 +167,7 @@ pub struct Load {
     pub shape: Shape,
     /// What is asked, at least one request, by weight; of WebSocket the one request
     /// that opens each connection.
-    pub requests: Vec<Request>,
+    pub requests: Vec<RequestSpec>,
     /// What is spoken.
     pub version: HttpVersion,
     /// Requests that a connection has in flight at most, at least 1.
@@ -177,7 +177,7 @@ pub struct Load {
     /// When a connection that is free sends its next request.
     pub pacing: Pacing,
     /// How much is offered; pacing is that of a closed loop until it is found.
-    pub offer: Offer,
+    pub rate: RateSpec,
     /// How long a request may take.
     pub timeout: Duration,
     /// Whether the files that abx made leave memory before each slice.
@@ -192,7 +192,7 @@ pub struct Load {
 
 /// What is asked, before it is known of whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct RequestSpec {
     /// The method.
     pub method: String,
     /// Path and query; `None` takes that of a subject's URL, or `/`.
@@ -224,7 +224,7 @@ impl Study {
     }
 }
 
-impl Request {
+impl RequestSpec {
     /// The request to one server: `own_path` is that of its URL.
     #[must_use]
     pub fn plan(&self, version: HttpVersion, host: &str, own_path: Option<&str>) -> RequestPlan {
@@ -312,15 +312,15 @@ impl Load {
             connections: self.connections,
             exchange: self.exchange(),
             arrivals: arrivals(&self.pacing),
-            share_of_slowest: match self.offer {
-                Offer::Found { share, .. } => share,
+            share_of_slowest: match self.rate {
+                RateSpec::Found { share, .. } => share,
                 _ => None,
             },
-            objective: match &self.offer {
-                Offer::Found { objective, .. } => objective.clone(),
+            objective: match &self.rate {
+                RateSpec::Found { objective, .. } => objective.clone(),
                 _ => None,
             },
-            requests: self.requests.iter().map(Request::settings).collect(),
+            requests: self.requests.iter().map(RequestSpec::settings).collect(),
             keep_alive: self.keep_alive,
             timeout_s: self.timeout.as_secs_f64(),
             cold_cache: self.cold_cache,

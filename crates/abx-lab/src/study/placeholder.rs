@@ -10,7 +10,7 @@ pub const WORDS: [&str; 5] = ["port", "dir", "study", "abx", "build"];
 
 /// What placeholders stand for.
 #[derive(Debug, Clone, Copy)]
-pub struct Values<'a> {
+pub struct PlaceholderValues<'a> {
     /// The port that abx chose.
     pub port: u16,
     /// The subject's folder, fresh for each block.
@@ -48,7 +48,7 @@ pub fn placeholders(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
 /// Puts values in place of placeholders. Unknown words stay as they are; a
 /// study file has none.
 #[must_use]
-pub fn fill(text: &str, values: &Values) -> String {
+pub fn fill(text: &str, values: &PlaceholderValues) -> String {
     let build = values.build.map(|build| build.to_string_lossy());
     let abx = values.abx.map(|abx| abx.to_string_lossy());
     let mut filled = String::with_capacity(text.len());
@@ -102,7 +102,7 @@ mod tests {
 
     fn filled(text: &str) -> String {
         let (dir, study) = (Path::new("/d"), Path::new("/s"));
-        let values = Values {
+        let values = PlaceholderValues {
             port: 81,
             dir,
             study,

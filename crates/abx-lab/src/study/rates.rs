@@ -8,7 +8,7 @@ use crate::study::units;
 
 /// How much a load offers.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Offer {
+pub enum RateSpec {
     /// What its pacing says.
     AsPaced,
     /// A share of what the slowest subject answers in a closed loop over the
@@ -103,7 +103,7 @@ impl Spacing {
 
 /// What a sweep visits: every number of connections with every rate.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sweep {
+pub struct SweepSpec {
     /// Connections; at least one number.
     pub connections: Vec<u32>,
     /// Rates; none for what the load's own pacing says.
@@ -114,7 +114,7 @@ pub struct Sweep {
     pub spacing: Spacing,
 }
 
-impl Sweep {
+impl SweepSpec {
     /// The loads of a sweep, each like `like` but for connections, rate and
     /// name. `name` gives that of a number of connections; rates are appended
     /// where there are several.
@@ -129,7 +129,7 @@ impl Sweep {
             };
             if let Some(objective) = &self.objective {
                 loads.push(Load {
-                    offer: Offer::Objective {
+                    rate: RateSpec::Objective {
                         objective: objective.clone(),
                         spacing: self.spacing,
                     },
@@ -153,7 +153,7 @@ impl Sweep {
         match rate {
             Rate::Fixed(per_s) => load.pacing.arrivals = self.spacing.every(per_s),
             Rate::Share(share) => {
-                load.offer = Offer::Share {
+                load.rate = RateSpec::Share {
                     share,
                     spacing: self.spacing,
                 }
@@ -163,11 +163,11 @@ impl Sweep {
     }
 }
 
-impl Offer {
+impl RateSpec {
     /// Whether it has to be found before anything is measured.
     #[must_use]
-    pub fn is_open(&self) -> bool {
-        matches!(self, Offer::Share { .. } | Offer::Objective { .. })
+    pub fn is_unresolved(&self) -> bool {
+        matches!(self, RateSpec::Share { .. } | RateSpec::Objective { .. })
     }
 }
 

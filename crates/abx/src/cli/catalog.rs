@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, CheckStatus};
-use abx_lab::catalog::{self, CheckedStudy, Entry, Surroundings};
+use abx_lab::catalog::{self, CatalogEntry, CheckEnvironment, CheckedStudy};
 use abx_lab::provision;
 use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
-use abx_lab::{PilotCare, SliceLength};
+use abx_lab::{PilotEffort, SliceLength};
 use clap::{Args, Subcommand};
 
 use super::compare::{Absent, Extent, Loads, of_catalog};
@@ -219,11 +219,11 @@ fn run(flags: &Run) -> Result<End, Failure> {
     };
     let mut study = of_catalog(&folder, &extent, &compare)?;
     if flags.quick {
-        study.fit = compare.budget.or(Some(QUICK_TIME));
-        study.pilot = PilotCare::Quick;
+        study.blocks_within = compare.budget.or(Some(QUICK_TIME));
+        study.pilot = PilotEffort::Quick;
     }
     if flags.tiny {
-        study.pilot = PilotCare::Brief;
+        study.pilot = PilotEffort::Brief;
     }
     perform(&study, &compare)
 }
@@ -242,7 +242,7 @@ fn check(flags: &Check) -> Result<End, Failure> {
     for study in &studies {
         let checked = catalog::check(
             study,
-            &mut Surroundings {
+            &mut CheckEnvironment {
                 program: &program,
                 keeper_arguments: &["keeper"],
                 cache: &cache,
@@ -294,7 +294,7 @@ fn checked_studies(name: Option<&str>, cache: &Path) -> Result<Vec<CheckedStudy>
     folders.into_iter().map(read).collect()
 }
 
-fn entry(name: &str) -> Result<&'static Entry, Failure> {
+fn entry(name: &str) -> Result<&'static CatalogEntry, Failure> {
     catalog::entry(name).ok_or_else(|| {
         Failure::usage(format!(
             "there is no study `{name}` in the catalog: {}; a study file of your own is \

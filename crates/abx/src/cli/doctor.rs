@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use abx_lab::Store;
-use abx_lab::doctor::{Examination, Step};
+use abx_lab::doctor::{DoctorStep, Examination};
 use clap::Args;
 
 use super::load::seed_from_clock;
@@ -94,13 +94,13 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
 }
 
 /// What the person may wait for.
-fn begins(step: Step, noise_for: Duration) -> String {
+fn begins(step: DoctorStep, noise_for: Duration) -> String {
     match step {
-        Step::Noise => format!(
+        DoctorStep::Noise => format!(
             "Comparing the built-in server with itself for {}, after a pilot of some seconds",
             humantime::format_duration(noise_for)
         ),
-        Step::Ceiling => {
+        DoctorStep::Ceiling => {
             "Loading it with all that one thread of the generator can ask for".to_owned()
         }
     }

@@ -8,7 +8,8 @@ use abx_engine::schedule::{Arrivals, StageList};
 use abx_engine::{Backend, HttpVersion, Pacing};
 use abx_evidence::{LoadShape, Objective};
 use abx_lab::{
-    ExpectBody, Load, Offer, Request, SWITCHED, Scheme, Shape, Spacing, Subject, Sweep, suits,
+    ExpectBody, Load, RateSpec, RequestSpec, SWITCHED, Scheme, Shape, Spacing, Subject, SweepSpec,
+    suits,
 };
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
@@ -137,7 +138,7 @@ impl LoadFlags {
     pub fn load(&self, scheme: Scheme) -> Result<Load, Failure> {
         let mut loads = self.loads(scheme)?;
         match (loads.pop(), loads.is_empty()) {
-            (Some(load), true) if !load.offer.is_open() => Ok(load),
+            (Some(load), true) if !load.rate.is_unresolved() => Ok(load),
             _ => Err(Failure::usage(
                 "a run has one load: name one number of connections, one length of messages and one \
                  rate per second; lists, shares such as 25% and --slo are for `abx compare`",
@@ -149,7 +150,7 @@ impl LoadFlags {
     pub fn loads(&self, scheme: Scheme) -> Result<Vec<Load>, Failure> {
         let kind = self.shape.kind(scheme)?;
         self.refuse_beside(kind)?;
-        let sweep = Sweep {
+        let sweep = SweepSpec {
             connections: match &self.connections[..] {
                 [] => vec![50],
                 some => some.to_vec(),
@@ -192,7 +193,7 @@ impl LoadFlags {
             pipeline: self.pipeline.unwrap_or(1),
             keep_alive: !self.no_keepalive,
             pacing: self.pacing(),
-            offer: Offer::AsPaced,
+            rate: RateSpec::AsPaced,
             timeout: self.timeout.unwrap_or(Duration::from_secs(10)),
             cold_cache: false,
             verify_every: self.verify_every.unwrap_or(100),
@@ -266,8 +267,8 @@ impl LoadFlags {
     }
 
     /// The one request of the load.
-    pub fn request(&self) -> Request {
-        Request {
+    pub fn request(&self) -> RequestSpec {
+        RequestSpec {
             method: self.method.clone().unwrap_or_else(|| "GET".to_owned()),
             path: self.path.clone(),
             headers: self.headers.clone(),

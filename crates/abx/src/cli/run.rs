@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use abx_evidence::Level;
-use abx_lab::{Load, RunEnd, RunError, Shape, StageError, Store, Target};
+use abx_lab::{Load, PrepareError, RunEnd, RunError, Shape, Store, Target};
 use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
@@ -84,7 +84,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     if !run.output.quiet {
         tell(&announcement(&run.url, &load, end));
     }
-    let plan = abx_lab::Run {
+    let plan = abx_lab::RunPlan {
         target,
         request: run.load.request(),
         load,
@@ -124,7 +124,9 @@ pub fn run(run: &Run) -> Result<End, Failure> {
 
 fn failure(error: RunError) -> Failure {
     match error {
-        RunError::Engine(_) | RunError::Stage(StageError::Engine(_)) => Failure::no_claim(error),
-        RunError::Stage(_) | RunError::Answer(_) => Failure::usage(error),
+        RunError::Engine(_) | RunError::Prepare(PrepareError::Engine(_)) => {
+            Failure::no_claim(error)
+        }
+        RunError::Prepare(_) | RunError::Answer(_) => Failure::usage(error),
     }
 }

@@ -15,7 +15,7 @@ use abx_sys::{Epoll, Events, Interest, Nanos, cpus, limits};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use super::Stop;
-use super::protocol::{KeeperPlan, Report, StartFailure};
+use super::protocol::{KeeperPlan, KeeperReport, StartFailure};
 use super::scratch;
 
 /// Between two rounds of killing, for what was being forked in the meantime;
@@ -49,13 +49,13 @@ fn keep_one() -> io::Result<()> {
     let main = match start(&plan) {
         Ok(main) => main,
         Err(why) => {
-            tell(&Report::Failed { why });
+            tell(&KeeperReport::Failed { why });
             scratch::clear(&plan);
             return Ok(());
         }
     };
-    tell(&Report::Started { pid: main });
-    let mut kept = Kept::new(main);
+    tell(&KeeperReport::Started { pid: main });
+    let mut kept = ProcessFamily::new(main);
     let ended = kept
         .watch(&mut wakes)
         .and_then(|()| kept.stop(plan.stop, &mut wakes));
@@ -71,7 +71,7 @@ fn keep_one() -> io::Result<()> {
         }
     };
     kept.tell_exit();
-    tell(&Report::Finished { killed });
+    tell(&KeeperReport::Finished { killed });
     // abx may still want to read the log, so until it closes the pipe.
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     scratch::clear(&plan);
@@ -133,7 +133,7 @@ fn other(why: String) -> StartFailure {
 }
 
 /// Tells abx. When abx is gone nobody listens, and the closed pipe says the same.
-fn tell(report: &Report) {
+fn tell(report: &KeeperReport) {
     let mut line = serde_json::to_vec(report).expect("a report is made of numbers and text");
     line.push(b'\n');
     let mut stdout = io::stdout().lock();
@@ -141,16 +141,16 @@ fn tell(report: &Report) {
 }
 
 /// The command and what it has started.
-struct Kept {
+struct ProcessFamily {
     main: u32,
     main_exit: Option<Exit>,
     last_exit: Option<Exit>,
     is_exit_told: bool,
 }
 
-impl Kept {
-    fn new(main: u32) -> Kept {
-        Kept {
+impl ProcessFamily {
+    fn new(main: u32) -> ProcessFamily {
+        ProcessFamily {
             main,
             main_exit: None,
             last_exit: None,
@@ -245,7 +245,7 @@ impl Kept {
             && !self.is_exit_told
         {
             self.is_exit_told = true;
-            tell(&Report::Exited(exit));
+            tell(&KeeperReport::Exited(exit));
         }
     }
 }

@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::study::launch::Stop;
 pub use keep::keep;
-pub use protocol::{Content, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
-use protocol::{Report, StartFailure};
+pub use protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
+use protocol::{KeeperReport, StartFailure};
 
 /// How much longer than its plan's `within` a keeper may take to end its tree.
 const STOP_GRACE: Duration = Duration::from_secs(10);
@@ -84,7 +84,7 @@ pub enum KeeperError {
 
 /// Whether the server runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ProcessState {
     /// It runs. A server that went into the background runs, too.
     Running,
     /// It has ended by itself.
@@ -95,17 +95,17 @@ pub enum State {
 
 /// How the life of a kept command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ending {
+pub struct ProcessEnd {
     /// How the command itself ended, `None` when nobody saw it.
     pub exit: Option<Exit>,
     /// What it took to end it.
-    pub manner: Manner,
+    pub manner: EndManner,
 }
 
 /// What it took to end a kept command and all that it had started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Manner {
+pub enum EndManner {
     /// It had ended before it was told to stop.
     ByItself,
     /// Everything ended in time after the stop signal.
@@ -122,14 +122,14 @@ pub struct Keeper {
     child: Child,
     /// Closed to make the keeper stop.
     pipe: Option<ChildStdin>,
-    reports: Receiver<Report>,
+    reports: Receiver<KeeperReport>,
     plan: KeeperPlan,
     /// Where this command's part of the log file begins.
     output_start: u64,
     exited: Option<Exit>,
     /// How many processes the keeper had to kill, once it has finished.
     killed: Option<usize>,
-    ending: Option<Ending>,
+    ending: Option<ProcessEnd>,
 }
 
 impl Keeper {
@@ -152,8 +152,8 @@ impl Keeper {
                 source,
             })?;
         match keeper.hand_over_plan()? {
-            Some(Report::Started { .. }) => Ok(keeper),
-            Some(Report::Failed { why }) => Err(match why {
+            Some(KeeperReport::Started { .. }) => Ok(keeper),
+            Some(KeeperReport::Failed { why }) => Err(match why {
                 StartFailure::CommandNotFound => KeeperError::CommandNotFound { command },
                 StartFailure::PermissionDenied => KeeperError::PermissionDenied { command },
                 StartFailure::Other(why) => KeeperError::CannotStart { command, why },
@@ -195,7 +195,7 @@ impl Keeper {
     }
 
     /// Gives the keeper its plan and waits for the first report, `None` when there is none.
-    fn hand_over_plan(&mut self) -> Result<Option<Report>, KeeperError> {
+    fn hand_over_plan(&mut self) -> Result<Option<KeeperReport>, KeeperError> {
         let mut line =
             serde_json::to_vec(&self.plan).map_err(|error| KeeperError::CannotStart {
                 command: self.plan.program.clone(),
@@ -218,7 +218,7 @@ impl Keeper {
     }
 
     /// Whether the server runs, without waiting.
-    pub fn state(&mut self) -> State {
+    pub fn state(&mut self) -> ProcessState {
         let silence = loop {
             match self.reports.try_recv() {
                 Ok(report) => self.note(&report),
@@ -226,9 +226,9 @@ impl Keeper {
             }
         };
         match (self.exited, silence) {
-            (Some(exit), _) => State::Exited(exit),
-            (None, TryRecvError::Empty) => State::Running,
-            (None, TryRecvError::Disconnected) => State::Lost,
+            (Some(exit), _) => ProcessState::Exited(exit),
+            (None, TryRecvError::Empty) => ProcessState::Running,
+            (None, TryRecvError::Disconnected) => ProcessState::Lost,
         }
     }
 
@@ -243,37 +243,37 @@ impl Keeper {
     /// Ends the command and all that it has started. Waits for that, at most
     /// the plan's `within` and ten seconds.
     #[must_use]
-    pub fn stop(mut self) -> Ending {
+    pub fn stop(mut self) -> ProcessEnd {
         self.finish()
     }
 
-    fn note(&mut self, report: &Report) {
+    fn note(&mut self, report: &KeeperReport) {
         match report {
-            Report::Exited(exit) => self.exited = Some(*exit),
-            Report::Finished { killed } => self.killed = Some(*killed),
-            Report::Started { .. } | Report::Failed { .. } => {}
+            KeeperReport::Exited(exit) => self.exited = Some(*exit),
+            KeeperReport::Finished { killed } => self.killed = Some(*killed),
+            KeeperReport::Started { .. } | KeeperReport::Failed { .. } => {}
         }
     }
 
-    fn finish(&mut self) -> Ending {
+    fn finish(&mut self) -> ProcessEnd {
         if let Some(ending) = self.ending {
             return ending;
         }
-        let ended_before = matches!(self.state(), State::Exited(_));
+        let ended_before = matches!(self.state(), ProcessState::Exited(_));
         drop(self.pipe.take());
         self.wait_for_the_end();
         let manner = match self.killed {
-            Some(_) if ended_before => Manner::ByItself,
-            Some(0) => Manner::WhenTold,
-            Some(killed) => Manner::Killed(killed),
+            Some(_) if ended_before => EndManner::ByItself,
+            Some(0) => EndManner::WhenTold,
+            Some(killed) => EndManner::Killed(killed),
             None => {
                 self.kill_all();
-                Manner::KeeperLost
+                EndManner::KeeperLost
             }
         };
         // It has closed its standard output or was killed, so this is short.
         let _ = self.child.wait();
-        let ending = Ending {
+        let ending = ProcessEnd {
             exit: self.exited,
             manner,
         };
@@ -315,7 +315,7 @@ impl Drop for Keeper {
 
 /// Reads a keeper's reports on a thread of its own, which sleeps in between,
 /// so that nobody who has other work ever waits for a pipe.
-fn read_reports(stdout: ChildStdout) -> io::Result<Receiver<Report>> {
+fn read_reports(stdout: ChildStdout) -> io::Result<Receiver<KeeperReport>> {
     let (sender, reports) = channel();
     std::thread::Builder::new()
         .name("keeper-reports".to_owned())

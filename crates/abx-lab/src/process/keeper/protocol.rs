@@ -1,7 +1,7 @@
 //! What abx and a keeper say to each other: one JSON document on each line.
 //!
 //! abx writes one [`KeeperPlan`] and later closes the pipe; the keeper answers
-//! with [`Report`]s.
+//! with [`KeeperReport`]s.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -48,13 +48,13 @@ pub struct ScratchFile {
     /// Its path there: relative, and never above it.
     pub path: PathBuf,
     /// What it holds.
-    pub content: Content,
+    pub content: FileContent,
 }
 
 /// What a made file holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Content {
+pub enum FileContent {
     /// This text.
     Text(String),
     /// So many bytes drawn from the seed: the same seed gives the same bytes.
@@ -69,7 +69,7 @@ pub enum Content {
 /// What a keeper tells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Report {
+pub(super) enum KeeperReport {
     /// The command runs under this process number.
     Started { pid: u32 },
     /// The command does not run; the keeper ends.
@@ -99,20 +99,23 @@ mod tests {
     #[test]
     fn reports_are_short_lines() {
         // Method: every kind of report, written out; the other side may be read by a person.
-        let text = |report: Report| serde_json::to_string(&report).unwrap();
-        assert_eq!(text(Report::Started { pid: 7 }), r#"{"started":{"pid":7}}"#);
+        let text = |report: KeeperReport| serde_json::to_string(&report).unwrap();
         assert_eq!(
-            text(Report::Failed {
+            text(KeeperReport::Started { pid: 7 }),
+            r#"{"started":{"pid":7}}"#
+        );
+        assert_eq!(
+            text(KeeperReport::Failed {
                 why: StartFailure::CommandNotFound
             }),
             r#"{"failed":{"why":"command_not_found"}}"#
         );
         assert_eq!(
-            text(Report::Exited(Exit::Signal(9))),
+            text(KeeperReport::Exited(Exit::Signal(9))),
             r#"{"exited":{"signal":9}}"#
         );
         assert_eq!(
-            text(Report::Finished { killed: 0 }),
+            text(KeeperReport::Finished { killed: 0 }),
             r#"{"finished":{"killed":0}}"#
         );
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::protocol::{Content, KeeperPlan, SCRATCH_EMPTY, ScratchFile, StartFailure};
+use super::protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile, StartFailure};
 
 /// Bytes that are drawn at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -49,8 +49,8 @@ fn write(path: &Path, file: &ScratchFile) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
     }
     match &file.content {
-        Content::Text(text) => std::fs::write(path, text),
-        Content::Random { seed, bytes } => {
+        FileContent::Text(text) => std::fs::write(path, text),
+        FileContent::Random { seed, bytes } => {
             let mut out = BufWriter::new(File::create(path)?);
             let mut random = ChaCha8Rng::seed_from_u64(*seed);
             let mut chunk = vec![0; CHUNK_BYTES];
@@ -73,7 +73,7 @@ mod tests {
     fn random(seed: u64, bytes: u64) -> ScratchFile {
         ScratchFile {
             path: "x".into(),
-            content: Content::Random { seed, bytes },
+            content: FileContent::Random { seed, bytes },
         }
     }
 

@@ -78,7 +78,7 @@ fn stamp(about: &fs::Metadata) -> String {
 }
 
 /// What a file holds.
-pub(super) enum Held {
+pub(super) enum FileContents {
     /// A record.
     Record(Box<Outline>),
     /// Something else, and why it is that.
@@ -90,14 +90,16 @@ pub(super) enum Held {
 }
 
 /// Reads one file.
-pub(super) fn read(folder: &Path, name: &str) -> Held {
+pub(super) fn read(folder: &Path, name: &str) -> FileContents {
     match fs::read_to_string(folder.join(name)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Held::Nothing,
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Held::Other(error.to_string()),
-        Err(error) => Held::Unknown(error.to_string()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => FileContents::Nothing,
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            FileContents::Other(error.to_string())
+        }
+        Err(error) => FileContents::Unknown(error.to_string()),
         Ok(text) => match Outline::read(&text) {
-            Ok(outline) => Held::Record(Box::new(outline)),
-            Err(error) => Held::Other(error.to_string()),
+            Ok(outline) => FileContents::Record(Box::new(outline)),
+            Err(error) => FileContents::Other(error.to_string()),
         },
     }
 }

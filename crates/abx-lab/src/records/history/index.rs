@@ -13,7 +13,7 @@ use rustix::fs::FlockOperation;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::files::{Held, ID_LETTERS, KnownFile, files, id_of, read};
+use super::files::{FileContents, ID_LETTERS, KnownFile, files, id_of, read};
 use super::{HistoryError, Query};
 
 /// The file's name.
@@ -85,7 +85,7 @@ pub(super) struct Index {
 
 /// Which files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum Refresh {
     /// Those that are not as the index knows them.
     AtChanges,
     /// All.
@@ -93,7 +93,7 @@ pub(super) enum Look {
 }
 
 /// What was asked for.
-pub(super) struct Found {
+pub(super) struct Listing {
     pub(super) entries: Vec<Entry>,
     pub(super) left_out: usize,
     pub(super) unread: Vec<Unread>,
@@ -142,11 +142,11 @@ impl Index {
     }
 
     /// The same, up to date with the files of a folder.
-    pub(super) fn refreshed(mut self, folder: &Path, look: Look) -> Result<Index, HistoryError> {
+    pub(super) fn refreshed(mut self, folder: &Path, look: Refresh) -> Result<Index, HistoryError> {
         let there = files(folder)?;
         let known = match look {
-            Look::AtChanges => self.known().map_err(|source| self.failed(source))?,
-            Look::AtAll => BTreeMap::new(),
+            Refresh::AtChanges => self.known().map_err(|source| self.failed(source))?,
+            Refresh::AtAll => BTreeMap::new(),
         };
         let is_known = |file: &KnownFile| known.get(&file.name) == Some(&file.stamp);
         let stale: Vec<&KnownFile> = there.iter().filter(|file| !is_known(file)).collect();
@@ -155,12 +155,12 @@ impl Index {
             !is_there
         });
         let gone: Vec<&String> = gone.collect();
-        if look == Look::AtChanges && stale.is_empty() && gone.is_empty() {
+        if look == Refresh::AtChanges && stale.is_empty() && gone.is_empty() {
             return Ok(self);
         }
         // Read before the index is locked, so that nobody waits for the files.
         let read = stale.iter().map(|file| (*file, read(folder, &file.name)));
-        let read: Vec<(&KnownFile, Held)> = read.collect();
+        let read: Vec<(&KnownFile, FileContents)> = read.collect();
         self.write(look, &read, &gone)
             .map_err(|source| self.failed(source))?;
         Ok(self)
@@ -175,14 +175,14 @@ impl Index {
 
     fn write(
         &mut self,
-        look: Look,
-        read: &[(&KnownFile, Held)],
+        look: Refresh,
+        read: &[(&KnownFile, FileContents)],
         gone: &[&String],
     ) -> rusqlite::Result<()> {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if look == Look::AtAll {
+        if look == Refresh::AtAll {
             // Within the transaction: nobody else may see an empty list.
             make(&transaction)?;
         }
@@ -193,22 +193,22 @@ impl Index {
         }
         for (file, held) in read {
             match held {
-                Held::Record(outline) => insert(&transaction, file, outline)?,
-                Held::Other(why) => insert_unread(&transaction, file, why)?,
+                FileContents::Record(outline) => insert(&transaction, file, outline)?,
+                FileContents::Other(why) => insert_unread(&transaction, file, why)?,
                 // Without a stamp it is looked at again the next time.
-                Held::Unknown(why) => {
+                FileContents::Unknown(why) => {
                     let name = file.name.clone();
                     let stamp = String::new();
                     insert_unread(&transaction, &KnownFile { name, stamp }, why)?;
                 }
-                Held::Nothing => {}
+                FileContents::Nothing => {}
             }
         }
         transaction.commit()
     }
 
     /// The records that a query asks for, newest first.
-    pub(super) fn find(&self, query: &Query) -> Result<Found, HistoryError> {
+    pub(super) fn find(&self, query: &Query) -> Result<Listing, HistoryError> {
         let text = query.text.as_ref().map(|text| text.to_lowercase());
         let limit = query.limit.and_then(|limit| i64::try_from(limit).ok());
         let found = (|| {
@@ -231,7 +231,7 @@ impl Index {
                     why: row.get(1)?,
                 })
             })?;
-            Ok(Found {
+            Ok(Listing {
                 left_out: usize::try_from(all)
                     .unwrap_or_default()
                     .saturating_sub(entries.len()),

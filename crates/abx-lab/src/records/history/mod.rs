@@ -13,7 +13,7 @@ use abx_evidence::history::{HISTORY_SCHEMA, History};
 use rusqlite::ErrorCode;
 
 use files::{ID_LETTERS_LEAST, file_names, id_of, is_id};
-use index::{Found, Index, Look};
+use index::{Index, Listing, Refresh};
 
 /// Why records cannot be found.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +93,7 @@ impl Archive {
     /// [`HistoryError::Folder`]. What is wrong with the index alone is no error,
     /// but in [`Archive::problem`].
     pub fn open(folder: &Path) -> Result<Archive, HistoryError> {
-        Archive::read(folder, Look::AtChanges)
+        Archive::read(folder, Refresh::AtChanges)
     }
 
     /// The same, with every file read anew.
@@ -101,10 +101,10 @@ impl Archive {
     /// # Errors
     /// As [`Archive::open`].
     pub fn rebuild(folder: &Path) -> Result<Archive, HistoryError> {
-        Archive::read(folder, Look::AtAll)
+        Archive::read(folder, Refresh::AtAll)
     }
 
-    fn read(folder: &Path, look: Look) -> Result<Archive, HistoryError> {
+    fn read(folder: &Path, look: Refresh) -> Result<Archive, HistoryError> {
         let kept = if folder.is_dir() {
             Index::kept_in(folder).and_then(|index| index.refreshed(folder, look))
         } else {
@@ -114,7 +114,7 @@ impl Archive {
         let (index, problem) = match kept {
             Ok(index) => (index, None),
             Err(problem @ (HistoryError::Index { .. } | HistoryError::Lock { .. })) => {
-                let index = Index::in_memory()?.refreshed(folder, Look::AtAll)?;
+                let index = Index::in_memory()?.refreshed(folder, Refresh::AtAll)?;
                 (index, Some(problem))
             }
             Err(error) => return Err(error),
@@ -137,7 +137,7 @@ impl Archive {
     /// # Errors
     /// [`HistoryError::Index`].
     pub fn list(&self, query: &Query) -> Result<History, HistoryError> {
-        let Found {
+        let Listing {
             entries,
             left_out,
             unread,

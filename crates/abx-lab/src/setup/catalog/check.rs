@@ -9,8 +9,8 @@ use abx_sys::limits::DescriptorLimit;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::process::question::{question, readiness};
-use crate::process::subject_process::{Ground, Place, PlaceError};
+use crate::process::probe::Probe;
+use crate::process::subject_process::{StartContext, SubjectProcess, SubjectProcessError};
 use crate::process::verify::{Verified, agree, verify};
 use crate::setup::provision::{self, Provision};
 use crate::study::study_file::{StudyFile, SubjectSpec};
@@ -26,7 +26,7 @@ pub struct CheckedStudy {
 }
 
 /// What a check needs from outside.
-pub struct Surroundings<'a> {
+pub struct CheckEnvironment<'a> {
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: &'a Path,
     /// See `program`.
@@ -44,7 +44,7 @@ pub struct Surroundings<'a> {
 pub enum CheckError {
     /// The system does not let abx prepare.
     #[error("cannot prepare {what}: {source}")]
-    Prepare {
+    System {
         /// What.
         what: &'static str,
         /// Why not.
@@ -56,7 +56,7 @@ pub enum CheckError {
 }
 
 /// One look at the subjects of one study.
-struct Look<'a> {
+struct SubjectChecks<'a> {
     study: &'a CheckedStudy,
     provisions: Vec<Provision>,
     program: &'a Path,
@@ -84,9 +84,9 @@ struct Seen {
 /// in its [`CheckedSubject`].
 pub fn check(
     study: &CheckedStudy,
-    around: &mut Surroundings,
+    around: &mut CheckEnvironment,
 ) -> Result<Vec<CheckedSubject>, CheckError> {
-    let prepare = |what| move |source| CheckError::Prepare { what, source };
+    let prepare = |what| move |source| CheckError::System { what, source };
     let descriptors = abx_sys::limits::raise_descriptor_limit()
         .map_err(prepare("the limit of file descriptors"))?;
     let cpus = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
@@ -96,7 +96,7 @@ pub fn check(
         backend: Backend::Epoll,
     })?;
     (around.on_stopper)(engine.stopper());
-    let mut look = Look {
+    let mut look = SubjectChecks {
         study,
         provisions: provision::survey(&study.file, &study.folder, around.cache),
         program: around.program,
@@ -118,7 +118,7 @@ pub fn check(
     Ok(checked)
 }
 
-impl Look<'_> {
+impl SubjectChecks<'_> {
     fn at(&mut self, spec: &SubjectSpec) -> CheckedSubject {
         let mut checked = CheckedSubject {
             study: self.study.file.name.clone(),
@@ -175,7 +175,7 @@ impl Look<'_> {
         let seed = self.study.file.seed.unwrap_or_default();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut draw = |below: u32| random.random_range(0..below.max(1));
-        let mut ground = Ground {
+        let mut start = StartContext {
             program: self.program,
             keeper_arguments: self.keeper_arguments,
             cpus: &self.cpus,
@@ -184,10 +184,11 @@ impl Look<'_> {
             seed,
             draw: &mut draw,
         };
-        let mut place = Place::start(&subject, &mut ground).map_err(|error| error.to_string())?;
-        let answers = self.ask(&subject, &mut place);
-        let rss_bytes = place.tree().and_then(|mut tree| tree.rss_bytes().ok());
-        let ended = place.stop(false);
+        let mut process =
+            SubjectProcess::start(&subject, &mut start).map_err(|error| error.to_string())?;
+        let answers = self.ask(&subject, &mut process);
+        let rss_bytes = process.tree().and_then(|mut tree| tree.rss_bytes().ok());
+        let ended = process.stop(false);
         let answers = answers.map_err(|error| error.to_string())?;
         self.compare(spec, &answers)?;
         Ok(Seen {
@@ -198,20 +199,24 @@ impl Look<'_> {
     }
 
     /// What it answers to every request of every load, once it is ready.
-    fn ask(&self, subject: &Subject, place: &mut Place) -> Result<Vec<Verified>, PlaceError> {
+    fn ask(
+        &self,
+        subject: &Subject,
+        process: &mut SubjectProcess,
+    ) -> Result<Vec<Verified>, SubjectProcessError> {
         let seed = self.study.file.seed.unwrap_or_default();
         let mut answers = Vec::new();
         for load in &self.study.file.loads {
             for request in &load.requests {
-                let asked = question(load, request, subject, place.address, seed);
+                let asked = Probe::of_load(load, request, subject, process.address, seed);
                 if answers.is_empty() {
-                    let first = readiness(subject, asked.clone());
-                    place.wait_ready(subject, &first, &self.stopper)?;
+                    let first = asked.clone().readiness(subject);
+                    process.wait_ready(subject, &first, &self.stopper)?;
                 }
                 if self.stopper.is_stopped() {
                     return Ok(answers);
                 }
-                let answer = verify(&subject.name, place.address, &asked, load.timeout)?;
+                let answer = verify(&subject.name, process.address, &asked, load.timeout)?;
                 answers.push(answer);
             }
         }

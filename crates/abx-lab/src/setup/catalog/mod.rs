@@ -1,6 +1,6 @@
 //! The catalog: the studies of this repository, carried in the program.
 //!
-//! An [`Entry`] is read where it is, and written to a folder of the cache when
+//! An [`CatalogEntry`] is read where it is, and written to a folder of the cache when
 //! it is run: its servers need files, and its builds a folder. [`check()`] looks
 //! which of its subjects start here and answer rightly.
 
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-pub use check::{CheckError, CheckedStudy, Surroundings, check};
+pub use check::{CheckEnvironment, CheckError, CheckedStudy, check};
 
 use crate::study::study_file::{self, StudyFile, StudyFileError, nearest};
 
 /// A study of the catalog.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CatalogEntry {
     /// Its name, which is that of its folder.
     pub name: &'static str,
     files: &'static [File],
@@ -45,20 +45,20 @@ pub struct UnpackError {
 }
 
 /// The studies, in the order of their names.
-static ENTRIES: &[Entry] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+static ENTRIES: &[CatalogEntry] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
 /// Bytes of the hash that make a folder's name: far from any accident.
 const NAME_BYTES: usize = 8;
 
 /// All studies of the catalog, in the order of their names.
 #[must_use]
-pub fn entries() -> &'static [Entry] {
+pub fn entries() -> &'static [CatalogEntry] {
     ENTRIES
 }
 
 /// The study of this name.
 #[must_use]
-pub fn entry(name: &str) -> Option<&'static Entry> {
+pub fn entry(name: &str) -> Option<&'static CatalogEntry> {
     ENTRIES.iter().find(|entry| entry.name == name)
 }
 
@@ -69,7 +69,7 @@ pub fn meant(name: &str) -> String {
     nearest::meant(name, &known)
 }
 
-impl Entry {
+impl CatalogEntry {
     /// What it says of itself to a person, in Markdown; empty when it says nothing.
     #[must_use]
     pub fn readme(&self) -> String {

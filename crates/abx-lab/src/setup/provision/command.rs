@@ -14,7 +14,7 @@ use super::interrupt::Interrupt;
 use crate::study::program::find;
 
 /// A command and what it is given.
-pub struct Call<'a> {
+pub struct LoggedCommand<'a> {
     /// The argument list, not empty.
     pub words: &'a [String],
     /// Where it runs.
@@ -57,7 +57,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a command may take to end when it is told to.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
-impl Call<'_> {
+impl LoggedCommand<'_> {
     /// Runs it. It stays in abx's process group, so Ctrl-C reaches it too; when
     /// abx alone is told to stop, it is told by abx.
     ///
@@ -157,7 +157,7 @@ mod tests {
     fn run(script: &str, folder: &Path, interrupt: &Interrupt) -> Result<(), CommandError> {
         let words = ["sh", "-c", script].map(str::to_owned);
         let variables = [("ABX_WORD".to_owned(), "from abx".to_owned())];
-        let call = Call {
+        let call = LoggedCommand {
             words: &words,
             directory: folder,
             path: "/usr/bin:/bin",
@@ -227,7 +227,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::watch().unwrap();
         let words = ["abx-has-no-such-program".to_owned()];
-        let call = Call {
+        let call = LoggedCommand {
             words: &words,
             directory: folder.path(),
             path: "/usr/bin",

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::command::{Call, CommandError};
+use super::command::{CommandError, LoggedCommand};
 use super::environment::Environment;
 use super::interrupt::Interrupt;
 use super::missing::{Missing, Remedy};
 use super::packages;
 use super::policy::Policy;
 use super::recipe::Recipe;
-use super::step::Step;
+use super::step::ProvisionStep;
 use super::tail::tail;
-use super::{Planned, Provision};
+use super::{PlannedStep, Provision};
 
 /// Why not everything is there afterwards.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum InstallError {
     ByHand(Vec<Missing>),
     /// A command failed.
     #[error("{0}")]
-    Command(Box<Failure>),
+    Command(Box<FailedCommand>),
     /// Everything went well, and still it is not there.
     #[error(
         "every command succeeded and still this is missing:{}\nTheir output: {}", lines(missing),
@@ -85,7 +85,7 @@ pub enum InstallError {
     "{subject}: `{command}` failed ({source}){}\nAll of its output: {}", shown(.output),
     log.display()
 )]
-pub struct Failure {
+pub struct FailedCommand {
     /// The subject.
     pub subject: String,
     /// The command as one would type it.
@@ -106,7 +106,7 @@ const PACKAGES_LOG: &str = "packages.log";
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// One installation.
-struct Work<'a> {
+struct Installation<'a> {
     tell: &'a mut dyn FnMut(&str),
     interrupt: Interrupt,
     /// What apt knows is fresh.
@@ -146,7 +146,7 @@ pub(super) fn install_until(
     let Some(first) = provisions.first() else {
         return Ok(());
     };
-    let mut work = Work {
+    let mut work = Installation {
         tell,
         interrupt,
         is_updated: false,
@@ -164,7 +164,7 @@ pub(super) fn install_until(
     Ok(())
 }
 
-impl Work<'_> {
+impl Installation<'_> {
     /// Keeps other installations into the same cache waiting.
     fn lock(&mut self, cache: &Path) -> Result<File, InstallError> {
         let path = cache.join(LOCK);
@@ -193,10 +193,10 @@ impl Work<'_> {
     }
 
     /// Has one step, unless it is there already; others may have brought it.
-    fn have(&mut self, provision: &Provision, planned: &Planned) -> Result<(), InstallError> {
+    fn have(&mut self, provision: &Provision, planned: &PlannedStep) -> Result<(), InstallError> {
         let subject = &provision.subject;
         let look = || {
-            let Planned { step, environment } = planned;
+            let PlannedStep { step, environment } = planned;
             step.missing(subject, environment, &provision.system)
         };
         let missing = look();
@@ -208,7 +208,7 @@ impl Work<'_> {
             Some(Remedy::Install(commands)) => commands,
         };
         let log = match &planned.step {
-            Step::Folder(recipe) => {
+            ProvisionStep::Folder(recipe) => {
                 self.fill(subject, recipe, &planned.environment)?;
                 recipe.folder.log()
             }
@@ -248,7 +248,7 @@ impl Work<'_> {
             if is_update && self.is_updated {
                 continue;
             }
-            let call = Call {
+            let call = LoggedCommand {
                 words,
                 directory: Path::new("/"),
                 path: &environment.path(),
@@ -280,7 +280,7 @@ impl Work<'_> {
             fs::write(folder.path().join(name), text).map_err(failed)?;
         }
         for words in &recipe.commands {
-            let call = Call {
+            let call = LoggedCommand {
                 words,
                 directory: recipe.directory(),
                 path: &environment.path(),
@@ -308,12 +308,12 @@ impl Work<'_> {
         folder.complete(&content).map_err(failed)
     }
 
-    fn run(&mut self, subject: &str, call: &Call) -> Result<(), InstallError> {
+    fn run(&mut self, subject: &str, call: &LoggedCommand) -> Result<(), InstallError> {
         let command = shell_words::join(call.words);
         (self.tell)(&format!("{subject}: {command}"));
         call.run(&self.interrupt).map_err(|source| match source {
             CommandError::Interrupted => InstallError::Interrupted,
-            source => InstallError::Command(Box::new(Failure {
+            source => InstallError::Command(Box::new(FailedCommand {
                 subject: subject.to_owned(),
                 command,
                 source,

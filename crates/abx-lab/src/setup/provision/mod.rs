@@ -8,8 +8,8 @@
 //! runs them.
 
 mod command;
+mod content_hash;
 mod environment;
-mod fingerprint;
 mod folder;
 mod install;
 mod interrupt;
@@ -28,11 +28,11 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 pub use command::CommandError;
-pub use install::{Failure, InstallError, install};
+pub use install::{FailedCommand, InstallError, install};
 pub use missing::{Missing, Remedy};
 
 use environment::Environment;
-use step::{Owner, Step};
+use step::{Owner, ProvisionStep};
 use system::System;
 
 use crate::study::study_file::{StudyFile, SubjectSpec};
@@ -42,7 +42,7 @@ use crate::study::subject::{Source, Subject};
 #[derive(Debug, Clone)]
 pub struct Provision {
     subject: String,
-    steps: Vec<Planned>,
+    steps: Vec<PlannedStep>,
     missing: Vec<Missing>,
     environment: Environment,
     cache: PathBuf,
@@ -51,8 +51,8 @@ pub struct Provision {
 
 /// A step with the environment that the steps before it make.
 #[derive(Debug, Clone)]
-struct Planned {
-    step: Step,
+struct PlannedStep {
+    step: ProvisionStep,
     environment: Environment,
 }
 
@@ -146,9 +146,9 @@ fn provision(system: &System, subject: &SubjectSpec, study: &Path, cache: &Path)
         study,
         cache,
     };
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<ProvisionStep> = Vec::new();
     for need in &subject.origin.needs {
-        let next = Step::of(need, owner, &steps);
+        let next = ProvisionStep::of(need, owner, &steps);
         steps.extend(next);
     }
     let mut missing: Vec<Missing> = Vec::new();
@@ -164,7 +164,7 @@ fn provision(system: &System, subject: &SubjectSpec, study: &Path, cache: &Path)
         missing.extend(found);
         let before = environment.clone();
         step.add_to(&mut environment);
-        planned.push(Planned {
+        planned.push(PlannedStep {
             step,
             environment: before,
         });

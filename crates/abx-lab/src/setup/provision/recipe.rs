@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::content_hash::{ContentHash, ContentHashError};
 use super::environment::Environment;
-use super::fingerprint::{Fingerprint, FingerprintError};
 use super::folder::CacheFolder;
 use super::pom::{Artifact, pom};
-use crate::study::placeholder::{Values, fill};
+use crate::study::placeholder::{PlaceholderValues, fill};
 
 /// A folder, and the commands that fill it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub struct Recipe {
     pub files: Vec<(&'static str, String)>,
     /// Run one after the other, each an argument list.
     pub commands: Vec<Vec<String>>,
-    kind: Kind,
+    kind: RecipeKind,
 }
 
 /// Whose recipe it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Kind {
+enum RecipeKind {
     Npm,
     Pypi,
     Maven,
@@ -54,7 +54,7 @@ const COPY_DEPENDENCIES: &str =
 impl Recipe {
     /// Packages of npm.
     pub fn npm(list: &[String], cache: &Path) -> Recipe {
-        Recipe::listed(Kind::Npm, "npm", list, cache, |folder| {
+        Recipe::listed(RecipeKind::Npm, "npm", list, cache, |folder| {
             let words = [
                 "npm",
                 "install",
@@ -69,7 +69,7 @@ impl Recipe {
 
     /// Packages of the Python Package Index, in an environment of their own.
     pub fn pypi(list: &[String], cache: &Path) -> Recipe {
-        Recipe::listed(Kind::Pypi, "pypi", list, cache, |folder| {
+        Recipe::listed(RecipeKind::Pypi, "pypi", list, cache, |folder| {
             let python = format!("{folder}/bin/python");
             let make = ["python3", "-m", "venv", folder].map(str::to_owned);
             let words = [
@@ -86,7 +86,7 @@ impl Recipe {
 
     /// Crates with a program.
     pub fn cargo(list: &[String], cache: &Path) -> Recipe {
-        Recipe::listed(Kind::Cargo, "cargo", list, cache, |folder| {
+        Recipe::listed(RecipeKind::Cargo, "cargo", list, cache, |folder| {
             vec![command(
                 &["cargo", "install", "--locked", "--root", folder],
                 list,
@@ -101,7 +101,7 @@ impl Recipe {
     pub fn maven<'a>(list: &'a [String], cache: &Path) -> Result<Recipe, &'a str> {
         let parse = |text: &'a String| Artifact::parse(text).ok_or(text.as_str());
         let artifacts: Vec<Artifact> = list.iter().map(parse).collect::<Result<_, _>>()?;
-        let mut recipe = Recipe::listed(Kind::Maven, "maven", list, cache, |folder| {
+        let mut recipe = Recipe::listed(RecipeKind::Maven, "maven", list, cache, |folder| {
             let words = [
                 "mvn",
                 "--batch-mode",
@@ -125,7 +125,7 @@ impl Recipe {
         subject: &str,
         sources: Sources,
         cache: &Path,
-    ) -> Result<Recipe, FingerprintError> {
+    ) -> Result<Recipe, ContentHashError> {
         let name = format!("build-{subject}-{}", sources.fingerprint()?);
         let folder = CacheFolder::new(cache, &name);
         Ok(Recipe {
@@ -133,18 +133,18 @@ impl Recipe {
             files: Vec::new(),
             commands: vec![sources.filled(Some(folder.path()))],
             folder,
-            kind: Kind::Build(sources),
+            kind: RecipeKind::Build(sources),
         })
     }
 
     fn listed(
-        kind: Kind,
+        kind: RecipeKind,
         name: &str,
         list: &[String],
         cache: &Path,
         commands: impl Fn(&str) -> Vec<Vec<String>>,
     ) -> Recipe {
-        let mut fingerprint = Fingerprint::new(name);
+        let mut fingerprint = ContentHash::new(name);
         fingerprint.add_words(list);
         let folder = CacheFolder::new(cache, &format!("{name}-{}", fingerprint.name()));
         Recipe {
@@ -159,8 +159,8 @@ impl Recipe {
     /// What it is built from, when it is a build.
     pub fn sources(&self) -> Option<&Sources> {
         match &self.kind {
-            Kind::Build(sources) => Some(sources),
-            Kind::Npm | Kind::Pypi | Kind::Maven | Kind::Cargo => None,
+            RecipeKind::Build(sources) => Some(sources),
+            RecipeKind::Npm | RecipeKind::Pypi | RecipeKind::Maven | RecipeKind::Cargo => None,
         }
     }
 
@@ -174,20 +174,20 @@ impl Recipe {
     pub fn is_complete(&self) -> bool {
         // An environment of Python leads to the system's interpreter, which may have gone.
         let has_python = || self.folder.path().join("bin/python").exists();
-        self.folder.is_complete() && (self.kind != Kind::Pypi || has_python())
+        self.folder.is_complete() && (self.kind != RecipeKind::Pypi || has_python())
     }
 
     /// Adds what later commands and the subject find by it.
     pub fn add_to(&self, environment: &mut Environment) {
         let folder = self.folder.path();
         match self.kind {
-            Kind::Npm => {
+            RecipeKind::Npm => {
                 environment.add_programs(&folder.join("node_modules/.bin"));
                 environment.add_node_modules(&folder.join("node_modules"));
             }
-            Kind::Pypi | Kind::Cargo => environment.add_programs(&folder.join("bin")),
-            Kind::Maven => environment.add_java_archives(&folder.join("jars")),
-            Kind::Build(_) => {}
+            RecipeKind::Pypi | RecipeKind::Cargo => environment.add_programs(&folder.join("bin")),
+            RecipeKind::Maven => environment.add_java_archives(&folder.join("jars")),
+            RecipeKind::Build(_) => {}
         }
     }
 }
@@ -197,9 +197,9 @@ impl Sources {
     /// was had before.
     ///
     /// # Errors
-    /// [`FingerprintError`]: some of it cannot be taken in.
-    pub fn fingerprint(&self) -> Result<String, FingerprintError> {
-        let mut fingerprint = Fingerprint::new("build");
+    /// [`ContentHashError`]: some of it cannot be taken in.
+    pub fn fingerprint(&self) -> Result<String, ContentHashError> {
+        let mut fingerprint = ContentHash::new("build");
         fingerprint.add_words(&self.command);
         // Where the study lies matters only to a command that names it.
         fingerprint.add_words(&self.filled(None));
@@ -210,7 +210,7 @@ impl Sources {
 
     /// The argument list as it is run; `{build}` stays when it is not known yet.
     fn filled(&self, build: Option<&Path>) -> Vec<String> {
-        let values = Values {
+        let values = PlaceholderValues {
             // A build has neither of these two, and a study file with them is refused.
             port: 0,
             dir: Path::new(""),

@@ -12,7 +12,7 @@ use crate::study::study_file::Need;
 
 /// A need, made out for this machine.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum ProvisionStep {
     /// Packages of the system.
     Packages(Vec<String>),
     /// What a recipe needs itself.
@@ -58,25 +58,29 @@ pub struct Owner<'a> {
     pub cache: &'a Path,
 }
 
-impl Step {
+impl ProvisionStep {
     /// The steps by which a need is had; `before` are those that come first.
-    pub fn of(need: &Need, owner: Owner, before: &[Step]) -> Vec<Step> {
+    pub fn of(need: &Need, owner: Owner, before: &[ProvisionStep]) -> Vec<ProvisionStep> {
         let cache = owner.cache;
-        let with = |tool: Tool, recipe: Recipe| vec![Step::Tool(tool), Step::Folder(recipe)];
+        let with = |tool: Tool, recipe: Recipe| {
+            vec![ProvisionStep::Tool(tool), ProvisionStep::Folder(recipe)]
+        };
         match need {
-            Need::Packages(list) => vec![Step::Packages(list.clone())],
+            Need::Packages(list) => vec![ProvisionStep::Packages(list.clone())],
             Need::Npm(list) => with(Tool::Npm, Recipe::npm(list, cache)),
             Need::Pypi(list) => with(Tool::Python, Recipe::pypi(list, cache)),
             Need::Cargo(list) => with(Tool::Cargo, Recipe::cargo(list, cache)),
             Need::Maven(list) => match Recipe::maven(list, cache) {
                 Ok(recipe) => with(Tool::Maven, recipe),
-                Err(text) => vec![Step::Impossible {
+                Err(text) => vec![ProvisionStep::Impossible {
                     what: format!("the artifact `{text}`"),
                     how: "write it in from.maven as group:artifact:version".to_owned(),
                 }],
             },
-            Need::Build { command, folder } => vec![Step::build(command, folder, owner, before)],
-            Need::Bring { program, how } => vec![Step::Bring {
+            Need::Build { command, folder } => {
+                vec![ProvisionStep::build(command, folder, owner, before)]
+            }
+            Need::Bring { program, how } => vec![ProvisionStep::Bring {
                 program: program.clone(),
                 how: how.clone(),
                 study: owner.study.to_owned(),
@@ -84,16 +88,21 @@ impl Step {
         }
     }
 
-    fn build(command: &[String], folder: &Path, owner: Owner, before: &[Step]) -> Step {
+    fn build(
+        command: &[String],
+        folder: &Path,
+        owner: Owner,
+        before: &[ProvisionStep],
+    ) -> ProvisionStep {
         let sources = Sources {
             command: command.to_vec(),
             study: owner.study.to_owned(),
             folder: owner.study.join(folder),
-            before: before.iter().flat_map(Step::names).collect(),
+            before: before.iter().flat_map(ProvisionStep::names).collect(),
         };
         match Recipe::build(owner.subject, sources, owner.cache) {
-            Ok(recipe) => Step::Folder(recipe),
-            Err(error) => Step::Impossible {
+            Ok(recipe) => ProvisionStep::Folder(recipe),
+            Err(error) => ProvisionStep::Impossible {
                 what: "its build".to_owned(),
                 how: error.to_string(),
             },
@@ -103,12 +112,14 @@ impl Step {
     /// What tells it from others of its kind.
     fn names(&self) -> Vec<String> {
         match self {
-            Step::Packages(list) => list.clone(),
-            Step::Folder(recipe) => {
+            ProvisionStep::Packages(list) => list.clone(),
+            ProvisionStep::Folder(recipe) => {
                 let name = recipe.folder.path().file_name().unwrap_or_default();
                 vec![name.to_string_lossy().into_owned()]
             }
-            Step::Tool(_) | Step::Bring { .. } | Step::Impossible { .. } => Vec::new(),
+            ProvisionStep::Tool(_)
+            | ProvisionStep::Bring { .. }
+            | ProvisionStep::Impossible { .. } => Vec::new(),
         }
     }
 
@@ -127,14 +138,14 @@ impl Step {
             }]
         };
         match self {
-            Step::Packages(list) => packages::missing(subject, list, system),
-            Step::Tool(tool) => tool.missing(subject, environment, system),
-            Step::Folder(recipe) if recipe.is_complete() => Vec::new(),
-            Step::Folder(recipe) => one(
+            ProvisionStep::Packages(list) => packages::missing(subject, list, system),
+            ProvisionStep::Tool(tool) => tool.missing(subject, environment, system),
+            ProvisionStep::Folder(recipe) if recipe.is_complete() => Vec::new(),
+            ProvisionStep::Folder(recipe) => one(
                 recipe.what.clone(),
                 Remedy::Install(recipe.commands.clone()),
             ),
-            Step::Bring {
+            ProvisionStep::Bring {
                 program: name,
                 how,
                 study,
@@ -142,14 +153,16 @@ impl Step {
                 Some(_) => Vec::new(),
                 None => one(format!("the program {name}"), Remedy::Bring(how.clone())),
             },
-            Step::Impossible { what, how } => one(what.clone(), Remedy::ByHand(how.clone())),
+            ProvisionStep::Impossible { what, how } => {
+                one(what.clone(), Remedy::ByHand(how.clone()))
+            }
         }
     }
 
     /// The program of a build, when that is not there; asked only when all that
     /// might bring it is.
     pub fn missing_program(&self, subject: &str, environment: &Environment) -> Option<Missing> {
-        let Step::Folder(recipe) = self else {
+        let ProvisionStep::Folder(recipe) = self else {
             return None;
         };
         recipe.sources()?;
@@ -172,16 +185,18 @@ impl Step {
     /// Adds what later steps and the subject find by it.
     pub fn add_to(&self, environment: &mut Environment) {
         match self {
-            Step::Packages(_) => environment.add_system_servers(),
-            Step::Folder(recipe) => recipe.add_to(environment),
-            Step::Tool(_) | Step::Bring { .. } | Step::Impossible { .. } => {}
+            ProvisionStep::Packages(_) => environment.add_system_servers(),
+            ProvisionStep::Folder(recipe) => recipe.add_to(environment),
+            ProvisionStep::Tool(_)
+            | ProvisionStep::Bring { .. }
+            | ProvisionStep::Impossible { .. } => {}
         }
     }
 
     /// Where a build puts what it makes.
     pub fn build_folder(&self) -> Option<&Path> {
         match self {
-            Step::Folder(recipe) => recipe.sources().map(|_| recipe.folder.path()),
+            ProvisionStep::Folder(recipe) => recipe.sources().map(|_| recipe.folder.path()),
             _ => None,
         }
     }

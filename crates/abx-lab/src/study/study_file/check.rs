@@ -11,20 +11,20 @@ use abx_sys::Nanos;
 
 use super::Templates;
 use super::check_shape::shapes;
-use super::error::{Fault, Wrong, short};
+use super::key_position::KeyPosition;
+use super::mistake::{Diagnostic, Mistake, short};
 use super::model::{RunSpec, StudyFile, SubjectSpec};
 use super::nearest::meant;
 use super::raw::{
     RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawRate, RawRates,
     RawRequest, RawSchema, RawStudy, RawSubject,
 };
-use super::spot::Spot;
 use super::{check_subject, unit};
 use crate::study::launch::Template;
-use crate::study::rates::{Offer, Rate, SHARES, Spacing, Sweep};
+use crate::study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
 use crate::study::shape::SWITCHED;
 use crate::study::units;
-use crate::study::{ExpectBody, Load, MadeFile, Pin, Request};
+use crate::study::{ExpectBody, GeneratedFile, Load, Pin, RequestSpec};
 
 /// What a file means that has the right keys and types.
 ///
@@ -33,9 +33,9 @@ use crate::study::{ExpectBody, Load, MadeFile, Pin, Request};
 pub fn check(
     raw: RawStudy,
     name: String,
-    top: &Spot,
+    top: &KeyPosition,
     templates: Templates,
-) -> Result<StudyFile, Fault> {
+) -> Result<StudyFile, Diagnostic> {
     let RawSchema::One = raw.schema;
     check_cold(&raw, top)?;
     let margin = raw.margin.as_ref();
@@ -73,23 +73,23 @@ pub fn check(
 }
 
 /// Refuses a cold load where abx has made no file for each subject.
-fn check_cold(raw: &RawStudy, top: &Spot) -> Result<(), Fault> {
+fn check_cold(raw: &RawStudy, top: &KeyPosition) -> Result<(), Diagnostic> {
     let is_cold = |load: &RawLoad| load.cold_cache == Some(true);
     let Some(index) = raw.load.iter().position(is_cold) else {
         return Ok(());
     };
     let here = top.key("load").item(index).key("cold_cache");
     if raw.file.is_empty() {
-        return Err(here.fault(Wrong::ColdWithoutFiles));
+        return Err(here.fault(Mistake::ColdWithoutFiles));
     }
     match raw.subject.iter().any(|one| one.address.is_some()) {
-        true => Err(here.fault(Wrong::ColdAddress)),
+        true => Err(here.fault(Mistake::ColdAddress)),
         false => Ok(()),
     }
 }
 
 /// Refuses a template that would be written over a made file.
-fn check_targets(study: &StudyFile, top: &Spot) -> Result<(), Fault> {
+fn check_targets(study: &StudyFile, top: &KeyPosition) -> Result<(), Diagnostic> {
     let files = study.files.iter().enumerate();
     let made: BTreeMap<&PathBuf, usize> = files.map(|(index, file)| (&file.path, index)).collect();
     for (index, subject) in study.subjects.iter().enumerate() {
@@ -105,18 +105,22 @@ fn check_targets(study: &StudyFile, top: &Spot) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_baseline(baseline: &str, subjects: &[SubjectSpec], here: &Spot) -> Result<(), Fault> {
+fn check_baseline(
+    baseline: &str,
+    subjects: &[SubjectSpec],
+    here: &KeyPosition,
+) -> Result<(), Diagnostic> {
     let known: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
     if known.contains(&baseline) {
         return Ok(());
     }
-    Err(here.fault(Wrong::Baseline {
+    Err(here.fault(Mistake::Baseline {
         name: baseline.to_owned(),
         meant: meant(baseline, &known),
     }))
 }
 
-fn files(raw: Vec<RawFile>, list: &Spot) -> Result<Vec<MadeFile>, Fault> {
+fn files(raw: Vec<RawFile>, list: &KeyPosition) -> Result<Vec<GeneratedFile>, Diagnostic> {
     let mut seen = BTreeMap::new();
     let mut files = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
@@ -125,7 +129,7 @@ fn files(raw: Vec<RawFile>, list: &Spot) -> Result<Vec<MadeFile>, Fault> {
         for text in here.read(|key| unit::numbered(key, &raw.path, raw.count))? {
             let path = here.read(|key| unit::path_below(key, &text))?;
             check_free(seen.insert(path.clone(), index), &text, list, &here)?;
-            files.push(MadeFile { path, bytes });
+            files.push(GeneratedFile { path, bytes });
         }
     }
     Ok(files)
@@ -133,9 +137,9 @@ fn files(raw: Vec<RawFile>, list: &Spot) -> Result<Vec<MadeFile>, Fault> {
 
 fn subjects(
     raw: Vec<RawSubject>,
-    list: &Spot,
+    list: &KeyPosition,
     templates: Templates,
-) -> Result<Vec<SubjectSpec>, Fault> {
+) -> Result<Vec<SubjectSpec>, Diagnostic> {
     let mut seen = BTreeMap::new();
     let mut subjects = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
@@ -148,7 +152,7 @@ fn subjects(
 }
 
 /// The loads, and for each its position in its sweep.
-fn loads(raw: Vec<RawLoad>, list: &Spot) -> Result<(Vec<Load>, Vec<usize>), Fault> {
+fn loads(raw: Vec<RawLoad>, list: &KeyPosition) -> Result<(Vec<Load>, Vec<usize>), Diagnostic> {
     let (mut seen, mut rows) = (BTreeMap::new(), BTreeMap::new());
     let (mut loads, mut positions) = (Vec::new(), Vec::new());
     for (index, raw) in raw.into_iter().enumerate() {
@@ -165,17 +169,27 @@ fn loads(raw: Vec<RawLoad>, list: &Spot) -> Result<(Vec<Load>, Vec<usize>), Faul
     Ok((loads, positions))
 }
 
-fn check_name(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Result<(), Fault> {
+fn check_name(
+    first: Option<usize>,
+    name: &str,
+    list: &KeyPosition,
+    here: &KeyPosition,
+) -> Result<(), Diagnostic> {
     here.read(|_| unit::check_name(name))?;
     check_free(first, name, list, here)
 }
 
 /// Refuses a name that an earlier table of the list has, the `first` one.
-fn check_free(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Result<(), Fault> {
+fn check_free(
+    first: Option<usize>,
+    name: &str,
+    list: &KeyPosition,
+    here: &KeyPosition,
+) -> Result<(), Diagnostic> {
     let Some(first) = first else {
         return Ok(());
     };
-    Err(here.fault(Wrong::Taken {
+    Err(here.fault(Mistake::Taken {
         kind: list.name(),
         name: short(name),
         first_line: list.item(first).line(),
@@ -183,7 +197,7 @@ fn check_free(first: Option<usize>, name: &str, list: &Spot, here: &Spot) -> Res
 }
 
 /// The load of a table, or one for each entry of its `connections`.
-fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
+fn sweep(raw: RawLoad, here: &KeyPosition) -> Result<Vec<Load>, Diagnostic> {
     let pacing = pacing(&raw, here)?;
     let (rates, spacing) = rates(&raw, here)?;
     let objective =
@@ -193,7 +207,7 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
     let list = here.key("requests");
     let requests = raw.requests.into_iter().enumerate();
     let requests = requests.map(|(index, raw)| requested(raw, &list.item(index)));
-    let requests: Vec<Vec<Request>> = requests.collect::<Result<_, _>>()?;
+    let requests: Vec<Vec<RequestSpec>> = requests.collect::<Result<_, _>>()?;
     let timeout = here.key("timeout").time(raw.timeout.as_ref())?;
     let expect = raw.expect.unwrap_or_default();
     let body = match &expect.body {
@@ -212,7 +226,7 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
         pipeline: raw.pipeline.unwrap_or(1),
         keep_alive: raw.keep_alive.unwrap_or(true),
         pacing,
-        offer: Offer::AsPaced,
+        rate: RateSpec::AsPaced,
         timeout: timeout.unwrap_or(std::time::Duration::from_secs(10)),
         cold_cache: raw.cold_cache.unwrap_or(false),
         verify_every: raw.verify_every.unwrap_or(100),
@@ -223,7 +237,7 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
         body,
     };
     let is_sweep = connections.len() > 1;
-    let sweep = Sweep {
+    let sweep = SweepSpec {
         connections,
         rates,
         objective: objective.transpose()?,
@@ -247,7 +261,7 @@ fn sweep(raw: RawLoad, here: &Spot) -> Result<Vec<Load>, Fault> {
 }
 
 /// The numbers of connections of a load, each once.
-fn connections(raw: Option<&RawConnections>, here: &Spot) -> Result<Vec<u32>, Fault> {
+fn connections(raw: Option<&RawConnections>, here: &KeyPosition) -> Result<Vec<u32>, Diagnostic> {
     let connections = match raw {
         None => vec![50],
         Some(RawConnections::One(one)) => vec![*one],
@@ -257,25 +271,25 @@ fn connections(raw: Option<&RawConnections>, here: &Spot) -> Result<Vec<u32>, Fa
     for (index, one) in connections.iter().enumerate() {
         if !seen.insert(*one) {
             let here = here.key("connections").item(index);
-            return Err(here.fault(Wrong::ConnectionsTwice(*one)));
+            return Err(here.fault(Mistake::ConnectionsTwice(*one)));
         }
     }
     Ok(connections)
 }
 
 /// The rates of a load, and how their requests are laid out.
-fn rates(raw: &RawLoad, here: &Spot) -> Result<(Vec<Rate>, Spacing), Fault> {
+fn rates(raw: &RawLoad, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Diagnostic> {
     let key = here.key("rate");
     let number = |number: f64| {
         let exact = Amount::try_from(number).and_then(PerSecond::try_from);
         exact
             .map(Rate::Fixed)
-            .map_err(|error| Wrong::Rate(error.to_string()))
+            .map_err(|error| Mistake::Rate(error.to_string()))
     };
     let share = |text: &str| {
         // A number in quotes would read as a rate too: one way to write each.
         let share = Rate::parse(text).filter(|_| text.ends_with('%'));
-        share.ok_or_else(|| Wrong::RateShare(text.to_owned()))
+        share.ok_or_else(|| Mistake::RateShare(text.to_owned()))
     };
     let rates: Vec<Rate> = match &raw.rate {
         None => Vec::new(),
@@ -293,26 +307,26 @@ fn rates(raw: &RawLoad, here: &Spot) -> Result<(Vec<Rate>, Spacing), Fault> {
     };
     for (index, rate) in rates.iter().enumerate() {
         if rates[..index].contains(rate) {
-            return Err(key.fault(Wrong::RateTwice(rate.name())));
+            return Err(key.fault(Mistake::RateTwice(rate.name())));
         }
     }
     let has_rate = !rates.is_empty() || raw.slo.is_some();
     let spacing = match raw.arrivals {
-        Some(RawArrivals::Closed) if has_rate => return Err(key.fault(Wrong::ClosedRate)),
+        Some(RawArrivals::Closed) if has_rate => return Err(key.fault(Mistake::ClosedRate)),
         Some(RawArrivals::Constant | RawArrivals::Poisson) if !has_rate => {
-            return Err(here.key("arrivals").fault(Wrong::NoRate));
+            return Err(here.key("arrivals").fault(Mistake::NoRate));
         }
         Some(RawArrivals::Poisson) => Spacing::Poisson,
         _ => Spacing::Constant,
     };
     if !rates.is_empty() && raw.slo.is_some() {
-        return Err(here.key("slo").fault(Wrong::RateAndObjective));
+        return Err(here.key("slo").fault(Mistake::RateAndObjective));
     }
     Ok((rates, spacing))
 }
 
 /// When a connection that is free sends its next request, but for rates.
-fn pacing(raw: &RawLoad, here: &Spot) -> Result<Pacing, Fault> {
+fn pacing(raw: &RawLoad, here: &KeyPosition) -> Result<Pacing, Diagnostic> {
     let think = here.key("think").time(raw.think.as_ref())?;
     Ok(Pacing {
         arrivals: Arrivals::Closed,
@@ -323,12 +337,12 @@ fn pacing(raw: &RawLoad, here: &Spot) -> Result<Pacing, Fault> {
 }
 
 /// The request of a table, or as many as its `count` says.
-fn requested(raw: RawRequest, here: &Spot) -> Result<Vec<Request>, Fault> {
+fn requested(raw: RawRequest, here: &KeyPosition) -> Result<Vec<RequestSpec>, Diagnostic> {
     let method = raw.method.unwrap_or_else(|| "GET".to_owned());
     if !units::is_token(&method) {
-        return Err(here.key("method").fault(Wrong::Method(method)));
+        return Err(here.key("method").fault(Mistake::Method(method)));
     }
-    let like = Request {
+    let like = RequestSpec {
         path: None,
         weight: raw.weight.unwrap_or(1),
         method,
@@ -338,7 +352,7 @@ fn requested(raw: RawRequest, here: &Spot) -> Result<Vec<Request>, Fault> {
     let here = here.key("path");
     let paths = here.read(|key| unit::numbered(key, &raw.path, raw.count))?;
     let each = paths.iter().map(|text| {
-        Ok(Request {
+        Ok(RequestSpec {
             path: Some(here.read(|key| unit::url_path(key, text))?),
             ..like.clone()
         })
@@ -348,18 +362,18 @@ fn requested(raw: RawRequest, here: &Spot) -> Result<Vec<Request>, Fault> {
 
 fn headers(
     headers: BTreeMap<String, String>,
-    table: &Spot,
-) -> Result<Vec<(String, String)>, Fault> {
+    table: &KeyPosition,
+) -> Result<Vec<(String, String)>, Diagnostic> {
     for (name, value) in &headers {
         let here = table.key(name);
         if !units::is_token(name) {
-            return Err(here.fault(Wrong::HeaderName(name.clone())));
+            return Err(here.fault(Mistake::HeaderName(name.clone())));
         }
         if value
             .chars()
             .any(|letter| letter.is_control() && letter != '\t')
         {
-            return Err(here.fault(Wrong::HeaderValue(name.clone())));
+            return Err(here.fault(Mistake::HeaderValue(name.clone())));
         }
     }
     Ok(headers.into_iter().collect())

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use abx_engine::{HttpVersion, MessagePlan};
 use abx_evidence::LoadShape;
 
-use super::error::{Fault, Wrong};
+use super::key_position::KeyPosition;
+use super::mistake::{Diagnostic, Mistake};
 use super::raw::{RawBytes, RawKind, RawLoad, RawProtocol, RawShape};
-use super::spot::Spot;
 use crate::study::shape::{HOLD, MESSAGE_BYTES, Shape, is_long_enough, suits};
 
 /// The shapes of a load, one for each length of its messages, and how requests
@@ -15,7 +15,7 @@ use crate::study::shape::{HOLD, MESSAGE_BYTES, Shape, is_long_enough, suits};
 ///
 /// # Errors
 /// The first key that says nothing of this shape, or that contradicts it.
-pub fn shapes(raw: &RawLoad, here: &Spot) -> Result<(Vec<Shape>, HttpVersion), Fault> {
+pub fn shapes(raw: &RawLoad, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVersion), Diagnostic> {
     let kind = match raw.shape {
         RawShape::Request => LoadShape::Request,
         RawShape::Echo => LoadShape::Echo,
@@ -33,25 +33,25 @@ pub fn shapes(raw: &RawLoad, here: &Spot) -> Result<(Vec<Shape>, HttpVersion), F
     let lengths = lengths(raw, here)?;
     if let Some(short) = lengths.iter().find(|one| !is_long_enough(kind, **one)) {
         let here = here.key("message").key("bytes");
-        return Err(here.fault(Wrong::ShortBroadcast(*short)));
+        return Err(here.fault(Mistake::ShortBroadcast(*short)));
     }
     Ok((lengths.into_iter().map(shape).collect(), version))
 }
 
-fn version(raw: &RawLoad, kind: LoadShape, here: &Spot) -> Result<HttpVersion, Fault> {
+fn version(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<HttpVersion, Diagnostic> {
     let key = here.key("protocol");
     match (kind, raw.protocol) {
-        (LoadShape::Request, Some(RawProtocol::WebSocket)) => Err(key.fault(Wrong::NoShape)),
+        (LoadShape::Request, Some(RawProtocol::WebSocket)) => Err(key.fault(Mistake::NoShape)),
         (LoadShape::Request, Some(RawProtocol::Http10)) => Ok(HttpVersion::Http10),
         (_, None | Some(RawProtocol::WebSocket)) | (LoadShape::Request, _) => {
             Ok(HttpVersion::Http11)
         }
-        _ => Err(key.fault(Wrong::ShapeOfWebSocket(kind.id()))),
+        _ => Err(key.fault(Mistake::ShapeOfWebSocket(kind.id()))),
     }
 }
 
 /// Refuses the first key that says nothing of this shape.
-fn check_keys(raw: &RawLoad, kind: LoadShape, here: &Spot) -> Result<(), Fault> {
+fn check_keys(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<(), Diagnostic> {
     let given = [
         ("message", raw.message.is_some()),
         ("hold", raw.hold.is_some()),
@@ -66,9 +66,9 @@ fn check_keys(raw: &RawLoad, kind: LoadShape, here: &Spot) -> Result<(), Fault> 
         ("verify_every", raw.verify_every.is_some()),
         ("expect", raw.expect.is_some()),
     ];
-    let refused = |key, place: Spot| {
+    let refused = |key, place: KeyPosition| {
         let shape = kind.id();
-        Err(place.fault(Wrong::NotOfShape { key, shape }))
+        Err(place.fault(Mistake::NotOfShape { key, shape }))
     };
     for (key, is_given) in given {
         if is_given && !suits(kind, key) {
@@ -90,13 +90,13 @@ fn check_keys(raw: &RawLoad, kind: LoadShape, here: &Spot) -> Result<(), Fault> 
         }
     }
     match kind != LoadShape::Request && raw.requests.len() > 1 {
-        true => Err(list.fault(Wrong::OneRequest)),
+        true => Err(list.fault(Mistake::OneRequest)),
         false => Ok(()),
     }
 }
 
 /// The lengths of messages; one where nothing is said.
-fn lengths(raw: &RawLoad, here: &Spot) -> Result<Vec<u32>, Fault> {
+fn lengths(raw: &RawLoad, here: &KeyPosition) -> Result<Vec<u32>, Diagnostic> {
     let list = match raw.message.as_ref().and_then(|one| one.bytes.as_ref()) {
         None => return Ok(vec![MESSAGE_BYTES]),
         Some(RawBytes::One(one)) => return Ok(vec![*one]),
@@ -106,7 +106,7 @@ fn lengths(raw: &RawLoad, here: &Spot) -> Result<Vec<u32>, Fault> {
     for (index, one) in list.iter().enumerate() {
         if !seen.insert(*one) {
             let here = here.key("message").key("bytes").item(index);
-            return Err(here.fault(Wrong::MessageTwice(*one)));
+            return Err(here.fault(Mistake::MessageTwice(*one)));
         }
     }
     Ok(list.clone())

@@ -6,25 +6,29 @@ use std::time::Duration;
 
 use abx_sys::process::Signal;
 
-use super::document::Lines;
-use super::error::{Fault, Wrong};
+use super::document::LineIndex;
+use super::key_position::KeyPosition;
+use super::mistake::{Diagnostic, Mistake};
 use super::model::{Need, Origin, RunSpec, SubjectSpec};
 use super::nearest::meant;
 use super::raw::{RawFrom, RawReady, RawSignal, RawStop, RawSubject};
-use super::spot::Spot;
 use super::{Templates, unit};
 use crate::study::launch::Stop;
-use crate::study::launch::{Launch, Ready, Template};
+use crate::study::launch::{Launch, ReadinessRule, Template};
 use crate::study::placeholder::{WORDS, placeholders};
 
 /// What a subject's table means; its name is checked already.
 ///
 /// # Errors
 /// The first fault.
-pub fn subject(raw: RawSubject, here: &Spot, templates: Templates) -> Result<SubjectSpec, Fault> {
+pub fn subject(
+    raw: RawSubject,
+    here: &KeyPosition,
+    templates: Templates,
+) -> Result<SubjectSpec, Diagnostic> {
     let (name, run) = match (&raw.command, &raw.address) {
-        (None, None) => return Err(here.fault(Wrong::NoWay)),
-        (Some(_), Some(_)) => return Err(here.key("address").fault(Wrong::TwoWays)),
+        (None, None) => return Err(here.fault(Mistake::NoWay)),
+        (Some(_), Some(_)) => return Err(here.key("address").fault(Mistake::TwoWays)),
         (None, Some(address)) => {
             let address = address_alone(&raw, address, here)?;
             (raw.name, RunSpec::Address(address))
@@ -61,7 +65,11 @@ pub fn subject(raw: RawSubject, here: &Spot, templates: Templates) -> Result<Sub
     })
 }
 
-fn address_alone(raw: &RawSubject, address: &str, here: &Spot) -> Result<String, Fault> {
+fn address_alone(
+    raw: &RawSubject,
+    address: &str,
+    here: &KeyPosition,
+) -> Result<String, Diagnostic> {
     let given = [
         ("templates", !raw.templates.is_empty()),
         ("env", !raw.env.is_empty()),
@@ -70,13 +78,13 @@ fn address_alone(raw: &RawSubject, address: &str, here: &Spot) -> Result<String,
     ];
     for (key, is_given) in given {
         if is_given {
-            return Err(here.key(key).fault(Wrong::OnlyStarted(key.to_owned())));
+            return Err(here.key(key).fault(Mistake::OnlyStarted(key.to_owned())));
         }
     }
     let host = address.strip_prefix("http://").unwrap_or_default();
     let has_host = !host.is_empty() && !host.starts_with(['/', ':', '?', '#']);
     if !has_host || !address.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let wrong = Wrong::Address(address.to_owned());
+        let wrong = Mistake::Address(address.to_owned());
         return Err(here.key("address").fault(wrong));
     }
     Ok(address.to_owned())
@@ -91,10 +99,10 @@ fn known_words(from: &RawFrom) -> &'static [&'static str] {
 }
 
 /// An argument list: a program, and nothing that no program can be given.
-fn words(words: &[String], list: &Spot, known: &[&str]) -> Result<Vec<String>, Fault> {
+fn words(words: &[String], list: &KeyPosition, known: &[&str]) -> Result<Vec<String>, Diagnostic> {
     if words.first().is_none_or(String::is_empty) {
         let key = list.name();
-        return Err(list.fault(Wrong::NoProgram { key }));
+        return Err(list.fault(Mistake::NoProgram { key }));
     }
     for (index, word) in words.iter().enumerate() {
         check_text(word, &list.item(index), known)?;
@@ -103,10 +111,10 @@ fn words(words: &[String], list: &Spot, known: &[&str]) -> Result<Vec<String>, F
 }
 
 /// Refuses placeholders that are unknown here, and NUL.
-fn check_text(text: &str, here: &Spot, known: &[&str]) -> Result<(), Fault> {
+fn check_text(text: &str, here: &KeyPosition, known: &[&str]) -> Result<(), Diagnostic> {
     if text.contains('\0') {
         let key = here.name();
-        return Err(here.fault(Wrong::Nul { key }));
+        return Err(here.fault(Mistake::Nul { key }));
     }
     match unknown_placeholder(text, known) {
         None => Ok(()),
@@ -115,9 +123,9 @@ fn check_text(text: &str, here: &Spot, known: &[&str]) -> Result<(), Fault> {
 }
 
 /// The first unknown placeholder of a text, with its offset in bytes.
-fn unknown_placeholder(text: &str, known: &[&str]) -> Option<(usize, Wrong)> {
+fn unknown_placeholder(text: &str, known: &[&str]) -> Option<(usize, Mistake)> {
     let unknown = placeholders(text).find(|one| !known.contains(&one.word))?;
-    let wrong = Wrong::Placeholder {
+    let wrong = Mistake::Placeholder {
         word: unknown.word.to_owned(),
         meant: meant(unknown.word, known),
     };
@@ -126,13 +134,13 @@ fn unknown_placeholder(text: &str, known: &[&str]) -> Option<(usize, Wrong)> {
 
 fn environment(
     variables: &BTreeMap<String, String>,
-    table: &Spot,
+    table: &KeyPosition,
     known: &[&str],
-) -> Result<Vec<(String, String)>, Fault> {
+) -> Result<Vec<(String, String)>, Diagnostic> {
     for (name, value) in variables {
         let here = table.key(name);
         if name.is_empty() || name.contains(['=', '\0']) {
-            return Err(here.fault(Wrong::Variable(name.clone())));
+            return Err(here.fault(Mistake::Variable(name.clone())));
         }
         check_text(value, &here, known)?;
     }
@@ -144,25 +152,25 @@ fn environment(
 
 fn read_templates(
     named: &BTreeMap<String, String>,
-    table: &Spot,
+    table: &KeyPosition,
     templates: Templates,
     known: &[&str],
-) -> Result<Vec<Template>, Fault> {
+) -> Result<Vec<Template>, Diagnostic> {
     let read = |(target, source): (&String, &String)| {
         let here = table.key(target);
         let target = here.read(|key| unit::path_below(key, target))?;
         let path = here.read(|key| unit::path_below(key, source))?;
         let text = templates(&path).map_err(|error| {
-            here.fault(Wrong::Template {
+            here.fault(Mistake::Template {
                 source_path: source.clone(),
                 why: error.to_string(),
             })
         })?;
         if let Some((offset, wrong)) = unknown_placeholder(&text, known) {
             let fault = here.fault(wrong);
-            return Err(Fault {
+            return Err(Diagnostic {
                 file: fault.file.parent().unwrap_or(Path::new("")).join(&path),
-                line: Lines::of(&text).at(offset),
+                line: LineIndex::of(&text).at(offset),
                 ..fault
             });
         }
@@ -171,11 +179,11 @@ fn read_templates(
     named.iter().map(read).collect()
 }
 
-fn ready(raw: Option<&RawReady>, here: &Spot) -> Result<Ready, Fault> {
+fn ready(raw: Option<&RawReady>, here: &KeyPosition) -> Result<ReadinessRule, Diagnostic> {
     let path = raw.and_then(|raw| raw.path.as_ref());
     let path = path.map(|path| here.key("path").read(|key| unit::url_path(key, path)));
     let within = raw.and_then(|raw| raw.within.as_ref());
-    Ok(Ready {
+    Ok(ReadinessRule {
         path: path.transpose()?,
         within: here
             .key("within")
@@ -185,7 +193,7 @@ fn ready(raw: Option<&RawReady>, here: &Spot) -> Result<Ready, Fault> {
     })
 }
 
-fn stop(raw: Option<&RawStop>, here: &Spot) -> Result<Stop, Fault> {
+fn stop(raw: Option<&RawStop>, here: &KeyPosition) -> Result<Stop, Diagnostic> {
     let within = raw.and_then(|raw| raw.within.as_ref());
     let signal = raw.and_then(|raw| raw.signal.as_ref());
     Ok(Stop {
@@ -207,7 +215,7 @@ fn stop(raw: Option<&RawStop>, here: &Spot) -> Result<Stop, Fault> {
 }
 
 /// Without a place for its port a subject would listen where nobody asks.
-fn check_port(launch: &Launch, here: &Spot) -> Result<(), Fault> {
+fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
     let environment = launch.environment.iter().map(|(_, value)| value);
     let templates = launch.templates.iter().map(|template| &template.text);
     let mut texts = launch.command.iter().chain(environment).chain(templates);
@@ -215,11 +223,11 @@ fn check_port(launch: &Launch, here: &Spot) -> Result<(), Fault> {
     if texts.any(has_port) {
         Ok(())
     } else {
-        Err(here.fault(Wrong::NoPort))
+        Err(here.fault(Mistake::NoPort))
     }
 }
 
-fn origin(raw: RawFrom, here: &Spot) -> Result<Origin, Fault> {
+fn origin(raw: RawFrom, here: &KeyPosition) -> Result<Origin, Diagnostic> {
     type Make = fn(Vec<String>) -> Need;
     let lists: [(&str, Option<Vec<String>>, Make); 5] = [
         ("packages", raw.packages, Need::Packages),
@@ -266,13 +274,13 @@ fn origin(raw: RawFrom, here: &Spot) -> Result<Origin, Fault> {
 }
 
 /// Refuses a text of nothing but space, and NUL.
-fn not_empty(text: &str, here: &Spot) -> Result<(), Fault> {
+fn not_empty(text: &str, here: &KeyPosition) -> Result<(), Diagnostic> {
     let key = here.name();
     if text.trim().is_empty() {
-        return Err(here.fault(Wrong::EmptyWord { key }));
+        return Err(here.fault(Mistake::EmptyWord { key }));
     }
     if text.contains('\0') {
-        return Err(here.fault(Wrong::Nul { key }));
+        return Err(here.fault(Mistake::Nul { key }));
     }
     Ok(())
 }

@@ -5,8 +5,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::document::{Document, Step, key, kind};
-use super::error::{Fault, Wrong};
+use super::document::{PathStep, TomlDocument, key, kind};
+use super::mistake::{Diagnostic, Mistake};
 use super::nearest::meant;
 use super::raw::RawStudy;
 
@@ -67,7 +67,7 @@ fn remove_null(schema: &mut Value) {
 }
 
 /// Everything in which a file departs from the schema, in the order of its lines.
-pub fn conform(document: &Document) -> Vec<Fault> {
+pub fn conform(document: &TomlDocument) -> Vec<Diagnostic> {
     let mut walk = Walk {
         document,
         path: Vec::new(),
@@ -79,13 +79,13 @@ pub fn conform(document: &Document) -> Vec<Fault> {
 }
 
 struct Walk<'a> {
-    document: &'a Document<'a>,
-    path: Vec<Step>,
-    faults: Vec<Fault>,
+    document: &'a TomlDocument<'a>,
+    path: Vec<PathStep>,
+    faults: Vec<Diagnostic>,
 }
 
 impl Walk<'_> {
-    fn wrong(&mut self, wrong: Wrong) {
+    fn wrong(&mut self, wrong: Mistake) {
         self.faults.push(self.document.fault(&self.path, wrong));
     }
 
@@ -93,7 +93,7 @@ impl Walk<'_> {
         key(&self.path)
     }
 
-    fn inside(&mut self, step: Step, visit: impl FnOnce(&mut Self)) {
+    fn inside(&mut self, step: PathStep, visit: impl FnOnce(&mut Self)) {
         self.path.push(step);
         visit(self);
         self.path.pop();
@@ -104,7 +104,7 @@ impl Walk<'_> {
         let choices = choices.map_or(std::slice::from_ref(schema), Vec::as_slice);
         let Some(chosen) = choices.iter().find(|one| is_of_type(value, one)) else {
             let wanted: Vec<&str> = choices.iter().map(wanted).collect();
-            return self.wrong(Wrong::Type {
+            return self.wrong(Mistake::Type {
                 key: self.key(),
                 is: kind(value),
                 wanted: wanted.join(" or "),
@@ -134,9 +134,9 @@ impl Walk<'_> {
         }
         let key = self.key();
         let wrong = if is_listed(&WORDS_NOT_YET, &key, text) {
-            Wrong::NotYet(format!("{key} = \"{text}\""))
+            Mistake::NotYet(format!("{key} = \"{text}\""))
         } else {
-            Wrong::UnknownWord {
+            Mistake::UnknownWord {
                 key,
                 text: text.to_owned(),
                 meant: meant(text, &known),
@@ -150,9 +150,9 @@ impl Walk<'_> {
         let high = schema["maximum"].as_u64().unwrap_or(u64::MAX);
         let number = u64::from_str_radix(digits, radix);
         if !number.is_ok_and(|number| (low..=high).contains(&number)) {
-            self.wrong(Wrong::Range {
+            self.wrong(Mistake::Range {
                 key: self.key(),
-                value: super::error::short(digits),
+                value: super::mistake::short(digits),
                 low,
                 high,
             });
@@ -161,13 +161,13 @@ impl Walk<'_> {
 
     fn list(&mut self, schema: &Value, items: &DeArray) {
         if items.is_empty() && schema["minItems"].as_u64().is_some_and(|least| least > 0) {
-            self.wrong(Wrong::Nothing {
+            self.wrong(Mistake::Nothing {
                 key: self.key(),
                 example: self.example(schema),
             });
         }
         for (index, item) in items.iter().enumerate() {
-            self.inside(Step::Item(index), |walk| {
+            self.inside(PathStep::Item(index), |walk| {
                 walk.value(&schema["items"], item.get_ref());
             });
         }
@@ -180,7 +180,7 @@ impl Walk<'_> {
             let inner = known.and_then(|known| known.get(&key));
             let inner =
                 inner.or(Some(&schema["additionalProperties"]).filter(|any| any.is_object()));
-            self.inside(Step::Key(key), |walk| match inner {
+            self.inside(PathStep::Key(key), |walk| match inner {
                 Some(inner) => walk.value(inner, value.get_ref()),
                 None => walk.unknown_key(known),
             });
@@ -195,9 +195,9 @@ impl Walk<'_> {
 
     fn missing(&mut self, name: &str, schema: &Value) {
         let mut path = self.path.clone();
-        path.push(Step::Key(name.to_owned()));
+        path.push(PathStep::Key(name.to_owned()));
         let is_table_list = self.path.is_empty() && schema["type"] == "array";
-        let wrong = Wrong::Missing {
+        let wrong = Mistake::Missing {
             key: if is_table_list {
                 format!("[[{name}]]")
             } else {
@@ -209,11 +209,11 @@ impl Walk<'_> {
     }
 
     fn unknown_key(&mut self, known: Option<&serde_json::Map<String, Value>>) {
-        let (Some(Step::Key(unknown)), table) = (self.path.last(), self.path.first()) else {
+        let (Some(PathStep::Key(unknown)), table) = (self.path.last(), self.path.first()) else {
             return;
         };
         let table = match table {
-            Some(Step::Key(table)) if self.path.len() == 3 => table,
+            Some(PathStep::Key(table)) if self.path.len() == 3 => table,
             _ if self.path.len() == 1 => "",
             _ => "-",
         };
@@ -223,9 +223,9 @@ impl Walk<'_> {
             .map(|(key, _)| key.as_str())
             .collect();
         let wrong = if is_listed(&KEYS_NOT_YET, table, unknown) {
-            Wrong::NotYet(unknown.clone())
+            Mistake::NotYet(unknown.clone())
         } else {
-            Wrong::UnknownKey {
+            Mistake::UnknownKey {
                 key: unknown.clone(),
                 meant: meant(unknown, &known),
             }
@@ -236,12 +236,12 @@ impl Walk<'_> {
     /// How the value at the end of the path may be written.
     fn example(&self, schema: &Value) -> Option<String> {
         let name = self.path.iter().rev().find_map(|step| match step {
-            Step::Key(key) => Some(key),
-            Step::Item(_) => None,
+            PathStep::Key(key) => Some(key),
+            PathStep::Item(_) => None,
         })?;
         // The example of a list is none for what is in it.
         match self.path.last() {
-            Some(Step::Key(_)) => example(name, schema),
+            Some(PathStep::Key(_)) => example(name, schema),
             _ => None,
         }
     }

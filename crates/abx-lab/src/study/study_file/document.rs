@@ -5,22 +5,22 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Fault, StudyFileError, Wrong, short};
+use super::mistake::{Diagnostic, Mistake, StudyFileError, short};
 
 /// A parsed file.
-pub struct Document<'t> {
+pub struct TomlDocument<'t> {
     file: &'t Path,
-    lines: Lines,
+    lines: LineIndex,
     root: Spanned<DeTable<'t>>,
 }
 
 /// Where the lines of a text end, so that many places in a long one are found fast.
-pub struct Lines(Vec<usize>);
+pub struct LineIndex(Vec<usize>);
 
-impl Lines {
+impl LineIndex {
     /// The lines of a text.
-    pub fn of(text: &str) -> Lines {
-        Lines(text.match_indices('\n').map(|(end, _)| end).collect())
+    pub fn of(text: &str) -> LineIndex {
+        LineIndex(text.match_indices('\n').map(|(end, _)| end).collect())
     }
 
     /// The line of an offset, from 1.
@@ -31,26 +31,26 @@ impl Lines {
 
 /// One step from a table or list to what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// To a key's value.
     Key(String),
     /// To an item, from 0.
     Item(usize),
 }
 
-impl<'t> Document<'t> {
+impl<'t> TomlDocument<'t> {
     /// Reads TOML.
     ///
     /// # Errors
-    /// [`Wrong::Syntax`] with its line.
-    pub fn parse(file: &'t Path, text: &'t str) -> Result<Document<'t>, StudyFileError> {
+    /// [`Mistake::Syntax`] with its line.
+    pub fn parse(file: &'t Path, text: &'t str) -> Result<TomlDocument<'t>, StudyFileError> {
         match DeTable::parse(text) {
-            Ok(root) => Ok(Document {
+            Ok(root) => Ok(TomlDocument {
                 file,
-                lines: Lines::of(text),
+                lines: LineIndex::of(text),
                 root,
             }),
-            Err(error) => Err(toml_error(file, &Lines::of(text), &error)),
+            Err(error) => Err(toml_error(file, &LineIndex::of(text), &error)),
         }
     }
 
@@ -69,8 +69,8 @@ impl<'t> Document<'t> {
     }
 
     /// What is wrong at the end of a path.
-    pub fn fault(&self, path: &[Step], wrong: Wrong) -> Fault {
-        Fault {
+    pub fn fault(&self, path: &[PathStep], wrong: Mistake) -> Diagnostic {
+        Diagnostic {
             file: self.file.to_owned(),
             line: self.lines.at(self.offset(path)),
             place: self.place(path),
@@ -79,21 +79,21 @@ impl<'t> Document<'t> {
     }
 
     /// The line of the end of a path, from 1.
-    pub fn line(&self, path: &[Step]) -> usize {
+    pub fn line(&self, path: &[PathStep]) -> usize {
         self.lines.at(self.offset(path))
     }
 
     /// Where the end of a path stands, or as far towards it as there is something.
-    fn offset(&self, path: &[Step]) -> usize {
+    fn offset(&self, path: &[PathStep]) -> usize {
         let mut offset = 0;
         let mut table = Some(self.root());
         let mut list = None;
         for step in path {
             let value = match step {
-                Step::Key(key) => table
+                PathStep::Key(key) => table
                     .and_then(|table| table.get_key_value(key.as_str()))
                     .map(|(key, value)| (key.span().start, value)),
-                Step::Item(index) => list
+                PathStep::Item(index) => list
                     .and_then(|list: &toml::de::DeArray<'t>| list.get(*index))
                     .map(|value| (value.span().start, value)),
             };
@@ -108,8 +108,8 @@ impl<'t> Document<'t> {
     }
 
     /// The table of a list of tables that a path leads into.
-    fn place(&self, path: &[Step]) -> Option<String> {
-        let [Step::Key(kind), Step::Item(index), ..] = path else {
+    fn place(&self, path: &[PathStep]) -> Option<String> {
+        let [PathStep::Key(kind), PathStep::Item(index), ..] = path else {
             return None;
         };
         let value = self.root().get(kind.as_str())?.get_ref();
@@ -123,16 +123,16 @@ impl<'t> Document<'t> {
 }
 
 /// The keys of a path within its table of a list of tables, as TOML joins them.
-pub fn key(path: &[Step]) -> String {
+pub fn key(path: &[PathStep]) -> String {
     let inner = match path {
-        [Step::Key(_), Step::Item(_), inner @ ..] if !inner.is_empty() => inner,
+        [PathStep::Key(_), PathStep::Item(_), inner @ ..] if !inner.is_empty() => inner,
         _ => path,
     };
     let keys: Vec<String> = inner
         .iter()
         .filter_map(|step| match step {
-            Step::Key(key) => Some(short(key)),
-            Step::Item(_) => None,
+            PathStep::Key(key) => Some(short(key)),
+            PathStep::Item(_) => None,
         })
         .collect();
     keys.join(".")
@@ -151,11 +151,11 @@ pub fn kind(value: &DeValue) -> &'static str {
     }
 }
 
-fn toml_error(file: &Path, lines: &Lines, error: &toml::de::Error) -> StudyFileError {
-    StudyFileError::Content(vec![Fault {
+fn toml_error(file: &Path, lines: &LineIndex, error: &toml::de::Error) -> StudyFileError {
+    StudyFileError::Content(vec![Diagnostic {
         file: file.to_owned(),
         line: lines.at(error.span().map_or(0, |span| span.start)),
         place: None,
-        wrong: Box::new(Wrong::Syntax(error.message().to_owned())),
+        wrong: Box::new(Mistake::Syntax(error.message().to_owned())),
     }])
 }

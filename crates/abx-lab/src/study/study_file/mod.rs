@@ -11,12 +11,12 @@ mod check_shape;
 mod check_subject;
 mod conform;
 mod document;
-mod error;
 pub mod fuzz;
+mod key_position;
+mod mistake;
 mod model;
 pub(crate) mod nearest;
 mod raw;
-mod spot;
 mod unit;
 
 use std::fs::File;
@@ -24,11 +24,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub use conform::schema;
-pub use error::{Fault, StudyFileError, Wrong};
+pub use mistake::{Diagnostic, Mistake, StudyFileError};
 pub use model::{Need, Origin, RunSpec, StudyFile, SubjectSpec};
 
-use document::Document;
-use spot::Spot;
+use document::TomlDocument;
+use key_position::KeyPosition;
 
 /// The file that a folder is named for.
 const FILE_NAME: &str = "study.toml";
@@ -84,7 +84,7 @@ pub fn read(path: &Path) -> Result<(StudyFile, PathBuf), StudyFileError> {
         return Err(whole_file(&file, too_long()));
     }
     let Ok(text) = String::from_utf8(bytes) else {
-        return Err(whole_file(&file, Wrong::NoText));
+        return Err(whole_file(&file, Mistake::NoText));
     };
     // An absolute path also has a folder to be named for when `.` was given.
     let whole = file.canonicalize().map_err(unreadable)?;
@@ -106,16 +106,16 @@ pub fn file(path: &Path) -> PathBuf {
 }
 
 fn parse_tree(text: &str, file: &Path, templates: Templates) -> Result<StudyFile, StudyFileError> {
-    let document = Document::parse(file, text)?;
+    let document = TomlDocument::parse(file, text)?;
     if document.root().is_empty() {
-        return Err(whole_file(file, Wrong::Empty));
+        return Err(whole_file(file, Mistake::Empty));
     }
     let faults = conform::conform(&document);
     if !faults.is_empty() {
         return Err(StudyFileError::Content(faults));
     }
     let raw = document.read()?;
-    check::check(raw, name(file), &Spot::top(&document), templates)
+    check::check(raw, name(file), &KeyPosition::top(&document), templates)
         .map_err(|fault| StudyFileError::Content(vec![fault]))
 }
 
@@ -136,14 +136,14 @@ fn read_template(file: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("no UTF-8 text"))
 }
 
-fn too_long() -> Wrong {
-    Wrong::TooLong {
+fn too_long() -> Mistake {
+    Mistake::TooLong {
         limit_bytes: BYTES_MAX,
     }
 }
 
-fn whole_file(file: &Path, wrong: Wrong) -> StudyFileError {
-    StudyFileError::Content(vec![Fault {
+fn whole_file(file: &Path, wrong: Mistake) -> StudyFileError {
+    StudyFileError::Content(vec![Diagnostic {
         file: file.to_owned(),
         line: 1,
         place: None,

@@ -8,7 +8,7 @@ use abx_evidence::stats::Margin;
 
 use crate::study::launch::Launch;
 use crate::study::subject::{Source, Subject, SubjectError, Target};
-use crate::study::{Load, MadeFile, Pin, SliceLength};
+use crate::study::{GeneratedFile, Load, Pin, SliceLength};
 
 /// A study as its file describes it. What flags may also say is `None` where
 /// the file is silent.
@@ -35,7 +35,7 @@ pub struct StudyFile {
     /// What all randomness is drawn from.
     pub seed: Option<u64>,
     /// Files that are made in each subject's folder.
-    pub files: Vec<MadeFile>,
+    pub files: Vec<GeneratedFile>,
     /// The servers under test, at least one, in the order of the file.
     pub subjects: Vec<SubjectSpec>,
     /// The loads, at least one; a sweep is several.

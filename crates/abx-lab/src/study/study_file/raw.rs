@@ -18,9 +18,9 @@ pub struct RawStudy {
     #[schemars(extend("examples" = ["nginx"]))]
     pub baseline: Option<String>,
     /// Differences up to this do not matter. Default: 3%.
-    pub margin: Option<Share>,
+    pub margin: Option<RawShare>,
     /// The wall time that the study may take. Default: 2m for each comparison.
-    pub budget: Option<Time>,
+    pub budget: Option<RawTime>,
     /// Exactly this many blocks, however precise they are.
     #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [10]))]
     pub blocks: Option<u32>,
@@ -59,13 +59,13 @@ pub enum RawSchema {
 #[derive(Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("examples" = ["3%", "0.5%"], "pattern" = "%$"))]
-pub struct Share(pub String);
+pub struct RawShare(pub String);
 
 /// A time with its unit.
 #[derive(Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("examples" = ["30s", "100ms", "2m"], "pattern" = "[a-z]$"))]
-pub struct Time(pub String);
+pub struct RawTime(pub String);
 
 /// A length of slices.
 #[derive(Deserialize, JsonSchema)]
@@ -196,7 +196,7 @@ pub struct RawReady {
     #[schemars(extend("examples" = ["/"]))]
     pub path: Option<String>,
     /// How long it may take. Default: 30s.
-    pub within: Option<Time>,
+    pub within: Option<RawTime>,
     /// The status that tells it. Default: that of the first load.
     #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
     pub status: Option<u16>,
@@ -209,7 +209,7 @@ pub struct RawStop {
     /// The signal. Default: TERM.
     pub signal: Option<RawSignal>,
     /// How long it may take; then it is killed. Default: 5s.
-    pub within: Option<Time>,
+    pub within: Option<RawTime>,
 }
 
 /// The signals that a server may be told to stop with.
@@ -242,7 +242,7 @@ pub struct RawLoad {
     /// What is sent as a WebSocket message. Default: 87 bytes of text.
     pub message: Option<RawMessage>,
     /// How long connections are held that say nothing. Default: 1s.
-    pub hold: Option<Time>,
+    pub hold: Option<RawTime>,
     /// Connections, each with one request in flight. A list is a sweep, one row each. Default: 50.
     pub connections: Option<RawConnections>,
     /// Requests per second, due whatever becomes of those before them; "25%" is a quarter of what the slowest subject can do, "auto" is 25, 50, 75 and 90 %. A list is a sweep. Default: none, a closed loop.
@@ -253,7 +253,7 @@ pub struct RawLoad {
     /// How requests arrive. Default: constant with a rate, else closed.
     pub arrivals: Option<RawArrivals>,
     /// How long a user thinks between an answer and the next request. Default: not at all.
-    pub think: Option<Time>,
+    pub think: Option<RawTime>,
     /// Requests of a session; the next one has a connection of its own. Default: no end.
     #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [5]))]
     pub calls: Option<u32>,
@@ -270,7 +270,7 @@ pub struct RawLoad {
     #[schemars(extend("examples" = [false]))]
     pub keep_alive: Option<bool>,
     /// How long a request may take, its connection's making included. Default: 10s.
-    pub timeout: Option<Time>,
+    pub timeout: Option<RawTime>,
     /// Of how many answers one has its body looked at and its phases timed: 1 is all, 0
     /// none. Default: 100.
     #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100]))]

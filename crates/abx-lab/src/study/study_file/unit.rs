@@ -6,52 +6,52 @@ use std::time::Duration;
 use abx_evidence::stats::Margin;
 use abx_evidence::{Objective, ObjectiveError};
 
-use super::error::Wrong;
+use super::mistake::Mistake;
 use crate::study::units;
 use crate::study::{ExpectBody, SliceLength};
 
 /// Reads a time above zero, such as `30s`.
-pub fn time(key: &str, text: &str) -> Result<Duration, Wrong> {
-    units::time(text).ok_or_else(|| Wrong::Time {
+pub fn time(key: &str, text: &str) -> Result<Duration, Mistake> {
+    units::time(text).ok_or_else(|| Mistake::RawTime {
         key: key.to_owned(),
         text: text.to_owned(),
     })
 }
 
 /// Reads how long slices are: a time above zero, or `auto`.
-pub fn slice_length(key: &str, text: &str) -> Result<SliceLength, Wrong> {
-    units::slice_length(text).ok_or_else(|| Wrong::SliceLength {
+pub fn slice_length(key: &str, text: &str) -> Result<SliceLength, Mistake> {
+    units::slice_length(text).ok_or_else(|| Mistake::SliceLength {
         key: key.to_owned(),
         text: text.to_owned(),
     })
 }
 
 /// Reads a share such as `3%`.
-pub fn margin(key: &str, text: &str) -> Result<Margin, Wrong> {
+pub fn margin(key: &str, text: &str) -> Result<Margin, Mistake> {
     let share = units::share(text).and_then(|share| Margin::new(share).ok());
-    share.ok_or_else(|| Wrong::Share {
+    share.ok_or_else(|| Mistake::Share {
         key: key.to_owned(),
         text: text.to_owned(),
     })
 }
 
 /// Refuses a name that would not fit into tables, files and scripts.
-pub fn check_name(text: &str) -> Result<(), Wrong> {
+pub fn check_name(text: &str) -> Result<(), Mistake> {
     if !units::is_name(text) {
-        return Err(Wrong::Name(text.to_owned()));
+        return Err(Mistake::Name(text.to_owned()));
     }
     Ok(())
 }
 
 /// Reads a path below a folder that is known later.
-pub fn path_below(key: &str, text: &str) -> Result<PathBuf, Wrong> {
+pub fn path_below(key: &str, text: &str) -> Result<PathBuf, Mistake> {
     let path = Path::new(text);
     let is_below = path
         .components()
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     // A NUL is no part of any file's name.
     if !is_below || path.file_name().is_none() || text.contains('\0') {
-        return Err(Wrong::PathAbove {
+        return Err(Mistake::PathAbove {
             key: key.to_owned(),
             text: text.to_owned(),
         });
@@ -62,10 +62,10 @@ pub fn path_below(key: &str, text: &str) -> Result<PathBuf, Wrong> {
 }
 
 /// A path, or as many as `count` says, with their numbers for `{n}`.
-pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>, Wrong> {
+pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>, Mistake> {
     match count {
         None => Ok(vec![text.to_owned()]),
-        Some(_) if !text.contains(NUMBER) => Err(Wrong::NoNumber {
+        Some(_) if !text.contains(NUMBER) => Err(Mistake::NoNumber {
             key: key.to_owned(),
             text: text.to_owned(),
         }),
@@ -80,9 +80,9 @@ pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>
 const NUMBER: &str = "{n}";
 
 /// Reads path and query of a request.
-pub fn url_path(key: &str, text: &str) -> Result<String, Wrong> {
+pub fn url_path(key: &str, text: &str) -> Result<String, Mistake> {
     if !units::is_url_path(text) {
-        return Err(Wrong::UrlPath {
+        return Err(Mistake::UrlPath {
             key: key.to_owned(),
             text: text.to_owned(),
         });
@@ -91,12 +91,12 @@ pub fn url_path(key: &str, text: &str) -> Result<String, Wrong> {
 }
 
 /// Reads what subjects are to keep to.
-pub fn objective(text: &str) -> Result<Objective, Wrong> {
+pub fn objective(text: &str) -> Result<Objective, Mistake> {
     text.parse()
-        .map_err(|error: ObjectiveError| Wrong::Objective(error.to_string()))
+        .map_err(|error: ObjectiveError| Mistake::Objective(error.to_string()))
 }
 
 /// Reads `same`, `any` or a SHA-256.
-pub fn expect_body(text: &str) -> Result<ExpectBody, Wrong> {
-    units::expect_body(text).ok_or_else(|| Wrong::Body(text.to_owned()))
+pub fn expect_body(text: &str) -> Result<ExpectBody, Mistake> {
+    units::expect_body(text).ok_or_else(|| Mistake::Body(text.to_owned()))
 }

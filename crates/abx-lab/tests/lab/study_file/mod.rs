@@ -378,7 +378,7 @@ fn a_sweep_visits_every_number_of_connections_at_every_rate() {
             .loads
             .into_iter()
             .filter(|load| load.name.starts_with("small"));
-        let row = |load: Load| format!("{} {}", load.name, load.offer.is_open());
+        let row = |load: Load| format!("{} {}", load.name, load.rate.is_unresolved());
         rows.map(row).collect::<Vec<_>>()
     };
     assert_eq!(names("2000"), ["small-c10 false", "small-c100 false"]);

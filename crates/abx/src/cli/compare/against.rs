@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use abx_lab::Past;
+use abx_lab::OlderRecord;
 
 use crate::cli::history::record_path;
 use crate::end::Failure;
 use crate::saved::{SavedRecord, read};
 
 /// The subject of an older record that the word names.
-pub fn past(word: &str) -> Result<Past, Failure> {
+pub fn past(word: &str) -> Result<OlderRecord, Failure> {
     let (record, subject) = parts(word);
     let path = record_path(record)?;
     match read(&path)? {
-        SavedRecord::Study(record) => Ok(Past {
+        SavedRecord::Study(record) => Ok(OlderRecord {
             record: *record,
             path: path.display().to_string(),
             subject: subject.map(str::to_owned),

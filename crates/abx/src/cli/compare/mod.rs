@@ -8,7 +8,9 @@ mod study;
 
 use abx_evidence::record::StudyEnd;
 use abx_evidence::{Answer, StudyRecord, Verdict};
-use abx_lab::{Conducted, Halt, LabError, PlaceError, Store, Study, Surroundings, conduct};
+use abx_lab::{
+    Abort, Store, Study, StudyEnvironment, StudyError, StudyOutcome, SubjectProcessError, run_study,
+};
 
 use crate::cli::output::{OutputFlags, Outputs};
 use crate::cli::watch::Watch;
@@ -31,9 +33,9 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     let expectations = compare.expect.read(&expect::known_of_study(study))?;
     let mut store = Store::for_new_record("compare", study.seed);
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
-    let conducted = conduct(
+    let outcome = run_study(
         study,
-        Surroundings {
+        StudyEnvironment {
             program: own_program()?,
             keeper_arguments: &["keeper"],
             store: &mut store,
@@ -43,7 +45,7 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
         },
     );
     watch.finish();
-    let Conducted { record, error } = conducted.map_err(failure)?;
+    let StudyOutcome { record, error } = outcome.map_err(failure)?;
     if record.blocks.is_empty()
         && let Some(error) = error
     {
@@ -58,7 +60,7 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
         tell_where(&store);
     }
     match error {
-        Some(LabError::Halt(Halt::Interrupted)) => printed.map(|()| End::Interrupted),
+        Some(StudyError::Abort(Abort::Interrupted)) => printed.map(|()| End::Interrupted),
         // What was asked could be done: a block was begun.
         Some(error) => printed.and(Err(Failure::no_claim(error))),
         None => conclude(printed, expect::end(&answers, end(&record))),
@@ -120,20 +122,22 @@ pub fn tell_where(store: &Store) {
     ));
 }
 
-fn failure(error: LabError) -> Failure {
+fn failure(error: StudyError) -> Failure {
     let is_usage = match &error {
-        LabError::Stage(_)
-        | LabError::Store(_)
-        | LabError::PastBaseline(_)
-        | LabError::Halt(Halt::Answers(_)) => true,
-        LabError::Halt(Halt::Subject { error, .. }) => matches!(
+        StudyError::Prepare(_)
+        | StudyError::Store(_)
+        | StudyError::OlderRecord(_)
+        | StudyError::Abort(Abort::Answers(_)) => true,
+        StudyError::Abort(Abort::Subject { error, .. }) => matches!(
             **error,
-            PlaceError::Start { .. } | PlaceError::Answer(_) | PlaceError::Port { .. }
+            SubjectProcessError::Start { .. }
+                | SubjectProcessError::Answer(_)
+                | SubjectProcessError::Port { .. }
         ),
-        LabError::Halt(Halt::Interrupted | Halt::NoRate { .. } | Halt::Engine(_)) => false,
+        StudyError::Abort(Abort::Interrupted | Abort::NoRate { .. } | Abort::Engine(_)) => false,
     };
     let end = match &error {
-        LabError::Halt(Halt::Interrupted) => End::Interrupted,
+        StudyError::Abort(Abort::Interrupted) => End::Interrupted,
         _ if is_usage => End::Usage,
         _ => End::NoClaim,
     };

@@ -8,7 +8,8 @@ use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, StudyFile, SubjectSpec};
 use abx_lab::{
-    Ceiling, Launch, PilotCare, Pin, SliceLength, Source, Study, Subject, SubjectError, catalog,
+    CeilingServer, Launch, PilotEffort, Pin, SliceLength, Source, Study, Subject, SubjectError,
+    catalog,
 };
 
 use super::against::past;
@@ -82,8 +83,8 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         command: std::env::args().collect(),
         against: None,
         skipped: Vec::new(),
-        fit: None,
-        pilot: PilotCare::Usual,
+        blocks_within: None,
+        pilot: PilotEffort::Usual,
     })
 }
 
@@ -141,8 +142,8 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         command: std::env::args().collect(),
         against: None,
         skipped,
-        fit: None,
-        pilot: PilotCare::Usual,
+        blocks_within: None,
+        pilot: PilotEffort::Usual,
     })
 }
 
@@ -253,14 +254,14 @@ fn at(path: &Path, spec: &SubjectSpec, message: &str) -> Failure {
 }
 
 /// The built-in server that does nothing.
-fn ceiling(compare: &Compare) -> Result<Option<Ceiling>, Failure> {
+fn ceiling(compare: &Compare) -> Result<Option<CeilingServer>, Failure> {
     if compare.no_ceiling {
         return Ok(None);
     }
     let program = own_program()?;
     let program = program.to_string_lossy();
     let words = "serve --port {port} --model null --page-bytes {bytes}".split(' ');
-    Ok(Some(Ceiling {
+    Ok(Some(CeilingServer {
         command: std::iter::once(&*program)
             .chain(words)
             .map(str::to_owned)

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use abx_evidence::record::{CEILING, SliceRecord};
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
 use abx_evidence::{Outcomes, StudyRecord};
-use abx_lab::Progress;
+use abx_lab::StudyProgress;
 
 use self::display::{Display, Urgency};
 
@@ -45,13 +45,13 @@ impl Watch {
     }
 
     /// Takes note of what happens.
-    pub fn see(&mut self, progress: &Progress) {
+    pub fn see(&mut self, progress: &StudyProgress) {
         match progress {
-            Progress::Pilot => self.display.show(
+            StudyProgress::Pilot => self.display.show(
                 "pilot: how long do the subjects take to warm up, and how long must a slice be?",
                 Urgency::News,
             ),
-            Progress::Round {
+            StudyProgress::Round {
                 block,
                 round,
                 rounds,
@@ -61,8 +61,8 @@ impl Watch {
                 let text = self.text(&place, done);
                 self.display.show(&text, Urgency::Movement);
             }
-            Progress::Slices(slices) => self.count(slices),
-            Progress::Block(record) => {
+            StudyProgress::Slices(slices) => self.count(slices),
+            StudyProgress::Block(record) => {
                 self.learn(record);
                 let done = record.blocks.len() as u32;
                 let place = format!("{} is measured", self.block(done));

@@ -1,5 +1,5 @@
-//! What a subject is asked outside of any load: a request, or the opening of a
-//! WebSocket and one message.
+//! Probes: what a subject is asked outside of any load. That is a request, or the
+//! opening of a WebSocket and one message.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::study::subject::{Source, Subject};
-use crate::study::{Load, Request};
+use crate::study::{Load, RequestSpec};
 
 /// What a subject is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct Probe {
     /// The request, or what opens a WebSocket.
     pub request: RequestPlan,
     /// The status that is right.
@@ -29,7 +29,7 @@ pub struct Question {
 
 /// What came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub enum ProbeReply {
     /// An answer. That of an echo has the message for its body, that of any other
     /// WebSocket none.
     Answer(Answer),
@@ -42,14 +42,63 @@ pub enum Reply {
     },
 }
 
-impl Question {
+impl Probe {
+    /// What one request of a load asks of a subject.
+    #[must_use]
+    pub fn of_load(
+        load: &Load,
+        request: &RequestSpec,
+        subject: &Subject,
+        address: SocketAddr,
+        seed: u64,
+    ) -> Probe {
+        Probe {
+            request: request.plan(load.version, &host(subject, address), path(subject)),
+            status: load.status,
+            shape: load.shape.plan(),
+            seed,
+        }
+    }
+
+    /// What tells that a subject is ready: its own probe, a plain request, or this
+    /// one, the load's first.
+    #[must_use]
+    pub fn readiness(self, subject: &Subject) -> Probe {
+        let Source::Command(launch) = &subject.source else {
+            return self;
+        };
+        let status = match (launch.ready.status, &launch.ready.path) {
+            (Some(status), _) => status,
+            (None, Some(_)) if self.is_websocket() => 200,
+            (None, _) => self.status,
+        };
+        let Some(path) = &launch.ready.path else {
+            return Probe { status, ..self };
+        };
+        let request = RequestPlan {
+            method: "GET".to_owned(),
+            path: path.clone(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            ..self.request
+        };
+        Probe {
+            request,
+            status,
+            shape: Shape::Request,
+            ..self
+        }
+    }
+
     /// Asks once on a fresh connection.
     ///
     /// # Errors
     /// [`ProbeError`].
-    pub fn ask(&self, address: SocketAddr, timeout: Duration) -> Result<Reply, ProbeError> {
+    pub fn ask(&self, address: SocketAddr, timeout: Duration) -> Result<ProbeReply, ProbeError> {
         let message = match self.shape {
-            Shape::Request => return probe(address, &self.request, timeout).map(Reply::Answer),
+            Shape::Request => {
+                return probe(address, &self.request, timeout).map(ProbeReply::Answer);
+            }
             Shape::Echo(message) => Some(message),
             Shape::Broadcast(_) | Shape::Hold => None,
         };
@@ -64,51 +113,6 @@ impl Question {
     #[must_use]
     pub fn is_websocket(&self) -> bool {
         self.shape != Shape::Request
-    }
-}
-
-/// What tells that a subject is ready: its own question, a plain request, or the
-/// load's first.
-pub fn readiness(subject: &Subject, usual: Question) -> Question {
-    let Source::Command(launch) = &subject.source else {
-        return usual;
-    };
-    let status = match (launch.ready.status, &launch.ready.path) {
-        (Some(status), _) => status,
-        (None, Some(_)) if usual.is_websocket() => 200,
-        (None, _) => usual.status,
-    };
-    let Some(path) = &launch.ready.path else {
-        return Question { status, ..usual };
-    };
-    let request = RequestPlan {
-        method: "GET".to_owned(),
-        path: path.clone(),
-        headers: Vec::new(),
-        body: Vec::new(),
-        ..usual.request
-    };
-    Question {
-        request,
-        status,
-        shape: Shape::Request,
-        ..usual
-    }
-}
-
-/// What a subject is asked of one request of a load.
-pub fn question(
-    load: &Load,
-    request: &Request,
-    subject: &Subject,
-    address: SocketAddr,
-    seed: u64,
-) -> Question {
-    Question {
-        request: request.plan(load.version, &host(subject, address), path(subject)),
-        status: load.status,
-        shape: load.shape.plan(),
-        seed,
     }
 }
 
@@ -127,18 +131,18 @@ fn path(subject: &Subject) -> Option<&str> {
 }
 
 /// Holds what came back against the message that was sent.
-fn reply(came: WebSocketAnswer, sent: Option<(MessagePlan, Vec<u8>)>) -> Reply {
+fn reply(came: WebSocketAnswer, sent: Option<(MessagePlan, Vec<u8>)>) -> ProbeReply {
     let mut body: &[u8] = &[];
     if let (Some(echo), Some((message, payload))) = (came.echo, &sent) {
         if (echo.is_text, echo.body) != (message.is_text, identity(payload)) {
-            return Reply::OtherMessage {
+            return ProbeReply::OtherMessage {
                 sent_bytes: payload.len() as u64,
                 got_bytes: echo.body.bytes,
             };
         }
         body = payload;
     }
-    Reply::Answer(Answer {
+    ProbeReply::Answer(Answer {
         status: came.status,
         body: identity(body),
         server: came.server,
@@ -180,11 +184,11 @@ mod tests {
             elapsed: Duration::ZERO,
         };
         let held = |came| reply(came, Some((message, b"hello".to_vec())));
-        let Reply::Answer(answer) = held(came(true, b"hello")) else {
+        let ProbeReply::Answer(answer) = held(came(true, b"hello")) else {
             panic!("it is the echo");
         };
         assert_eq!((answer.status, answer.body), (101, identity(b"hello")));
-        let other = Reply::OtherMessage {
+        let other = ProbeReply::OtherMessage {
             sent_bytes: 5,
             got_bytes: 5,
         };
@@ -202,7 +206,7 @@ mod tests {
                 echo: None,
                 elapsed: Duration::ZERO,
             };
-            let Reply::Answer(answer) = reply(came, None) else {
+            let ProbeReply::Answer(answer) = reply(came, None) else {
                 panic!("nothing was sent");
             };
             assert_eq!((answer.status, answer.body.bytes), (status, 0));

@@ -1,4 +1,4 @@
-//! The conduct of a study with real subjects.
+//! Whole studies with real subjects.
 //!
 //! This program is the keeper when started with `keeper`, a subject when started
 //! with `serve`, and else runs the cases below. That needs a `main` of its own;
@@ -20,8 +20,9 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Conducted, ExpectBody, Halt, LabError, Launch, Load, MadeFile, Offer, PilotCare, Pin, Progress,
-    Request, Shape, SliceLength, Source, Store, Study, Subject, Surroundings, conduct,
+    Abort, ExpectBody, GeneratedFile, Launch, Load, PilotEffort, Pin, RateSpec, RequestSpec, Shape,
+    SliceLength, Source, Store, Study, StudyEnvironment, StudyError, StudyOutcome, StudyProgress,
+    Subject, run_study,
 };
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 use abx_sys::tree::descendants;
@@ -89,7 +90,7 @@ fn main() -> ExitCode {
         let word = if outcome.is_ok() { "ok" } else { "FAILED" };
         let _ = writeln!(std::io::stdout(), "test {name} ... {word}");
     }
-    let _ = writeln!(std::io::stdout(), "\n{failed} cases of conduct failed");
+    let _ = writeln!(std::io::stdout(), "\n{failed} cases of studies failed");
     ExitCode::from(u8::from(failed > 0))
 }
 
@@ -128,7 +129,7 @@ fn study(blocks: Option<u32>) -> Study {
             name: "c4".to_owned(),
             connections: 4,
             shape: Shape::Request,
-            requests: vec![Request {
+            requests: vec![RequestSpec {
                 method: "GET".to_owned(),
                 path: None,
                 headers: Vec::new(),
@@ -139,7 +140,7 @@ fn study(blocks: Option<u32>) -> Study {
             pipeline: 1,
             keep_alive: true,
             pacing: Pacing::default(),
-            offer: Offer::AsPaced,
+            rate: RateSpec::AsPaced,
             timeout: Duration::from_secs(60),
             cold_cache: false,
             verify_every: 1,
@@ -164,21 +165,21 @@ fn study(blocks: Option<u32>) -> Study {
         command: Vec::new(),
         against: None,
         skipped: Vec::new(),
-        fit: None,
-        pilot: PilotCare::Usual,
+        blocks_within: None,
+        pilot: PilotEffort::Usual,
     }
 }
 
 /// Conducts a study whose record is this file.
-fn conduct_into(
+fn run_into(
     file: &Path,
     study: &Study,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(StudyProgress),
     on_stopper: &mut dyn FnMut(Stopper),
-) -> Result<Conducted, LabError> {
+) -> Result<StudyOutcome, StudyError> {
     // An absolute path is that file in any folder.
     let mut store = Store::in_state_folder(file.to_str().unwrap());
-    let around = Surroundings {
+    let around = StudyEnvironment {
         program: std::env::current_exe().unwrap(),
         keeper_arguments: &["keeper"],
         store: &mut store,
@@ -186,9 +187,9 @@ fn conduct_into(
         on_stopper,
         version: "0",
     };
-    let conducted = conduct(study, around);
+    let outcome = run_study(study, around);
     assert_nothing_runs();
-    conducted
+    outcome
 }
 
 fn assert_nothing_runs() {
@@ -203,8 +204,8 @@ fn read(file: &Path) -> StudyRecord {
 fn a_panic_of_the_watcher_leaves_no_process() {
     // Method: panic in the third round of the first block, with both subjects up.
     let folder = TempDir::new().unwrap();
-    let mut watch = |progress: Progress| {
-        if let Progress::Round { round: 2, .. } = progress {
+    let mut watch = |progress: StudyProgress| {
+        if let StudyProgress::Round { round: 2, .. } = progress {
             let up = descendants(std::process::id()).unwrap().len();
             assert_eq!(up, 4, "two keepers and two subjects");
             panic!("on purpose");
@@ -212,7 +213,7 @@ fn a_panic_of_the_watcher_leaves_no_process() {
     };
     let file = folder.path().join("record.json");
     let panicked = catch_unwind(AssertUnwindSafe(|| {
-        conduct_into(&file, &study(Some(1)), &mut watch, &mut |_| {})
+        run_into(&file, &study(Some(1)), &mut watch, &mut |_| {})
     }));
     let why = panicked.err().expect("it panics");
     assert_eq!(why.downcast_ref(), Some(&"on purpose"));
@@ -224,8 +225,8 @@ fn a_stop_between_rounds_keeps_the_blocks_before() {
     // Method: stop in the third round of the second block.
     let folder = TempDir::new().unwrap();
     let stopper = RefCell::new(None);
-    let mut watch = |progress: Progress| {
-        if let Progress::Round {
+    let mut watch = |progress: StudyProgress| {
+        if let StudyProgress::Round {
             block: 1, round: 2, ..
         } = progress
         {
@@ -235,9 +236,9 @@ fn a_stop_between_rounds_keeps_the_blocks_before() {
     };
     let mut on_stopper = |handle| *stopper.borrow_mut() = Some(handle);
     let file = folder.path().join("record.json");
-    let Conducted { record, error } =
-        conduct_into(&file, &study(Some(9)), &mut watch, &mut on_stopper).unwrap();
-    assert!(matches!(error, Some(LabError::Halt(Halt::Interrupted))));
+    let StudyOutcome { record, error } =
+        run_into(&file, &study(Some(9)), &mut watch, &mut on_stopper).unwrap();
+    assert!(matches!(error, Some(StudyError::Abort(Abort::Interrupted))));
     assert_eq!(record.end, StudyEnd::Interrupted);
     let complete: Vec<bool> = record.blocks.iter().map(|block| block.complete).collect();
     assert_eq!(complete, [true, false]);
@@ -252,18 +253,18 @@ fn a_block_is_on_disk_before_it_is_judged() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
     let mut judged_on_disk = Vec::new();
-    let mut watch = |progress: Progress| {
-        if let Progress::Block(record) = progress {
+    let mut watch = |progress: StudyProgress| {
+        if let StudyProgress::Block(record) = progress {
             let saved = read(&file);
             assert_eq!(saved.blocks, record.blocks);
             assert_eq!(saved.end, StudyEnd::Running);
             judged_on_disk.push(saved.comparisons.first().map(|one| one.blocks));
         }
     };
-    let conducted = conduct_into(&file, &study(Some(2)), &mut watch, &mut |_| {}).unwrap();
-    assert!(conducted.error.is_none());
+    let outcome = run_into(&file, &study(Some(2)), &mut watch, &mut |_| {}).unwrap();
+    assert!(outcome.error.is_none());
     assert_eq!(judged_on_disk, [None, Some(1)]);
-    assert_eq!(read(&file), conducted.record);
+    assert_eq!(read(&file), outcome.record);
 }
 
 fn a_record_that_cannot_be_saved_starts_nothing() {
@@ -272,11 +273,11 @@ fn a_record_that_cannot_be_saved_starts_nothing() {
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let mut seen = 0;
-    let mut watch = |_: Progress| seen += 1;
+    let mut watch = |_: StudyProgress| seen += 1;
     let below = file.join("record.json");
-    let refused = conduct_into(&below, &study(Some(1)), &mut watch, &mut |_| {});
+    let refused = run_into(&below, &study(Some(1)), &mut watch, &mut |_| {});
     let error = refused.err().expect("it is refused");
-    assert!(matches!(error, LabError::Store(_)), "{error}");
+    assert!(matches!(error, StudyError::Store(_)), "{error}");
     assert!(
         error.to_string().contains(below.to_str().unwrap()),
         "{error}"
@@ -290,7 +291,7 @@ fn a_cold_load_drops_the_files_and_counts_from_its_begin() {
     // leave them where the lab puts them: on a disk, unless there is none.
     let mut study = study(Some(1));
     study.files = ["a", "deep/b"]
-        .map(|path| MadeFile {
+        .map(|path| GeneratedFile {
             path: path.into(),
             bytes: 40_000,
         })
@@ -303,9 +304,9 @@ fn a_cold_load_drops_the_files_and_counts_from_its_begin() {
     study.loads.push(cold);
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
-    let conducted = conduct_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
-    assert!(conducted.error.is_none());
-    let record = conducted.record;
+    let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+    assert!(outcome.error.is_none());
+    let record = outcome.record;
     for (load, is_cold) in [("c4", false), ("cold", true)] {
         let settings = record.loads.iter().find(|one| one.name == load).unwrap();
         assert_eq!(settings.settings.cold_cache, is_cold);
@@ -331,9 +332,9 @@ fn the_same_seed_gives_the_same_order() {
             ..study(Some(2))
         };
         let file = folder.path().join("record.json");
-        let conducted = conduct_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+        let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
         let mut words = Vec::new();
-        for block in &conducted.record.blocks {
+        for block in &outcome.record.blocks {
             words.extend(block.order.clone());
             let rounds = block.loads.iter().flat_map(|load| &load.rounds);
             let slices = rounds.flat_map(|round| &round.slices);
@@ -357,8 +358,8 @@ fn with_a_choice(subjects: usize, rounds: Option<u32>) -> (PilotRecord, BlockRec
     };
     study.subjects.truncate(subjects);
     let file = folder.path().join("record.json");
-    let conducted = conduct_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
-    let mut record = conducted.record;
+    let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+    let mut record = outcome.record;
     (
         record.loads.remove(0).pilot.unwrap(),
         record.blocks.remove(0),
@@ -398,15 +399,15 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
     let file = folder.path().join("record.json");
     for (rounds, expected) in [(None, (2, true)), (Some(3), (3, false))] {
         let study = Study {
-            fit: Some(Duration::from_millis(1)),
+            blocks_within: Some(Duration::from_millis(1)),
             slice: SliceLength::Usual,
             rounds,
             ..study(Some(1))
         };
-        let conducted = conduct_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
-        let pilot = conducted.record.loads[0].pilot.clone().unwrap();
+        let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+        let pilot = outcome.record.loads[0].pilot.clone().unwrap();
         assert_eq!((pilot.rounds, pilot.shortened), expected);
-        let block = &conducted.record.blocks[0];
+        let block = &outcome.record.blocks[0];
         assert_eq!(block.loads[0].rounds.len(), expected.0 as usize);
     }
 }
@@ -419,7 +420,7 @@ fn a_budget_that_is_used_up_ends_after_a_block() {
         ..study(None)
     };
     let file = folder.path().join("record.json");
-    let record = conduct_into(&file, &study, &mut |_| {}, &mut |_| {})
+    let record = run_into(&file, &study, &mut |_| {}, &mut |_| {})
         .unwrap()
         .record;
     assert_eq!(record.end, StudyEnd::Budget);

@@ -2,41 +2,41 @@
 
 use std::time::Duration;
 
-use super::document::{Document, Step, key};
-use super::error::{Fault, Wrong};
-use super::raw::Time;
+use super::document::{PathStep, TomlDocument, key};
+use super::mistake::{Diagnostic, Mistake};
+use super::raw::RawTime;
 use super::unit;
 
 /// A place in the file.
 #[derive(Clone)]
-pub struct Spot<'a> {
-    document: &'a Document<'a>,
-    path: Vec<Step>,
+pub struct KeyPosition<'a> {
+    document: &'a TomlDocument<'a>,
+    path: Vec<PathStep>,
 }
 
-impl<'a> Spot<'a> {
+impl<'a> KeyPosition<'a> {
     /// The top table.
-    pub fn top(document: &'a Document<'a>) -> Spot<'a> {
-        Spot {
+    pub fn top(document: &'a TomlDocument<'a>) -> KeyPosition<'a> {
+        KeyPosition {
             document,
             path: Vec::new(),
         }
     }
 
     /// A key of the table here.
-    pub fn key(&self, name: &str) -> Spot<'a> {
-        self.step(Step::Key(name.to_owned()))
+    pub fn key(&self, name: &str) -> KeyPosition<'a> {
+        self.step(PathStep::Key(name.to_owned()))
     }
 
     /// An item of the list here.
-    pub fn item(&self, index: usize) -> Spot<'a> {
-        self.step(Step::Item(index))
+    pub fn item(&self, index: usize) -> KeyPosition<'a> {
+        self.step(PathStep::Item(index))
     }
 
-    fn step(&self, step: Step) -> Spot<'a> {
+    fn step(&self, step: PathStep) -> KeyPosition<'a> {
         let mut path = self.path.clone();
         path.push(step);
-        Spot {
+        KeyPosition {
             document: self.document,
             path,
         }
@@ -53,7 +53,7 @@ impl<'a> Spot<'a> {
     }
 
     /// Something that is wrong here.
-    pub fn fault(&self, wrong: Wrong) -> Fault {
+    pub fn fault(&self, wrong: Mistake) -> Diagnostic {
         self.document.fault(&self.path, wrong)
     }
 
@@ -61,15 +61,15 @@ impl<'a> Spot<'a> {
     ///
     /// # Errors
     /// What `read` says, with its place.
-    pub fn read<T>(&self, read: impl FnOnce(&str) -> Result<T, Wrong>) -> Result<T, Fault> {
+    pub fn read<T>(&self, read: impl FnOnce(&str) -> Result<T, Mistake>) -> Result<T, Diagnostic> {
         read(&self.name()).map_err(|wrong| self.fault(wrong))
     }
 
     /// Reads a time, where there is one.
     ///
     /// # Errors
-    /// [`Wrong::Time`].
-    pub fn time(&self, time: Option<&Time>) -> Result<Option<Duration>, Fault> {
+    /// [`Mistake::RawTime`].
+    pub fn time(&self, time: Option<&RawTime>) -> Result<Option<Duration>, Diagnostic> {
         time.map(|time| self.read(|key| unit::time(key, &time.0)))
             .transpose()
     }

@@ -17,7 +17,7 @@ const TRIAL_STEP_NS: u64 = 250_000_000;
 
 /// What a block is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms {
+pub struct BlockTerms {
     /// Subjects.
     pub subjects: u64,
     /// Whether a server that does nothing is loaded beside them.
@@ -30,7 +30,7 @@ pub struct Terms {
 /// nothing more can be taken: at least two rounds stay, or one of slices as long as a
 /// trial, and trials that hold enough answers of the slowest subject. Warm-ups give
 /// last, since subjects that are still cold are compared wrongly.
-pub fn fit(loads: &mut [LoadRecord], terms: Terms, span: Duration) {
+pub fn shorten_blocks(loads: &mut [LoadRecord], terms: BlockTerms, span: Duration) {
     let most_ns = ((1.0 - SPARE) * Nanos::from(span).0 as f64) as u64;
     for give in [shorter, less_warm] {
         while block_ns(loads, terms) > most_ns {
@@ -46,14 +46,14 @@ pub fn fit(loads: &mut [LoadRecord], terms: Terms, span: Duration) {
 }
 
 /// How a load would run with a little less of something.
-struct Given {
+struct Shortened {
     pilot: PilotRecord,
     /// How long what gives takes as it is: the longest gives first.
     longest_ns: u64,
 }
 
 /// For how long a block loads its subjects.
-fn block_ns(loads: &[LoadRecord], terms: Terms) -> u64 {
+fn block_ns(loads: &[LoadRecord], terms: BlockTerms) -> u64 {
     // Whatever load comes first meets fresh servers, and warms up for as long as any.
     let warm_ups = loads.iter().filter_map(|load| load.pilot.as_ref());
     // Connections that are only held warm nothing up.
@@ -64,7 +64,7 @@ fn block_ns(loads: &[LoadRecord], terms: Terms) -> u64 {
 }
 
 /// For how long a block loads its subjects with one load.
-fn load_ns(load: &LoadRecord, terms: Terms) -> u64 {
+fn load_ns(load: &LoadRecord, terms: BlockTerms) -> u64 {
     let Some(pilot) = &load.pilot else { return 0 };
     let rounds = u64::from(pilot.rounds);
     let ceiling_ns = match pilot.interleave {
@@ -79,7 +79,7 @@ fn load_ns(load: &LoadRecord, terms: Terms) -> u64 {
 }
 
 /// The same with a little less load; `None` where it has the least.
-fn shorter(load: &LoadRecord, terms: Terms) -> Option<Given> {
+fn shorter(load: &LoadRecord, terms: BlockTerms) -> Option<Shortened> {
     let mut pilot = load.pilot.clone()?;
     let longest_ns = pilot.slice_ns * u64::from(pilot.rounds);
     match pilot.interleave {
@@ -99,18 +99,18 @@ fn shorter(load: &LoadRecord, terms: Terms) -> Option<Given> {
             pilot.slice_ns = slice_ns;
         }
     }
-    Some(Given { pilot, longest_ns })
+    Some(Shortened { pilot, longest_ns })
 }
 
 /// The same with a tenth less of a warm-up; `None` where it is the shortest.
-fn less_warm(load: &LoadRecord, _: Terms) -> Option<Given> {
+fn less_warm(load: &LoadRecord, _: BlockTerms) -> Option<Shortened> {
     let mut pilot = load.pilot.clone()?;
     let longest_ns = pilot.warm_up_ns;
     if longest_ns <= WARM_UP_MIN_NS {
         return None;
     }
     pilot.warm_up_ns = (longest_ns / 10 * 9).max(WARM_UP_MIN_NS);
-    Some(Given { pilot, longest_ns })
+    Some(Shortened { pilot, longest_ns })
 }
 
 /// Short slices are fair to each other by their number.
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-    const TERMS: Terms = Terms {
+    const TERMS: BlockTerms = BlockTerms {
         subjects: 9,
         has_ceiling: true,
         has_fixed_trials: false,
@@ -191,7 +191,7 @@ mod tests {
         // Method: more time than the block takes.
         let before = vec![piloted(Interleave::Slices, 100 * MS, 20)];
         let mut loads = before.clone();
-        fit(&mut loads, TERMS, Duration::from_secs(60));
+        shorten_blocks(&mut loads, TERMS, Duration::from_secs(60));
         assert_eq!(loads, before);
     }
 
@@ -205,7 +205,7 @@ mod tests {
             piloted(Interleave::Slices, 1000 * MS, 2),
             piloted(Interleave::Trials, 4000 * MS, 1),
         ];
-        fit(&mut loads, TERMS, Duration::ZERO);
+        shorten_blocks(&mut loads, TERMS, Duration::ZERO);
         let left = loads.iter().map(|load| {
             let pilot = load.pilot.as_ref().unwrap();
             let lengths = [pilot.slice_ns / MS, pilot.discard_ns / MS];
@@ -237,7 +237,7 @@ mod tests {
         let warm_ups = |span_ns: u64| {
             let mut loads = loads.clone();
             let span = Duration::from_nanos(span_ns * 100 / 85 + 1_000);
-            fit(&mut loads, TERMS, span);
+            shorten_blocks(&mut loads, TERMS, span);
             let pilots = loads.into_iter().map(|load| load.pilot.unwrap());
             let all: Vec<_> = pilots
                 .map(|pilot| (pilot.warm_up_ns / MS, pilot.shortened))
@@ -271,7 +271,7 @@ mod tests {
                 .map(|rounds| piloted(Interleave::Slices, 100 * MS, *rounds))
                 .collect();
             let before = loads.clone();
-            fit(&mut loads, TERMS, Duration::from_secs(span_s));
+            shorten_blocks(&mut loads, TERMS, Duration::from_secs(span_s));
             let most_ns = span_s * 850 * MS;
             let left = |loads: &[LoadRecord]| -> Vec<u32> {
                 loads.iter().map(|load| load.pilot.as_ref().unwrap().rounds).collect()

@@ -24,12 +24,12 @@ pub enum StudyFileError {
     },
     /// What it says is wrong; at least one fault, in the order of the lines.
     #[error("{}", listed(.0))]
-    Content(Vec<Fault>),
+    Content(Vec<Diagnostic>),
 }
 
 /// One thing that is wrong in a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fault {
+pub struct Diagnostic {
     /// The study file, or a template.
     pub file: PathBuf,
     /// The line, from 1.
@@ -37,13 +37,13 @@ pub struct Fault {
     /// The table that it stands in, such as `subject "nginx"`; `None` outside of lists of tables.
     pub place: Option<String>,
     /// What is wrong.
-    pub wrong: Box<Wrong>,
+    pub wrong: Box<Mistake>,
 }
 
 /// What is wrong, and what to write instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "`key` and `text` are those of the file")]
-pub enum Wrong {
+pub enum Mistake {
     /// Not TOML.
     #[error("this is no TOML ({}): texts need quotes, and each key stands once in its table", short(.0))]
     Syntax(String),
@@ -110,7 +110,7 @@ pub enum Wrong {
         "`{key}` is `{}`, which is no time above zero: write a number and its unit, such as 30s, 100ms or 2m",
         short(.text)
     )]
-    Time { key: String, text: String },
+    RawTime { key: String, text: String },
     /// Neither a time above zero nor `auto`.
     #[error(
         "`{key}` is `{}`, which is neither a time above zero nor `auto`: write a number and its unit, such as 100ms or 1s",
@@ -288,7 +288,7 @@ pub enum Wrong {
     },
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}: ", self.file.display(), self.line)?;
         if let Some(place) = &self.place {
@@ -298,7 +298,7 @@ impl fmt::Display for Fault {
     }
 }
 
-fn listed(faults: &[Fault]) -> String {
+fn listed(faults: &[Diagnostic]) -> String {
     let mut lines: Vec<String> = faults
         .iter()
         .take(LISTED)

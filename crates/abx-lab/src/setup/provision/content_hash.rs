@@ -18,11 +18,11 @@ const NAME_BYTES: usize = 8;
 
 /// Takes words and files in, in order.
 #[derive(Clone)]
-pub struct Fingerprint(Sha256);
+pub struct ContentHash(Sha256);
 
 /// Why a folder has no fingerprint.
 #[derive(Debug, thiserror::Error)]
-pub enum FingerprintError {
+pub enum ContentHashError {
     /// Something cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
     Read {
@@ -52,15 +52,15 @@ pub enum FingerprintError {
 }
 
 /// Something below a folder.
-struct Entry {
+struct TreeEntry {
     path: PathBuf,
     metadata: Metadata,
 }
 
-impl Fingerprint {
+impl ContentHash {
     /// Of nothing yet; `kind` keeps fingerprints of different things apart.
-    pub fn new(kind: &str) -> Fingerprint {
-        let mut fingerprint = Fingerprint(Sha256::new());
+    pub fn new(kind: &str) -> ContentHash {
+        let mut fingerprint = ContentHash(Sha256::new());
         fingerprint.add_bytes(kind.as_bytes());
         fingerprint
     }
@@ -77,8 +77,8 @@ impl Fingerprint {
     /// and where links lead. Nothing is left out.
     ///
     /// # Errors
-    /// One [`FingerprintError`] for each thing that cannot be taken in.
-    pub fn add_folder(&mut self, folder: &Path) -> Result<(), FingerprintError> {
+    /// One [`ContentHashError`] for each thing that cannot be taken in.
+    pub fn add_folder(&mut self, folder: &Path) -> Result<(), ContentHashError> {
         let folder = folder
             .canonicalize()
             .map_err(|source| unreadable(folder, source))?;
@@ -95,10 +95,10 @@ impl Fingerprint {
             } else if kind.is_file() {
                 self.add_file(&entry.path, &mut bytes_left)?;
             } else {
-                return Err(FingerprintError::Special(entry.path));
+                return Err(ContentHashError::Special(entry.path));
             }
             if bytes_left == 0 {
-                return Err(FingerprintError::TooLarge(folder));
+                return Err(ContentHashError::TooLarge(folder));
             }
         }
         Ok(())
@@ -116,7 +116,7 @@ impl Fingerprint {
         link: &Path,
         folder: &Path,
         bytes_left: &mut u64,
-    ) -> Result<(), FingerprintError> {
+    ) -> Result<(), ContentHashError> {
         let target = fs::read_link(link).map_err(|source| unreadable(link, source))?;
         self.0.update(b"l");
         self.add_bytes(target.as_os_str().as_bytes());
@@ -128,15 +128,15 @@ impl Fingerprint {
             Err(source) => return Err(unreadable(link, source)),
         };
         if end.is_dir() {
-            return Err(FingerprintError::LeadsOut(link.to_owned()));
+            return Err(ContentHashError::LeadsOut(link.to_owned()));
         }
         if !end.is_file() {
-            return Err(FingerprintError::Special(link.to_owned()));
+            return Err(ContentHashError::Special(link.to_owned()));
         }
         self.add_file(&end, bytes_left)
     }
 
-    fn add_file(&mut self, path: &Path, bytes_left: &mut u64) -> Result<(), FingerprintError> {
+    fn add_file(&mut self, path: &Path, bytes_left: &mut u64) -> Result<(), ContentHashError> {
         let unreadable = |source| unreadable(path, source);
         let file = File::open(path).map_err(unreadable)?;
         let mode = file.metadata().map_err(unreadable)?.permissions().mode();
@@ -160,7 +160,7 @@ impl Fingerprint {
 }
 
 /// Everything below a folder, in an order that does not depend on the machine.
-fn entries(folder: &Path) -> Result<Vec<Entry>, FingerprintError> {
+fn entries(folder: &Path) -> Result<Vec<TreeEntry>, ContentHashError> {
     let mut found = Vec::new();
     let mut bytes: u64 = 0;
     let mut folders = vec![folder.to_owned()];
@@ -174,15 +174,15 @@ fn entries(folder: &Path) -> Result<Vec<Entry>, FingerprintError> {
             } else {
                 bytes = bytes.saturating_add(metadata.len());
             }
-            found.push(Entry {
+            found.push(TreeEntry {
                 path: entry.path(),
                 metadata,
             });
             if found.len() > FILES_MAX {
-                return Err(FingerprintError::TooMany(folder.to_owned()));
+                return Err(ContentHashError::TooMany(folder.to_owned()));
             }
             if bytes > BYTES_MAX {
-                return Err(FingerprintError::TooLarge(folder.to_owned()));
+                return Err(ContentHashError::TooLarge(folder.to_owned()));
             }
         }
     }
@@ -190,8 +190,8 @@ fn entries(folder: &Path) -> Result<Vec<Entry>, FingerprintError> {
     Ok(found)
 }
 
-fn unreadable(path: &Path, source: io::Error) -> FingerprintError {
-    FingerprintError::Read {
+fn unreadable(path: &Path, source: io::Error) -> ContentHashError {
+    ContentHashError::Read {
         path: path.to_owned(),
         source,
     }
@@ -203,8 +203,8 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
 
-    fn name_of(folder: &Path) -> Result<String, FingerprintError> {
-        let mut fingerprint = Fingerprint::new("test");
+    fn name_of(folder: &Path) -> Result<String, ContentHashError> {
+        let mut fingerprint = ContentHash::new("test");
         fingerprint.add_folder(folder)?;
         Ok(fingerprint.name())
     }
@@ -275,7 +275,7 @@ mod tests {
         assert_ne!(before, name_of(folder.path()).unwrap());
         symlink(outside.path(), folder.path().join("out")).unwrap();
         let error = name_of(folder.path()).unwrap_err();
-        assert!(matches!(error, FingerprintError::LeadsOut(_)), "{error}");
+        assert!(matches!(error, ContentHashError::LeadsOut(_)), "{error}");
     }
 
     #[test]
@@ -304,7 +304,7 @@ mod tests {
         // Method: the same letters cut differently, and another kind.
         let name = |kind: &str, words: &[&str]| {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            let mut fingerprint = Fingerprint::new(kind);
+            let mut fingerprint = ContentHash::new(kind);
             fingerprint.add_words(&words);
             fingerprint.name()
         };
