@@ -146,6 +146,24 @@ fn junit_is_well_formed() {
 }
 
 #[test]
+fn a_picture_is_well_formed() {
+    // Method: xmllint reads it, and counts intervals and texts; a name that means
+    // something to XML stands in it as it is.
+    let home = Home::new();
+    let mut pair = pair();
+    pair.subjects[0].version = Some("<b>&amp;".to_owned());
+    let text = serde_json::to_string(&judged(pair)).unwrap();
+    let text = text.replace("\"old\"", "\"a<b> & 'c'\"");
+    let path = home.write("record.json", &text);
+    home.run_abx(&["report", &path, "--svg", "out.svg"])
+        .expect(0, &[]);
+    let of = |xpath: &str| tool(&home, "xmllint", &["--xpath", xpath, "out.svg"]);
+    assert_eq!(of("count(//*[@class='pt'])").trim(), "1");
+    let said = of("string(//*[@class='name'])");
+    assert!(said.contains("a<b> & 'c'"), "{said}");
+}
+
+#[test]
 fn histograms_are_read_by_another_implementation() {
     // Method: HdrHistogram for Python reads the log; percentiles of the sums of
     // its intervals are those in the .hgrm files.

@@ -2,7 +2,7 @@
 //! axis below all of them.
 
 use super::markup::{Element, element};
-use super::plot::{STRETCHED, horizontal, percent as share, px, stretched, vertical};
+use super::plot::{BAR_MARKER, STRETCHED, horizontal, percent as share, px, stretched, vertical};
 use super::scale::Scale;
 
 /// The picture of one interval.
@@ -74,7 +74,7 @@ impl Bar {
             Some(at) => picture.add(
                 element("use")
                     .class("pt")
-                    .with("href", "#m3")
+                    .with("href", format!("#m{BAR_MARKER}"))
                     .with("x", share(scale.place(at)))
                     .with("y", BAR_AT)
                     .with("aria-label", &self.tip),

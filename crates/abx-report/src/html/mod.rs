@@ -18,6 +18,7 @@ mod order;
 mod outcomes;
 mod page;
 mod phases;
+mod picture;
 mod pictured;
 mod plot;
 mod ratios;
@@ -33,6 +34,7 @@ use abx_evidence::{RunRecord, StudyRecord};
 
 pub use self::index::{Listed, index_html, notice_html};
 pub use self::page::page_policy;
+pub use self::picture::study_svg;
 pub use self::side::{NotShown, Shown, SideRecord, side_html};
 
 use self::cast::Cast;

@@ -307,30 +307,48 @@ pub(crate) fn marker(subject: usize, size: Size) -> String {
 /// The signs, to be written once in a page.
 pub(crate) fn markers() -> Element {
     let shapes = MARKERS.iter().enumerate().flat_map(|(index, shape)| {
-        let path = || element("path").with("d", shape);
+        let small = element("path").with("d", shape);
         [
-            path().with("id", format!("m{index}")),
-            path()
+            shape_path(index),
+            small
                 .with("id", format!("n{index}"))
                 .with("transform", "scale(.6)"),
         ]
     });
-    let arrows = [("left", "M4-6L-5 0L4 6z"), ("right", "M-4-6L5 0L-4 6z")];
-    let arrows = arrows.map(|(id, shape)| element("path").with("id", id).with("d", shape));
-    let patterns = [
-        pattern("hatch", "M0 0v6").with("patternTransform", "rotate(45)"),
+    let fills = [
+        hatch(),
         pattern("stripes", "M1 0v6M4 0v6"),
         pattern("dashes", "M0 1.5h3M3 4.5h3"),
     ];
+    definitions(shapes.chain(arrows()).chain(fills))
+}
+
+/// Those that bars are made of.
+pub(crate) fn bar_markers() -> Element {
+    let parts = [shape_path(BAR_MARKER)].into_iter().chain(arrows());
+    definitions(parts.chain([hatch()]))
+}
+
+fn shape_path(index: usize) -> Element {
+    let path = element("path").with("d", MARKERS[index]);
+    path.with("id", format!("m{index}"))
+}
+
+fn arrows() -> [Element; 2] {
+    let arrows = [("left", "M4-6L-5 0L4 6z"), ("right", "M-4-6L5 0L-4 6z")];
+    arrows.map(|(id, shape)| element("path").with("id", id).with("d", shape))
+}
+
+fn hatch() -> Element {
+    pattern("hatch", "M0 0v6").with("patternTransform", "rotate(45)")
+}
+
+/// What is drawn by its name elsewhere.
+fn definitions(parts: impl Iterator<Item = Element>) -> Element {
     element("svg")
         .class("defs")
         .with("aria-hidden", "true")
-        .add(
-            element("defs")
-                .add_all(shapes)
-                .add_all(arrows)
-                .add_all(patterns),
-        )
+        .add(element("defs").add_all(parts))
 }
 
 /// Lines that fill an area again and again.
@@ -393,6 +411,9 @@ const PAD_BOTTOM: f64 = 44.0;
 const SIGN: f64 = 7.0;
 /// As many ticks have room on a telephone.
 const NARROW_TICKS: usize = 4;
+
+/// The diamond, which stands on bars.
+pub(crate) const BAR_MARKER: usize = 3;
 
 /// Circle, square, triangle, diamond, triangle down, plus, cross and bar,
 /// around 0 0.

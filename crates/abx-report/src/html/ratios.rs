@@ -14,24 +14,38 @@ use crate::words::verdict::{limit, name, place, word};
 /// A table for each metric that the study was made for, and one for each load
 /// of everything else that was compared.
 pub(crate) fn ratios(record: &StudyRecord) -> Markup {
-    let mut out = Markup::new();
-    for metric in Metric::ALL {
-        let these = || record.primary().filter(|one| one.metric == metric);
-        let load = these().next().map_or("", |one| &one.load);
-        let caption = capitalized(metric_under(record, load, metric));
-        let rows: Vec<Row> = these().map(|one| Row::of_load(record, one)).collect();
-        out.push(table(&caption, "load", &rows));
-    }
+    let mut out: Markup = primary(record)
+        .iter()
+        .map(|(caption, rows)| table(caption, "load", rows))
+        .collect();
     if !out.is_empty() {
-        let note = format!(
-            "Diamond: the ratio; bar: its interval; an arrow: or further. Dots below: single \
-             blocks. Hatched: differences of up to {}, which do not matter.",
-            percent(record.settings.margin)
-        );
-        out.push(element("p").class("note").text(&note));
+        out.push(element("p").class("note").text(&legend(record)));
     }
     out.push(beside(record));
     out
+}
+
+/// What the study was made to compare: each metric's name, and its comparisons.
+pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<Row<'_>>)> {
+    let of_metric = |metric: Metric| {
+        let rows: Vec<Row> = { record.primary() }
+            .filter(|one| one.metric == metric)
+            .map(|one| Row::of_load(record, one))
+            .collect();
+        let load = &rows.first()?.one.load;
+        let caption = capitalized(metric_under(record, load, metric));
+        Some((caption, rows))
+    };
+    Metric::ALL.into_iter().filter_map(of_metric).collect()
+}
+
+/// What the pictures of ratios show.
+pub(crate) fn legend(record: &StudyRecord) -> String {
+    format!(
+        "Diamond: the ratio; bar: its interval; an arrow: or further. Dots below: single \
+         blocks. Hatched: differences of up to {}, which do not matter.",
+        percent(record.settings.margin)
+    )
 }
 
 /// What was compared besides: all metrics of a load in one table.
@@ -79,9 +93,9 @@ pub(crate) fn pairs(record: &StudyRecord, caption: &str, all: &[Comparison]) -> 
 
 /// One comparison with everything that its picture shows.
 pub(crate) struct Row<'a> {
-    one: &'a Comparison,
+    pub(crate) one: &'a Comparison,
     /// What it is of: a load or a metric.
-    of: String,
+    pub(crate) of: String,
     /// Between these differences do not matter.
     band: [f64; 2],
     bounds: Option<[f64; 3]>,
@@ -112,7 +126,7 @@ impl<'a> Row<'a> {
     }
 
     /// Its subjects.
-    fn pair(&self) -> String {
+    pub(crate) fn pair(&self) -> String {
         format!("{} ÷ {}", name(&self.one.subject), name(&self.one.baseline))
     }
 
@@ -125,7 +139,7 @@ impl<'a> Row<'a> {
     }
 
     /// What it says, in a few words.
-    fn verdict(&self) -> String {
+    pub(crate) fn verdict(&self) -> String {
         let fragile = if self.one.fragile { ", fragile" } else { "" };
         format!("{}{fragile}", word(self.one.verdict))
     }
@@ -200,7 +214,7 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[Row]) -> Markup {
 
 /// A scale that holds every block and every ratio. An interval that is far wider
 /// than its blocks runs out of the picture, or nothing else would be seen.
-fn scale(rows: &[Row]) -> Option<Scale> {
+pub(crate) fn scale(rows: &[Row]) -> Option<Scale> {
     let ratios = rows
         .iter()
         .filter_map(|row| row.bounds.map(|[ratio, ..]| ratio));
@@ -216,7 +230,7 @@ fn scale(rows: &[Row]) -> Option<Scale> {
 }
 
 /// The ratio and its interval, as the verdict's sentence has them.
-fn interval(row: &Row) -> String {
+pub(crate) fn interval(row: &Row) -> String {
     row.bounds.map_or_else(
         || "no interval".to_owned(),
         |bounds| {
@@ -231,7 +245,7 @@ fn interval(row: &Row) -> String {
     )
 }
 
-fn picture_of(row: &Row, scale: Scale) -> Element {
+pub(crate) fn picture_of(row: &Row, scale: Scale) -> Element {
     let interval = interval(row);
     let [pair, of] = [row.pair(), row.of.clone()];
     let is_open = row.one.at_least;

@@ -52,7 +52,13 @@ pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
 
 /// The sign of a verdict; the word beside it says the same.
 pub(crate) fn sign(verdict: Verdict) -> Element {
-    let letter = match verdict {
+    let sign = element("span").class(format!("sign {}", word(verdict)));
+    sign.with("aria-hidden", "true").text(letter(verdict))
+}
+
+/// The sign of a verdict as a letter.
+pub(crate) fn letter(verdict: Verdict) -> &'static str {
+    match verdict {
         Verdict::Faster => "▲",
         Verdict::Slower => "▼",
         Verdict::Less => "−",
@@ -60,7 +66,5 @@ pub(crate) fn sign(verdict: Verdict) -> Element {
         Verdict::Equivalent => "≈",
         Verdict::Inconclusive => "?",
         Verdict::Invalid => "✕",
-    };
-    let sign = element("span").class(format!("sign {}", word(verdict)));
-    sign.with("aria-hidden", "true").text(letter)
+    }
 }

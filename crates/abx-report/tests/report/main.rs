@@ -9,6 +9,7 @@ mod html;
 mod lists;
 mod page;
 mod phases;
+mod picture;
 mod readmes;
 mod run;
 mod several;

@@ -47,6 +47,10 @@ pub struct FormatFlags {
 /// Formats that only a study has.
 #[derive(Debug, Clone, Args)]
 pub struct StudyFormatFlags {
+    /// Write a picture of the verdicts as SVG, light or dark as its viewer prefers;
+    /// - as with --json.
+    #[arg(long, value_name = "FILE|-")]
+    pub svg: Option<String>,
     /// Write comma-separated values, a row for each slice; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub csv: Option<String>,
@@ -72,6 +76,25 @@ pub struct Outputs<'a> {
     flags: &'a OutputFlags,
     formats: &'a FormatFlags,
     study: Option<&'a StudyFormatFlags>,
+}
+
+/// A format that studies and runs have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Json,
+    Html,
+    Markdown,
+    Prometheus,
+}
+
+/// A format that only studies have, all of it in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StudyFormat {
+    Svg,
+    Csv,
+    CsvComparisons,
+    Hlog,
+    Junit,
 }
 
 /// A text and where it goes.
@@ -124,61 +147,73 @@ impl<'a> Outputs<'a> {
         Ok(self)
     }
 
+    /// Every flag that names a place, and the place.
     fn places(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
-        let record = self.flags.json.as_deref().map(|place| (JSON, place));
-        let of_study = self.study.map(StudyFormatFlags::given);
-        let all = record.into_iter().chain(self.formats.given());
-        all.chain(of_study.into_iter().flatten())
+        let shared = self.shared().map(|(format, place)| (format.flag(), place));
+        shared.chain(self.study.into_iter().flat_map(StudyFormatFlags::places))
     }
 
-    /// Prints a study and writes all that was asked for. What cannot be written
-    /// keeps nothing else from it.
+    /// The formats that any record has, each with its place.
+    fn shared(&self) -> impl Iterator<Item = (Format, &'a str)> {
+        let record = self.flags.json.as_deref();
+        let record = record.map(|place| (Format::Json, place));
+        record.into_iter().chain(self.formats.given())
+    }
+
+    /// Prints a study and writes everything that was asked for. One document that
+    /// cannot be written does not stop the others.
     pub fn print_study(
         &self,
         report: &str,
         record: &StudyRecord,
         answers: &[Answer],
     ) -> Result<(), Failure> {
-        let text = |flag| match flag {
-            JSON => abx_report::study_json(record),
-            HTML => abx_report::study_html(record),
-            "--markdown" => abx_report::study_markdown(record, answers),
-            "--prometheus" => abx_report::study_openmetrics(record, answers),
-            "--csv" => abx_report::slices_csv(record),
-            "--csv-comparisons" => abx_report::comparisons_csv(record),
-            "--hlog" => abx_report::study_hlog(record),
-            "--junit" => abx_report::study_junit(record, answers),
-            other => unreachable!("{other} is a flag without a text of its own"),
+        let text = |format| match format {
+            Format::Json => abx_report::study_json(record),
+            Format::Html => abx_report::study_html(record),
+            Format::Markdown => abx_report::study_markdown(record, answers),
+            Format::Prometheus => abx_report::study_openmetrics(record, answers),
+        };
+        let study_text = |format| match format {
+            StudyFormat::Svg => abx_report::study_svg(record),
+            StudyFormat::Csv => abx_report::slices_csv(record),
+            StudyFormat::CsvComparisons => abx_report::comparisons_csv(record),
+            StudyFormat::Hlog => abx_report::study_hlog(record),
+            StudyFormat::Junit => abx_report::study_junit(record, answers),
         };
         let mut documents = self.documents(text);
-        if let Some(place) = self.study.and_then(|study| study.hgrm.as_deref()) {
-            documents.extend(percentiles(place, record));
+        if let Some(study) = self.study {
+            let all = study.given();
+            let all =
+                all.map(|(format, place)| Document::new(format.flag(), place, study_text(format)));
+            documents.extend(all);
+            let place = study.hgrm.as_deref();
+            documents.extend(
+                place
+                    .into_iter()
+                    .flat_map(|place| percentiles(place, record)),
+            );
         }
         let metrics = || abx_report::study_otlp(record, answers);
         self.write(report, documents, metrics)
     }
 
-    /// Prints a run and writes all that was asked for, as [`Outputs::print_study`] does.
+    /// Prints a run and writes everything that was asked for, as [`Outputs::print_study`] does.
     pub fn print_run(&self, report: &str, record: &RunRecord) -> Result<(), Failure> {
-        let text = |flag| match flag {
-            JSON => abx_report::run_json(record),
-            HTML => abx_report::run_html(record),
-            "--markdown" => abx_report::run_markdown(record),
-            "--prometheus" => abx_report::run_openmetrics(record),
-            other => unreachable!("{other} is no flag of a run"),
+        let text = |format| match format {
+            Format::Json => abx_report::run_json(record),
+            Format::Html => abx_report::run_html(record),
+            Format::Markdown => abx_report::run_markdown(record),
+            Format::Prometheus => abx_report::run_openmetrics(record),
         };
         let metrics = || abx_report::run_otlp(record);
         self.write(report, self.documents(text), metrics)
     }
 
-    fn documents(&self, text: impl Fn(&'static str) -> String) -> Vec<Document> {
-        let places = self.places().filter(|(flag, _)| *flag != HGRM);
-        let document = |(flag, place): (&'static str, &str)| Document {
-            flag,
-            place: place.to_owned(),
-            text: text(flag),
-        };
-        places.map(document).collect()
+    fn documents(&self, text: impl Fn(Format) -> String) -> Vec<Document> {
+        let document =
+            |(format, place): (Format, &str)| Document::new(format.flag(), place, text(format));
+        self.shared().map(document).collect()
     }
 
     fn write(
@@ -201,7 +236,38 @@ impl<'a> Outputs<'a> {
     }
 }
 
+impl Format {
+    fn flag(self) -> &'static str {
+        match self {
+            Format::Json => "--json",
+            Format::Html => "--html",
+            Format::Markdown => "--markdown",
+            Format::Prometheus => "--prometheus",
+        }
+    }
+}
+
+impl StudyFormat {
+    fn flag(self) -> &'static str {
+        match self {
+            StudyFormat::Svg => "--svg",
+            StudyFormat::Csv => "--csv",
+            StudyFormat::CsvComparisons => "--csv-comparisons",
+            StudyFormat::Hlog => "--hlog",
+            StudyFormat::Junit => "--junit",
+        }
+    }
+}
+
 impl Document {
+    fn new(flag: &'static str, place: &str, text: String) -> Document {
+        Document {
+            flag,
+            place: place.to_owned(),
+            text,
+        }
+    }
+
     fn write(&self) -> Result<(), String> {
         if self.place == "-" {
             return to_stdout(&self.text);
@@ -219,15 +285,18 @@ impl FormatFlags {
     /// The first flag of them that was given.
     pub fn first(&self) -> Option<&'static str> {
         let otlp = self.otlp.as_ref().map(|_| "--otlp");
-        self.given().first().map(|(flag, _)| *flag).or(otlp)
+        self.given()
+            .next()
+            .map(|(format, _)| format.flag())
+            .or(otlp)
     }
 
     /// The formats that were asked for, each with its place.
-    fn given(&self) -> Vec<(&'static str, &str)> {
-        named([
-            (HTML, &self.html),
-            ("--markdown", &self.markdown),
-            ("--prometheus", &self.prometheus),
+    fn given(&self) -> impl Iterator<Item = (Format, &str)> {
+        given([
+            (Format::Html, &self.html),
+            (Format::Markdown, &self.markdown),
+            (Format::Prometheus, &self.prometheus),
         ])
     }
 }
@@ -235,27 +304,30 @@ impl FormatFlags {
 impl StudyFormatFlags {
     /// The first flag of them that was given.
     pub fn first(&self) -> Option<&'static str> {
-        self.given().first().map(|(flag, _)| *flag)
+        self.places().next().map(|(flag, _)| flag)
     }
 
-    /// The formats that were asked for, each with its place.
-    fn given(&self) -> Vec<(&'static str, &str)> {
-        named([
-            ("--csv", &self.csv),
-            ("--csv-comparisons", &self.csv_comparisons),
-            (HGRM, &self.hgrm),
-            ("--hlog", &self.hlog),
-            ("--junit", &self.junit),
+    /// The formats of one file that were asked for, each with its place.
+    fn given(&self) -> impl Iterator<Item = (StudyFormat, &str)> {
+        given([
+            (StudyFormat::Svg, &self.svg),
+            (StudyFormat::Csv, &self.csv),
+            (StudyFormat::CsvComparisons, &self.csv_comparisons),
+            (StudyFormat::Hlog, &self.hlog),
+            (StudyFormat::Junit, &self.junit),
         ])
+    }
+
+    /// Every flag that was given, with its place.
+    fn places(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let files = self.given().map(|(format, place)| (format.flag(), place));
+        files.chain(self.hgrm.as_deref().map(|place| (HGRM, place)))
     }
 }
 
-fn named<'a, const N: usize>(
-    all: [(&'static str, &'a Option<String>); N],
-) -> Vec<(&'static str, &'a str)> {
+fn given<F, const N: usize>(all: [(F, &Option<String>); N]) -> impl Iterator<Item = (F, &str)> {
     let each = all.into_iter();
-    each.filter_map(|(flag, place)| Some((flag, place.as_deref()?)))
-        .collect()
+    each.filter_map(|(format, place)| Some((format, place.as_deref()?)))
 }
 
 /// A document for each subject and load; the place itself when there is but one.
@@ -292,8 +364,6 @@ fn said(place: &str) -> &str {
     }
 }
 
-const JSON: &str = "--json";
-const HTML: &str = "--html";
 const HGRM: &str = "--hgrm";
 
 /// Prints a report that has no other formats, or the record itself where that
@@ -303,11 +373,7 @@ pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Resu
     if let Some(place) = &flags.json {
         let text = serde_json::to_string(record)
             .map_err(|error| Failure::no_claim(format!("cannot write the record: {error}")))?;
-        documents.push(Document {
-            flag: JSON,
-            place: place.clone(),
-            text: text + "\n",
-        });
+        documents.push(Document::new(Format::Json.flag(), place, text + "\n"));
     }
     conclude(write(report, &documents, flags))
 }
