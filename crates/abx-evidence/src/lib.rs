@@ -45,6 +45,7 @@ pub use measure::quantile::Quantile;
 pub use measure::tally::{Connections, Sample, SliceTally, Tally};
 pub use measure::times::{Figure, Times};
 pub use record::StudyRecord;
+pub use record::finding_id::FindingId;
 pub use record::run::{
     GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, judge_run,
 };

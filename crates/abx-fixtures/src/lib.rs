@@ -1,6 +1,7 @@
 //! Studies with made-up figures, for the tests of other crates. [`study`] gives one in which nothing is wrong;
 //! each test changes what it is about.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use abx_evidence::record::{
@@ -9,8 +10,8 @@ use abx_evidence::record::{
     STUDY_SCHEMA, Settings, SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
 };
 use abx_evidence::{
-    Arrivals, Comparison, Exchange, Finding, Level, Outcome, Outcomes, SliceTally, StudyRecord,
-    Validity, judge,
+    Arrivals, Comparison, Exchange, Finding, FindingId, Level, Outcome, Outcomes, SliceTally,
+    StudyRecord, Validity, judge,
 };
 
 /// A millisecond, in nanoseconds.
@@ -309,17 +310,15 @@ pub fn primary(record: &StudyRecord) -> Vec<Comparison> {
     record.primary().cloned().collect()
 }
 
-/// Names and levels of findings, in their order.
-pub fn ids(findings: &[Finding]) -> Vec<(&str, Level)> {
-    findings
-        .iter()
-        .map(|one| (one.id.as_str(), one.level))
-        .collect()
+/// Ids and levels of findings, in their order.
+pub fn ids(findings: &[Finding]) -> Vec<(FindingId, Level)> {
+    let each = findings.iter().map(|one| (one.id.clone(), one.level));
+    each.collect()
 }
 
-/// The finding of this name.
-pub fn find<'a>(findings: &'a [Finding], id: &str) -> Option<&'a Finding> {
-    findings.iter().find(|finding| finding.id == id)
+/// The first finding with this id.
+pub fn find(findings: &[Finding], id: impl Borrow<FindingId>) -> Option<&Finding> {
+    findings.iter().find(|finding| finding.id == *id.borrow())
 }
 
 /// Fails when they differ by more than a billionth.

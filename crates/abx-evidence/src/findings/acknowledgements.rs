@@ -2,9 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use crate::findings::finding::{Finding, Level};
+use crate::findings::finding::Finding;
 use crate::measure::arrivals::Arrivals;
 use crate::measure::exchange::{Exchange, LoadShape};
+use crate::record::finding_id::FindingId;
 
 /// Where round trips lie that wait for a delayed acknowledgement. Linux delays
 /// one by 40 ms at least (`TCP_DELACK_MIN`), and the round trip itself comes on top.
@@ -38,10 +39,7 @@ impl Echoes<'_> {
             self.who,
             time_us as f64 / 1e3
         );
-        let remedy = "set TCP_NODELAY on the server's connections, or write each frame, head and \
-                      payload, at once";
-        (is_asked && is_idle)
-            .then(|| Finding::new("delayed_acknowledgements", Level::Note, message, remedy))
+        (is_asked && is_idle).then(|| Finding::new(FindingId::DelayedAcknowledgements, message))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Findings about what subjects answered before the load.
 
-use crate::findings::finding::{Finding, Level};
+use crate::findings::finding::Finding;
+use crate::record::finding_id::FindingId;
 use crate::record::{AnswerRecord, LoadRecord, StudyRecord};
 
 /// Subjects that answer one request with bodies that differ from time to time.
@@ -12,8 +13,7 @@ pub(super) fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
             "{subject} answers the same request with bodies that differ: only its status was \
              checked"
         );
-        let remedy = "compare on a path whose answer is always the same";
-        Finding::new("body_varies", Level::Note, message, remedy)
+        Finding::new(FindingId::BodyVaries, message)
             .about(subject)
             .under(&load.name)
     })
@@ -37,8 +37,7 @@ pub(super) fn answers_differ(record: &StudyRecord, load: &LoadRecord) -> Vec<Fin
              bytes): the ratio holds that difference too",
             expected.body_bytes, answer.body_bytes
         );
-        let remedy = "let all subjects answer the same bytes";
-        let finding = Finding::new("unequal_responses", Level::Note, message, remedy);
+        let finding = Finding::new(FindingId::UnequalResponses, message);
         Some(finding.about(subject).under(&load.name))
     });
     found.collect()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::{Sums, share, sums_by_subject};
+use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Settings, StudyRecord};
 
 /// A subject this busy is the limit, whatever the generator does.
@@ -67,46 +68,44 @@ impl Bottleneck {
         };
         let busy = |name: &str| self.busy(name);
         let percent = |name: &str| 100.0 * busy(name).generator.unwrap_or_default();
-        let remedy = "add a thread (`-t`) on a processor of its own, make the subject do more \
-                      for each request, or run on a machine with more processors";
         let bound = [faster, slower].map(|name| busy(name).is_generator_bound());
         match bound {
             [false, false] => None,
             [true, false] => Some(
                 Finding::new(
-                    "generator_bound",
-                    Level::Bound,
+                    FindingId::GeneratorBound,
                     format!(
                         "the generator used {:.0} % of its processor and {faster} had time to \
                          spare: {faster} could have answered more",
                         percent(faster)
                     ),
-                    remedy,
                 )
+                .at(Level::Bound)
                 .about(faster),
             ),
-            [true, true] => Some(Finding::new(
-                "generator_bound",
-                Level::Void,
-                format!(
-                    "the generator was the limit for both {faster} and {slower} (it used {:.0} % \
-                     and {:.0} % of its processor): their throughput is the generator's",
-                    percent(faster),
-                    percent(slower)
-                ),
-                remedy,
-            )),
+            [true, true] => Some(
+                Finding::new(
+                    FindingId::GeneratorBound,
+                    format!(
+                        "the generator was the limit for both {faster} and {slower} (it used \
+                         {:.0} % and {:.0} % of its processor): their throughput is the \
+                         generator's",
+                        percent(faster),
+                        percent(slower)
+                    ),
+                )
+                .at(Level::Void),
+            ),
             [false, true] => Some(
                 Finding::new(
-                    "generator_bound",
-                    Level::Void,
+                    FindingId::GeneratorBound,
                     format!(
                         "the generator was the limit for {slower}, the slower of the two (it used \
                          {:.0} % of its processor), so {slower} may be the faster one",
                         percent(slower)
                     ),
-                    remedy,
                 )
+                .at(Level::Void)
                 .about(slower),
             ),
         }
@@ -127,15 +126,13 @@ impl Bottleneck {
             let idle = busy.subject.is_some() && !busy.is_subject_bound();
             (idle && !busy.is_generator_bound()).then(|| {
                 Finding::new(
-                    "not_saturated",
-                    Level::Note,
+                    FindingId::NotSaturated,
                     format!(
                         "neither {subject} ({:.0} % busy) nor the generator ({:.0} %) was at its \
                          limit: throughput is connections over response time here",
                         100.0 * busy.subject.unwrap_or_default(),
                         100.0 * busy.generator.unwrap_or_default()
                     ),
-                    "raise `-c` to find the most that it can serve",
                 )
                 .about(subject)
                 .under(&load.name)

@@ -1,6 +1,7 @@
 //! Whether files that were to be read from the disk were in memory all the same.
 
-use crate::findings::finding::{Finding, Level};
+use crate::findings::finding::Finding;
+use crate::record::finding_id::FindingId;
 use crate::record::{InUse, LoadRecord, StudyRecord};
 
 /// Pages that stay where dropping works: readahead, and what another program reads.
@@ -28,8 +29,5 @@ pub(super) fn cold_cache(
             )
         }
     };
-    let remedy = "set TMPDIR to a folder on a disk (a tmpfs is memory), and let no other program \
-                  map or read the files";
-    let finding = Finding::new("not_cold", Level::Note, message, remedy);
-    Some(finding.about(subject))
+    Some(Finding::new(FindingId::NotCold, message).about(subject))
 }

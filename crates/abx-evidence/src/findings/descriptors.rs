@@ -1,6 +1,7 @@
 //! Findings about descriptors on both sides: who was near its limit, and who at it.
 
 use crate::findings::finding::{Finding, Level};
+use crate::record::finding_id::FindingId;
 use crate::record::{InUse, LoadRecord, StudyRecord, SubjectReadings};
 
 /// Descriptors in use, as a share of the limit.
@@ -23,7 +24,7 @@ pub(super) fn descriptors(record: &StudyRecord, load: &LoadRecord, subject: &str
             "raise the subject's limit of open files (`ulimit -n`, or `LimitNOFILE=` of its \
              service) to at least {needed}"
         );
-        low("descriptors_low", subject, in_use, remedy)
+        low(FindingId::DescriptorsLow, subject, in_use, remedy)
     });
     let of_generator = nearest(|side| side.generator_descriptors).and_then(|in_use| {
         let remedy = format!(
@@ -31,7 +32,7 @@ pub(super) fn descriptors(record: &StudyRecord, load: &LoadRecord, subject: &str
             in_use.count + in_use.count / 4
         );
         low(
-            "generator_descriptors_low",
+            FindingId::GeneratorDescriptorsLow,
             "a thread of the generator",
             in_use,
             remedy,
@@ -41,7 +42,7 @@ pub(super) fn descriptors(record: &StudyRecord, load: &LoadRecord, subject: &str
     found.map(|finding| finding.about(subject)).collect()
 }
 
-fn low(id: &str, who: &str, in_use: InUse, remedy: String) -> Option<Finding> {
+fn low(id: FindingId, who: &str, in_use: InUse, remedy: String) -> Option<Finding> {
     let limit = in_use.limit?;
     let part = in_use.share().filter(|part| *part > DESCRIPTORS_MAX)?;
     // Who is at the limit may have refused what it was asked for.
@@ -54,5 +55,6 @@ fn low(id: &str, who: &str, in_use: InUse, remedy: String) -> Option<Finding> {
         in_use.count,
         100.0 * part
     );
-    Some(Finding::new(id, level, message, remedy))
+    let finding = Finding::new(id, message).at(level);
+    Some(finding.with_remedy(remedy))
 }

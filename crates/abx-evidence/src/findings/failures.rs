@@ -4,6 +4,7 @@ use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::share;
 use crate::measure::exchange::LoadShape;
 use crate::measure::outcome::{Outcome, Outcomes};
+use crate::record::finding_id::FindingId;
 
 /// Above this share of failed requests no claim stands.
 const FAILED_MAX: f64 = 0.001;
@@ -37,19 +38,15 @@ pub(crate) fn failed_requests(
             " ({wrong_bodies} of the {hashed} bodies that were looked at were wrong)"
         ));
     }
-    let remedy = "mend the server, offer less load, or say what it should answer \
-                  (`--expect-status`, `--expect-body`)";
-    (failed > 0).then(|| Finding::new("failed_requests", level, message, remedy))
+    (failed > 0).then(|| Finding::new(FindingId::FailedRequests, message).at(level))
 }
 
 /// `who` gave no answer any more in `count` of its `slices`.
 pub(crate) fn stopped_answering(who: &str, count: u64, slices: u64) -> Option<Finding> {
     (count > 0).then(|| {
         Finding::new(
-            "stopped_answering",
-            Level::Void,
+            FindingId::StoppedAnswering,
             format!("{who} stopped answering in {count} of {slices} slices"),
-            "look at its log, and try it alone with `abx run`",
         )
     })
 }
@@ -71,7 +68,8 @@ pub(crate) fn exhausted(outcomes: &Outcomes) -> impl Iterator<Item = Finding> {
     kinds.into_iter().filter_map(|(outcome, what, remedy)| {
         let count = outcomes.count(outcome);
         let message = format!("abx ran out of {what} {count} times");
-        (count > 0).then(|| Finding::new("generator_exhausted", Level::Void, message, remedy))
+        let finding = Finding::new(FindingId::GeneratorExhausted, message);
+        (count > 0).then(|| finding.with_remedy(remedy))
     })
 }
 

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::record::finding_id::FindingId;
+
 /// How far a finding limits what may be claimed.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -32,8 +34,8 @@ pub enum Limits {
 /// Something that limits what a result may claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// A fixed name that scripts can look for, in snake case.
-    pub id: String,
+    /// What it is about: a fixed name that scripts can look for, in snake case.
+    pub id: FindingId,
     /// How far it limits.
     pub level: Level,
     /// Which figures it limits.
@@ -50,23 +52,39 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding about everything.
+    /// A finding about everything, at the usual level of its id and with its remedy.
     #[must_use]
-    pub fn new(
-        id: &str,
-        level: Level,
-        message: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Finding {
+    pub fn new(id: FindingId, message: impl Into<String>) -> Finding {
+        let level = id.levels()[0];
+        let remedy = id.remedy().to_owned();
         Finding {
-            id: id.to_owned(),
+            id,
             level,
             limits: Limits::All,
             subject: None,
             load: None,
             message: message.into(),
-            remedy: remedy.into(),
+            remedy,
         }
+    }
+
+    /// The same at another of its id's levels.
+    #[must_use]
+    pub fn at(mut self, level: Level) -> Finding {
+        debug_assert!(
+            self.id.levels().contains(&level),
+            "{} at {level:?}",
+            self.id
+        );
+        self.level = level;
+        self
+    }
+
+    /// The same with a remedy that says more than that of its id.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Finding {
+        self.remedy = remedy.into();
+        self
     }
 
     /// The same about times only.
@@ -144,7 +162,7 @@ mod tests {
     #[test]
     fn the_worst_finding_gives_the_status() {
         // Method: notes alone, then a bound, then a void added.
-        let finding = |level| Finding::new("x", level, "m", "r");
+        let finding = |level| Finding::new(FindingId::Other("x".to_owned()), "m").at(level);
         assert_eq!(Validity::of(vec![]).status, Status::Valid);
         assert_eq!(
             Validity::of(vec![finding(Level::Note)]).status,
@@ -165,7 +183,7 @@ mod tests {
     #[test]
     fn a_finding_touches_only_its_subject_and_load() {
         // Method: one about `a` under `small`, asked from three places.
-        let finding = Finding::new("x", Level::Note, "m", "r")
+        let finding = Finding::new(FindingId::Steal, "m")
             .about("a")
             .under("small");
         assert!(finding.touches("small", ["a", "b"]));

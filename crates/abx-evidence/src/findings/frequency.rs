@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::findings::finding::{Finding, Level};
+use crate::findings::finding::Finding;
 use crate::record::StudyRecord;
+use crate::record::finding_id::FindingId;
 
 /// By how much the time of work that is always the same may differ within a study.
 const SPREAD_MAX: f64 = 0.03;
@@ -38,8 +39,7 @@ fn speed_changed(record: &StudyRecord) -> Option<Finding> {
     let (spread, cpu, (least, most)) = worst.max_by(|one, other| one.0.total_cmp(&other.0))?;
     (spread > SPREAD_MAX).then(|| {
         Finding::new(
-            "speed_changed",
-            Level::Note,
+            FindingId::SpeedChanged,
             format!(
                 "the same work took processor {cpu} from {:.2} to {:.2} ms of its time ({:.0} % \
                  more), by looks before and after each block: its speed changed within the study",
@@ -47,8 +47,6 @@ fn speed_changed(record: &StudyRecord) -> Option<Finding> {
                 most as f64 / 1e6,
                 100.0 * spread
             ),
-            "fix the frequency (`cpupower frequency-set -g performance`), or run on a machine \
-             whose cores nobody else uses",
         )
     })
 }
@@ -58,10 +56,8 @@ fn heat(record: &StudyRecord) -> Option<Finding> {
     let times: u64 = canaries.filter_map(|canary| canary.heat_throttles).sum();
     (times > 0).then(|| {
         Finding::new(
-            "heat_throttled",
-            Level::Note,
+            FindingId::HeatThrottled,
             format!("processors were slowed down for their heat {times} times within blocks"),
-            "cool the machine, or fix a lower frequency",
         )
     })
 }

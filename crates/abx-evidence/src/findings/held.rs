@@ -3,6 +3,7 @@
 use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::share;
 use crate::measure::held::Held;
+use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, StudyRecord};
 
 /// Above this share of connections that did not stand, the figures are those of
@@ -38,9 +39,7 @@ pub(crate) fn not_held(who: &str, held: impl Iterator<Item = Held>) -> Option<Fi
         "{count} of {} connections to {who} did not stand when they had been held{lost}",
         worst.asked
     );
-    let remedy = "raise the server's limits of descriptors (`ulimit -n`), of connections and of \
-                  its listen backlog, or hold fewer connections";
-    (count > 0).then(|| Finding::new("connections_not_held", level, message, remedy))
+    (count > 0).then(|| Finding::new(FindingId::ConnectionsNotHeld, message).at(level))
 }
 
 #[cfg(test)]

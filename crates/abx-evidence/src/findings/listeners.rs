@@ -1,7 +1,8 @@
 //! The finding about listeners who miss broadcasts.
 
-use crate::findings::finding::{Finding, Level};
+use crate::findings::finding::Finding;
 use crate::measure::broadcasts::Broadcasts;
+use crate::record::finding_id::FindingId;
 
 /// Listeners of `who` that never got a broadcast, or got some out of order. The
 /// broadcasts themselves count as failed, which is a finding of its own.
@@ -13,10 +14,7 @@ pub(crate) fn missed(who: &str, broadcasts: Option<&Broadcasts>) -> Option<Findi
         "{lost} times a listener of {who} never got a broadcast, and {out_of_order} times one got \
          it out of order or twice"
     );
-    let remedy = "look whether the server drops messages for slow readers; give more time \
-                  (`--timeout`), or offer less load";
-    (lost + out_of_order > 0)
-        .then(|| Finding::new("listeners_missed", Level::Note, message, remedy))
+    (lost + out_of_order > 0).then(|| Finding::new(FindingId::ListenersMissed, message))
 }
 
 #[cfg(test)]

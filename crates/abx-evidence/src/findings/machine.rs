@@ -4,6 +4,7 @@ use crate::findings::finding::{Finding, Level};
 use crate::findings::processors;
 use crate::judge::comparison::disturbed_rounds;
 use crate::judge::summary::{Sums, share};
+use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, StudyRecord};
 
 /// Processor time that is neither ours nor the subjects', as a share of all.
@@ -45,24 +46,22 @@ const BACKGROUND: Bar = Bar::noted_above(0.01);
 pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
     let all = Sums::of_load(record, load);
     let capacity = all.window_ns * processors(record) as u64;
-    let quiet = "close other programs, or run on a machine of your own";
     let mut found = Vec::new();
-    let mut look = |id: &str, part: Option<f64>, bar: Bar, what: &str, remedy: &str| {
+    let mut look = |id: FindingId, part: Option<f64>, bar: Bar, what: &str| {
         if let Some(part) = part.filter(|part| *part > bar.note) {
             let message = format!("{what} {:.1} % of the time", 100.0 * part);
             let level = match part > bar.bound {
                 true => Level::Bound,
                 false => Level::Note,
             };
-            found.push(Finding::new(id, level, message, remedy).under(&load.name));
+            found.push(Finding::new(id, message).at(level).under(&load.name));
         }
     };
     look(
-        "steal",
+        FindingId::Steal,
         all.steal_ns.and_then(|steal| share(steal, capacity)),
         STEAL,
         "the hypervisor gave our processors to others",
-        "run at a quieter time, or on a machine of your own",
     );
     let known = all
         .server_cpu_ns
@@ -73,28 +72,25 @@ pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
         .zip(known)
         .map(|(busy, known)| busy.saturating_sub(known));
     look(
-        "foreign_cpu",
+        FindingId::ForeignCpu,
         foreign.and_then(|foreign| share(foreign, capacity)),
         FOREIGN,
         "other programs had our processors",
-        quiet,
     );
     let threads = record.settings.threads.max(1) as u64;
     look(
-        "generator_wait",
+        FindingId::GeneratorWait,
         all.generator_wait_ns
             .and_then(|wait| share(wait, all.wall_ns * threads)),
         WAIT,
         "the generator was ready to run and had to wait",
-        quiet,
     );
     look(
-        "background_work",
+        FindingId::BackgroundWork,
         all.others_cpu_ns
             .and_then(|others| share(others, all.window_ns)),
         BACKGROUND,
         "subjects that should have been idle worked, by one processor's measure,",
-        "compare by `--interleave trials`, in which background work meets its own subject",
     );
     found
 }
@@ -104,13 +100,11 @@ pub(super) fn disturbed(record: &StudyRecord, load: &LoadRecord) -> Option<Findi
     let (disturbed, all) = disturbed_rounds(record, load);
     (disturbed > 0).then(|| {
         Finding::new(
-            "disturbed_rounds",
-            Level::Note,
+            FindingId::DisturbedRounds,
             format!(
                 "{disturbed} of {all} rounds were disturbed from outside, by the hypervisor or by \
                  other programs; they count all the same"
             ),
-            "run at a quieter time; more blocks even out what hits all subjects alike",
         )
         .under(&load.name)
     })

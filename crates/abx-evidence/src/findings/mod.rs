@@ -24,6 +24,7 @@ use crate::findings::finding::{Finding, Level};
 use crate::judge::ceilings::near_ceiling;
 use crate::judge::summary::{Summary, Sums, share, sums_by_subject};
 use crate::measure::exchange::LoadShape;
+use crate::record::finding_id::FindingId;
 use crate::record::{Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 
@@ -142,15 +143,14 @@ fn summary<'a>(record: &'a StudyRecord, load: &LoadRecord, subject: &str) -> Opt
 /// What a rate above a subject's capacity is there to bring about. The
 /// objective judges it; that the generator was the reason limits it as ever.
 fn is_of_overload(finding: &Finding) -> bool {
-    let of_overload = [
-        "failed_requests",
-        "stopped_answering",
-        "offered_rate_not_reached",
-        "queued",
-        "times_at_least",
-    ];
-    of_overload.contains(&finding.id.as_str()) && finding.level != Level::Bound
-        || finding.id == "times_at_least"
+    match finding.id {
+        FindingId::TimesAtLeast => true,
+        FindingId::FailedRequests
+        | FindingId::StoppedAnswering
+        | FindingId::OfferedRateNotReached
+        | FindingId::Queued => finding.level != Level::Bound,
+        _ => false,
+    }
 }
 
 /// How one subject's load kept its pace, by its summary.
@@ -221,13 +221,11 @@ fn unsettled(load: &LoadRecord) -> impl Iterator<Item = Finding> {
         .filter(|(_, found)| !found.settled)
         .map(|(subject, _)| {
             Finding::new(
-                "not_settled",
-                Level::Note,
+                FindingId::NotSettled,
                 format!(
                     "{subject} had not settled within the pilot: it may still warm up while it \
                      is measured"
                 ),
-                "look whether it gets faster for longer than a second, with `abx run -d 60s`",
             )
             .about(subject)
             .under(&load.name)
@@ -240,10 +238,8 @@ fn turns(load: &LoadRecord) -> Option<Finding> {
     let reason = pilot.interleave_reason.as_ref()?;
     (pilot.interleave == Interleave::Trials).then(|| {
         Finding::new(
-            "ran_as_trials",
-            Level::Note,
+            FindingId::RanAsTrials,
             format!("each subject was loaded in one long stretch: {reason}"),
-            "expect wider intervals than with slices; more blocks narrow them",
         )
         .under(&load.name)
     })
@@ -254,14 +250,12 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
     if !subject.is_kept() {
         found.push(
             Finding::new(
-                "not_restarted",
-                Level::Note,
+                FindingId::NotRestarted,
                 format!(
                     "{} was running already and was not restarted: how much its speed differs \
                      from start to start is not covered by the interval",
                     subject.name
                 ),
-                "give its command instead of its address",
             )
             .about(&subject.name),
         );
@@ -270,10 +264,8 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
         let name = &subject.name;
         found.push(
             Finding::new(
-                "stand_in",
-                Level::Note,
+                FindingId::StandIn,
                 format!("{name} stands in for {meant}: what is said of it holds for {name} itself"),
-                "measure the one that is meant where it can be had",
             )
             .about(name),
         );
@@ -291,54 +283,43 @@ fn whole(record: &StudyRecord) -> Vec<Finding> {
         .any(|cpu| settings.generator_cpus.contains(cpu));
     if are_shared {
         found.push(Finding::new(
-            "shared_cpus",
-            Level::Bound,
+            FindingId::SharedCpus,
             "subjects and generator shared processors: each took time from the other",
-            "leave out `--pin shared`, on a machine with at least two processors",
         ));
     }
     found.extend(record.skipped.iter().map(|one| {
         Finding::new(
-            "skipped",
-            Level::Note,
+            FindingId::Skipped,
             format!(
                 "{} was not measured: it needs {}; what is said holds for the others alone",
                 one.name, one.needs
             ),
-            &one.how,
         )
+        .with_remedy(&one.how)
     }));
     match &record.end {
         StudyEnd::SubjectFailed { subject, how } => found.push(
             Finding::new(
-                "subject_failed",
-                Level::Void,
+                FindingId::SubjectFailed,
                 format!("{subject} could not go on: {how}"),
-                "look at its log, and try it alone with `abx run`",
             )
             .about(subject),
         ),
         StudyEnd::Failed { why } => found.push(Finding::new(
-            "study_failed",
-            Level::Note,
+            FindingId::StudyFailed,
             format!("the study ended before its time: {why}"),
-            "mend that, and judge this as a study with fewer blocks",
         )),
         StudyEnd::Interrupted => found.push(Finding::new(
-            "interrupted",
-            Level::Note,
+            FindingId::Interrupted,
             "the study was stopped before its end",
-            "judge it as one with fewer blocks",
         )),
         _ => {}
     }
     let blocks = record.complete_blocks().count();
     if blocks < BLOCKS_FOR_VERDICT {
         found.push(Finding::new(
-            "few_blocks",
-            Level::Note,
+            FindingId::FewBlocks,
             format!("{blocks} blocks were measured, and a verdict needs {BLOCKS_FOR_VERDICT}"),
-            "give more time (`--budget`) or more blocks (`--blocks`)",
         ));
     }
     found

@@ -3,6 +3,7 @@
 
 use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::{Sums, share};
+use crate::record::finding_id::FindingId;
 use crate::record::{InUse, LoadRecord, StudyRecord, SubjectReadings};
 
 /// From this share of new connections on, those that were turned away bound a ratio.
@@ -60,13 +61,11 @@ impl<'a> Network<'a> {
         let missing = self.sum(|side| Some(side.not_connected));
         (missing > 0).then(|| {
             Finding::new(
-                "not_connected",
-                Level::Note,
+                FindingId::NotConnected,
                 format!(
                     "{missing} connections to {} could not be opened before the load",
                     self.subject
                 ),
-                "raise the limit of connections of the subject, or offer fewer",
             )
         })
     }
@@ -90,20 +89,20 @@ impl<'a> Network<'a> {
         };
         (turned_away > 0).then(|| {
             Finding::new(
-                "listen_overflows",
-                level,
+                FindingId::ListenOverflows,
                 format!(
                     "the kernel turned {turned_away} connections away while {} was loaded, \
                      because a listen queue of this machine was full ({overflows} when complete, \
                      {half_open} when half open)",
                     self.subject
                 ),
-                format!(
-                    "raise the subject's backlog and `net.core.somaxconn`{longest} to at least \
-                     {}, or offer fewer connections",
-                    self.load.settings.connections
-                ),
             )
+            .at(level)
+            .with_remedy(format!(
+                "raise the subject's backlog and `net.core.somaxconn`{longest} to at least {}, or \
+                 offer fewer connections",
+                self.load.settings.connections
+            ))
         })
     }
 
@@ -138,16 +137,13 @@ impl<'a> Network<'a> {
             .collect();
         (!seen.is_empty()).then(|| {
             Finding::new(
-                "lost_packets",
-                Level::Note,
+                FindingId::LostPackets,
                 format!(
                     "TCP lost packets on this machine while {} was loaded ({}), this load's or \
                      another program's; one may cost 0.2 s or more",
                     self.subject,
                     seen.join(", ")
                 ),
-                "end other programs that use the network; else raise the subject's backlog, and \
-                 look at `nstat -az` for what drops them",
             )
         })
     }
@@ -157,14 +153,12 @@ impl<'a> Network<'a> {
         let dropped = self.sum(|side| side.strain?.packets_dropped);
         (dropped > 0).then(|| {
             Finding::new(
-                "packets_dropped",
-                Level::Note,
+                FindingId::PacketsDropped,
                 format!(
                     "{dropped} packets were dropped while {} was loaded, because a processor's \
                      queue of received packets was full",
                     self.subject
                 ),
-                "raise `net.core.netdev_max_backlog`, or offer fewer connections",
             )
         })
     }
@@ -178,8 +172,7 @@ impl<'a> Network<'a> {
         let churn = share(self.sums.connects, self.sums.outcomes.sent());
         (churn >= Some(CHURN_MIN)).then(|| {
             Finding::new(
-                "ports_low",
-                Level::Note,
+                FindingId::PortsLow,
                 format!(
                     "closed connections still held {} ports after a slice of {}, which is {:.0} % \
                      of those that the load's addresses have for one destination",
@@ -187,8 +180,6 @@ impl<'a> Network<'a> {
                     self.subject,
                     100.0 * part
                 ),
-                "keep connections alive, spread them over more addresses (`--local-address`), or \
-                 widen `net.ipv4.ip_local_port_range`",
             )
         })
     }

@@ -7,6 +7,7 @@ use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::share;
 use crate::measure::arrivals::Offered;
 use crate::measure::times::{Figure, Times};
+use crate::record::finding_id::FindingId;
 
 /// The share of what was due that may be missing.
 const MISSED_MAX: f64 = 0.01;
@@ -86,8 +87,11 @@ impl Pace<'_> {
             self.who,
             100.0 * missed
         );
-        (missed > MISSED_MAX)
-            .then(|| Finding::new("offered_rate_not_reached", level, message, remedy))
+        (missed > MISSED_MAX).then(|| {
+            Finding::new(FindingId::OfferedRateNotReached, message)
+                .at(level)
+                .with_remedy(remedy)
+        })
     }
 
     /// Requests waited for a connection: the server's doing, and what is measured.
@@ -100,7 +104,7 @@ impl Pace<'_> {
             100.0 * queued,
             self.who
         );
-        Some(Finding::new("queued", Level::Note, message, ADD_CONNECTIONS).of_times())
+        Some(Finding::new(FindingId::Queued, message).of_times())
     }
 
     /// Sends were late by the generator's doing or the machine's, and why, as far
@@ -130,7 +134,8 @@ impl Pace<'_> {
             texts.join(", and ")
         );
         let remedies: Vec<&str> = causes.iter().map(|cause| cause.remedy()).collect();
-        Some(Finding::new("late_sends", level, message, remedies.join("; ")).of_times())
+        let finding = Finding::new(FindingId::LateSends, message).at(level);
+        Some(finding.with_remedy(remedies.join("; ")).of_times())
     }
 
     /// Whatever may have made one send in a hundred late.
@@ -163,9 +168,7 @@ impl Pace<'_> {
             self.who,
             self.unanswered
         );
-        let remedy = "offer less load, or give requests more time (`--timeout`)";
-        (!names.is_empty())
-            .then(|| Finding::new("times_at_least", Level::Bound, message, remedy).of_times())
+        (!names.is_empty()).then(|| Finding::new(FindingId::TimesAtLeast, message).of_times())
     }
 
     /// The generator itself was away from its clock.
@@ -177,8 +180,7 @@ impl Pace<'_> {
             span(lag_us),
             self.who
         );
-        (lag_us > LAG_MAX_US)
-            .then(|| Finding::new("loop_lag", Level::Note, message, ADD_THREAD).of_times())
+        (lag_us > LAG_MAX_US).then(|| Finding::new(FindingId::LoopLag, message).of_times())
     }
 }
 

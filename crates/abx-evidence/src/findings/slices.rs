@@ -3,6 +3,7 @@
 use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::{Sums, share};
 use crate::record::LoadRecord;
+use crate::record::finding_id::FindingId;
 
 /// Little's law may be off by this much before it is noted, and before it voids.
 const LITTLE_NOTE: f64 = 0.03;
@@ -36,15 +37,14 @@ pub(super) fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Fi
     };
     (off > LITTLE_NOTE).then(|| {
         Finding::new(
-            "little_law",
-            level,
+            FindingId::LittleLaw,
             format!(
                 "{subject} had {busy:.1} {} in flight on average (rate times mean response \
                  time) where {asked} were asked for",
                 load.settings.exchange.shape.units()
             ),
-            "use longer slices (`--slice`), or fewer connections",
         )
+        .at(level)
         .about(subject)
     })
 }
@@ -63,14 +63,13 @@ pub(super) fn silent(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Fi
     };
     (part > SILENT_NOTE).then(|| {
         Finding::new(
-            "slices_too_short",
-            level,
+            FindingId::SlicesTooShort,
             format!(
                 "{:.1} % of the connections to {subject} sent nothing in a slice",
                 100.0 * part
             ),
-            "use longer slices (`--slice`)",
         )
+        .at(level)
         .about(subject)
     })
 }

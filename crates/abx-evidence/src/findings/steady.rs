@@ -1,7 +1,8 @@
 //! Subjects that go on changing while they are measured.
 
-use crate::findings::finding::{Finding, Level};
+use crate::findings::finding::Finding;
 use crate::judge::summary::Sums;
+use crate::record::finding_id::FindingId;
 use crate::record::{BlockLoad, Interleave, LoadRecord, StudyRecord};
 use crate::stats::paired::PairedMean;
 use crate::stats::segments::{DRIFT_MAX, Segments, rise};
@@ -49,9 +50,7 @@ pub(super) fn never_steady(
         100.0 * interval.center.exp_m1().abs(),
         series.len()
     );
-    let remedy = "look with `abx run -d 60s` when it settles, and measure longer: `--slice`, or \
-                  `--interleave trials`";
-    let finding = Finding::new("never_steady", Level::Note, message, remedy);
+    let finding = Finding::new(FindingId::NeverSteady, message);
     Some(finding.about(subject).under(&load.name))
 }
 

@@ -3,6 +3,7 @@
 
 use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::share;
+use crate::record::finding_id::FindingId;
 use crate::record::{HostCounters, LoadRecord, StudyRecord};
 
 /// Time in which some thread had to wait for a processor, as a share.
@@ -40,32 +41,20 @@ pub(super) fn strain(
         let pressure = part(all.cpu_pressure_us).filter(|part| *part > CPU_PRESSURE_MAX);
         found.extend(pressure.map(|part| {
             Finding::new(
-                "cpu_pressure",
-                Level::Note,
+                FindingId::CpuPressure,
                 format!(
                     "threads were ready to run and had no processor {:.0} % of the time while \
                      {subject} was loaded, though it did not use all of its own",
                     100.0 * part
                 ),
-                "close other programs, or run on a machine of your own",
             )
         }));
     }
     let kinds = [
-        (
-            "memory_pressure",
-            all.memory_pressure_us,
-            "memory",
-            "free memory, or give the subjects less to hold",
-        ),
-        (
-            "io_pressure",
-            all.io_pressure_us,
-            "a disk",
-            "end other programs that use disks, and let the subjects log less",
-        ),
+        (FindingId::MemoryPressure, all.memory_pressure_us, "memory"),
+        (FindingId::IoPressure, all.io_pressure_us, "a disk"),
     ];
-    for (id, time_us, what, remedy) in kinds {
+    for (id, time_us, what) in kinds {
         let stood = part(time_us).filter(|part| *part > FULL_PRESSURE_MAX);
         found.extend(stood.map(|part| {
             let message = format!(
@@ -73,7 +62,7 @@ pub(super) fn strain(
                  was loaded",
                 100.0 * part
             );
-            Finding::new(id, Level::Note, message, remedy)
+            Finding::new(id, message)
         }));
     }
     let about = |finding: Finding| finding.about(subject);
@@ -87,13 +76,9 @@ fn throttled(subject: &str, all: &HostCounters, part: Option<f64>) -> Option<Fin
         Some(part) if part > THROTTLED_BOUND => (Level::Bound, 100.0 * part),
         other => (Level::Note, 100.0 * other.unwrap_or_default()),
     };
-    Some(Finding::new(
-        "throttled",
-        level,
-        format!(
-            "a limit of processor time around abx and its subjects was reached {periods} times \
-             while {subject} was loaded, and kept them from running {time:.1} % of the time"
-        ),
-        "raise the limit (`docker run --cpus`, `CPUQuota=`), or run outside of it",
-    ))
+    let message = format!(
+        "a limit of processor time around abx and its subjects was reached {periods} times while \
+         {subject} was loaded, and kept them from running {time:.1} % of the time"
+    );
+    Some(Finding::new(FindingId::Throttled, message).at(level))
 }

@@ -1,9 +1,10 @@
 //! What could not be read is said, never taken for zero: one finding for each
 //! load lists it all.
 
-use crate::findings::finding::{Finding, Level};
+use crate::findings::finding::Finding;
 use crate::findings::frequency;
 use crate::judge::summary::Sums;
+use crate::record::finding_id::FindingId;
 use crate::record::{HostCounters, LoadRecord, StudyRecord, SubjectReadings};
 
 const MOUNTED: &str = "run where /proc is mounted";
@@ -34,7 +35,8 @@ pub(super) fn unread(record: &StudyRecord, load: &LoadRecord) -> Option<Finding>
         texts.join("; ")
     );
     (!unread.is_empty()).then(|| {
-        Finding::new("not_checked", Level::Note, message, remedies.join("; ")).under(&load.name)
+        let finding = Finding::new(FindingId::NotChecked, message);
+        finding.with_remedy(remedies.join("; ")).under(&load.name)
     })
 }
 

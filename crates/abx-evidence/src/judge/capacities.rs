@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::findings::finding::{Finding, Level};
 use crate::judge::objective::{Kept, Objective};
 use crate::judge::values::{Value, Values};
+use crate::record::finding_id::FindingId;
 use crate::record::{BlockRecord, LoadRecord, LoadSettings, StudyRecord};
 use crate::stats::capacity::{self, BlockCapacity, block_capacities};
 use crate::stats::student::Confidence;
@@ -198,9 +199,7 @@ impl Grid<'_> {
             self.objective,
             said.join(", and ")
         );
-        let remedy = "run the study again, whose search may begin elsewhere, or name rates \
-                      yourself (`-r`)";
-        Some(Finding::new("beyond_the_grid", level, message, remedy))
+        Some(Finding::new(FindingId::BeyondTheGrid, message).at(level))
     }
 }
 

@@ -4,8 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::findings::finding::{Finding, Level};
+use crate::findings::finding::Finding;
 use crate::judge::summary::{Sums, share};
+use crate::record::finding_id::FindingId;
 use crate::record::{CEILING, StudyRecord};
 
 /// The ceiling of one load.
@@ -57,9 +58,7 @@ pub(crate) fn near_ceiling(record: &StudyRecord) -> Vec<Finding> {
             100.0 * part,
             ceiling.throughput_per_s
         );
-        let remedy = "add a thread (`-t`) on a processor of its own, or make the subject do more \
-                      for each request";
-        let finding = Finding::new("near_ceiling", Level::Note, message, remedy);
+        let finding = Finding::new(FindingId::NearCeiling, message);
         found.push(finding.about(&summary.subject).under(&summary.load));
     }
     found

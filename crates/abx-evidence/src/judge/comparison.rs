@@ -13,6 +13,7 @@ use crate::judge::summary::Sums;
 use crate::judge::values::{Rounds, Value, Values};
 use crate::judge::verdict::{Assessment, Verdict, assess, assess_together};
 use crate::measure::arrivals::Offered;
+use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, StudyRecord};
 use crate::stats::paired::{PairedMean, RatioInterval};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
@@ -246,7 +247,9 @@ impl<'a> Family<'a> {
         let limits = |finding: &Finding| match finding.limits {
             Limits::All => true,
             // Which quantiles are bounds is known here for each of them.
-            Limits::Times => self.metric.is_response_time() && finding.id != TIMES_AT_LEAST,
+            Limits::Times => {
+                self.metric.is_response_time() && finding.id != FindingId::TimesAtLeast
+            }
         };
         let mut findings: Vec<Finding> = self
             .found
@@ -345,9 +348,7 @@ impl<'a> Family<'a> {
             blocks.len(),
             self.record.block_loads(&load.name).count()
         );
-        let remedy = "look at the outcomes of that block in the record, and try the subject alone \
-                      with `abx run`";
-        let finding = Finding::new("no_answers", Level::Void, message, remedy);
+        let finding = Finding::new(FindingId::NoAnswers, message);
         Some(finding.about(subject).under(&load.name))
     }
 
@@ -376,14 +377,10 @@ impl<'a> Family<'a> {
             "the response time of {share} % of the requests to {who} is at least what was \
              measured: it rests on requests that had no answer"
         );
-        let remedy = "offer less load, or give requests more time (`--timeout`)";
-        let finding = Finding::new(TIMES_AT_LEAST, level, message, remedy);
+        let finding = Finding::new(FindingId::TimesAtLeast, message).at(level);
         Some(finding.about(who).under(&load.name).of_times())
     }
 }
-
-/// The finding about quantiles that rest on requests without an answer.
-const TIMES_AT_LEAST: &str = "times_at_least";
 
 /// For records of before there were families.
 fn one() -> usize {
@@ -407,9 +404,7 @@ pub(crate) fn both_kept_up(
         "{subject} and {baseline} both kept up with {rate}: throughput tells nothing about them \
          here"
     );
-    let remedy = "read their response times and processor time for each answer, or raise the rate \
-                  (`-r`)";
-    let finding = Finding::new("both_kept_up", Level::Note, message, remedy);
+    let finding = Finding::new(FindingId::BothKeptUp, message);
     Some(finding.about(subject).under(&load.name))
 }
 
@@ -434,8 +429,7 @@ fn held_by_rate(
         "{faster} kept up with what it was offered ({} requests): it may be able to answer more",
         offered.planned
     );
-    let remedy = "raise the rate (`-r`), or find the most that each can serve with a closed loop";
-    let finding = Finding::new("held_by_rate", Level::Bound, message, remedy);
+    let finding = Finding::new(FindingId::HeldByRate, message);
     Some(finding.about(faster).under(&load.name))
 }
 

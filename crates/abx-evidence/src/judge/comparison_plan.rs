@@ -9,6 +9,7 @@ use crate::judge::comparison::{Ground, Role, both_kept_up};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::measure::exchange::LoadShape;
+use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, StudyRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 
@@ -239,14 +240,11 @@ fn too_few_requests(load: &LoadRecord, metric: Metric) -> Finding {
     let message = format!(
         "response times are compared from {needed} requests in each block on, and there were fewer"
     );
-    let remedy = "raise the rate (`-r`), or lengthen the slices (`--slice`)";
-    Finding::new("too_few_requests", Level::Note, message, remedy).under(&load.name)
+    Finding::new(FindingId::TooFewRequests, message).under(&load.name)
 }
 
 fn memory_unknown(load: &LoadRecord) -> Finding {
     let message = "the memory of a connection could not be told for every subject in every block: \
                    it was not readable, or did not grow";
-    let remedy = "hold more connections (`connections`), and let abx start the subjects, on this \
-                  machine";
-    Finding::new("memory_unknown", Level::Note, message, remedy).under(&load.name)
+    Finding::new(FindingId::MemoryUnknown, message).under(&load.name)
 }

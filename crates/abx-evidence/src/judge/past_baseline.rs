@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::findings::Bottleneck;
 use crate::findings::finding::{Finding, Level, Limits};
 use crate::judge::throughput::block_throughputs;
+use crate::record::finding_id::FindingId;
 use crate::record::{AnswerRecord, LoadRecord, StudyRecord, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 
@@ -22,16 +23,20 @@ pub use unpaired::{Unpaired, judge_against, may_stop_against};
 
 /// Findings about two subjects of the old study, of which one is asked for: the
 /// new comparison has its own of these.
-const OF_PAIRS: [&str; 4] = [
-    "generator_bound",
-    "held_by_rate",
-    "both_kept_up",
-    "unpaired",
+const OF_PAIRS: [FindingId; 4] = [
+    FindingId::GeneratorBound,
+    FindingId::HeldByRate,
+    FindingId::BothKeptUp,
+    FindingId::Unpaired,
 ];
 
 /// Notes about the machine that void what is not measured side by side: what
 /// hits all subjects alike in one study hits one side alone here.
-const ONE_SIDED: [&str; 3] = ["steal", "foreign_cpu", "generator_wait"];
+const ONE_SIDED: [FindingId; 3] = [
+    FindingId::Steal,
+    FindingId::ForeignCpu,
+    FindingId::GeneratorWait,
+];
 
 /// The comparison with a subject of an older record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -243,13 +248,13 @@ fn limiting(all: &[Finding], load: &str, subject: &str) -> Vec<Finding> {
     let touching = all.iter().filter(|one| {
         one.limits == Limits::All
             && one.touches(load, [subject, subject])
-            && !OF_PAIRS.contains(&one.id.as_str())
+            && !OF_PAIRS.contains(&one.id)
     });
     touching.cloned().collect()
 }
 
 fn is_one_sided(finding: &Finding) -> bool {
-    ONE_SIDED.contains(&finding.id.as_str())
+    ONE_SIDED.contains(&finding.id)
 }
 
 fn no_claim(record: &str, subject: &str, message: &str) -> AgainstError {

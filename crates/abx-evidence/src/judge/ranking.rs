@@ -12,6 +12,7 @@ use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::Verdict;
 use crate::measure::exchange::LoadShape;
+use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, StudyRecord};
 
 /// The subjects of a study under one load, the best first.
@@ -72,7 +73,7 @@ fn rank(record: &StudyRecord, load: &LoadRecord, found: &[Finding]) -> Ranking {
         .map(|one| one.name.as_str())
         .collect();
     let kept_up: Vec<&str> = { found.iter() }
-        .filter(|one| one.id == "both_kept_up" && one.load.as_deref() == Some(&load.name))
+        .filter(|one| one.id == FindingId::BothKeptUp && one.load.as_deref() == Some(&load.name))
         .filter_map(|one| one.subject.as_deref())
         .collect();
     // Told of each subject beside the baseline: all of them or throughput.

@@ -2,6 +2,7 @@
 //! it was measured, and what was concluded. `docs/record-format.md` explains
 //! each key. Readers ignore keys that they do not know.
 
+pub(crate) mod finding_id;
 mod older;
 mod readings;
 pub(crate) mod run;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::findings::acknowledgements::Echoes;
-use crate::findings::finding::{Finding, Level};
+use crate::findings::finding::Finding;
 use crate::findings::held::not_held;
 use crate::findings::listeners::missed;
 use crate::findings::pace::{Pace, PaceLimits};
@@ -18,6 +18,7 @@ use crate::measure::outcome::Outcomes;
 use crate::measure::phase_times::PhaseTimes;
 use crate::measure::tally::SliceTally;
 use crate::measure::times::Times;
+use crate::record::finding_id::FindingId;
 use crate::record::{AnswerRecord, Machine};
 
 /// The schema that this version writes.
@@ -201,40 +202,37 @@ pub fn judge_run(record: &RunRecord, slice: &SliceTally) -> Vec<Finding> {
     let is_saturating = record.settings.arrivals.is_saturating();
     if is_saturating && generator_busy >= GENERATOR_BUSY && !server_is_busy {
         found.push(Finding::new(
-            "generator_bound",
-            Level::Bound,
+            FindingId::GeneratorBound,
             format!(
                 "the generator used or waited for {:.0} % of its processor: the server may be able \
                  to answer more",
                 100.0 * generator_busy
             ),
-            "add a thread (`-t`) on a processor of its own",
-        ));
+        )
+        .with_remedy("add a thread (`-t`) on a processor of its own"));
     }
     if record.answer.sha256.is_none() {
-        found.push(Finding::new(
-            "body_varies",
-            Level::Note,
-            "bodies differ from answer to answer: only the status was checked",
-            "ask for a path whose answer is always the same",
-        ));
+        found.push(
+            Finding::new(
+                FindingId::BodyVaries,
+                "bodies differ from answer to answer: only the status was checked",
+            )
+            .with_remedy("ask for a path whose answer is always the same"),
+        );
     }
     if record.server.is_none() {
         found.push(Finding::new(
-            "not_checked",
-            Level::Note,
+            FindingId::NotChecked,
             "the server's processor time and memory were not checked: no process of this machine \
              that we may look at listens there",
-            "run on the server's machine, as the same user",
-        ));
+        )
+        .with_remedy("run on the server's machine, as the same user"));
     }
     if record.interrupted {
-        found.push(Finding::new(
-            "interrupted",
-            Level::Note,
-            "the run was stopped before its end",
-            "let it run to its end",
-        ));
+        found.push(
+            Finding::new(FindingId::Interrupted, "the run was stopped before its end")
+                .with_remedy("let it run to its end"),
+        );
     }
     found.sort_by_key(|finding| std::cmp::Reverse(finding.level));
     found

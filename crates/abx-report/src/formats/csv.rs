@@ -171,7 +171,7 @@ fn comparison_row(one: &Comparison) -> Vec<String> {
             or_empty(bounds.map(|bounds| bounds.high)),
         ]
     };
-    let findings: Vec<&str> = one.findings.iter().map(|one| one.id.as_str()).collect();
+    let findings: Vec<&str> = one.findings.iter().map(|one| one.id.name()).collect();
     let undisturbed = one.undisturbed.as_ref();
     let mut fields = vec![
         one.metric.id().to_owned(),

@@ -25,7 +25,9 @@ pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {
         let (word, sign) = level(finding.level);
         let badge = element("p").class("level");
         let badge = badge.add(element("span").with("aria-hidden", "true").text(sign));
-        let badge = badge.text(word).add(element("code").text(&finding.id));
+        let badge = badge
+            .text(word)
+            .add(element("code").text(finding.id.name()));
         let others: Vec<String> = others.into_iter().map(name).collect();
         let likewise = (!others.is_empty()).then(|| {
             let names = others.join(", ");

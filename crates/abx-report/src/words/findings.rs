@@ -73,10 +73,12 @@ const NAMED: usize = 4;
 
 #[cfg(test)]
 mod tests {
+    use abx_evidence::FindingId;
+
     use super::*;
 
-    fn finding(id: &str, level: Level, load: Option<&str>, message: &str) -> Finding {
-        let mut finding = Finding::new(id, level, message, "do something");
+    fn finding(id: FindingId, level: Level, load: Option<&str>, message: &str) -> Finding {
+        let mut finding = Finding::new(id, message).at(level);
         finding.load = load.map(str::to_owned);
         finding
     }
@@ -87,15 +89,30 @@ mod tests {
         // of another kind or level, of no load, or said twice word for word.
         let (note, bound) = (Level::Note, Level::Bound);
         let all = [
-            finding("steal", note, Some("c1"), "3 % were taken"),
-            finding("steal", note, Some("c1"), "as were 4 %"),
-            finding("steal", note, Some("c10"), "5 % were taken"),
-            finding("steal", note, Some("c10"), "6 % were taken"),
-            finding("steal", note, Some("c100"), "7 % were taken"),
-            finding("steal", note, None, "8 % were taken"),
-            finding("limit", bound, Some("c1"), "it was the limit"),
-            finding("limit", bound, Some("c10"), "it was the limit"),
-            finding("limit", bound, Some("c10"), "it was the limit"),
+            finding(FindingId::Steal, note, Some("c1"), "3 % were taken"),
+            finding(FindingId::Steal, note, Some("c1"), "as were 4 %"),
+            finding(FindingId::Steal, note, Some("c10"), "5 % were taken"),
+            finding(FindingId::Steal, note, Some("c10"), "6 % were taken"),
+            finding(FindingId::Steal, note, Some("c100"), "7 % were taken"),
+            finding(FindingId::Steal, note, None, "8 % were taken"),
+            finding(
+                FindingId::GeneratorBound,
+                bound,
+                Some("c1"),
+                "it was the limit",
+            ),
+            finding(
+                FindingId::GeneratorBound,
+                bound,
+                Some("c10"),
+                "it was the limit",
+            ),
+            finding(
+                FindingId::GeneratorBound,
+                bound,
+                Some("c10"),
+                "it was the limit",
+            ),
         ];
         let told: Vec<(&str, Vec<&str>)> = { told(&all).into_iter() }
             .map(|one| (one.finding.message.as_str(), one.others))

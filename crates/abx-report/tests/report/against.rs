@@ -1,7 +1,7 @@
 //! The report of a study beside an older record.
 
 use abx_evidence::{
-    Finding, Level, Metric, PastBaseline, StudyRecord, Unpaired, Validity, Verdict,
+    Finding, FindingId, Level, Metric, PastBaseline, StudyRecord, Unpaired, Validity, Verdict,
 };
 use abx_report::{Style, progress_line, study_text};
 use insta::assert_snapshot;
@@ -30,11 +30,9 @@ fn one(ratio: Option<[f64; 3]>, verdict: Verdict) -> Unpaired {
 
 fn unpaired() -> Finding {
     Finding::new(
-        "unpaired",
-        Level::Bound,
+        FindingId::Unpaired,
         "nginx was measured 3 days after nginx, not side by side: whatever changed on the machine \
          in between is in the ratio and not in its interval, so this is weaker evidence",
-        "compare both in one study where the older one can still be run",
     )
 }
 
@@ -95,7 +93,7 @@ fn what_each_verdict_against_an_older_record_says() {
         text.split("  Then:").next().unwrap().to_owned()
     };
     let wide = Some([1.02, 0.9, 1.15]);
-    let void = Finding::new("disturbed_alone", Level::Void, "then, it was stolen", "r");
+    let void = Finding::new(FindingId::DisturbedAlone, "then, it was stolen");
     let all = [
         first(Unpaired {
             blocks_more: Some(14),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use abx_evidence::expectation::{Known, answers};
 use abx_evidence::record::{Histograms, Round, SliceRecord};
 use abx_evidence::{
-    Answer, Expectation, Figure, Finding, Histogram, Level, Outcomes, SliceTally, StudyRecord,
-    Validity, Verdict,
+    Answer, Expectation, Figure, Finding, FindingId, Histogram, Level, Outcomes, SliceTally,
+    StudyRecord, Validity, Verdict,
 };
 use abx_report::{
     Style, comparisons_csv, expectations_text, run_markdown, run_openmetrics, run_otlp, slices_csv,
@@ -48,7 +48,9 @@ fn hostile() -> StudyRecord {
     record.subjects[1].version = Some(WORDS.to_owned());
     record.command = vec!["abx".to_owned(), WORDS.to_owned(), "```".to_owned()];
     record.summaries[1].subject = "127.0.0.1:8081".to_owned();
-    let void = Finding::new("failed_requests", Level::Void, WORDS, WORDS);
+    let void = Finding::new(FindingId::FailedRequests, WORDS)
+        .at(Level::Void)
+        .with_remedy(WORDS);
     let mut one = comparison("127.0.0.1:8081", None, Verdict::Invalid);
     one.findings = vec![void.clone()];
     record.comparisons = vec![one];

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use abx_evidence::record::{BlockLoad, BlockSubject, Disturbance, Histograms, Round, SliceRecord};
 use abx_evidence::{
-    Axis, Comparison, Crossover, Finding, Histogram, Level, Metric, Place, Ranking, Scalability,
-    SliceTally, StudyRecord, Sweep, Validity, Verdict,
+    Axis, Comparison, Crossover, Finding, FindingId, Histogram, Level, Metric, Place, Ranking,
+    Scalability, SliceTally, StudyRecord, Sweep, Validity, Verdict,
 };
 use abx_report::{run_html, run_json, study_html, study_json};
 use insta::assert_snapshot;
@@ -325,7 +325,8 @@ pub fn tainted(texts: &[String; 4]) -> StudyRecord {
     let pilot = record.loads[0].pilot.as_mut().expect("it had one");
     pilot.interleave_reason = Some(said.clone());
     pilot.backend = Some(name.clone());
-    let finding = Finding::new(&name, Level::Note, said.clone(), other).about(&name);
+    let finding = Finding::new(FindingId::Other(name.clone()), said.clone()).with_remedy(other);
+    let finding = finding.about(&name);
     record.validity = Validity::of(vec![finding.under(&load)]);
     record.end = abx_evidence::record::StudyEnd::Failed { why: said };
     record

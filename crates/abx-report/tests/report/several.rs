@@ -1,8 +1,8 @@
 //! Reports of several subjects, sweeps and capacities.
 
 use abx_evidence::{
-    Axis, Capacity, Ceiling, Crossover, Finding, Level, Metric, Place, Ranking, Role, Scalability,
-    StudyRecord, Sweep, Verdict,
+    Axis, Capacity, Ceiling, Crossover, Finding, FindingId, Metric, Place, Ranking, Role,
+    Scalability, StudyRecord, Sweep, Verdict,
 };
 use abx_report::{Style, study_html, study_markdown, study_text, verdict_matrix};
 
@@ -170,7 +170,8 @@ fn sweeps_and_capacities_are_told_in_sentences() {
         capacity("lighttpd", None),
     ];
     let note = |load: &str| {
-        let finding = Finding::new("silent", Level::Note, "1.7 % were silent", "wait longer");
+        let finding =
+            Finding::new(FindingId::SlicesTooShort, "1.7 % were silent").with_remedy("wait longer");
         finding.about("nginx").under(load)
     };
     record.validity.findings = ["c1", "c10", "c100", "c1000", "c5000", "c9000"]

@@ -3,7 +3,8 @@
 
 use abx_evidence::record::{SliceChoiceRecord, StudyEnd};
 use abx_evidence::{
-    Bounds, Comparison, Figure, Finding, Level, StudyRecord, Undisturbed, Validity, Verdict,
+    Bounds, Comparison, Figure, Finding, FindingId, Level, StudyRecord, Undisturbed, Validity,
+    Verdict,
 };
 use abx_report::{Style, failures_line, progress_line, study_json, study_text};
 use insta::assert_snapshot;
@@ -216,12 +217,11 @@ fn hostile_names() {
         subject: names[2].clone(),
         how: "it ended; the end of its output:\n\x1b[31mfatal\x1b[0m: port".to_owned(),
     };
-    record.validity = Validity::of(vec![Finding::new(
-        "subject_failed",
-        Level::Void,
+    let failed = Finding::new(
+        FindingId::SubjectFailed,
         "it could not go on; the end of its output:\n\x1b[31mfatal\x1b[0m: port in use\r\nbye",
-        "look at its log",
-    )]);
+    );
+    record.validity = Validity::of(vec![failed.with_remedy("look at its log")]);
     let report = text(&record);
     let is_steering = |letter: char| letter != '\n' && letter.is_control();
     assert!(!report.contains(is_steering));
@@ -254,11 +254,9 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
     one.at_least = true;
     one.findings = vec![
         Finding::new(
-            "held_by_rate",
-            Level::Bound,
+            FindingId::HeldByRate,
             "lighttpd kept up with what it was offered (960000 requests): it may be able to answer \
              more",
-            "raise the rate (`-r`), or find the most that each can serve with a closed loop",
         )
         .about("lighttpd"),
     ];

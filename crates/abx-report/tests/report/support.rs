@@ -7,9 +7,9 @@ use abx_evidence::record::{
     PilotRecord, PilotSubject, RequestSettings, STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    ArrivalKind, Arrivals, Comparison, Exchange, Figure, Finding, GeneratorSide, Level, Metric,
-    Offered, Outcomes, PhaseTime, PhaseTimes, RUN_SCHEMA, Requests, Role, RunRecord, RunSettings,
-    ServerSide, StudyRecord, Summary, Times, Validity, Verdict,
+    ArrivalKind, Arrivals, Comparison, Exchange, Figure, Finding, FindingId, GeneratorSide, Level,
+    Metric, Offered, Outcomes, PhaseTime, PhaseTimes, RUN_SCHEMA, Requests, Role, RunRecord,
+    RunSettings, ServerSide, StudyRecord, Summary, Times, Validity, Verdict,
 };
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
@@ -232,25 +232,23 @@ pub fn summary(subject: &str, load: &str, rate: f64) -> Summary {
 pub fn finding(level: Level) -> Finding {
     match level {
         Level::Note => Finding::new(
-            "not_saturated",
-            level,
+            FindingId::NotSaturated,
             "neither lighttpd (62 % busy) nor the generator (44 %) was at its limit: throughput \
              is connections over response time here",
-            "raise `-c` to find the most that it can serve",
         ),
         Level::Bound => Finding::new(
-            "generator_bound",
-            level,
+            FindingId::GeneratorBound,
             "the generator used 97 % of its processor and lighttpd had time to spare: lighttpd \
              could have answered more",
-            "add a thread (`-t`) on a processor of its own",
-        ),
+        )
+        .at(level)
+        .with_remedy("add a thread (`-t`) on a processor of its own"),
         Level::Void => Finding::new(
-            "failed_requests",
-            level,
+            FindingId::FailedRequests,
             "1200 of 989628 requests to lighttpd failed: reset 1200",
-            "mend the server, or offer less load",
-        ),
+        )
+        .at(level)
+        .with_remedy("mend the server, or offer less load"),
     }
 }
 
@@ -391,11 +389,9 @@ pub fn overloaded_run() -> RunRecord {
     };
     record.findings = vec![
         Finding::new(
-            "times_at_least",
-            Level::Bound,
+            FindingId::TimesAtLeast,
             "p90, p95, p99, p99.9 of the response times of http://127.0.0.1:8080/small.bin are at \
              least what is shown, and nobody knows how long: 48000 requests had no answer",
-            "offer less load, or give requests more time (`--timeout`)",
         )
         .of_times(),
     ];

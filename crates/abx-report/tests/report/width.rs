@@ -1,8 +1,8 @@
 //! No line is wider than it may be, whatever the record holds.
 
 use abx_evidence::{
-    ArrivalKind, Arrivals, Bounds, Comparison, Figure, Finding, Level, Offered, Times, Undisturbed,
-    Validity, Verdict,
+    ArrivalKind, Arrivals, Bounds, Comparison, Figure, Finding, FindingId, Offered, Times,
+    Undisturbed, Validity, Verdict,
 };
 use abx_report::{Style, progress_line, run_text, study_text};
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ prop_compose! {
     ) -> Comparison {
         let [at_least, fragile, is_disturbed] = flags;
         let bounds = ratio.map(|[ratio, low, high]| Bounds { ratio, low, high });
-        let void = Finding::new("x", Level::Void, message.clone(), message);
+        let void = Finding::new(FindingId::SubjectFailed, message.clone()).with_remedy(message);
         Comparison {
             at_least,
             fragile,
@@ -170,7 +170,7 @@ proptest! {
         let server = record.server.as_mut().unwrap();
         server.name = words[2].clone();
         server.cpu_us_per_request = Some(numbers[5]);
-        record.findings = vec![Finding::new("x", Level::Note, words[0].clone(), words[1].clone())];
+        record.findings = vec![Finding::new(FindingId::Steal, words[0].clone()).with_remedy(words[1].clone())];
         check(&run_text(&record, &style), style.width)?;
     }
 }

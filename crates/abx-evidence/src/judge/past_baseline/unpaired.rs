@@ -9,6 +9,7 @@ use crate::findings::finding::{Finding, Level, Validity};
 use crate::judge::metric::Metric;
 use crate::judge::throughput::block_throughputs;
 use crate::judge::verdict::{Verdict, judge_interval};
+use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, StudyRecord};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision};
 use crate::stats::student::Confidence;
@@ -166,7 +167,8 @@ impl View<'_> {
         let ratio = welch.ok().map(|one| one.interval(COMPUTED).center.exp());
         let findings = self.findings(&logs.now, ratio);
         let is_void = findings.iter().any(|one| one.level == Level::Void);
-        let is_limiting = |one: &Finding| one.level == Level::Bound && one.id != UNPAIRED;
+        let is_limiting =
+            |one: &Finding| one.level == Level::Bound && one.id != FindingId::Unpaired;
         let empty = Unpaired {
             metric: Metric::Throughput,
             load: self.load.name.clone(),
@@ -257,7 +259,7 @@ impl View<'_> {
                 logs_now.len()
             );
             let remedy = "look at the outcomes in the record, and try it alone with `abx run`";
-            Finding::new("no_answers", Level::Void, message, remedy)
+            Finding::new(FindingId::NoAnswers, message).with_remedy(remedy)
         })
     }
 
@@ -293,7 +295,8 @@ impl View<'_> {
             ),
         };
         let remedy = "measure both sides now, with a thread more (`-t`) on a processor of its own";
-        Some(Finding::new("generator_bound", level, message, remedy))
+        let finding = Finding::new(FindingId::GeneratorBound, message).at(level);
+        Some(finding.with_remedy(remedy))
     }
 
     /// In an open loop: that both sides answered all that was offered.
@@ -306,7 +309,7 @@ impl View<'_> {
             self.subject, self.against.subject.name
         );
         let remedy = "find the most that each can serve with a closed loop";
-        let finding = Finding::new("both_kept_up", Level::Note, message, remedy);
+        let finding = Finding::new(FindingId::BothKeptUp, message).with_remedy(remedy);
         Some(finding.about(self.subject).under(&self.load.name))
     }
 
@@ -324,7 +327,7 @@ impl View<'_> {
             planned?
         );
         let remedy = "find the most that each can serve with a closed loop";
-        Some(Finding::new("held_by_rate", Level::Bound, message, remedy))
+        Some(Finding::new(FindingId::HeldByRate, message).with_remedy(remedy))
     }
 
     /// What was due now and then, where all of it was answered.
@@ -346,12 +349,7 @@ impl View<'_> {
             then.body_bytes, now.body_bytes
         );
         let remedy = "let both answer the same bytes";
-        Some(Finding::new(
-            "unequal_responses",
-            Level::Note,
-            message,
-            remedy,
-        ))
+        Some(Finding::new(FindingId::UnequalResponses, message).with_remedy(remedy))
     }
 
     /// What every such comparison must say.
@@ -363,8 +361,7 @@ impl View<'_> {
              in between is in the ratio and not in its interval, so this is weaker evidence",
             self.subject, self.against.subject.name
         );
-        let remedy = "compare both in one study where the older one can still be run";
-        Finding::new(UNPAIRED, Level::Bound, message, remedy)
+        Finding::new(FindingId::Unpaired, message)
     }
 }
 
@@ -374,9 +371,7 @@ fn one_sided(when: &str, findings: &[Finding]) -> Vec<Finding> {
     found
         .map(|one| {
             let message = format!("{} {when}, which hit this side alone", one.message);
-            let remedy = "measure when nothing else runs, or both sides in one study, where it \
-                          hits both alike";
-            Finding::new("disturbed_alone", Level::Void, message, remedy)
+            Finding::new(FindingId::DisturbedAlone, message)
         })
         .collect()
 }
@@ -395,8 +390,6 @@ fn apart(ms: u64) -> String {
 }
 
 const COMPUTED: Confidence = Confidence::COMPUTED;
-/// The finding that every such comparison has.
-const UNPAIRED: &str = "unpaired";
 
 #[cfg(test)]
 mod tests {

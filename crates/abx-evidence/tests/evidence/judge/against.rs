@@ -3,8 +3,8 @@
 use abx_evidence::record::{Machine, StudyEnd};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    AgainstError, ArrivalKind, Arrivals, Level, Outcome, PastSubject, Status, StudyRecord,
-    Unpaired, Verdict, against, judge, judge_against, may_stop_against,
+    AgainstError, ArrivalKind, Arrivals, FindingId, Level, Outcome, PastSubject, Status,
+    StudyRecord, Unpaired, Verdict, against, judge, judge_against, may_stop_against,
 };
 
 use abx_fixtures::{
@@ -65,7 +65,7 @@ fn a_subject_is_compared_with_one_of_an_older_record() {
     // All of the spread is of now, so its five degrees are all there are.
     assert_close(one.degrees.unwrap(), 5.0);
     assert!(!one.at_least && one.confidence == 0.95);
-    let unpaired = find(&record.validity.findings, "unpaired").unwrap();
+    let unpaired = find(&record.validity.findings, FindingId::Unpaired).unwrap();
     assert_eq!(unpaired.level, Level::Bound);
     assert!(
         unpaired.message.contains("3 days after old"),
@@ -266,7 +266,7 @@ fn a_disturbance_of_one_side_alone_voids_the_claim() {
         let one = compared(&record);
         assert_eq!(one.verdict, Verdict::Invalid);
         assert_eq!((one.ratio, one.low, one.high), (None, None, None));
-        let finding = find(&one.findings, "disturbed_alone").unwrap();
+        let finding = find(&one.findings, FindingId::DisturbedAlone).unwrap();
         let when = if is_now { "time now, " } else { "time then, " };
         assert!(finding.message.contains(when), "{finding:?}");
     }
@@ -283,7 +283,7 @@ fn a_side_without_an_answer_voids_the_claim() {
     let record = beside(now, &judged(pair()));
     let one = compared(&record);
     assert_eq!(one.verdict, Verdict::Invalid);
-    assert!(find(&one.findings, "no_answers").is_some());
+    assert!(find(&one.findings, FindingId::NoAnswers).is_some());
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn rates_that_were_kept_tell_nothing_about_the_most() {
     open(&mut same);
     let record = beside(same, &then);
     assert!(record.against.as_ref().unwrap().comparisons.is_empty());
-    assert!(find(&record.validity.findings, "both_kept_up").is_some());
+    assert!(find(&record.validity.findings, FindingId::BothKeptUp).is_some());
     assert_eq!(may_stop_against(&record), Some(Decision::Continue));
     let mut less = alone(&[8_000; 6]);
     open(&mut less);
@@ -314,7 +314,7 @@ fn rates_that_were_kept_tell_nothing_about_the_most() {
     let record = beside(less, &then);
     assert_eq!(compared(&record).verdict, Verdict::Slower);
     assert!(compared(&record).at_least);
-    assert!(find(&compared(&record).findings, "held_by_rate").is_some());
+    assert!(find(&compared(&record).findings, FindingId::HeldByRate).is_some());
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn different_bodies_are_told() {
     let mut now = alone(&[OK; 6]);
     answered(&mut now, "fresh").sha256 = Some("11".to_owned());
     let record = beside(now, &then);
-    assert!(find(&compared(&record).findings, "unequal_responses").is_some());
+    assert!(find(&compared(&record).findings, FindingId::UnequalResponses).is_some());
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use abx_evidence::expectation::{Known, answers};
 use abx_evidence::{
-    Answer, Bounds, Doubt, Expectation, Finding, Level, Metric, PastSubject, Role, Standing,
-    StudyRecord, Verdict, against, judge, judge_against,
+    Answer, Bounds, Doubt, Expectation, Finding, FindingId, Level, Metric, PastSubject, Role,
+    Standing, StudyRecord, Verdict, against, judge, judge_against,
 };
 use proptest::prelude::*;
 
@@ -211,7 +211,8 @@ fn what_claims_nothing_settles_nothing() {
 
     let mut void = judged(pair());
     void.comparisons[0].verdict = Verdict::Invalid;
-    void.comparisons[0].findings = vec![Finding::new("x", Level::Void, "all failed", "mend")];
+    void.comparisons[0].findings =
+        vec![Finding::new(FindingId::FailedRequests, "all failed").at(Level::Void)];
     let invalid = Standing::Invalid("all failed".to_owned());
     assert_eq!(standing(&void, "new > old"), invalid);
     assert_eq!(not_slower(&void, 0.03), [invalid]);

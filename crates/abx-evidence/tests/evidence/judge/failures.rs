@@ -1,6 +1,6 @@
 //! Requests that failed, and what abx itself ran out of.
 
-use abx_evidence::{Comparison, Level, Outcome, Verdict};
+use abx_evidence::{Comparison, FindingId, Level, Outcome, Verdict};
 
 use abx_fixtures::{OK, answer, compared, each_slice, find, ids, judged, outcomes, pair};
 
@@ -29,7 +29,7 @@ fn up_to_one_in_a_thousand_requests_may_fail() {
             let found = with_outcomes(&[(Outcome::Ok, OK - failed), (kind, failed)]);
             assert_eq!(
                 ids(&found.findings),
-                [("failed_requests", level)],
+                [(FindingId::FailedRequests, level)],
                 "{kind:?}"
             );
             let message = &found.findings[0].message;
@@ -59,7 +59,7 @@ fn wrong_bodies_weigh_by_those_that_were_looked_at() {
     });
     assert_eq!(
         ids(&compared(record).findings),
-        [("failed_requests", Level::Note)]
+        [(FindingId::FailedRequests, Level::Note)]
     );
 }
 
@@ -72,7 +72,9 @@ fn a_failure_in_the_discarded_part_is_a_failure() {
     });
     let found = compared(record);
     assert_eq!(found.verdict, Verdict::Invalid);
-    let message = &find(&found.findings, "failed_requests").unwrap().message;
+    let message = &find(&found.findings, FindingId::FailedRequests)
+        .unwrap()
+        .message;
     assert!(message.contains("refused 1200"), "{message}");
 }
 
@@ -95,7 +97,10 @@ fn a_generator_that_runs_out_of_something_voids() {
     ];
     for (kind, what) in kinds {
         let found = with_outcomes(&[(Outcome::Ok, OK), (kind, 1)]);
-        assert_eq!(ids(&found.findings), [("generator_exhausted", Level::Void)]);
+        assert_eq!(
+            ids(&found.findings),
+            [(FindingId::GeneratorExhausted, Level::Void)]
+        );
         assert_eq!(found.verdict, Verdict::Invalid);
         let message = &found.findings[0].message;
         assert!(message.contains(&format!("{what} 12 times")), "{message}");
@@ -109,7 +114,10 @@ fn a_subject_that_stopped_answering_voids() {
     let round = record.blocks[5].loads[0].rounds.last_mut().unwrap();
     round.slices[1].stopped_answering = true;
     let found = compared(record);
-    assert_eq!(ids(&found.findings), [("stopped_answering", Level::Void)]);
+    assert_eq!(
+        ids(&found.findings),
+        [(FindingId::StoppedAnswering, Level::Void)]
+    );
     assert_eq!(found.verdict, Verdict::Invalid);
     let message = &found.findings[0].message;
     assert!(message.contains("1 of 12 slices"), "{message}");

@@ -1,6 +1,6 @@
 //! Who was the limit: the subject, the generator or neither.
 
-use abx_evidence::{Comparison, Level, StudyRecord, Verdict};
+use abx_evidence::{Comparison, FindingId, Level, StudyRecord, Verdict};
 
 use abx_fixtures::{
     MS, OK, ROUNDS, SLICE_NS, compared, each_slice, find, ids, judged, pair, sides, study,
@@ -42,14 +42,17 @@ fn a_generator_that_limits_the_faster_only_bounds_the_ratio() {
     let found = with_busy([60, 90], [98, 50]);
     assert_eq!((found.verdict, found.at_least), (Verdict::Faster, true));
     assert!(found.ratio.unwrap() > 1.09);
-    let bound = find(&found.findings, "generator_bound").unwrap();
+    let bound = find(&found.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(bound.level, Level::Bound);
     assert_eq!(bound.subject.as_deref(), Some("new"));
     assert_eq!(bound.load.as_deref(), Some("small"));
     assert!(bound.message.contains("90 %"), "{bound:?}");
     let below = with_busy([60, 89], [98, 50]);
     assert!(!below.at_least);
-    assert_eq!(ids(&below.findings), [("not_saturated", Level::Note)]);
+    assert_eq!(
+        ids(&below.findings),
+        [(FindingId::NotSaturated, Level::Note)]
+    );
 }
 
 #[test]
@@ -60,7 +63,7 @@ fn a_bound_ratio_keeps_its_direction_when_the_baseline_is_faster() {
     record.settings.baseline = "new".to_owned();
     let found = compared(record);
     assert_eq!((found.verdict, found.at_least), (Verdict::Slower, true));
-    let bound = find(&found.findings, "generator_bound").unwrap();
+    let bound = find(&found.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(bound.subject.as_deref(), Some("new"));
 }
 
@@ -84,14 +87,14 @@ fn a_generator_that_limits_both_or_the_slower_voids() {
     // Method: both at 97 %, then only the slower one.
     let both = with_busy([60, 97], [60, 98]);
     assert_eq!((both.verdict, both.ratio), (Verdict::Invalid, None));
-    let void = find(&both.findings, "generator_bound").unwrap();
+    let void = find(&both.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!((void.level, &void.subject), (Level::Void, &None));
     for part in ["new", "old", "97 %", "98 %"] {
         assert!(void.message.contains(part), "{void:?}");
     }
     let slower = with_busy([98, 97], [60, 97]);
     assert_eq!((slower.verdict, slower.ratio), (Verdict::Invalid, None));
-    let void = find(&slower.findings, "generator_bound").unwrap();
+    let void = find(&slower.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(void.level, Level::Void);
     assert_eq!(void.subject.as_deref(), Some("old"));
 }
@@ -107,7 +110,7 @@ fn a_generator_that_waits_for_its_processor_is_busy() {
     });
     let found = compared(record.clone());
     assert!(found.at_least);
-    assert!(find(&found.findings, "generator_bound").is_some());
+    assert!(find(&found.findings, FindingId::GeneratorBound).is_some());
     record.settings.threads = 2;
     assert!(!compared(record).at_least);
 }
@@ -135,7 +138,7 @@ fn time_that_the_hypervisor_took_was_nobodys_to_use() {
     stolen(&mut record, Some(SLICE_NS / 5));
     let found = compared(record.clone());
     assert!(found.at_least);
-    let bound = find(&found.findings, "generator_bound").unwrap();
+    let bound = find(&found.findings, FindingId::GeneratorBound).unwrap();
     assert!(bound.message.contains("94 %"), "{bound:?}");
     // A subject that uses all that is left is the limit itself.
     busy(&mut record, "new", 77, 75);
@@ -179,9 +182,9 @@ fn an_unread_subject_is_said_and_its_generator_still_judged() {
         sides(&mut record, "new").for_each(|side| side.busiest_thread_ns = None);
         let found = compared(record);
         assert_eq!((found.verdict, found.at_least), (Verdict::Faster, at_least));
-        let unread = find(&found.findings, "not_checked").unwrap();
+        let unread = find(&found.findings, FindingId::NotChecked).unwrap();
         assert!(unread.message.contains("processor time"), "{unread:?}");
-        assert_eq!(find(&found.findings, "not_saturated"), None);
+        assert_eq!(find(&found.findings, FindingId::NotSaturated), None);
     }
 }
 
@@ -207,7 +210,7 @@ fn neither_at_its_limit_is_a_note_when_nothing_disturbed() {
     busy(&mut record, "new", 62, 44);
     let found = compared(record.clone());
     assert_eq!(found.verdict, Verdict::Faster);
-    let note = find(&found.findings, "not_saturated").unwrap();
+    let note = find(&found.findings, FindingId::NotSaturated).unwrap();
     assert_eq!(note.subject.as_deref(), Some("new"));
     assert!(note.message.contains("62 %") && note.message.contains("44 %"));
 
@@ -215,5 +218,5 @@ fn neither_at_its_limit_is_a_note_when_nothing_disturbed() {
         slice.steal_ns = Some(SLICE_NS / 10)
     });
     let found = compared(record);
-    assert_eq!(ids(&found.findings), [("steal", Level::Note)]);
+    assert_eq!(ids(&found.findings), [(FindingId::Steal, Level::Note)]);
 }

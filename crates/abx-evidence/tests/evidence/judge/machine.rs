@@ -2,15 +2,17 @@
 //! connections, and what else ran on the machine. Each just at its limit, and
 //! just beyond.
 
+use std::borrow::Borrow;
+
 use abx_evidence::record::{SliceRecord, StudyRecord, SubjectReadings};
-use abx_evidence::{Level, Outcome, Verdict};
+use abx_evidence::{FindingId, Level, Outcome, Verdict};
 
 use abx_fixtures::{
     COUNTED_NS, MS, all_slices, answer, compared, each_slice, find, ids, pair, sides,
 };
 
 /// The level of one finding, after a change to every slice.
-fn level(id: &str, change: impl FnMut(&mut SliceRecord)) -> Option<Level> {
+fn level(id: impl Borrow<FindingId>, change: impl FnMut(&mut SliceRecord)) -> Option<Level> {
     let mut record = pair();
     all_slices(&mut record).for_each(change);
     let found = compared(record);
@@ -35,7 +37,7 @@ fn little_s_law_is_noted_above_3_percent_and_voids_20_percent_below() {
         (1_210, Some(Level::Note)),
     ];
     for (per_mille, expected) in table {
-        let found = level("little_law", |slice| {
+        let found = level(FindingId::LittleLaw, |slice| {
             slice.response_ns_sum = COUNTED_NS * per_mille / 100;
         });
         assert_eq!(found, expected, "{per_mille}");
@@ -52,7 +54,7 @@ fn little_s_law_is_not_checked_where_it_says_nothing() {
         (vec![(Outcome::Ok, 100), (Outcome::Reset, 1)], None),
     ];
     for (counts, expected) in table {
-        let found = level("little_law", |slice| {
+        let found = level(FindingId::LittleLaw, |slice| {
             answer(slice, &counts);
             slice.response_ns_sum /= 2;
         });
@@ -61,7 +63,7 @@ fn little_s_law_is_not_checked_where_it_says_nothing() {
     let mut record = pair();
     all_slices(&mut record).for_each(|slice| slice.response_ns_sum /= 2);
     record.loads[0].pilot = None;
-    assert_eq!(find(&compared(record).findings, "little_law"), None);
+    assert_eq!(find(&compared(record).findings, FindingId::LittleLaw), None);
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn connections_that_send_nothing_mean_slices_too_short() {
         (13, Some(Level::Void)),
     ] {
         let mut left = silent;
-        let found = level("slices_too_short", |slice| {
+        let found = level(FindingId::SlicesTooShort, |slice| {
             slice.silent = left;
             left = 0;
         });
@@ -90,29 +92,29 @@ fn work_of_others_is_noted_beyond_its_limit() {
     // 1 % of one. None of them is taken for another, at ten times its limit,
     // where foreign work is so much that it bounds the ratio.
     type Change = fn(&mut SliceRecord, u64);
-    let table: [(&str, u64, Change); 4] = [
-        ("steal", 20, |slice, ns| slice.steal_ns = Some(ns)),
-        ("foreign_cpu", 60, |slice, ns| {
+    let table: [(FindingId, u64, Change); 4] = [
+        (FindingId::Steal, 20, |slice, ns| slice.steal_ns = Some(ns)),
+        (FindingId::ForeignCpu, 60, |slice, ns| {
             slice.busy_ns = slice.busy_ns.map(|busy| busy + ns);
         }),
-        ("generator_wait", 50, |slice, ns| {
+        (FindingId::GeneratorWait, 50, |slice, ns| {
             slice.generator_wait_ns = Some(ns);
         }),
-        ("background_work", 10, |slice, ns| {
+        (FindingId::BackgroundWork, 10, |slice, ns| {
             slice.others_cpu_ns = Some(ns);
             slice.busy_ns = slice.busy_ns.map(|busy| busy + ns);
         }),
     ];
     for (id, limit, change) in table {
         for (tenths, expected) in [(limit, None), (limit + 1, Some(Level::Note))] {
-            let found = level(id, |slice| change(slice, tenths * MS / 10));
+            let found = level(&id, |slice| change(slice, tenths * MS / 10));
             assert_eq!(found, expected, "{id} at {tenths}");
         }
         let mut record = pair();
         all_slices(&mut record).for_each(|slice| change(slice, limit * MS));
         let found = compared(record);
         let level = match id {
-            "foreign_cpu" => Level::Bound,
+            FindingId::ForeignCpu => Level::Bound,
             _ => Level::Note,
         };
         assert_eq!(ids(&found.findings), [(id, level)]);
@@ -126,9 +128,12 @@ fn the_wait_of_several_generator_threads_is_shared_among_them() {
     // Method: 8 ms in slices of 100 ms are 8 % of one thread and 4 % of two.
     let mut record = pair();
     all_slices(&mut record).for_each(|slice| slice.generator_wait_ns = Some(8 * MS));
-    assert!(find(&compared(record.clone()).findings, "generator_wait").is_some());
+    assert!(find(&compared(record.clone()).findings, FindingId::GeneratorWait).is_some());
     record.settings.threads = 2;
-    assert_eq!(find(&compared(record).findings, "generator_wait"), None);
+    assert_eq!(
+        find(&compared(record).findings, FindingId::GeneratorWait),
+        None
+    );
 }
 
 #[test]
@@ -139,7 +144,7 @@ fn shared_processors_are_counted_once() {
     record.settings.subject_cpus = vec![0, 1];
     record.settings.generator_cpus = vec![0, 1];
     all_slices(&mut record).for_each(|slice| slice.steal_ns = Some(22 * MS / 10));
-    assert!(find(&compared(record).findings, "steal").is_some());
+    assert!(find(&compared(record).findings, FindingId::Steal).is_some());
 }
 
 #[test]
@@ -147,16 +152,24 @@ fn what_could_not_be_read_is_said_and_not_taken_for_zero() {
     // Method: each reading absent in one slice only, at values in all others
     // that are beyond every limit.
     type Change = fn(&mut SliceRecord);
-    let table: [(&str, &[&str], Change); 5] = [
-        ("/proc/stat", &["steal"], |slice| slice.steal_ns = None),
-        ("/proc/stat", &["foreign_cpu"], |slice| slice.busy_ns = None),
-        ("subject", &["foreign_cpu"], |slice| {
+    let table: [(&str, &[FindingId], Change); 5] = [
+        ("/proc/stat", &[FindingId::Steal], |slice| {
+            slice.steal_ns = None
+        }),
+        ("/proc/stat", &[FindingId::ForeignCpu], |slice| {
+            slice.busy_ns = None
+        }),
+        ("subject", &[FindingId::ForeignCpu], |slice| {
             slice.server_cpu_ns = None
         }),
-        ("subject", &["foreign_cpu", "background_work"], |slice| {
-            slice.others_cpu_ns = None;
-        }),
-        ("schedstat", &["generator_wait"], |slice| {
+        (
+            "subject",
+            &[FindingId::ForeignCpu, FindingId::BackgroundWork],
+            |slice| {
+                slice.others_cpu_ns = None;
+            },
+        ),
+        ("schedstat", &[FindingId::GeneratorWait], |slice| {
             slice.generator_wait_ns = None;
         }),
     ];
@@ -167,16 +180,21 @@ fn what_could_not_be_read_is_said_and_not_taken_for_zero() {
         slice.others_cpu_ns = Some(10 * MS);
         slice.generator_wait_ns = Some(10 * MS);
     }
-    let all = ["steal", "foreign_cpu", "generator_wait", "background_work"];
+    let all = [
+        FindingId::Steal,
+        FindingId::ForeignCpu,
+        FindingId::GeneratorWait,
+        FindingId::BackgroundWork,
+    ];
     for (text, absent, change) in table {
         let mut record = noisy.clone();
         change(all_slices(&mut record).next().unwrap());
         let findings = compared(record).findings;
-        for id in all {
+        for id in &all {
             let is_found = find(&findings, id).is_some();
-            assert_eq!(is_found, !absent.contains(&id), "{text}: {id}");
+            assert_eq!(is_found, !absent.contains(id), "{text}: {id}");
         }
-        let unread = find(&findings, "not_checked").unwrap();
+        let unread = find(&findings, FindingId::NotChecked).unwrap();
         assert_eq!(unread.level, Level::Note);
         assert!(unread.message.contains(text), "{unread:?}");
     }
@@ -194,7 +212,10 @@ fn full_listen_queues_and_missing_connections_are_noted() {
     // Method: three of each in one block; then a count that was not readable.
     let overflows = with_side(|side| side.listen_overflows = Some(3));
     let missing = with_side(|side| side.not_connected = 3);
-    for (record, id) in [(overflows, "listen_overflows"), (missing, "not_connected")] {
+    for (record, id) in [
+        (overflows, FindingId::ListenOverflows),
+        (missing, FindingId::NotConnected),
+    ] {
         let found = compared(record);
         assert_eq!(ids(&found.findings), [(id, Level::Note)]);
         assert_eq!(found.findings[0].subject.as_deref(), Some("new"));
@@ -202,7 +223,7 @@ fn full_listen_queues_and_missing_connections_are_noted() {
         assert_eq!(found.verdict, Verdict::Faster);
     }
     let found = compared(with_side(|side| side.listen_overflows = None));
-    assert_eq!(ids(&found.findings), [("not_checked", Level::Note)]);
+    assert_eq!(ids(&found.findings), [(FindingId::NotChecked, Level::Note)]);
     assert!(found.findings[0].message.contains("listen queues"));
 }
 
@@ -212,7 +233,7 @@ fn readings_of_one_subject_do_not_hide_those_of_the_other() {
     let mut record = pair();
     each_slice(&mut record, "new", |slice| slice.response_ns_sum /= 2);
     let found = compared(record);
-    let finding = find(&found.findings, "little_law").unwrap();
+    let finding = find(&found.findings, FindingId::LittleLaw).unwrap();
     assert_eq!(finding.subject.as_deref(), Some("new"));
     assert!(finding.message.contains("5.0 requests"), "{finding:?}");
 }

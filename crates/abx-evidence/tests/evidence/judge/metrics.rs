@@ -3,8 +3,8 @@
 use abx_evidence::record::{Histograms, SliceRecord};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    ArrivalKind, Arrivals, Comparison, Histogram, Level, Metric, Role, SliceTally, StudyRecord,
-    Verdict, may_stop,
+    ArrivalKind, Arrivals, Comparison, FindingId, Histogram, Level, Metric, Role, SliceTally,
+    StudyRecord, Verdict, may_stop,
 };
 
 use abx_fixtures::{
@@ -82,7 +82,7 @@ fn too_few_requests_for_any_quantile_are_said() {
     }
     let record = judged(record);
     assert_eq!(primary(&record), []);
-    assert!(find(&record.validity.findings, "too_few_requests").is_some());
+    assert!(find(&record.validity.findings, FindingId::TooFewRequests).is_some());
 }
 
 #[test]
@@ -91,7 +91,10 @@ fn a_quantile_that_rests_on_no_answer_bounds_one_way_only() {
     // of the slower, of the faster.
     let slower = judged(open(&["old"]));
     let p99 = by(&slower, Metric::ResponseP99).unwrap();
-    assert_eq!(ids(&p99.findings), [("times_at_least", Level::Bound)]);
+    assert_eq!(
+        ids(&p99.findings),
+        [(FindingId::TimesAtLeast, Level::Bound)]
+    );
     assert_eq!((p99.verdict, p99.at_least), (Verdict::Faster, true));
     let faster = judged(open(&["new"]));
     let p99 = by(&faster, Metric::ResponseP99).unwrap();

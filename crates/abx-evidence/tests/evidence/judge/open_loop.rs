@@ -1,10 +1,12 @@
 //! Studies of an open loop: what is compared, and what is said instead.
 
+use std::borrow::Borrow;
+
 use abx_evidence::record::Histograms;
 use abx_evidence::stats::stop::Decision;
 use abx_evidence::{
-    ArrivalKind, Arrivals, Finding, Histogram, Level, Limits, Outcome, Status, StudyRecord,
-    Verdict, may_stop,
+    ArrivalKind, Arrivals, Finding, FindingId, Histogram, Level, Limits, Outcome, Status,
+    StudyRecord, Verdict, may_stop,
 };
 
 use abx_fixtures::{
@@ -44,7 +46,7 @@ fn fill(times: &mut Histogram, count: u64, us: u64) {
     (0..count).for_each(|_| times.record_ns(us * 1_000));
 }
 
-fn of_new<'a>(record: &'a StudyRecord, id: &str) -> Option<&'a Finding> {
+fn of_new(record: &StudyRecord, id: impl Borrow<FindingId>) -> Option<&Finding> {
     let found = find(&record.validity.findings, id)?;
     assert_eq!(found.subject.as_deref(), Some("new"));
     assert_eq!(found.load.as_deref(), Some("small"));
@@ -60,7 +62,7 @@ fn throughput_is_not_compared_where_both_kept_up() {
         leave_unsent(&mut record, "new", unsent);
         let record = judged(record);
         assert_eq!(primary(&record), []);
-        let found = of_new(&record, "both_kept_up").unwrap();
+        let found = of_new(&record, FindingId::BothKeptUp).unwrap();
         assert_eq!(found.level, Level::Note);
         assert!(found.message.contains("100000/s"), "{found:?}");
         assert_eq!(may_stop(&record), Decision::Continue);
@@ -95,11 +97,11 @@ fn a_subject_that_kept_up_is_at_least_so_much_faster() {
     assert_eq!(
         ids(&one.findings),
         [
-            ("offered_rate_not_reached", Level::Note),
-            ("held_by_rate", Level::Bound)
+            (FindingId::OfferedRateNotReached, Level::Note),
+            (FindingId::HeldByRate, Level::Bound)
         ]
     );
-    assert_eq!(of_new(&record, "held_by_rate"), one.findings.last());
+    assert_eq!(of_new(&record, FindingId::HeldByRate), one.findings.last());
     assert_eq!(may_stop(&record), may_stop(&pair()));
 }
 
@@ -135,7 +137,7 @@ fn a_rate_that_the_generator_did_not_reach_bounds() {
     });
     sides(&mut record, "new").for_each(|side| side.busiest_thread_ns = Some(100 * MS));
     let record = judged(record);
-    let found = of_new(&record, "offered_rate_not_reached").unwrap();
+    let found = of_new(&record, FindingId::OfferedRateNotReached).unwrap();
     assert_eq!(found.level, Level::Bound);
     // It was the slower one, so nothing is known of the two.
     assert_eq!(record.comparisons[0].verdict, Verdict::Invalid);
@@ -157,10 +159,14 @@ fn what_holds_for_closed_loops_only_is_not_said_of_open_ones() {
         }
         judged(record).validity.findings
     };
-    let closed_only = ["little_law", "slices_too_short", "not_saturated"];
+    let closed_only = [
+        FindingId::LittleLaw,
+        FindingId::SlicesTooShort,
+        FindingId::NotSaturated,
+    ];
     for id in closed_only {
-        assert!(find(&idle(pair()), id).is_some(), "{id}");
-        assert_eq!(find(&idle(open_pair()), id), None);
+        assert!(find(&idle(pair()), &id).is_some(), "{id}");
+        assert_eq!(find(&idle(open_pair()), &id), None);
     }
 }
 
@@ -180,17 +186,17 @@ fn findings_about_times_leave_throughput_as_it_is() {
     });
     let record = judged(record);
     for (id, level) in [
-        ("late_sends", Level::Bound),
-        ("times_at_least", Level::Bound),
-        ("loop_lag", Level::Note),
+        (FindingId::LateSends, Level::Bound),
+        (FindingId::TimesAtLeast, Level::Bound),
+        (FindingId::LoopLag, Level::Note),
     ] {
-        let found = of_new(&record, id).unwrap();
+        let found = of_new(&record, &id).unwrap();
         assert_eq!((found.level, found.limits), (level, Limits::Times), "{id}");
-        assert_eq!(find(&record.comparisons[0].findings, id), None);
+        assert_eq!(find(&record.comparisons[0].findings, &id), None);
     }
     let counts = format!("{} requests", 6 * 2 * OK / 10);
     assert!(
-        of_new(&record, "times_at_least")
+        of_new(&record, FindingId::TimesAtLeast)
             .unwrap()
             .message
             .contains(&counts)
@@ -208,14 +214,14 @@ fn a_study_s_late_sends_name_what_the_machine_took() {
     });
     let without = judged(record.clone());
     assert!(
-        of_new(&without, "late_sends")
+        of_new(&without, FindingId::LateSends)
             .unwrap()
             .message
             .contains("not known")
     );
     each_slice(&mut record, "new", |slice| slice.steal_ns = Some(2 * MS));
     let record = judged(record);
-    let found = of_new(&record, "late_sends").unwrap();
+    let found = of_new(&record, FindingId::LateSends).unwrap();
     assert!(found.message.contains("others 1.0 %"), "{found:?}");
 }
 

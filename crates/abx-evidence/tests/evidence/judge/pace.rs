@@ -2,8 +2,8 @@
 //! late, and which times rest on requests without an answer.
 
 use abx_evidence::{
-    ArrivalKind, Arrivals, Figure, Finding, Level, Limits, Offered, Outcome, RunRecord, SliceTally,
-    Times, judge_run,
+    ArrivalKind, Arrivals, Figure, Finding, FindingId, Level, Limits, Offered, Outcome, RunRecord,
+    SliceTally, Times, judge_run,
 };
 
 use crate::judge::runs::{requests, run};
@@ -80,7 +80,7 @@ fn a_rate_that_was_not_reached_names_who_was_the_limit() {
             record.server.as_mut().unwrap().busy = f64::from(server) / 100.0;
         });
         let expected: Vec<_> = level
-            .map(|level| ("offered_rate_not_reached", level))
+            .map(|level| (FindingId::OfferedRateNotReached, level))
             .into_iter()
             .collect();
         assert_eq!(ids(&found), expected);
@@ -108,7 +108,7 @@ fn late_sends_bound_the_times_above_1_ms_and_are_noted_above_a_tenth_of_the_medi
             late(record, p99);
             record.response_time_us.p50 = Some(median);
         });
-        let finding = find(&found, "late_sends");
+        let finding = find(&found, FindingId::LateSends);
         assert_eq!(finding.map(|one| one.level), expected, "{median} {p99}");
         assert!(finding.is_none_or(|one| one.limits == Limits::Times));
     }
@@ -132,7 +132,7 @@ fn late_sends_name_their_causes_with_a_remedy_for_each() {
             late(record, 104_000);
             change(record);
         });
-        let finding = find(&found, "late_sends").unwrap();
+        let finding = find(&found, FindingId::LateSends).unwrap();
         assert_eq!(finding.level, Level::Bound, "{finding:?}");
         assert!(finding.message.contains("104.0 ms"), "{finding:?}");
         for cause in causes {
@@ -147,7 +147,7 @@ fn waiting_for_a_connection_is_the_server_s_doing_and_noted() {
     // Method: 99 and 100 of 10,000; it makes no send late.
     for (queued, expected) in [(99, None), (100, Some(Level::Note))] {
         let found = found(0, |record| offered(record).queued = queued);
-        let finding = find(&found, "queued");
+        let finding = find(&found, FindingId::Queued);
         assert_eq!(finding.map(|one| one.level), expected);
         assert!(finding.is_none_or(|one| one.remedy.contains("connections")));
     }
@@ -158,7 +158,10 @@ fn a_generator_away_from_its_clock_is_noted_above_1_ms() {
     // Method: at the limit and just above.
     for (lag, expected) in [(1_000, None), (1_001, Some(Level::Note))] {
         let found = found(0, |record| record.generator.loop_lag_us.p99 = Some(lag));
-        assert_eq!(find(&found, "loop_lag").map(|one| one.level), expected);
+        assert_eq!(
+            find(&found, FindingId::LoopLag).map(|one| one.level),
+            expected
+        );
     }
 }
 
@@ -175,7 +178,7 @@ fn quantiles_that_rest_on_unanswered_requests_are_at_least() {
     };
     assert_eq!(unanswered(&[Figure::Max, Figure::Mean]), []);
     let found = unanswered(&[Figure::P99, Figure::P999, Figure::Max, Figure::Mean]);
-    assert_eq!(ids(&found), [("times_at_least", Level::Bound)]);
+    assert_eq!(ids(&found), [(FindingId::TimesAtLeast, Level::Bound)]);
     assert_eq!(found[0].limits, Limits::Times);
     assert!(found[0].message.contains("p99, p99.9 of"), "{found:?}");
     assert!(found[0].message.contains("10 requests"), "{found:?}");
@@ -190,7 +193,7 @@ fn unsent_requests_are_among_those_without_an_answer() {
     let mut slice = SliceTally::default();
     (0..5).for_each(|_| slice.tally.record_unsent(0, 1_000));
     let found = judge_run(&record, &slice);
-    let finding = find(&found, "times_at_least").unwrap();
+    let finding = find(&found, FindingId::TimesAtLeast).unwrap();
     assert!(finding.message.contains("7 requests"), "{finding:?}");
 }
 

@@ -1,7 +1,7 @@
 //! What must hold for any counters, not only for likely ones.
 
 use abx_evidence::record::{Disturbance, Round, SliceRecord, StudyRecord, SubjectReadings};
-use abx_evidence::{ArrivalKind, Comparison, Level, Outcome, SliceTally, Verdict};
+use abx_evidence::{ArrivalKind, Comparison, FindingId, Level, Outcome, SliceTally, Verdict};
 use proptest::prelude::*;
 
 use abx_fixtures::{ROUNDS, answer, compared, judged, study};
@@ -136,7 +136,7 @@ proptest! {
         let blocks = record.blocks.clone();
         let record = judged(record);
         prop_assert_eq!(&record.blocks, &blocks);
-        let said = record.validity.findings.iter().filter(|one| one.id == "both_kept_up");
+        let said = record.validity.findings.iter().filter(|one| one.id == FindingId::BothKeptUp);
         prop_assert_eq!(record.primary().count() + said.count(), 1);
         for one in &record.comparisons {
             assert_consistent(one);
@@ -145,7 +145,7 @@ proptest! {
         for finding in &record.validity.findings {
             // Only what could not be read has no figure.
             let has_figure = finding.message.contains(|one: char| one.is_ascii_digit());
-            prop_assert_eq!(has_figure, finding.id != "not_checked", "{:?}", finding);
+            prop_assert_eq!(has_figure, finding.id != FindingId::NotChecked, "{:?}", finding);
             prop_assert!(!finding.remedy.is_empty());
         }
     }

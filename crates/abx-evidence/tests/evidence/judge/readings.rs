@@ -3,7 +3,7 @@
 //! limit, and just beyond.
 
 use abx_evidence::record::{Canary, HostCounters, SliceRecord, StudyRecord, SubjectReadings};
-use abx_evidence::{Finding, Level, Verdict};
+use abx_evidence::{Finding, FindingId, Level, Verdict};
 
 use abx_fixtures::{
     MS, OK, ROUNDS, SLICE_NS, all_slices, compared, each_slice, find, ids, judged, of_limit, pair,
@@ -39,11 +39,11 @@ fn strain(side: &mut SubjectReadings) -> &mut HostCounters {
 
 /// The only finding there is; none when there is none.
 #[track_caller]
-fn only(findings: &[Finding]) -> Option<(&str, Level, &str)> {
+fn only(findings: &[Finding]) -> Option<(FindingId, Level, &str)> {
     assert!(findings.len() < 2, "{findings:?}");
     let finding = findings.first()?;
     assert_eq!(finding.subject.as_deref(), Some("new"));
-    Some((&finding.id, finding.level, &finding.message))
+    Some((finding.id.clone(), finding.level, &finding.message))
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn connections_turned_away_under_load_bound_from_one_in_a_thousand() {
                 |slice| slice.connects = connects,
             );
             let (id, found_level, message) = only(&found).unwrap();
-            assert_eq!((id, found_level), ("listen_overflows", level));
+            assert_eq!((id, found_level), (FindingId::ListenOverflows, level));
             assert!(message.contains(&format!("{} connections", 6 * count)));
         }
     }
@@ -80,7 +80,7 @@ fn the_remedy_of_a_full_queue_names_the_limits() {
     record.machine.somaxconn = Some(128);
     sides(&mut record, "new").for_each(|side| side.listen_overflows = Some(1));
     let findings = compared(record).findings;
-    let remedy = &find(&findings, "listen_overflows").unwrap().remedy;
+    let remedy = &find(&findings, FindingId::ListenOverflows).unwrap().remedy;
     assert!(
         remedy.contains("now 128") && remedy.contains("at least 10"),
         "{remedy}"
@@ -91,21 +91,23 @@ fn the_remedy_of_a_full_queue_names_the_limits() {
 fn any_lost_packet_is_noted_with_its_kind() {
     // Method: one event in each block, of each kind alone.
     type Change = fn(&mut HostCounters);
-    let kinds: [(&str, &str, Change); 6] = [
-        ("lost_packets", "sent again: 6", |one| {
+    let kinds: [(FindingId, &str, Change); 6] = [
+        (FindingId::LostPackets, "sent again: 6", |one| {
             one.retransmits = Some(1)
         }),
-        ("lost_packets", "open a connection: 6", |one| {
+        (FindingId::LostPackets, "open a connection: 6", |one| {
             one.syn_retransmits = Some(1)
         }),
-        ("lost_packets", "ran out: 6", |one| one.timeouts = Some(1)),
-        ("lost_packets", "receive buffers: 6", |one| {
+        (FindingId::LostPackets, "ran out: 6", |one| {
+            one.timeouts = Some(1)
+        }),
+        (FindingId::LostPackets, "receive buffers: 6", |one| {
             one.receive_queue_drops = Some(1)
         }),
-        ("lost_packets", "busy sockets: 6", |one| {
+        (FindingId::LostPackets, "busy sockets: 6", |one| {
             one.backlog_drops = Some(1)
         }),
-        ("packets_dropped", "6 packets", |one| {
+        (FindingId::PacketsDropped, "6 packets", |one| {
             one.packets_dropped = Some(1)
         }),
     ];
@@ -131,7 +133,7 @@ fn held_ports_are_noted_when_new_connections_need_them() {
         let ports = only(&found).map(|(id, level, _)| (id, level));
         assert_eq!(
             ports,
-            is_noted.then_some(("ports_low", Level::Note)),
+            is_noted.then_some((FindingId::PortsLow, Level::Note)),
             "{held}"
         );
     }
@@ -160,7 +162,7 @@ fn a_cold_load_that_was_not_cold_is_noted() {
     };
     assert_eq!(found(true, Some(10)), None);
     let (id, level, message) = found(true, Some(11)).unwrap();
-    assert_eq!((id.as_str(), level), ("not_cold", Level::Note));
+    assert_eq!((id, level), (FindingId::NotCold, Level::Note));
     assert!(message.contains("up to 6 %"), "{message}");
     assert!(found(true, None).unwrap().2.contains("not checked"));
     assert_eq!(found(false, Some(200)), None);
@@ -171,11 +173,11 @@ fn descriptors_are_noted_near_the_limit_and_bound_at_it() {
     // Method: at 90 % of 200, above it, and all of them, of each side; the remedy
     // names more than there were.
     type Change = fn(&mut SubjectReadings, u64);
-    let both: [(&str, Change); 2] = [
-        ("descriptors_low", |side, count| {
+    let both: [(FindingId, Change); 2] = [
+        (FindingId::DescriptorsLow, |side, count| {
             side.descriptors = Some(of_limit(count, 200));
         }),
-        ("generator_descriptors_low", |side, count| {
+        (FindingId::GeneratorDescriptorsLow, |side, count| {
             side.generator_descriptors = Some(of_limit(count, 200));
         }),
     ];
@@ -187,7 +189,7 @@ fn descriptors_are_noted_near_the_limit_and_bound_at_it() {
         ] {
             let found = found(|side| change(side, count), |_| {});
             let met = only(&found).map(|(id, level, _)| (id, level));
-            assert_eq!(met, level.map(|level| (id, level)), "{count}");
+            assert_eq!(met, level.map(|level| (id.clone(), level)), "{count}");
         }
         let found = found(|side| change(side, 200), |_| {});
         let needed = found[0].remedy.split_ascii_whitespace();
@@ -208,7 +210,7 @@ fn want_of_processors_memory_and_disks_is_noted_by_its_share() {
             side.busiest_thread_ns = Some(60 * MS * ROUNDS as u64);
         });
         each_slice(&mut record, "new", idle);
-        find(&compared(record).findings, "cpu_pressure").map(|one| one.level)
+        find(&compared(record).findings, FindingId::CpuPressure).map(|one| one.level)
     };
     assert_eq!(cpu(BLOCK_US / 10), None);
     assert_eq!(cpu(BLOCK_US / 10 + 1), Some(Level::Note));
@@ -217,11 +219,11 @@ fn want_of_processors_memory_and_disks_is_noted_by_its_share() {
         None
     );
     type Change = fn(&mut HostCounters, u64);
-    let kinds: [(&str, Change); 2] = [
-        ("memory_pressure", |one, time_us| {
+    let kinds: [(FindingId, Change); 2] = [
+        (FindingId::MemoryPressure, |one, time_us| {
             one.memory_pressure_us = Some(time_us);
         }),
-        ("io_pressure", |one, time_us| {
+        (FindingId::IoPressure, |one, time_us| {
             one.io_pressure_us = Some(time_us)
         }),
     ];
@@ -245,7 +247,7 @@ fn a_limit_of_processor_time_bounds_above_one_percent() {
             one.throttled_us = Some(time_us);
         });
         let (id, found_level, message) = only(&found).unwrap();
-        assert_eq!((id, found_level), ("throttled", level));
+        assert_eq!((id, found_level), (FindingId::Throttled, level));
         assert!(message.contains("6 times"), "{message}");
     }
 }
@@ -275,14 +277,14 @@ fn a_processor_whose_speed_changes_is_named() {
     };
     assert_eq!(ids(&slower(3)), []);
     let found = slower(4);
-    assert_eq!(ids(&found), [("speed_changed", Level::Note)]);
+    assert_eq!(ids(&found), [(FindingId::SpeedChanged, Level::Note)]);
     assert!(
         found[0]
             .message
             .contains("processor 1 from 1.00 to 1.04 ms")
     );
     let hot = compared(with_canaries(|_, one| one.heat_throttles = Some(2))).findings;
-    assert_eq!(ids(&hot), [("heat_throttled", Level::Note)]);
+    assert_eq!(ids(&hot), [(FindingId::HeatThrottled, Level::Note)]);
     assert!(hot[0].message.contains("12 times"), "{hot:?}");
 }
 
@@ -314,7 +316,11 @@ fn one_finding_lists_everything_that_could_not_be_read() {
         let mut record = pair();
         sides(&mut record, "new").take(1).for_each(change);
         let found = compared(record).findings;
-        assert_eq!(ids(&found), [("not_checked", Level::Note)], "{text}");
+        assert_eq!(
+            ids(&found),
+            [(FindingId::NotChecked, Level::Note)],
+            "{text}"
+        );
         assert!(found[0].message.contains(text), "{found:?}");
         assert!(!found[0].message.contains("; "), "{found:?}");
     }
@@ -322,7 +328,7 @@ fn one_finding_lists_everything_that_could_not_be_read() {
     sides(&mut record, "new").for_each(|side| *side = SubjectReadings::default());
     record.blocks[2].canaries[0].before_ns = None;
     let found = compared(record).findings;
-    assert_eq!(ids(&found), [("not_checked", Level::Note)]);
+    assert_eq!(ids(&found), [(FindingId::NotChecked, Level::Note)]);
     let listed = found[0].message.split("; ").count();
     assert_eq!(listed, kinds.len() + 1, "{found:?}");
     assert!(

@@ -2,8 +2,8 @@
 
 use abx_evidence::record::{AnswerRecord, Machine};
 use abx_evidence::{
-    Arrivals, Exchange, Finding, GeneratorSide, Level, Outcome, RUN_SCHEMA, Requests, RunRecord,
-    RunSettings, ServerSide, SliceTally, Times, judge_run,
+    Arrivals, Exchange, Finding, FindingId, GeneratorSide, Level, Outcome, RUN_SCHEMA, Requests,
+    RunRecord, RunSettings, ServerSide, SliceTally, Times, judge_run,
 };
 
 use abx_fixtures::{ids, outcomes};
@@ -103,7 +103,7 @@ fn failed_requests_are_noted_and_above_one_in_a_thousand_void() {
     for (kind, count, level) in table {
         let counts = [(Outcome::Ok, 10_000 - count), (kind, count)];
         let found = found(|record| record.requests = requests(&counts));
-        assert_eq!(ids(&found), [("failed_requests", level)]);
+        assert_eq!(ids(&found), [(FindingId::FailedRequests, level)]);
         let figures = format!("{count} of 10000 requests to http://127.0.0.1:8080/small.bin");
         assert!(found[0].message.contains(&figures), "{found:?}");
     }
@@ -112,26 +112,28 @@ fn failed_requests_are_noted_and_above_one_in_a_thousand_void() {
 #[test]
 fn each_circumstance_of_a_run_has_its_finding() {
     // Method: one change to a run in which nothing is wrong, one finding.
-    type Case = (&'static str, Level, fn(&mut RunRecord));
+    type Case = (FindingId, Level, fn(&mut RunRecord));
     let cases: [Case; 5] = [
-        ("generator_exhausted", Level::Void, |record| {
+        (FindingId::GeneratorExhausted, Level::Void, |record| {
             record.requests = requests(&[(Outcome::Ok, 10_000), (Outcome::NoPort, 2)]);
         }),
-        ("generator_bound", Level::Bound, |record| {
+        (FindingId::GeneratorBound, Level::Bound, |record| {
             record.generator.busy = 0.90;
             record.server.as_mut().unwrap().busy = 0.94;
         }),
-        ("body_varies", Level::Note, |record| {
+        (FindingId::BodyVaries, Level::Note, |record| {
             record.answer.sha256 = None
         }),
-        ("not_checked", Level::Note, |record| record.server = None),
-        ("interrupted", Level::Note, |record| {
+        (FindingId::NotChecked, Level::Note, |record| {
+            record.server = None
+        }),
+        (FindingId::Interrupted, Level::Note, |record| {
             record.interrupted = true
         }),
     ];
     for (id, level, change) in cases {
         let found = found(change);
-        assert_eq!(ids(&found), [(id, level)]);
+        assert_eq!(ids(&found), [(id.clone(), level)]);
         assert!(!found[0].remedy.is_empty(), "{id}");
     }
 }
@@ -144,7 +146,7 @@ fn a_server_that_stopped_answering_voids_the_run() {
         ..SliceTally::default()
     };
     let found = judge_run(&run(), &slice);
-    assert_eq!(ids(&found), [("stopped_answering", Level::Void)]);
+    assert_eq!(ids(&found), [(FindingId::StoppedAnswering, Level::Void)]);
 }
 
 #[test]
@@ -158,7 +160,7 @@ fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
                 None => record.server = None,
             }
         });
-        found.iter().any(|one| one.id == "generator_bound")
+        found.iter().any(|one| one.id == FindingId::GeneratorBound)
     };
     assert!(!is_bound(0.89, Some(0.94)));
     assert!(is_bound(0.90, Some(0.94)));
@@ -175,7 +177,7 @@ fn a_busy_thread_of_a_server_on_many_processors_is_its_limit() {
             record.generator.busy = 0.95;
             record.server.as_mut().unwrap().busiest_thread = Some(busiest_thread);
         });
-        found.iter().any(|one| one.id == "generator_bound")
+        found.iter().any(|one| one.id == FindingId::GeneratorBound)
     };
     assert!(!is_bound(0.96));
     assert!(is_bound(0.50));
@@ -195,7 +197,7 @@ fn a_generator_that_waits_for_its_processor_is_busy() {
     let threads = record.settings.threads as u64;
     assert_eq!(judge_run(&record, &slice(900_000_000 * threads)), []);
     let found = judge_run(&record, &slice(1_000_000_000 * threads));
-    assert_eq!(ids(&found), [("generator_bound", Level::Bound)]);
+    assert_eq!(ids(&found), [(FindingId::GeneratorBound, Level::Bound)]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Subjects that change while they are measured.
 
 use abx_evidence::record::Round;
-use abx_evidence::{Finding, Level, Outcome, StudyRecord};
+use abx_evidence::{Finding, FindingId, Level, Outcome, StudyRecord};
 
 use abx_fixtures::{OK, answer, find, judged, study};
 
@@ -27,7 +27,7 @@ fn rounds(of_new: impl Fn(usize, usize) -> u64) -> StudyRecord {
 }
 
 fn found(record: &StudyRecord) -> Option<&Finding> {
-    let found = find(&record.validity.findings, "never_steady")?;
+    let found = find(&record.validity.findings, FindingId::NeverSteady)?;
     assert_eq!(found.subject.as_deref(), Some("new"));
     Some(found)
 }

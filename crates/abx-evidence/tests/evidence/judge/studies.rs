@@ -3,7 +3,7 @@
 
 use abx_evidence::record::{Interleave, SkippedSubject, StudyEnd, StudyRecord};
 use abx_evidence::stats::stop::{Decision, Reason};
-use abx_evidence::{Comparison, Level, Outcome, Status, Verdict, judge, may_stop};
+use abx_evidence::{Comparison, FindingId, Level, Outcome, Status, Verdict, judge, may_stop};
 
 use abx_fixtures::{
     MS, OK, all_slices, answer, answered, compared, each_slice, find, ids, judged, pair, pilot,
@@ -20,32 +20,32 @@ fn three() -> StudyRecord {
 }
 
 /// A change to a study that leads to one finding of this name and level.
-type Case = (&'static str, Level, fn(&mut StudyRecord));
+type Case = (FindingId, Level, fn(&mut StudyRecord));
 
 /// Findings about subjects and the study, apart from what slices show.
 const CASES: [Case; 12] = [
-    ("not_restarted", Level::Note, |record| {
+    (FindingId::NotRestarted, Level::Note, |record| {
         record.subjects[1].address = Some("http://127.0.0.1:80".to_owned());
     }),
-    ("stand_in", Level::Note, |record| {
+    (FindingId::StandIn, Level::Note, |record| {
         record.subjects[1].stand_in_for = Some("another server".to_owned());
     }),
-    ("skipped", Level::Note, |record| {
+    (FindingId::Skipped, Level::Note, |record| {
         record.skipped.push(SkippedSubject {
             name: "absent".to_owned(),
             needs: "the program absent".to_owned(),
             how: "bring it".to_owned(),
         });
     }),
-    ("body_varies", Level::Note, |record| {
+    (FindingId::BodyVaries, Level::Note, |record| {
         answered(record, "new").sha256 = None;
     }),
-    ("unequal_responses", Level::Note, |record| {
+    (FindingId::UnequalResponses, Level::Note, |record| {
         let answer = answered(record, "new");
         answer.sha256 = Some("01".to_owned());
         answer.body_bytes = 1_400;
     }),
-    ("shared_cpus", Level::Bound, |record| {
+    (FindingId::SharedCpus, Level::Bound, |record| {
         record.settings.subject_cpus = vec![0, 1];
         // Two processors, so that the subject is as busy as before.
         for subject in ["old", "new"] {
@@ -55,31 +55,31 @@ const CASES: [Case; 12] = [
             });
         }
     }),
-    ("not_settled", Level::Note, |record| {
+    (FindingId::NotSettled, Level::Note, |record| {
         for (name, found) in &mut pilot(record).subjects {
             found.settled = name != "new";
         }
     }),
-    ("ran_as_trials", Level::Note, |record| {
+    (FindingId::RanAsTrials, Level::Note, |record| {
         let pilot = pilot(record);
         pilot.interleave = Interleave::Trials;
         pilot.interleave_reason = Some("a slice would have to take 12 s".to_owned());
     }),
-    ("interrupted", Level::Note, |record| {
+    (FindingId::Interrupted, Level::Note, |record| {
         record.end = StudyEnd::Interrupted;
     }),
-    ("study_failed", Level::Note, |record| {
+    (FindingId::StudyFailed, Level::Note, |record| {
         record.end = StudyEnd::Failed {
             why: "no space left".to_owned(),
         };
     }),
-    ("subject_failed", Level::Void, |record| {
+    (FindingId::SubjectFailed, Level::Void, |record| {
         record.end = StudyEnd::SubjectFailed {
             subject: "new".to_owned(),
             how: "it exited with 1".to_owned(),
         };
     }),
-    ("few_blocks", Level::Note, |record| {
+    (FindingId::FewBlocks, Level::Note, |record| {
         record.blocks.truncate(5);
     }),
 ];
@@ -93,7 +93,7 @@ fn each_circumstance_has_its_finding() {
         change(&mut record);
         let record = judged(record);
         let found = &record.comparisons[0];
-        assert_eq!(ids(&found.findings), [(id, level)]);
+        assert_eq!(ids(&found.findings), [(id.clone(), level)]);
         assert_eq!(record.validity.findings, found.findings, "{id}");
         assert!(!found.findings[0].remedy.is_empty(), "{id}");
         let status = match level {
@@ -115,11 +115,14 @@ fn each_circumstance_has_its_finding() {
 fn causes_are_told_in_the_words_that_were_recorded() {
     // Method: the reasons and figures of the same changes.
     let texts = [
-        ("unequal_responses", &["1320 bytes", "1400 bytes"][..]),
-        ("ran_as_trials", &["12 s"]),
-        ("study_failed", &["no space left"]),
-        ("subject_failed", &["new", "it exited with 1"]),
-        ("few_blocks", &["5 blocks", "needs 6"]),
+        (
+            FindingId::UnequalResponses,
+            &["1320 bytes", "1400 bytes"][..],
+        ),
+        (FindingId::RanAsTrials, &["12 s"]),
+        (FindingId::StudyFailed, &["no space left"]),
+        (FindingId::SubjectFailed, &["new", "it exited with 1"]),
+        (FindingId::FewBlocks, &["5 blocks", "needs 6"]),
     ];
     for (id, parts) in texts {
         let (.., change) = CASES.into_iter().find(|case| case.0 == id).unwrap();
@@ -202,9 +205,9 @@ fn a_finding_about_one_subject_touches_only_its_comparison() {
     assert_eq!(
         ids(&found.findings),
         [
-            ("failed_requests", Level::Void),
-            ("unequal_responses", Level::Note),
-            ("no_answers", Level::Void),
+            (FindingId::FailedRequests, Level::Void),
+            (FindingId::UnequalResponses, Level::Note),
+            (FindingId::NoAnswers, Level::Void),
         ]
     );
     assert_eq!(found.verdict, Verdict::Invalid);
@@ -227,7 +230,7 @@ fn a_finding_about_the_baseline_touches_every_comparison_and_is_listed_once() {
     let record = judged(record);
     for one in record.primary() {
         assert_eq!(one.verdict, Verdict::Invalid);
-        assert_eq!(ids(&one.findings), [("no_answers", Level::Void)]);
+        assert_eq!(ids(&one.findings), [(FindingId::NoAnswers, Level::Void)]);
     }
     assert_eq!(record.validity.findings.len(), 1);
 }
@@ -288,7 +291,7 @@ fn judging_again_changes_nothing() {
     record.subjects[2].address = Some("http://127.0.0.1:80".to_owned());
     each_slice(&mut record, "other", |slice| slice.stopped_answering = true);
     let once = judged(record.clone());
-    assert!(find(&once.validity.findings, "stopped_answering").is_some());
+    assert!(find(&once.validity.findings, FindingId::StoppedAnswering).is_some());
     assert_eq!(judged(once.clone()), once);
     record.comparisons = vec![once.comparisons[1].clone(); 3];
     record.validity.status = Status::Bound;
@@ -364,7 +367,7 @@ fn a_study_that_measured_nothing_is_judged_without_a_claim() {
     let found = &record.comparisons[0];
     assert_eq!(found.verdict, Verdict::Inconclusive);
     assert_eq!((found.ratio, found.blocks), (None, 0));
-    assert_eq!(ids(&found.findings), [("few_blocks", Level::Note)]);
+    assert_eq!(ids(&found.findings), [(FindingId::FewBlocks, Level::Note)]);
     assert!(
         record
             .summaries

@@ -4,8 +4,8 @@
 use abx_evidence::record::Histograms;
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    ArrivalKind, Arrivals, Axis, Comparison, Histogram, Level, Metric, Objective, Outcome,
-    StudyRecord, Verdict, may_stop,
+    ArrivalKind, Arrivals, Axis, Comparison, FindingId, Histogram, Level, Metric, Objective,
+    Outcome, StudyRecord, Verdict, may_stop,
 };
 
 use abx_fixtures::{CONNECTIONS, MS, answer, find, judged, primary, study};
@@ -188,7 +188,7 @@ fn a_capacity_beyond_the_grid_bounds_or_voids() {
     let above = [1_000, 2_000, 3_000];
     let one = capacity(&judged(over_rates(&[("old", below), ("new", above)])));
     assert_eq!((one.verdict, one.at_least), (Verdict::Faster, true));
-    let found = find(&one.findings, "beyond_the_grid").unwrap();
+    let found = find(&one.findings, FindingId::BeyondTheGrid).unwrap();
     assert_eq!(found.level, Level::Bound);
     assert!(
         found.message.contains("that of new lies above"),

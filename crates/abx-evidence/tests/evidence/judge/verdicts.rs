@@ -3,7 +3,7 @@
 use abx_evidence::record::Disturbance;
 use abx_evidence::stats::Margin;
 use abx_evidence::verdict::assess;
-use abx_evidence::{Level, Outcome, StudyRecord, Verdict};
+use abx_evidence::{FindingId, Level, Outcome, StudyRecord, Verdict};
 
 use abx_fixtures::{
     OK, answer, assert_close, compared, each_slice, find, ids, judged, pair, primary, rounds, study,
@@ -97,12 +97,12 @@ fn fewer_than_six_blocks_settle_nothing() {
         assert_eq!(found.ratio.is_some(), blocks >= 2, "{blocks} blocks");
         assert_eq!(found.blocks, blocks);
         assert_eq!(found.blocks_more, Some(6 - blocks as u32));
-        let few = find(&found.findings, "few_blocks").unwrap();
+        let few = find(&found.findings, FindingId::FewBlocks).unwrap();
         assert!(few.message.contains(&blocks.to_string()), "{few:?}");
     }
     let enough = compared(with_ratios(&[2000; 6]));
     assert_eq!(enough.verdict, Verdict::Faster);
-    assert_eq!(find(&enough.findings, "few_blocks"), None);
+    assert_eq!(find(&enough.findings, FindingId::FewBlocks), None);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_block_without_a_verified_answer_has_no_ratio_and_voids() {
         let found = compared(record);
         assert_eq!(found.verdict, Verdict::Invalid);
         assert_eq!((found.ratio, found.low, found.high), (None, None, None));
-        let expected = vec![("no_answers", Level::Void); silent.len()];
+        let expected = vec![(FindingId::NoAnswers, Level::Void); silent.len()];
         assert_eq!(ids(&found.findings), expected);
         for (finding, subject) in found.findings.iter().zip(silent) {
             assert_eq!(finding.subject.as_deref(), Some(*subject));
@@ -157,7 +157,7 @@ fn a_subject_that_was_not_loaded_in_a_block_has_no_ratio() {
     }
     let found = compared(record);
     assert_eq!(found.verdict, Verdict::Invalid);
-    assert_eq!(ids(&found.findings), [("no_answers", Level::Void)]);
+    assert_eq!(ids(&found.findings), [(FindingId::NoAnswers, Level::Void)]);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_block_that_was_disturbed_throughout_is_left_out_beside() {
         assert_eq!(without, verdict);
         assert_eq!(found.verdict, Verdict::Faster);
         assert!(!found.fragile);
-        let marked = find(&found.findings, "disturbed_rounds").unwrap();
+        let marked = find(&found.findings, FindingId::DisturbedRounds).unwrap();
         assert!(marked.message.starts_with("2 of "), "{}", marked.message);
     }
 }

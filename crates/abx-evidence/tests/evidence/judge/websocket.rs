@@ -2,8 +2,8 @@
 
 use abx_evidence::record::Round;
 use abx_evidence::{
-    Comparison, Held, Histogram, Level, LoadShape, Metric, Outcome, Place, Role, StudyRecord,
-    Verdict, judge_run,
+    Comparison, FindingId, Held, Histogram, Level, LoadShape, Metric, Outcome, Place, Role,
+    StudyRecord, Verdict, judge_run,
 };
 
 use crate::judge::runs::run;
@@ -72,7 +72,7 @@ fn connections_that_do_not_stand_void_their_subject() {
     (held.standing, held.lost) = (989, 4);
     let record = judged(record);
     assert_eq!(only(&record, Role::Primary).verdict, Verdict::Invalid);
-    let found = find(&record.validity.findings, "connections_not_held").expect("it");
+    let found = find(&record.validity.findings, FindingId::ConnectionsNotHeld).expect("it");
     assert_eq!(
         (found.level, found.subject.as_deref()),
         (Level::Void, Some("new"))
@@ -93,7 +93,7 @@ fn memory_that_cannot_be_told_leaves_the_rate_of_opening() {
     side.held.as_mut().expect("held").memory_after_bytes = None;
     let record = judged(record);
     assert_eq!(only(&record, Role::Primary).metric, Metric::ConnectRate);
-    assert!(find(&record.validity.findings, "memory_unknown").is_some());
+    assert!(find(&record.validity.findings, FindingId::MemoryUnknown).is_some());
 }
 
 #[test]
@@ -145,13 +145,13 @@ fn echoes_that_wait_for_an_acknowledgement_are_noted() {
     let found = judged(waiting()).validity.findings;
     let noted = found
         .iter()
-        .filter(|one| one.id == "delayed_acknowledgements");
+        .filter(|one| one.id == FindingId::DelayedAcknowledgements);
     let subjects: Vec<_> = noted.filter_map(|one| one.subject.as_deref()).collect();
     assert_eq!(subjects, ["new", "old"]);
     let mut asked = waiting();
     asked.loads[0].settings.exchange.shape = LoadShape::Request;
     let found = judged(asked).validity.findings;
-    assert!(find(&found, "delayed_acknowledgements").is_none());
+    assert!(find(&found, FindingId::DelayedAcknowledgements).is_none());
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_run_notes_echoes_that_wait_and_connections_that_do_not_stand() {
     record.service_time_us.p50 = Some(41_000);
     record.server.as_mut().expect("a server").busy = 0.02;
     let found = judge_run(&record, &Default::default());
-    assert!(find(&found, "delayed_acknowledgements").is_some());
+    assert!(find(&found, FindingId::DelayedAcknowledgements).is_some());
 
     let mut record = run();
     record.held = Some(Held {
@@ -171,7 +171,9 @@ fn a_run_notes_echoes_that_wait_and_connections_that_do_not_stand() {
         ..Held::default()
     });
     let found = judge_run(&record, &Default::default());
-    assert!(find(&found, "connections_not_held").is_some_and(|one| one.level == Level::Void));
+    assert!(
+        find(&found, FindingId::ConnectionsNotHeld).is_some_and(|one| one.level == Level::Void)
+    );
 }
 
 #[test]
@@ -183,7 +185,7 @@ fn what_is_sent_as_messages_is_called_so() {
         answer(slice, &[(Outcome::Ok, 9_000), (Outcome::EarlyClose, 100)]);
     });
     let record = judged(record);
-    let found = find(&record.validity.findings, "failed_requests").expect("it");
+    let found = find(&record.validity.findings, FindingId::FailedRequests).expect("it");
     assert!(
         found.message.contains("messages to new failed"),
         "{}",
@@ -230,7 +232,7 @@ fn broadcasts_are_counted_by_their_one_speaker_and_tell_their_listeners() {
             (Role::Exploratory, Verdict::Faster)
         );
     }
-    let missed = find(&record.validity.findings, "listeners_missed").expect("it");
+    let missed = find(&record.validity.findings, FindingId::ListenersMissed).expect("it");
     assert_eq!(missed.subject.as_deref(), Some("new"));
-    assert!(find(&record.validity.findings, "slices_too_short").is_none());
+    assert!(find(&record.validity.findings, FindingId::SlicesTooShort).is_none());
 }

@@ -1,0 +1,355 @@
+//! The ids of findings, each with its levels, what it means and what to do:
+//! [`FindingId`]. `docs/findings.md` is made from this list.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::findings::finding::Level;
+
+/// What every finding with the same id has in common.
+struct Entry {
+    name: &'static str,
+    levels: &'static [Level],
+    meaning: &'static str,
+    remedy: &'static str,
+}
+
+/// The entry of an id that another version wrote.
+const UNKNOWN: Entry = Entry {
+    name: "",
+    levels: &[Level::Note, Level::Bound, Level::Void],
+    meaning: "a finding of another version of abx",
+    remedy: "read its message",
+};
+
+/// One line for each id: name in records, levels with the usual one first, what
+/// it means, and what to do where a finding does not say it with figures.
+macro_rules! finding_ids {
+    ($($id:ident: $name:literal, [$($level:ident),+], $meaning:literal, $remedy:literal;)+) => {
+        /// What a finding is about. Scripts look for its [name](FindingId::name).
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(from = "String", into = "String")]
+        pub enum FindingId {
+            $(#[doc = $meaning] $id,)+
+            /// An id that this version of abx does not know.
+            Other(String),
+        }
+
+        impl FindingId {
+            /// Every id that this version knows.
+            pub const ALL: &[FindingId] = &[$(FindingId::$id),+];
+
+            fn entry(&self) -> &Entry {
+                match self {
+                    $(FindingId::$id => &Entry {
+                        name: $name,
+                        levels: &[$(Level::$level),+],
+                        meaning: $meaning,
+                        remedy: $remedy,
+                    },)+
+                    FindingId::Other(_) => &UNKNOWN,
+                }
+            }
+        }
+    };
+}
+
+finding_ids! {
+    // What became of requests, messages and connections.
+    FailedRequests: "failed_requests", [Note, Void],
+        "requests or messages failed; above one in a thousand no claim stands",
+        "mend the server, offer less load, or say what it should answer (`--expect-status`, \
+         `--expect-body`)";
+    StoppedAnswering: "stopped_answering", [Void],
+        "no connection to the server got an answer any more, and slices ended early",
+        "look at its log, and try it alone with `abx run`";
+    NoAnswers: "no_answers", [Void],
+        "a subject gave no verified answer in a whole block",
+        "look at the outcomes of that block in the record, and try the subject alone with `abx run`";
+    GeneratorExhausted: "generator_exhausted", [Void],
+        "abx itself ran out of local ports or of file descriptors",
+        "keep connections alive, offer less load, or raise `ulimit -n`";
+    NotConnected: "not_connected", [Note],
+        "connections could not be opened before the load",
+        "raise the limit of connections of the subject, or offer fewer";
+    ConnectionsNotHeld: "connections_not_held", [Note, Void],
+        "idle connections did not last; above one in a hundred no claim stands",
+        "raise the server's limits of descriptors (`ulimit -n`), of connections and of its listen \
+         backlog, or hold fewer connections";
+    ListenersMissed: "listeners_missed", [Note],
+        "listeners never got a broadcast, or got one out of order or twice",
+        "look whether the server drops messages for slow readers; give more time (`--timeout`), or \
+         offer less load";
+    DelayedAcknowledgements: "delayed_acknowledgements", [Note],
+        "an idle server takes about 40 ms for each message, as when Nagle's algorithm waits for a \
+         delayed acknowledgement",
+        "set TCP_NODELAY on the server's connections, or write each frame, head and payload, at once";
+    BodyVaries: "body_varies", [Note],
+        "the same request is answered with bodies that differ, so that only the status was checked",
+        "compare on a path whose answer is always the same";
+    UnequalResponses: "unequal_responses", [Note],
+        "the two sides answer with different bodies, and the ratio holds that difference too",
+        "let all subjects answer the same bytes";
+
+    // Who was the limit.
+    GeneratorBound: "generator_bound", [Bound, Void],
+        "the generator was the limit: for the faster subject the ratio is a bound, for the slower \
+         one or for both there is no ratio of throughputs",
+        "add a thread (`-t`) on a processor of its own, make the subject do more for each request, \
+         or run on a machine with more processors";
+    NotSaturated: "not_saturated", [Note],
+        "neither the subject nor the generator was at its limit: throughput is connections over \
+         response time",
+        "raise `-c` to find the most that it can serve";
+    NearCeiling: "near_ceiling", [Note],
+        "a subject came near to what the generator gets from a server that does nothing",
+        "add a thread (`-t`) on a processor of its own, or make the subject do more for each request";
+    SharedCpus: "shared_cpus", [Bound],
+        "subjects and generator ran on the same processors",
+        "leave out `--pin shared`, on a machine with at least two processors";
+
+    // Open loops.
+    OfferedRateNotReached: "offered_rate_not_reached", [Note, Bound],
+        "requests that were due were never sent; a bound where the generator was the reason",
+        "add connections (`-c`), or lower the rate (`-r`)";
+    BothKeptUp: "both_kept_up", [Note],
+        "both sides answered all that was offered, so that throughput is the load's and is not \
+         compared",
+        "read their response times and processor time for each answer, or raise the rate (`-r`)";
+    HeldByRate: "held_by_rate", [Bound],
+        "the faster side answered all that was offered, and may be able to answer more",
+        "raise the rate (`-r`), or find the most that each can serve with a closed loop";
+    Queued: "queued", [Note],
+        "requests had to wait for a free connection, which response times hold and service times \
+         do not",
+        "add connections (`-c`), or lower the rate (`-r`)";
+    LateSends: "late_sends", [Note, Bound],
+        "requests were sent late by the generator's doing or the machine's; a bound above 1 ms",
+        "close other programs, add a thread (`-t`) on a processor of its own, or lower the rate \
+         (`-r`)";
+    LoopLag: "loop_lag", [Note],
+        "the generator was away from its clock, and times may be off by as much",
+        "add a thread (`-t`) on a processor of its own, or lower the rate (`-r`)";
+    TimesAtLeast: "times_at_least", [Bound, Void],
+        "quantiles of response times rest on requests that never had an answer",
+        "offer less load, or give requests more time (`--timeout`)";
+    TooFewRequests: "too_few_requests", [Note],
+        "blocks hold too few requests for their response times to be compared",
+        "raise the rate (`-r`), or lengthen the slices (`--slice`)";
+    BeyondTheGrid: "beyond_the_grid", [Bound, Void],
+        "a capacity lies above or below all rates that were tried",
+        "run the study again, whose search may begin elsewhere, or name rates yourself (`-r`)";
+
+    // How the study was measured.
+    FewBlocks: "few_blocks", [Note],
+        "fewer blocks were measured than a verdict needs",
+        "give more time (`--budget`) or more blocks (`--blocks`)";
+    SlicesTooShort: "slices_too_short", [Note, Void],
+        "connections sent nothing in a slice; above one in ten no claim stands",
+        "use longer slices (`--slice`)";
+    LittleLaw: "little_law", [Note, Void],
+        "rate times mean response time is not what was asked to be in flight (Little's law); no \
+         claim stands where a fifth is missing",
+        "use longer slices (`--slice`), or fewer connections";
+    NotSettled: "not_settled", [Note],
+        "a subject was still warming up when the pilot ended",
+        "look whether it gets faster for longer than a second, with `abx run -d 60s`";
+    NeverSteady: "never_steady", [Note],
+        "a subject gets faster, or slower, within its blocks, and the same way in most of them",
+        "look with `abx run -d 60s` when it settles, and measure longer: `--slice`, or \
+         `--interleave trials`";
+    RanAsTrials: "ran_as_trials", [Note],
+        "each subject was loaded in one long stretch instead of slices",
+        "expect wider intervals than with slices; more blocks narrow them";
+    NotRestarted: "not_restarted", [Note],
+        "a subject was running already: how its speed differs from start to start is not in the \
+         interval",
+        "give its command instead of its address";
+    StandIn: "stand_in", [Note],
+        "a subject stands in for another that was not to be had",
+        "measure the one that is meant where it can be had";
+    Skipped: "skipped", [Note],
+        "a subject was not measured, for want of what it needs",
+        "provide what it needs";
+    MemoryUnknown: "memory_unknown", [Note],
+        "the memory of a connection is not known for every subject in every block",
+        "hold more connections (`connections`), and let abx start the subjects, on this machine";
+    NotCold: "not_cold", [Note],
+        "files that were to be read from the disk were in memory, or this could not be checked",
+        "set TMPDIR to a folder on a disk (a tmpfs is memory), and let no other program map or \
+         read the files";
+    Interrupted: "interrupted", [Note],
+        "the measurement was stopped before its end",
+        "judge it as one with fewer blocks";
+    StudyFailed: "study_failed", [Note],
+        "the study ended early, because abx could not go on",
+        "mend that, and judge this as a study with fewer blocks";
+    SubjectFailed: "subject_failed", [Void],
+        "a subject could not go on",
+        "look at its log, and try it alone with `abx run`";
+
+    // What else the machine did.
+    Steal: "steal", [Note],
+        "the hypervisor gave our processors to others",
+        "run at a quieter time, or on a machine of your own";
+    ForeignCpu: "foreign_cpu", [Note, Bound],
+        "other programs had our processors; a bound above a tenth of the time",
+        "close other programs, or run on a machine of your own";
+    GeneratorWait: "generator_wait", [Note],
+        "the generator was ready to run and had to wait for a processor",
+        "close other programs, or run on a machine of your own";
+    BackgroundWork: "background_work", [Note],
+        "subjects worked while they should have been idle",
+        "compare by `--interleave trials`, in which background work meets its own subject";
+    DisturbedRounds: "disturbed_rounds", [Note],
+        "rounds were disturbed from outside; they are marked and count all the same",
+        "run at a quieter time; more blocks even out what hits all subjects alike";
+    SpeedChanged: "speed_changed", [Note],
+        "a processor did not always run at the same speed",
+        "fix the frequency (`cpupower frequency-set -g performance`), or run on a machine whose \
+         cores nobody else uses";
+    HeatThrottled: "heat_throttled", [Note],
+        "processors were slowed down for their heat",
+        "cool the machine, or fix a lower frequency";
+    CpuPressure: "cpu_pressure", [Note],
+        "threads were ready to run and had no processor, though the subject did not use all of its \
+         own",
+        "close other programs, or run on a machine of your own";
+    MemoryPressure: "memory_pressure", [Note],
+        "everything that would run waited for memory",
+        "free memory, or give the subjects less to hold";
+    IoPressure: "io_pressure", [Note],
+        "everything that would run waited for a disk",
+        "end other programs that use disks, and let the subjects log less";
+    Throttled: "throttled", [Note, Bound],
+        "a limit of processor time around abx and its subjects was reached; a bound above one in a \
+         hundred of the time",
+        "raise the limit (`docker run --cpus`, `CPUQuota=`), or run outside of it";
+    DescriptorsLow: "descriptors_low", [Note, Bound],
+        "a subject came near to its limit of file descriptors; a bound where it was at it",
+        "raise the subject's limit of open files (`ulimit -n`, or `LimitNOFILE=` of its service)";
+    GeneratorDescriptorsLow: "generator_descriptors_low", [Note, Bound],
+        "a thread of the generator came near to its limit of file descriptors; a bound where it \
+         was at it",
+        "raise `ulimit -n`, add threads (`-t`), or use fewer connections";
+    PortsLow: "ports_low", [Note],
+        "closed connections hold most of the local ports that the load has",
+        "keep connections alive, spread them over more addresses (`--local-address`), or widen \
+         `net.ipv4.ip_local_port_range`";
+    ListenOverflows: "listen_overflows", [Note, Bound],
+        "the kernel turned connections away, because a listen queue was full; a bound above one in \
+         a thousand",
+        "raise the subject's backlog and `net.core.somaxconn`, or offer fewer connections";
+    LostPackets: "lost_packets", [Note],
+        "TCP lost packets on this machine, of which one may cost 0.2 s or more",
+        "end other programs that use the network; else raise the subject's backlog, and look at \
+         `nstat -az` for what drops them";
+    PacketsDropped: "packets_dropped", [Note],
+        "packets were dropped, because a processor's queue of received packets was full",
+        "raise `net.core.netdev_max_backlog`, or offer fewer connections";
+    NotChecked: "not_checked", [Note],
+        "something could not be read, so that what rests on it was not checked",
+        "run where abx may read it, and let abx start the subjects, on this machine";
+
+    // Beside an older record.
+    Unpaired: "unpaired", [Bound],
+        "the two sides were not measured side by side, which is weaker evidence",
+        "compare both in one study where the older one can still be run";
+    DisturbedAlone: "disturbed_alone", [Void],
+        "something disturbed the machine while one side was measured, and not the other",
+        "measure when nothing else runs, or both sides in one study, where it hits both alike";
+}
+
+impl FindingId {
+    /// The name in records, in snake case.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            FindingId::Other(name) => name,
+            known => known.entry().name,
+        }
+    }
+
+    /// At which levels it limits a result, the usual one first.
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        self.entry().levels
+    }
+
+    /// What it means, in one sentence without figures.
+    #[must_use]
+    pub fn meaning(&self) -> &str {
+        self.entry().meaning
+    }
+
+    /// What to do, where a finding does not say more.
+    #[must_use]
+    pub fn remedy(&self) -> &str {
+        self.entry().remedy
+    }
+}
+
+impl From<String> for FindingId {
+    fn from(name: String) -> FindingId {
+        let known = FindingId::ALL.iter().find(|id| id.name() == name);
+        known.cloned().unwrap_or(FindingId::Other(name))
+    }
+}
+
+impl From<FindingId> for String {
+    fn from(id: FindingId) -> String {
+        id.name().to_owned()
+    }
+}
+
+impl fmt::Display for FindingId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl JsonSchema for FindingId {
+    fn schema_name() -> Cow<'static, str> {
+        "FindingId".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    /// A list would turn away what a later version writes.
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_id_has_one_name_and_is_read_again() {
+        // Method: every id written and read; names in snake case, each once.
+        let mut names = BTreeSet::new();
+        for id in FindingId::ALL {
+            let json = serde_json::to_string(id).unwrap();
+            assert_eq!(serde_json::from_str::<FindingId>(&json).unwrap(), *id);
+            let is_snake = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+            assert!(id.name().bytes().all(is_snake), "{id}");
+            assert!(names.insert(id.name()), "{id} is there twice");
+        }
+    }
+
+    #[test]
+    fn an_id_of_another_version_is_kept() {
+        // Method: read, written again, and taken for none of ours.
+        let id: FindingId = serde_json::from_str("\"moon_was_full\"").unwrap();
+        assert_eq!(id, FindingId::Other("moon_was_full".to_owned()));
+        assert_eq!(serde_json::to_string(&id).unwrap(), "\"moon_was_full\"");
+    }
+}
