@@ -12,10 +12,10 @@ use std::sync::atomic::AtomicBool;
 use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::conversation::Http;
 use crate::io::{Io, Ready, Received, RequestId, Token};
 use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
-use crate::pool::{Pool, Stretch};
+use crate::pool::{Pool, WorkerSlice};
+use crate::protocol::Http;
 use crate::schedule::Share;
 
 const CONNECTIONS: u32 = 50;
@@ -81,14 +81,14 @@ pub fn exchange(answers: Answers, pipeline: u32, requests: u64) -> u64 {
     let stop = AtomicBool::new(false);
     pool.connect_all(&stop);
     let start = pool.now();
-    let stretch = Stretch {
+    let slice = WorkerSlice {
         start,
         end: Nanos::MAX,
         counted_from: start,
         requests_max: requests,
         share: Share::WHOLE,
     };
-    pool.run(stretch, &stop);
+    pool.run(slice, &stop);
     pool.tally().outcomes.ok()
 }
 
@@ -197,7 +197,7 @@ impl Io for Memory {
         Ok(bytes - offset)
     }
 
-    fn say(&mut self, _: Token, bytes: &[u8]) -> io::Result<usize> {
+    fn send_bytes(&mut self, _: Token, bytes: &[u8]) -> io::Result<usize> {
         // HTTP says nothing beside its requests.
         Ok(bytes.len())
     }
@@ -206,7 +206,7 @@ impl Io for Memory {
         self.connection(token).to_skip = usize::try_from(bytes).expect("it lies in memory");
     }
 
-    fn bring(&mut self, token: Token, most: usize) {
+    fn limit_receive(&mut self, token: Token, most: usize) {
         self.connection(token).most = most;
     }
 

@@ -10,32 +10,26 @@
 //! to events) → `Sample` → `Tally`. Bytes move through one contract, `Io`. The budget per request is no allocation, no
 //! lock, no string: one send, one receive, and its share of one wait.
 
-mod any_pool;
-mod backend;
-mod check;
-mod conversation;
+mod connection;
 #[cfg(feature = "counts")]
 #[doc(hidden)]
 pub mod counts;
-mod engine;
-mod flights;
 mod io;
-mod message;
 mod plan;
 mod pool;
-mod prepared;
 mod probe;
+mod protocol;
 mod random;
 pub mod schedule;
-mod slot;
-mod timing;
-mod worker;
+#[cfg(test)]
+mod simulation;
+mod workers;
 
-pub use backend::{Backend, BackendUsed};
-pub use engine::{Engine, EngineError, OpenReport, PoolId, Stopper};
-pub use message::payload;
+pub use plan::backend::{Backend, BackendUsed};
 pub use plan::{
     Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, MessagePlan, Pacing,
     RequestPlan, Shape, SliceEnd, SlicePlan,
 };
 pub use probe::{Answer, Echo, ProbeError, WebSocketAnswer, probe, probe_websocket};
+pub use protocol::message::payload;
+pub use workers::engine::{Engine, EngineError, OpenReport, PoolId, Stopper};

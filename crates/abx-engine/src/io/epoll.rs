@@ -23,7 +23,7 @@ const ALARM: u64 = u64::MAX;
 /// Moves bytes by epoll.
 pub(crate) struct EpollIo {
     epoll: Epoll,
-    /// Ends waits that are long, see [`EpollIo::doze`].
+    /// Ends waits that are long, see [`EpollIo::wait_long`].
     alarm: Alarm,
     events: Events,
     requests: Vec<Vec<u8>>,
@@ -75,7 +75,7 @@ impl EpollIo {
     /// earlier one that an earlier wait was to end at: in a busy loop nearly all waits
     /// end by an answer, and a timer of its own for each of them is a fortieth of what
     /// a request costs (docs/bench.md).
-    fn doze(&mut self, until: Nanos) {
+    fn wait_long(&mut self, until: Nanos) {
         let rings = until.since(self.wake.ahead());
         let is_set = self.alarm.at() > self.last && self.alarm.at() <= rings;
         if !is_set {
@@ -163,7 +163,7 @@ impl Io for EpollIo {
         current(&mut self.connections, token).send(bytes)
     }
 
-    fn say(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+    fn send_bytes(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
         self.connection(token).send(bytes)
     }
 
@@ -171,7 +171,7 @@ impl Io for EpollIo {
         self.connection(token).to_skip = bytes;
     }
 
-    fn bring(&mut self, token: Token, most: usize) {
+    fn limit_receive(&mut self, token: Token, most: usize) {
         self.connection(token).most = most.clamp(1, BUFFER_BYTES);
     }
 
@@ -179,7 +179,7 @@ impl Io for EpollIo {
         ready.clear();
         match until.since(self.last) < NEAR {
             true => self.sleep(until),
-            false => self.doze(until),
+            false => self.wait_long(until),
         }
         for event in self.events.iter() {
             let token = token(event.token());
@@ -289,7 +289,7 @@ fn current(connections: &mut [Option<Connection>], token: Token) -> &mut Connect
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::script::{Loopback, Step};
+    use crate::simulation::script::{Loopback, Step};
 
     #[test]
     fn an_event_of_a_closed_connection_that_lives_on_elsewhere_is_dropped() {

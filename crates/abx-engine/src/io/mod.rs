@@ -6,16 +6,10 @@
 //! pulls with [`Io::receive`], reads the bytes where the back end has them, and
 //! never holds them over the next call. Start at [`Io`].
 //!
-//! Makers: `epoll.rs`, `uring.rs`, and for tests `sim.rs` with virtual time. All of them
-//! pass the same tests, in `contract.rs`.
+//! Makers: `epoll.rs`, `uring.rs`, and for tests `simulation/network.rs` with virtual time. All
+//! of them pass the same tests, in `simulation/contract.rs`.
 
-#[cfg(test)]
-mod contract;
 mod epoll;
-#[cfg(test)]
-pub(crate) mod script;
-#[cfg(test)]
-pub(crate) mod sim;
 mod uring;
 mod wake;
 
@@ -93,8 +87,8 @@ pub(crate) enum Received<'a> {
 /// - **Bytes** come exactly once and in order, those before an end or a failure
 ///   before it, as far as the kernel still has them.
 /// - **Sending.** The engine sends registered bytes from any offset to their end,
-///   one such stretch at a time on a connection: each next offset is the last one
-///   and what was taken from there. What it says by [`Io::say`] is such a stretch
+///   one such slice at a time on a connection: each next offset is the last one
+///   and what was taken from there. What it says by [`Io::send_bytes`] is such a slice
 ///   too. A short count is followed by `MaySend`.
 /// - **Cost.** No call allocates per request.
 pub(crate) trait Io {
@@ -115,20 +109,20 @@ pub(crate) trait Io {
     fn close(&mut self, token: Token);
 
     /// Sends registered bytes from `offset` to their end and answers how many
-    /// were taken; zero is "none for now". SUBTLE: a new stretch may begin at an
+    /// were taken; zero is "none for now". SUBTLE: a new slice may begin at an
     /// offset above zero, when fewer copies of a request are sent than registered.
     ///
     /// # Errors
     /// The connection is broken. There may still be bytes to receive.
     fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize>;
 
-    /// Sends bytes that are not registered, a stretch of their own, and answers how
+    /// Sends bytes that are not registered, a slice of their own, and answers how
     /// many were taken; the caller keeps the rest, which [`Ready::MaySend`] follows.
     /// For what is said once: handshakes, pongs. It may cost a call of the kernel's.
     ///
     /// # Errors
     /// As [`Io::send`].
-    fn say(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize>;
+    fn send_bytes(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize>;
 
     /// The next `bytes` of this connection are of no interest: they are counted
     /// by [`Received::Skipped`], in one or more pulls, before any further `Bytes`,
@@ -139,7 +133,7 @@ pub(crate) trait Io {
     ///
     /// A wish, for a caller that wants to skip what comes behind a head; a back
     /// end may give more.
-    fn bring(&mut self, token: Token, most: usize);
+    fn limit_receive(&mut self, token: Token, most: usize);
 
     /// Waits until something is ready or the moment `until` is reached, and
     /// fills `ready` anew. Answers the one reading of the clock that all of the

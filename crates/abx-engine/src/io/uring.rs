@@ -15,7 +15,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use abx_sys::{Happening, Nanos, Receiving, Ring, RingError, RingOptions};
+use abx_sys::{Nanos, Receiving, Ring, RingError, RingEvent, RingOptions};
 
 use super::{Io, NEAR, Ready, Received, RequestId, Token, number, token};
 
@@ -34,7 +34,7 @@ pub(crate) struct UringIo {
     /// By the engine's number for it.
     requests: Vec<abx_sys::RequestId>,
     /// Used again for each wait.
-    happenings: Vec<Happening>,
+    happenings: Vec<RingEvent>,
     /// Sends and connects since the last hand-over.
     gathered: u32,
     /// Whether there is a send among them.
@@ -129,7 +129,7 @@ impl Io for UringIo {
         Ok(taken)
     }
 
-    fn say(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+    fn send_bytes(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
         self.ring.send_bytes(number(token), bytes)
     }
 
@@ -137,10 +137,10 @@ impl Io for UringIo {
         self.ring.skip(number(token), bytes);
     }
 
-    fn bring(&mut self, token: Token, most: usize) {
+    fn limit_receive(&mut self, token: Token, most: usize) {
         // Zero is as many as a buffer holds.
         let most = u32::try_from(most.max(1)).unwrap_or(0);
-        self.ring.bring(number(token), most);
+        self.ring.limit_receive(number(token), most);
     }
 
     fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos {
@@ -157,10 +157,10 @@ impl Io for UringIo {
             .expect("waiting on an open ring does not fail");
         self.last = Nanos::now();
         ready.extend(self.happenings.drain(..).map(|happening| match happening {
-            Happening::Connected(number) => Ready::Connected(token(number)),
-            Happening::Unconnected(number, error) => Ready::Unconnected(token(number), error),
-            Happening::MaySend(number) => Ready::MaySend(token(number)),
-            Happening::Receivable(number) => Ready::Receivable(token(number)),
+            RingEvent::Connected(number) => Ready::Connected(token(number)),
+            RingEvent::Unconnected(number, error) => Ready::Unconnected(token(number), error),
+            RingEvent::MaySend(number) => Ready::MaySend(token(number)),
+            RingEvent::Receivable(number) => Ready::Receivable(token(number)),
         }));
         self.last
     }

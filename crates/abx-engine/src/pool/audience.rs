@@ -1,9 +1,9 @@
-//! Who has heard which broadcast: rounds in flight, listener by listener.
+//! Who has received which broadcast: rounds in flight, listener by listener.
 //!
 //! Numbers count the broadcasts of a pool from 0 and never begin anew, so that a
 //! late one of an earlier slice is known as late. A round ends when all have it, when
 //! a listener's connection is gone that did not have it, or when its time is out;
-//! who is late then is still heard, as late.
+//! who is late then is still received, as late.
 
 use std::collections::VecDeque;
 
@@ -11,8 +11,8 @@ use abx_evidence::{Outcome, Tally};
 use abx_sys::Nanos;
 use abx_wire::websocket::MessageKind;
 
-use crate::conversation::Heard;
-use crate::flights::Flight;
+use crate::connection::flights::Flight;
+use crate::protocol::ReceivedMessage;
 
 /// What every listener is to get.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ struct Round {
     flight: Flight,
     /// Who has it, one bit each.
     has_it: Vec<u64>,
-    heard: usize,
+    received: usize,
     first: Nanos,
     median: Nanos,
     /// What was wrong with it for any listener.
@@ -85,7 +85,7 @@ impl Audience {
         self.rounds.push_back(Some(Round {
             flight,
             has_it,
-            heard: 0,
+            received: 0,
             first: Nanos(0),
             median: Nanos(0),
             wrong: None,
@@ -93,14 +93,21 @@ impl Audience {
     }
 
     /// A listener got a message; gives the round that ended with it.
-    pub(super) fn hears(&mut self, heard: &Heard, now: Nanos, tally: &mut Tally) -> Option<Ended> {
-        let number = heard.number.filter(|number| *number < self.next_number());
+    pub(super) fn hears(
+        &mut self,
+        received: &ReceivedMessage,
+        now: Nanos,
+        tally: &mut Tally,
+    ) -> Option<Ended> {
+        let number = received
+            .number
+            .filter(|number| *number < self.next_number());
         let Some(number) = number else {
             // Nobody of this pool has said it.
             tally.out_of_order += 1;
             return None;
         };
-        let next = &mut self.next[heard.listener];
+        let next = &mut self.next[received.listener];
         let is_late = number < *next;
         *next = (*next).max(number + 1);
         tally.out_of_order += u64::from(is_late);
@@ -108,26 +115,26 @@ impl Audience {
         let all = self.next.len();
         let round = self.rounds.get_mut(place)?.as_mut()?;
         if round.flight.counted {
-            tally.bytes += heard.received;
-            tally.body_bytes += heard.bytes;
+            tally.bytes += received.received;
+            tally.body_bytes += received.bytes;
         }
         if is_late {
             round.wrong = Some(Outcome::WrongBody);
-        } else if heard.kind != self.expected.kind {
+        } else if received.kind != self.expected.kind {
             round.wrong.get_or_insert(Outcome::WrongBody);
-        } else if heard.bytes != self.expected.bytes {
+        } else if received.bytes != self.expected.bytes {
             round.wrong.get_or_insert(Outcome::WrongLength);
         }
-        if !round.takes(heard.listener) {
+        if !round.takes(received.listener) {
             return None;
         }
-        if round.heard == 1 {
+        if round.received == 1 {
             round.first = now;
         }
-        if round.heard == all.div_ceil(2) {
+        if round.received == all.div_ceil(2) {
             round.median = now;
         }
-        (round.heard == all).then(|| self.complete(place, tally))
+        (round.received == all).then(|| self.complete(place, tally))
     }
 
     /// A listener has another connection, which is told what is said from now on.
@@ -187,7 +194,7 @@ impl Audience {
     fn give_up(&mut self, place: usize, outcome: Outcome, tally: &mut Tally) -> Ended {
         let round = self.end(place);
         if outcome != Outcome::Unfinished {
-            tally.lost += (self.next.len() - round.heard) as u64;
+            tally.lost += (self.next.len() - round.received) as u64;
         }
         let flight = round.flight;
         self.spare.push(round.has_it);
@@ -217,7 +224,7 @@ impl Round {
             return false;
         }
         self.has_it[listener / 64] |= 1 << (listener % 64);
-        self.heard += 1;
+        self.received += 1;
         true
     }
 }

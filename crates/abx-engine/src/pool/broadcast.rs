@@ -12,14 +12,16 @@ use abx_evidence::{Outcome, Outcomes};
 use abx_sys::Nanos;
 
 use super::audience::{Audience, Ended, Expected};
-use super::pace::Pace;
-use super::stretch::Progress;
-use super::{CONNECTING_MAX, Pool, REST_DOUBLINGS_MAX, REST_MIN, Ran, Stretch, WAIT_MAX};
-use crate::conversation::{Lost, WebSocket};
-use crate::flights::Flight;
+use super::dispatcher::Dispatcher;
+use super::{
+    CONNECTING_MAX, Pool, REST_DOUBLINGS_MAX, REST_MIN, SliceOutcome, WAIT_MAX, WorkerSlice,
+};
+use crate::connection::flights::Flight;
+use crate::connection::progress::Progress;
+use crate::connection::slot::{Clock, Phase};
 use crate::io::Io;
-use crate::message::Speech;
-use crate::slot::{Clock, Phase};
+use crate::protocol::message::MessageSource;
+use crate::protocol::{Lost, WebSocket};
 
 /// Rounds that may fail in a row before the subject counts as one that has stopped
 /// to answer.
@@ -31,8 +33,8 @@ const SPEAKER: usize = 0;
 pub(crate) struct Broadcast<I: Io> {
     pool: Pool<I, WebSocket>,
     audience: Audience,
-    speech: Speech,
-    pace: Pace,
+    source: MessageSource,
+    dispatcher: Dispatcher,
     /// Due and not sent: the window has room, and a connection is missing.
     waiting: VecDeque<Flight>,
     clock: Clock,
@@ -48,17 +50,17 @@ pub(crate) struct Broadcast<I: Io> {
 }
 
 impl<I: Io> Broadcast<I> {
-    /// Takes a pool of connections that hear what is said by `speech`.
-    pub(crate) fn new(pool: Pool<I, WebSocket>, speech: Speech) -> Broadcast<I> {
+    /// Takes a pool of connections that hear what is said by `source`.
+    pub(crate) fn new(pool: Pool<I, WebSocket>, source: MessageSource) -> Broadcast<I> {
         let expected = Expected {
-            kind: speech.kind(),
-            bytes: speech.bytes(),
+            kind: source.kind(),
+            bytes: source.bytes(),
         };
         Broadcast {
             audience: Audience::new(pool.slots.len(), expected),
             pool,
-            speech,
-            pace: Pace::none(),
+            source,
+            dispatcher: Dispatcher::none(),
             waiting: VecDeque::new(),
             clock: Clock::default(),
             free_since: Nanos(0),
@@ -69,7 +71,7 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// The connections themselves, and what the last stretch gave.
+    /// The connections themselves, and what the last slice gave.
     pub(crate) fn pool(&self) -> &Pool<I, WebSocket> {
         &self.pool
     }
@@ -79,22 +81,22 @@ impl<I: Io> Broadcast<I> {
         &mut self.pool
     }
 
-    /// Broadcasts for one stretch, and waits for what is in flight.
-    pub(crate) fn run(&mut self, stretch: Stretch, stop: &AtomicBool) -> Ran {
-        self.begin(&stretch);
-        let mut requests_left = stretch.requests_max;
-        let (mut now, mut sent_until) = (self.pool.now(), stretch.end);
+    /// Broadcasts for one slice, and waits for what is in flight.
+    pub(crate) fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
+        self.begin(&slice);
+        let mut requests_left = slice.requests_max;
+        let (mut now, mut sent_until) = (self.pool.now(), slice.end);
         let mut stopped_answering = false;
         while !self.pool.slots.is_empty() {
             stopped_answering |= self.failures >= FAILURES_MAX;
             let is_stopped = stop.load(Ordering::Relaxed);
-            let is_open = now < stretch.end && requests_left > 0;
+            let is_open = now < slice.end && requests_left > 0;
             let goes_on = is_open && !stopped_answering && !is_stopped;
             if stopped_answering || is_stopped {
                 sent_until = sent_until.min(now);
             }
             if goes_on {
-                self.take_due(&stretch, &mut requests_left, now);
+                self.take_due(&slice, &mut requests_left, now);
             }
             if is_stopped {
                 self.abandon(now);
@@ -102,15 +104,16 @@ impl<I: Io> Broadcast<I> {
             }
             self.speak(now);
             let is_idle = self.audience.in_flight() == 0 && self.waiting.is_empty();
-            if is_idle && !(goes_on && self.pace.is_open() && self.pace.due().is_some()) {
+            if is_idle && !(goes_on && self.dispatcher.is_open() && self.dispatcher.due().is_some())
+            {
                 break;
             }
-            now = self.turn(&stretch, goes_on, now);
+            now = self.turn(&slice, goes_on, now);
         }
-        self.close_books(&stretch, requests_left, sent_until);
-        let end = self.clock.last().max(stretch.start);
-        let is_timed = self.pace.is_open() && stretch.end < Nanos::MAX;
-        Ran {
+        self.close_books(&slice, requests_left, sent_until);
+        let end = self.clock.last().max(slice.start);
+        let is_timed = self.dispatcher.is_open() && slice.end < Nanos::MAX;
+        SliceOutcome {
             end,
             counted_until: if is_timed { sent_until } else { end },
             stopped_answering,
@@ -122,10 +125,10 @@ impl<I: Io> Broadcast<I> {
         self.pool.standing() == self.pool.slots.len()
     }
 
-    fn begin(&mut self, stretch: &Stretch) {
+    fn begin(&mut self, slice: &WorkerSlice) {
         // What came and went since the last slice.
-        self.hear(stretch.start);
-        for lost in std::mem::take(&mut self.pool.conversation.gone) {
+        self.hear(slice.start);
+        for lost in std::mem::take(&mut self.pool.protocol.gone) {
             self.audience.joins(lost.index);
         }
         self.pool.tally.clear();
@@ -133,29 +136,29 @@ impl<I: Io> Broadcast<I> {
         self.slices += 1;
         let seed = self.pool.plan.seed.wrapping_add(self.slices);
         let speakers = self.pool.slots.len().min(1);
-        self.pace
-            .begin(stretch, &self.pool.plan.pacing, seed, speakers);
+        self.dispatcher
+            .begin(slice, &self.pool.plan.pacing, seed, speakers);
         self.clock = Clock::default();
-        self.free_since = stretch.start;
-        self.rests_until = stretch.start;
+        self.free_since = slice.start;
+        self.rests_until = slice.start;
         self.failures = 0;
     }
 
     /// Takes what is due, as far as the window has room for it.
-    fn take_due(&mut self, stretch: &Stretch, requests_left: &mut u64, now: Nanos) {
+    fn take_due(&mut self, slice: &WorkerSlice, requests_left: &mut u64, now: Nanos) {
         while *requests_left > 0
             && self.audience.in_flight() + self.waiting.len() < self.pool.window
         {
-            let intended = match self.pace.is_open() {
+            let intended = match self.dispatcher.is_open() {
                 false => now,
-                true => match self.pace.due().filter(|due| *due <= now) {
+                true => match self.dispatcher.due().filter(|due| *due <= now) {
                     Some(due) => due,
                     None => return,
                 },
             };
-            self.pace.pass();
+            self.dispatcher.pass();
             *requests_left -= 1;
-            let counted = intended >= stretch.counted_from;
+            let counted = intended >= slice.counted_from;
             if counted {
                 self.clock.starts(intended);
                 self.pool.tally.queued += u64::from(self.free_since > intended);
@@ -186,10 +189,10 @@ impl<I: Io> Broadcast<I> {
             flight.sent = Some(self.pool.now());
             let number = self.audience.next_number();
             let speaker = &mut self.pool.slots[SPEAKER].client;
-            self.speech.write(number, speaker.unsaid());
+            self.source.write(number, speaker.outbox());
             self.audience.sent(flight);
         }
-        if self.pool.say(SPEAKER).is_err() {
+        if self.pool.flush_outbox(SPEAKER).is_err() {
             self.pool.broken(SPEAKER, Outcome::Reset, now);
             self.miss(now);
         }
@@ -211,15 +214,15 @@ impl<I: Io> Broadcast<I> {
     }
 
     /// Waits once, and takes what has come. Answers the time that all of it had.
-    fn turn(&mut self, stretch: &Stretch, goes_on: bool, before: Nanos) -> Nanos {
+    fn turn(&mut self, slice: &WorkerSlice, goes_on: bool, before: Nanos) -> Nanos {
         let timeout = Nanos(self.pool.plan.timeout_ns);
         let begun = self.waiting.front().map(|flight| flight.begun);
         let oldest = self.audience.oldest().into_iter().chain(begun).min();
         let times_out = oldest.map(|begun| begun.plus(timeout));
         let has_room = self.audience.in_flight() + self.waiting.len() < self.pool.window;
-        let due = self.pace.due().filter(|_| goes_on && has_room);
+        let due = self.dispatcher.due().filter(|_| goes_on && has_room);
         let rests = (self.rests_until > before).then_some(self.rests_until);
-        let moments = [times_out, due, rests, goes_on.then_some(stretch.end)];
+        let moments = [times_out, due, rests, goes_on.then_some(slice.end)];
         let until = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX);
         let was_whole = self.is_whole();
         let now = self.pool.take_ready(until.min(before.plus(WAIT_MAX)));
@@ -238,19 +241,19 @@ impl<I: Io> Broadcast<I> {
 
     /// Takes the messages that came.
     fn hear(&mut self, now: Nanos) {
-        let mut heard = std::mem::take(&mut self.pool.conversation.heard);
-        for one in heard.drain(..) {
+        let mut received = std::mem::take(&mut self.pool.protocol.received);
+        for one in received.drain(..) {
             if let Some(ended) = self.audience.hears(&one, now, &mut self.pool.tally) {
                 self.ended(&ended, now);
             }
         }
-        self.pool.conversation.heard = heard;
+        self.pool.protocol.received = received;
     }
 
     /// Ends the rounds that a listener misses whose connection is gone. What waits
     /// fails with a connection that could not be made, as any request does.
     fn miss(&mut self, now: Nanos) {
-        let gone = std::mem::take(&mut self.pool.conversation.gone);
+        let gone = std::mem::take(&mut self.pool.protocol.gone);
         for lost in &gone {
             let Lost { index, outcome, .. } = *lost;
             while let Some(ended) = self.audience.misses(index, outcome, &mut self.pool.tally) {
@@ -305,17 +308,19 @@ impl<I: Io> Broadcast<I> {
             true => 0,
             false => self.failures + 1,
         };
-        super::record(&mut self.pool.tally, &ended.flight, ended.outcome, now);
+        ended
+            .flight
+            .record(&mut self.pool.tally, ended.outcome, now);
         self.clock.reaches(now);
     }
 
     /// Counts what was never sent, and the speaker's time; the others only listen.
-    fn close_books(&mut self, stretch: &Stretch, requests_left: u64, end: Nanos) {
+    fn close_books(&mut self, slice: &WorkerSlice, requests_left: u64, end: Nanos) {
         let mut left = requests_left;
-        while let Some(due) = self.pace.due().filter(|due| *due < end && left > 0) {
-            self.pace.pass();
+        while let Some(due) = self.dispatcher.due().filter(|due| *due < end && left > 0) {
+            self.dispatcher.pass();
             left -= 1;
-            if due >= stretch.counted_from {
+            if due >= slice.counted_from {
                 self.pool.tally.record_unsent(due.0, end.0);
             }
         }

@@ -4,15 +4,15 @@ use std::io;
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
-use abx_wire::http1;
 
-use super::intake::{Intake, Parsed};
-use super::talk::has_unsaid;
-use super::{Encoded, Pool};
-use crate::conversation::Conversation;
+use super::Pool;
+use super::outbox::has_outbox;
+use crate::connection::encoded::Encoded;
+use crate::connection::slot::{Phase, Slot};
 use crate::io::{Io, Received, Token};
 use crate::plan::{Asked, LoadPlan};
-use crate::slot::{Phase, Slot};
+use crate::protocol::Protocol;
+use crate::protocol::intake::{Intake, Parsed};
 
 /// Less of a body that is still to come is not worth being skipped.
 ///
@@ -39,7 +39,7 @@ pub(super) fn has_large_answer(plan: &LoadPlan, asked: &Asked) -> bool {
     body.is_some_and(|body| body.bytes >= SKIP_MIN + u64::from(HEAD_BYTES))
 }
 
-impl<I: Io, C: Conversation> Pool<I, C> {
+impl<I: Io, C: Protocol> Pool<I, C> {
     /// Sends a slot's flights, or makes the connection for them.
     pub(super) fn go(&mut self, index: usize, now: Nanos) {
         match self.slots[index].phase {
@@ -59,7 +59,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     #[inline(always)]
     fn hand_over_run(&mut self, index: usize, now: Nanos) -> bool {
         let slot = &mut self.slots[index];
-        if !slot.may_hand_over() || has_unsaid::<C>(slot) {
+        if !slot.may_hand_over() || has_outbox::<C>(slot) {
             return false;
         }
         let is_awaited = slot.handed == 0;
@@ -85,7 +85,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             copies -= 1;
         }
         if is_awaited && encoded.has_large_answer {
-            self.io.bring(token, receive_bytes(slot));
+            self.io.limit_receive(token, receive_bytes(slot));
         }
         match send_rest(&mut self.io, token, slot, encoded) {
             Ok(()) => slot.handed < slot.flights.len(),
@@ -99,7 +99,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     /// There is room for the rest of what was handed over.
     pub(super) fn send_on(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        if slot.unsent_bytes == 0 && !has_unsaid::<C>(slot) {
+        if slot.unsent_bytes == 0 && !has_outbox::<C>(slot) {
             return;
         }
         let token = slot.token(index);
@@ -109,7 +109,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             return self.cannot_send(index, now);
         }
         if slot.unsent_bytes == 0 {
-            if self.say(index).is_err() {
+            if self.flush_outbox(index).is_err() {
                 return self.cannot_send(index, now);
             }
             self.resume(index, now);
@@ -131,12 +131,12 @@ impl<I: Io, C: Conversation> Pool<I, C> {
     }
 
     /// Says how much a receive should bring of the answer that is awaited next.
-    fn bring(&mut self, token: Token) {
+    fn limit_receive(&mut self, token: Token) {
         let slot = &self.slots[token.slot as usize];
         if let Some(flight) = slot.flights.first()
             && self.encoded[flight.request].has_large_answer
         {
-            self.io.bring(token, receive_bytes(slot));
+            self.io.limit_receive(token, receive_bytes(slot));
         }
     }
 
@@ -154,7 +154,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
                 slot: &mut self.slots[index],
                 plan: &self.plan,
                 encoded: &self.encoded,
-                conversation: &mut self.conversation,
+                protocol: &mut self.protocol,
                 hashers: &mut self.hashers,
                 tally: &mut self.tally,
                 progress: &mut self.progress,
@@ -177,7 +177,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             };
             let is_next = intake.answers > 0;
             has_room |= is_next;
-            let parsed = match self.say(index) {
+            let parsed = match self.flush_outbox(index) {
                 Ok(()) => parsed,
                 Err(_) => Parsed::Broken(Outcome::Reset),
             };
@@ -185,7 +185,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
                 Parsed::More if is_next && self.window == 1 => {}
                 Parsed::More => {
                     if is_next {
-                        self.bring(token);
+                        self.limit_receive(token);
                     }
                     self.go_on(index, now);
                     self.skip_rest(token);
@@ -232,14 +232,5 @@ fn receive_bytes<T>(slot: &Slot<T>) -> usize {
     match slot.is_hashing() {
         true => ALL_BYTES,
         false => usize::from(HEAD_BYTES),
-    }
-}
-
-pub(super) fn fault_outcome(fault: http1::Fault) -> Outcome {
-    match fault {
-        http1::Fault::ClosedIdle | http1::Fault::ClosedEarly => Outcome::EarlyClose,
-        http1::Fault::HeadTooLarge | http1::Fault::TooManyHeaders => Outcome::HeadTooLarge,
-        http1::Fault::Tls | http1::Fault::Http2 => Outcome::OtherProtocol,
-        _ => Outcome::Malformed,
     }
 }

@@ -24,9 +24,9 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::Pool;
-use crate::conversation::{Conversation, Lost};
+use crate::connection::slot::Phase;
 use crate::io::Io;
-use crate::slot::Phase;
+use crate::protocol::{Lost, Protocol};
 
 /// How often a request may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ enum Again {
     Never,
 }
 
-impl<I: Io, C: Conversation> Pool<I, C> {
+impl<I: Io, C: Protocol> Pool<I, C> {
     /// An answer ended the connection.
     pub(super) fn over(&mut self, index: usize, now: Nanos) {
         self.close(index);
@@ -54,7 +54,7 @@ impl<I: Io, C: Conversation> Pool<I, C> {
             self.close(index);
             return self.connect_failed(index, outcome, now);
         }
-        self.conversation.lost(Lost {
+        self.protocol.lost(Lost {
             index,
             outcome,
             has_stood: true,
@@ -105,12 +105,12 @@ impl<I: Io, C: Conversation> Pool<I, C> {
                 continue;
             }
             if first.sent.is_some() {
-                super::record(&mut self.tally, first, Outcome::IdleClose, now);
+                first.record(&mut self.tally, Outcome::IdleClose, now);
                 first.retried |= again == Again::Once;
                 first.sent = None;
             }
             let flights = &mut self.slots[index].flights;
-            if let Some(first) = flights.land() {
+            if let Some(first) = flights.complete() {
                 flights.push(first);
             }
         }

@@ -12,8 +12,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::line::Line;
 use super::{ProbeError, START_BYTES};
-use crate::message::payload;
 use crate::plan::{BodyIdentity, MessagePlan, RequestPlan};
+use crate::protocol::message::payload;
 use crate::random::Random;
 
 /// What a WebSocket answered.
@@ -78,7 +78,7 @@ pub fn probe_websocket(
     .follow(message.map(|message| (message, payload(message, seed))))
 }
 
-/// One conversation of a probe.
+/// One protocol of a probe.
 struct Talk {
     line: Line,
     client: Client,

@@ -28,7 +28,7 @@ use super::amount::{Amount, AmountError};
 #[serde(try_from = "String", into = "String")]
 pub struct StageList(Vec<Stage>);
 
-/// A stretch of time with a value that stands still or changes evenly.
+/// A slice of time with a value that stands still or changes evenly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage {
     /// The value at its beginning.

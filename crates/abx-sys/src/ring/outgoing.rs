@@ -21,7 +21,7 @@ impl Ring {
     /// connection is not done.
     ///
     /// Of 16 KiB and more the socket takes what it has room for, now, so that the
-    /// count says what has left. [`Happening::MaySend`](super::Happening::MaySend)
+    /// count says what has left. [`RingEvent::MaySend`](super::RingEvent::MaySend)
     /// follows a count that is not the whole rest.
     ///
     /// A send that fails is told by [`Received::Failed`](super::Received::Failed).
@@ -63,7 +63,7 @@ impl Ring {
 
     /// Sends bytes that were not registered, now, as far as the socket has room, and
     /// answers how many were taken: zero while an earlier send on this connection is
-    /// not done. [`Happening::MaySend`](super::Happening::MaySend) follows a count
+    /// not done. [`RingEvent::MaySend`](super::RingEvent::MaySend) follows a count
     /// that is not all of them.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::io;
 
 use io_uring::cqueue;
 
-use super::Happening;
+use super::RingEvent;
 use super::buffers::{Buffers, Span};
 use super::line::{End, Incoming, Lines, Sending, Stage};
 use super::op::{Kind, Op};
@@ -18,7 +18,7 @@ pub(super) struct State {
     pub(super) buffers: Buffers,
     pub(super) pieces: Pieces,
     /// What the caller will be told next.
-    pub(super) news: Vec<Happening>,
+    pub(super) news: Vec<RingEvent>,
     /// Lines that want a receive.
     pub(super) wanting: Vec<u32>,
     /// Lines whose request was taken in part and is to be sent on.
@@ -153,10 +153,10 @@ impl State {
             let error = io::Error::from_raw_os_error(-result);
             self.lines.detach(at);
             self.lines.free(at);
-            self.news.push(Happening::Unconnected(token, error));
+            self.news.push(RingEvent::Unconnected(token, error));
         } else {
             line.stage = Stage::Open;
-            self.news.push(Happening::Connected(token));
+            self.news.push(RingEvent::Connected(token));
             self.want(at);
         }
     }
@@ -327,7 +327,7 @@ impl State {
         let line = self.lines.line(at);
         if line.stage == Stage::Open && line.told != batch {
             line.told = batch;
-            self.news.push(Happening::Receivable(line.token));
+            self.news.push(RingEvent::Receivable(line.token));
         }
     }
 
@@ -335,7 +335,7 @@ impl State {
         let line = self.lines.line(at);
         if line.stage == Stage::Open && line.wants_send && !line.is_sending() {
             line.wants_send = false;
-            self.news.push(Happening::MaySend(line.token));
+            self.news.push(RingEvent::MaySend(line.token));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Large bodies, few buffers, and bytes that are skipped.
 
-use abx_sys::{Happening, Nanos, Received, Receiving, Ring, RingOptions};
+use abx_sys::{Nanos, Received, Receiving, Ring, RingEvent, RingOptions};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -79,7 +79,7 @@ fn bytes_that_nobody_pulls_block_no_wait_and_get_not_lost() {
         connect(&mut ring, 0, address);
         ask(&mut ring, 0, 100_000);
         until(&mut ring, |_, happening| {
-            matches!(happening, Happening::Receivable(0))
+            matches!(happening, RingEvent::Receivable(0))
         });
         let mut happenings = Vec::new();
         let mut whole = 0;
@@ -156,7 +156,7 @@ fn skipped_bytes_are_exactly_those_asked_for() {
             let body = random.random_range(1..=largest);
             let head = random.random_range(1..=body.min(5000));
             let skip_to = random.random_range(head..=body);
-            ring.bring(0, [0, 4096][random.random_range(0..2)]);
+            ring.limit_receive(0, [0, 4096][random.random_range(0..2)]);
             read_but_for(&mut ring, 0, body, head, skip_to);
         }
         drop(ring);
@@ -173,7 +173,7 @@ fn most_of_a_skipped_body_is_not_copied() {
         };
         let (address, served) = serve(1, giver);
         connect(&mut ring, 0, address);
-        ring.bring(0, 4096);
+        ring.limit_receive(0, 4096);
         let got = read_but_for(&mut ring, 0, 10_000_000, 1, 10_000_000);
         assert_eq!(got.bytes.len() as u64 + got.skipped, 10_000_000);
         if receiving == Receiving::Single {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use abx_sys::{Happening, Received};
+use abx_sys::{Received, RingEvent};
 
 use super::peer::{echo, nobody, pattern, serve};
 use super::{BOTH, Got, connect, options, pull, pull_until, ring, until};
@@ -48,7 +48,7 @@ fn five_hundred_connections_get_their_own_answers() {
         }
         let mut standing = 0;
         until(&mut ring, |_, happening| {
-            assert!(matches!(happening, Happening::Connected(_)));
+            assert!(matches!(happening, RingEvent::Connected(_)));
             standing += 1;
             standing == 500
         });
@@ -146,7 +146,7 @@ fn nobody_listening_is_refused_and_the_place_is_free_again() {
     for _ in 0..2 {
         ring.connect(5, empty, None).unwrap();
         until(&mut ring, |_, happening| match happening {
-            Happening::Unconnected(5, error) => {
+            RingEvent::Unconnected(5, error) => {
                 assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
                 true
             }
@@ -274,7 +274,7 @@ fn of_a_large_request_only_what_has_left_is_counted() {
         assert!(happenings.is_empty(), "{happenings:?}");
         word.send(()).unwrap();
         until(&mut ring, |ring, happening| {
-            assert!(matches!(happening, Happening::MaySend(0)), "{happening:?}");
+            assert!(matches!(happening, RingEvent::MaySend(0)), "{happening:?}");
             sent += ring.send(0, request, sent).unwrap();
             sent == 10_000_000
         });
@@ -307,13 +307,13 @@ fn a_small_request_that_does_not_fit_the_socket_is_sent_on() {
         }
         word.send(()).unwrap();
         until(&mut ring, |ring, happening| {
-            if matches!(happening, Happening::MaySend(0)) && sent < COUNT {
+            if matches!(happening, RingEvent::MaySend(0)) && sent < COUNT {
                 assert_eq!(ring.send(0, request, 0).unwrap(), BYTES);
                 sent += 1;
                 // Asks for the next word.
                 ring.send(0, request, 0).unwrap();
             }
-            matches!(happening, Happening::Receivable(0))
+            matches!(happening, RingEvent::Receivable(0))
         });
         let all = served.join().unwrap().pop().unwrap();
         assert!(all.chunks(BYTES).all(|one| one == body));
@@ -332,7 +332,7 @@ fn a_second_send_in_a_batch_waits_for_the_next() {
     assert_eq!(ring.send(0, request, 0).unwrap(), 4);
     assert_eq!(ring.send(0, request, 0).unwrap(), 0);
     until(&mut ring, |_, happening| {
-        matches!(happening, Happening::MaySend(0))
+        matches!(happening, RingEvent::MaySend(0))
     });
     assert_eq!(ring.send(0, request, 2).unwrap(), 2);
     assert_eq!(pull_until(&mut ring, 0, 6).bytes, b"oncece");

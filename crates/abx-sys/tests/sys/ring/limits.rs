@@ -4,7 +4,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::time::Instant;
 
-use abx_sys::{Happening, Nanos, Ring, RingError, RingOptions};
+use abx_sys::{Nanos, Ring, RingError, RingEvent, RingOptions};
 
 use super::peer::{echo, giver, nobody, serve};
 use super::{BOTH, Got, PATIENCE, connect, options, pull, ring, until};
@@ -16,7 +16,7 @@ fn a_wait_ends_by_its_limit() {
     let Some(mut ring) = ring(options(BOTH[0])) else {
         return;
     };
-    let mut happenings = vec![Happening::MaySend(9)];
+    let mut happenings = vec![RingEvent::MaySend(9)];
     for limit in [0, 1_000, 300_000, 20_000_000] {
         let start = Nanos::now();
         ring.wait(Some(Nanos(limit)), &mut happenings).unwrap();
@@ -37,7 +37,7 @@ fn a_wait_without_limit_ends_by_what_happens() {
         while happenings.is_empty() {
             ring.wait(limit, &mut happenings).unwrap();
         }
-        assert!(matches!(happenings[0], Happening::Unconnected(0, _)));
+        assert!(matches!(happenings[0], RingEvent::Unconnected(0, _)));
     }
 }
 
@@ -125,7 +125,7 @@ fn an_empty_ring_of_the_smallest_size_works() {
         }
         let mut standing = 0;
         until(&mut ring, |_, happening| {
-            standing += u32::from(matches!(happening, Happening::Connected(_)));
+            standing += u32::from(matches!(happening, RingEvent::Connected(_)));
             standing == 20
         });
         for token in 0..20 {

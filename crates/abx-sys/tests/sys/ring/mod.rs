@@ -13,7 +13,7 @@ mod stress;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use abx_sys::{Happening, Nanos, Received, Receiving, Ring, RingOptions};
+use abx_sys::{Nanos, Received, Receiving, Ring, RingEvent, RingOptions};
 
 /// Long enough for a busy machine; no test waits so long unless it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -72,7 +72,7 @@ pub(crate) fn pull(ring: &mut Ring, token: u64, got: &mut Got) {
 }
 
 /// Waits in turns until `is_done`, which is asked about every happening.
-pub(crate) fn until(ring: &mut Ring, mut is_done: impl FnMut(&mut Ring, &Happening) -> bool) {
+pub(crate) fn until(ring: &mut Ring, mut is_done: impl FnMut(&mut Ring, &RingEvent) -> bool) {
     let deadline = Instant::now() + PATIENCE;
     let mut happenings = Vec::new();
     loop {
@@ -92,7 +92,7 @@ pub(crate) fn until(ring: &mut Ring, mut is_done: impl FnMut(&mut Ring, &Happeni
 pub(crate) fn connect(ring: &mut Ring, token: u64, to: SocketAddr) {
     ring.connect(token, to, None).unwrap();
     until(ring, |_, happening| match happening {
-        Happening::Connected(connected) => *connected == token,
+        RingEvent::Connected(connected) => *connected == token,
         other => panic!("{other:?}"),
     });
 }

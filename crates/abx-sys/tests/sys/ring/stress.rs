@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use abx_sys::{Happening, Received, Ring, RingOptions};
+use abx_sys::{Received, Ring, RingEvent, RingOptions};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -51,8 +51,8 @@ fn stress(mut ring: Ring, seed: u64) {
     until(&mut ring, |ring, happening| {
         let token = happening.token();
         match happening {
-            Happening::Connected(_) => ask(ring, token, &mut wants, &mut random),
-            Happening::Receivable(_) if wants.contains_key(&token) => {
+            RingEvent::Connected(_) => ask(ring, token, &mut wants, &mut random),
+            RingEvent::Receivable(_) if wants.contains_key(&token) => {
                 let stays = take(ring, token, &mut wants, &mut random, seed);
                 if !stays {
                     ring.close(token);
@@ -65,7 +65,7 @@ fn stress(mut ring: Ring, seed: u64) {
                 }
             }
             // Of a connection that was closed earlier in the same list.
-            Happening::Receivable(_) => {}
+            RingEvent::Receivable(_) => {}
             other => panic!("seed {seed}: {other:?}"),
         }
         closed == CONNECTIONS

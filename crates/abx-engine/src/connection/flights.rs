@@ -1,0 +1,178 @@
+//! The requests that a connection carries.
+
+use std::collections::VecDeque;
+
+use abx_evidence::{Outcome, Sample, Tally};
+use abx_sys::Nanos;
+
+/// One request under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flight {
+    pub(crate) intended: Nanos,
+    /// When it could have been sent: due, and its connection free and made.
+    pub(crate) possible: Nanos,
+    /// When it was begun, which is when its time to time out begins.
+    pub(crate) begun: Nanos,
+    pub(crate) sent: Option<Nanos>,
+    /// Whether it began after the discarded part of the slice.
+    pub(crate) counted: bool,
+    /// Which request of the load it carries.
+    pub(crate) request: usize,
+    /// Whether it is in the random sample that is looked at more closely.
+    pub(crate) sampled: bool,
+    /// Whether its body is hashed.
+    pub(crate) hashed: bool,
+    /// Whether it is the second try after a connection was lost before the answer began.
+    pub(crate) retried: bool,
+}
+
+impl Flight {
+    pub(crate) fn sample(&self, outcome: Outcome, done: Nanos) -> Sample {
+        Sample {
+            intended_ns: self.intended.0,
+            possible_ns: self.possible.0,
+            sent_ns: self.sent.map(|sent| sent.0),
+            done_ns: done.0,
+            outcome,
+        }
+    }
+
+    /// Takes note of one attempt and its outcome.
+    pub(crate) fn record(&self, tally: &mut Tally, outcome: Outcome, now: Nanos) {
+        if self.counted {
+            tally.record(&self.sample(outcome, now));
+        } else {
+            tally.discarded.add(outcome);
+        }
+    }
+}
+
+/// A window has room made for so many flights beforehand; a larger one grows once.
+const RESERVED_MAX: usize = 1024;
+
+/// The requests of one connection, in the order of their answers.
+///
+/// The first one stands here and not in memory of its own: mostly there is no
+/// other, and it is looked at several times for each answer.
+#[derive(Debug)]
+pub(crate) struct Flights {
+    first: Option<Flight>,
+    /// Those behind it, of which there are none without it.
+    behind: VecDeque<Flight>,
+}
+
+impl Flights {
+    /// None, with room for so many.
+    pub(crate) fn with_room(window: usize) -> Flights {
+        Flights {
+            first: None,
+            behind: VecDeque::with_capacity(window.saturating_sub(1).min(RESERVED_MAX)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.behind.len()
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Flight> {
+        self.first.as_ref()
+    }
+
+    pub(crate) fn first_mut(&mut self) -> Option<&mut Flight> {
+        self.first.as_mut()
+    }
+
+    /// The one at this place, counted from 0.
+    #[inline]
+    pub(crate) fn at_mut(&mut self, place: usize) -> Option<&mut Flight> {
+        match place.checked_sub(1) {
+            None => self.first.as_mut(),
+            Some(place) => self.behind.get_mut(place),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Flight> {
+        self.first.iter().chain(&self.behind)
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Flight> {
+        self.first.iter_mut().chain(&mut self.behind)
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, flight: Flight) {
+        match self.first {
+            None => self.first = Some(flight),
+            Some(_) => self.behind.push_back(flight),
+        }
+    }
+
+    /// Takes off the first one.
+    #[inline]
+    pub(crate) fn complete(&mut self) -> Option<Flight> {
+        std::mem::replace(&mut self.first, self.behind.pop_front())
+    }
+
+    /// Room that there is in memory.
+    #[cfg(test)]
+    pub(crate) fn room(&self) -> usize {
+        1 + self.behind.capacity()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    pub(crate) fn flight(request: usize) -> Flight {
+        Flight {
+            intended: Nanos(0),
+            possible: Nanos(0),
+            begun: Nanos(0),
+            sent: None,
+            counted: true,
+            request,
+            sampled: false,
+            hashed: false,
+            retried: false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn they_land_in_the_order_in_which_they_began(pushes in prop::collection::vec(any::<bool>(), 0..60)) {
+            // Method: random beginnings and landings, beside a queue of numbers.
+            let mut flights = Flights::with_room(4);
+            let mut expected = VecDeque::new();
+            for (number, is_push) in pushes.into_iter().enumerate() {
+                if is_push {
+                    flights.push(flight(number));
+                    expected.push_back(number);
+                } else {
+                    let landed = flights.complete().map(|one| one.request);
+                    prop_assert_eq!(landed, expected.pop_front());
+                }
+                prop_assert_eq!(flights.len(), expected.len());
+                prop_assert_eq!(flights.is_empty(), expected.is_empty());
+                prop_assert_eq!(flights.first().map(|one| one.request), expected.front().copied());
+                for place in 0..=expected.len() {
+                    let at = flights.at_mut(place).map(|one| one.request);
+                    prop_assert_eq!(at, expected.get(place).copied());
+                }
+                let all: Vec<usize> = flights.iter().map(|one| one.request).collect();
+                prop_assert!(expected.iter().eq(&all));
+                let all: Vec<usize> = flights.iter_mut().map(|one| one.request).collect();
+                prop_assert!(expected.iter().eq(&all));
+            }
+        }
+    }
+}

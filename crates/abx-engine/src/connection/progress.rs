@@ -1,0 +1,76 @@
+//! How far a worker is with the slice that runs now.
+
+use abx_sys::Nanos;
+
+/// The progress of the slice that runs now.
+pub(crate) struct Progress {
+    pub(crate) open: bool,
+    /// Nothing is sent from here on.
+    pub(crate) end: Nanos,
+    pub(crate) counted_from: Nanos,
+    pub(crate) requests_left: u64,
+    pub(crate) in_flight: usize,
+    pub(crate) resting: usize,
+    /// Failures and timeouts since the last whole answer.
+    pub(crate) failures: usize,
+    pub(crate) timeouts: usize,
+    /// When the clock was last read for what is being done.
+    pub(crate) acted: Nanos,
+    /// Before this moment no timeout and no end of a rest is due.
+    pub(crate) next_check: Nanos,
+}
+
+impl Progress {
+    pub(crate) fn idle() -> Progress {
+        Progress {
+            open: false,
+            end: Nanos(0),
+            counted_from: Nanos::MAX,
+            requests_left: 0,
+            in_flight: 0,
+            resting: 0,
+            failures: 0,
+            timeouts: 0,
+            acted: Nanos(0),
+            next_check: Nanos::MAX,
+        }
+    }
+
+    /// A slot rests until then, since its connect failed.
+    pub(crate) fn rests(&mut self, until: Nanos) {
+        self.resting += 1;
+        self.failures += 1;
+        self.next_check = self.next_check.min(until);
+    }
+
+    /// Whether anything may be sent at a moment.
+    pub(crate) fn may_send(&self, now: Nanos) -> bool {
+        self.open && now < self.end && self.requests_left > 0
+    }
+
+    /// Whether the slice has requests left.
+    pub(crate) fn has_requests(&self) -> bool {
+        self.requests_left > 0
+    }
+
+    /// A request is given up before it is sent.
+    pub(crate) fn passes(&mut self) {
+        self.requests_left -= 1;
+    }
+
+    /// From when on requests count.
+    pub(crate) fn counted_from(&self) -> Nanos {
+        self.counted_from
+    }
+
+    /// The clock was read while there was work.
+    pub(crate) fn acted(&mut self, now: Nanos) {
+        self.acted = now;
+    }
+
+    /// A whole answer came.
+    pub(crate) fn answered(&mut self) {
+        self.failures = 0;
+        self.timeouts = 0;
+    }
+}

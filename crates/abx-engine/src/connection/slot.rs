@@ -1,0 +1,269 @@
+//! One place for a connection: what it is doing and the requests it carries.
+
+use abx_sys::Nanos;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::connection::flights::Flights;
+use crate::connection::timing::Timing;
+use crate::io::Token;
+
+/// What a slot is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// No connection.
+    Closed,
+    /// No connection, and none is tried before this moment.
+    Resting(Nanos),
+    /// A connection is being made, for flights or for later.
+    Connecting,
+    /// A connection, with flights or with nothing to do.
+    Standing,
+}
+
+/// The time that a slot's counted requests took, without gaps.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Clock {
+    start: Option<Nanos>,
+    end: Nanos,
+}
+
+impl Clock {
+    pub(crate) fn starts(&mut self, now: Nanos) {
+        self.start.get_or_insert(now);
+    }
+
+    pub(crate) fn reaches(&mut self, now: Nanos) {
+        self.end = now;
+    }
+
+    /// The last outcome's time, zero when there was none.
+    pub(crate) fn last(&self) -> Nanos {
+        self.end
+    }
+
+    /// From the first counted send to the last outcome; `None` when nothing was sent.
+    pub(crate) fn span(&self) -> Option<Nanos> {
+        self.start.map(|start| self.end.since(start))
+    }
+}
+
+/// A place for one connection at a time.
+pub(crate) struct Slot<T> {
+    pub(crate) phase: Phase,
+    /// Counts connections, so that an event of an earlier one is known as stale.
+    pub(crate) generation: u32,
+    /// Our end of the connection.
+    pub(crate) client: T,
+    /// The requests that it carries, in the order of their answers.
+    pub(crate) flights: Flights,
+    /// How many of them, from the first on, were handed over to be sent.
+    pub(crate) handed: usize,
+    /// Which request of the load the last ones of these carry, as copies.
+    pub(crate) sending: usize,
+    /// Bytes of these copies that the kernel has not taken yet.
+    pub(crate) unsent_bytes: usize,
+    /// Whether this connection has given a whole answer before.
+    pub(crate) reused: bool,
+    /// Connects in a row that failed.
+    pub(crate) refusals: u32,
+    /// Calls of the session that it is in.
+    pub(crate) calls: u32,
+    /// Since when it has room for a request.
+    pub(crate) free_since: Nanos,
+    /// Whether it stands in a list of slots with room beside requests in flight, or
+    /// is parked: it stands there once.
+    pub(crate) is_listed: bool,
+    pub(crate) clock: Clock,
+    pub(crate) timing: Timing,
+    pub(crate) hasher: Option<Box<Xxh3>>,
+}
+
+impl<T> Slot<T> {
+    /// A slot without a connection, for so many requests in flight.
+    pub(crate) fn new(window: usize, client: T) -> Slot<T> {
+        Slot {
+            phase: Phase::Closed,
+            generation: 0,
+            client,
+            flights: Flights::with_room(window),
+            handed: 0,
+            sending: 0,
+            unsent_bytes: 0,
+            reused: false,
+            refusals: 0,
+            calls: 0,
+            free_since: Nanos(0),
+            is_listed: false,
+            clock: Clock::default(),
+            timing: Timing::default(),
+            hasher: None,
+        }
+    }
+
+    /// Names its connection to the back end; `index` is its place in the pool.
+    pub(crate) fn token(&self, index: usize) -> Token {
+        Token {
+            slot: u32::try_from(index).expect("a pool's connections are counted in 32 bits"),
+            generation: self.generation,
+        }
+    }
+
+    /// Whether there is a connection, standing or in the making.
+    pub(crate) fn has_connection(&self) -> bool {
+        !matches!(self.phase, Phase::Closed | Phase::Resting(_))
+    }
+
+    /// Whether one more request may be in flight, when they may be as many as
+    /// `most`. Without a connection there is room for one, which is what a
+    /// connection is made for.
+    pub(crate) fn has_room(&self, most: usize) -> bool {
+        match self.phase {
+            Phase::Standing => self.flights.len() < most,
+            Phase::Closed | Phase::Connecting => self.flights.is_empty(),
+            Phase::Resting(_) => false,
+        }
+    }
+
+    /// Whether a flight waits to be sent and nothing stands in its way.
+    pub(crate) fn may_hand_over(&self) -> bool {
+        self.handed < self.flights.len() && self.unsent_bytes == 0 && self.phase == Phase::Standing
+    }
+
+    /// Whether all of the first flight's request was taken by the kernel, when
+    /// each of the copies that go out now has so many bytes.
+    pub(crate) fn has_sent_first(&self, request_bytes: usize) -> bool {
+        self.unsent_bytes.div_ceil(request_bytes) < self.handed
+    }
+
+    /// Whether there is a connection that nobody waits for.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.phase == Phase::Standing && self.flights.is_empty()
+    }
+
+    /// Whether the first flight is in the sample.
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.flights.first().is_some_and(|flight| flight.sampled)
+    }
+
+    /// Whether the body of the first flight's answer is hashed.
+    pub(crate) fn is_hashing(&self) -> bool {
+        self.flights.first().is_some_and(|flight| flight.hashed)
+    }
+
+    /// Takes off the first flight, whose outcome came now and was recorded. The
+    /// connection's room begins with it when its window was full.
+    pub(crate) fn complete(&mut self, window: usize, now: Nanos) {
+        let had_room = self.flights.len() < window && self.phase == Phase::Standing;
+        if !had_room {
+            self.free_since = now;
+        }
+        self.clock.reaches(now);
+        self.handed = self.handed.saturating_sub(1);
+        self.flights.complete();
+    }
+
+    /// Forgets the last slice.
+    pub(crate) fn start_slice(&mut self, start: Nanos) {
+        self.clock = Clock::default();
+        self.calls = 0;
+        self.free_since = start;
+        self.is_listed = false;
+        if let Phase::Resting(_) = self.phase {
+            // A rest ends with its slice.
+            self.phase = Phase::Closed;
+        }
+    }
+
+    /// The connection, if there was one, is gone. Flights stay.
+    pub(crate) fn close(&mut self) {
+        self.phase = Phase::Closed;
+        self.handed = 0;
+        self.unsent_bytes = 0;
+        self.generation = self.generation.wrapping_add(1);
+        if let Some(hasher) = &mut self.hasher {
+            hasher.reset();
+        }
+    }
+
+    /// Takes a new connection, whose making began at this moment.
+    pub(crate) fn connecting(&mut self, client: T, began: Nanos) {
+        self.phase = Phase::Connecting;
+        self.timing.connecting(began);
+        self.client = client;
+        self.reused = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::flights::tests::flight;
+
+    #[test]
+    fn a_clock_runs_from_the_first_send_to_the_last_outcome() {
+        // Method: two requests; the second start must not move the first.
+        let mut clock = Clock::default();
+        assert_eq!(clock.span(), None);
+        clock.starts(Nanos(10));
+        clock.reaches(Nanos(15));
+        clock.starts(Nanos(15));
+        clock.reaches(Nanos(40));
+        assert_eq!(clock.span(), Some(Nanos(30)));
+    }
+
+    #[test]
+    fn a_closed_slot_knows_events_of_its_former_connection() {
+        // Method: the generation must change with every close.
+        let mut slot = Slot::new(1, ());
+        let before = slot.generation;
+        slot.close();
+        assert_ne!(slot.generation, before);
+    }
+
+    #[test]
+    fn room_begins_when_a_full_window_loses_its_first() {
+        // Method: a window of three, filled and emptied; only what was full
+        // before gives room that was not there.
+        let mut slot = Slot::new(3, ());
+        slot.phase = Phase::Standing;
+        for number in 0..3 {
+            slot.flights.push(flight(number));
+        }
+        for (now, since, has_room) in [(10, 10, true), (20, 10, true), (30, 10, true)] {
+            assert_eq!(slot.has_room(3), now > 10);
+            slot.complete(3, Nanos(now));
+            assert_eq!(
+                (slot.free_since, slot.has_room(3)),
+                (Nanos(since), has_room)
+            );
+        }
+        assert_eq!(slot.clock.last(), Nanos(30));
+        // Without a connection there is room for one.
+        slot.close();
+        assert!(slot.has_room(3));
+        slot.flights.push(flight(3));
+        assert!(!slot.has_room(3));
+        slot.complete(3, Nanos(40));
+        assert_eq!(slot.free_since, Nanos(40));
+        slot.phase = Phase::Resting(Nanos(50));
+        assert!(!slot.has_room(3));
+    }
+
+    #[test]
+    fn the_first_request_was_sent_when_only_later_copies_are_left() {
+        // Method: three copies of ten bytes, by the bytes that are left of them,
+        // behind none and one that went out before.
+        for (unsent, handed, expected) in [
+            (0, 3, true),
+            (1, 3, true),
+            (20, 3, true),
+            (21, 3, false),
+            (30, 3, false),
+            (30, 4, true),
+        ] {
+            let mut slot = Slot::new(4, ());
+            (slot.unsent_bytes, slot.handed) = (unsent, handed);
+            assert_eq!(slot.has_sent_first(10), expected, "{unsent} of {handed}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! When a slot's connection was made and when the answer under way began: with the
+//! flight's own moments, where its time went.
+
+use abx_evidence::{Split, Timestamps};
+use abx_sys::Nanos;
+
+use crate::connection::flights::Flight;
+
+/// The moments that belong to a connection rather than to a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Timing {
+    /// When the making of the connection began. To be true to the clock it is read
+    /// for sampled flights; for others it is the batch's time.
+    began: Nanos,
+    /// When the connection stood.
+    made: Nanos,
+    /// When the first byte came of a sampled answer of which some is still to come.
+    first_byte: Option<Nanos>,
+}
+
+impl Timing {
+    /// A new connection is in the making since this moment.
+    pub(crate) fn connecting(&mut self, began: Nanos) {
+        *self = Timing {
+            began,
+            made: began,
+            first_byte: None,
+        };
+    }
+
+    /// It stands.
+    pub(crate) fn connected(&mut self, now: Nanos) {
+        self.made = now;
+    }
+
+    /// A part of a sampled answer came.
+    pub(crate) fn receives(&mut self, now: Nanos) {
+        self.first_byte.get_or_insert(now);
+    }
+
+    /// Where the time of a flight went whose answer is whole now, when the slot's
+    /// last outcome before it came at `before`. The next answer has not begun.
+    pub(crate) fn split(&mut self, flight: &Flight, before: Nanos, now: Nanos) -> Split {
+        let sent = flight.sent.expect("what was answered was sent");
+        // One that was begun later found the connection standing.
+        let brought_it = flight.begun <= self.began;
+        Split::of(&Timestamps {
+            intended_ns: flight.intended.0,
+            connect_ns: brought_it.then(|| self.made.since(self.began).0),
+            turn_ns: sent.max(before).0,
+            first_byte_ns: self.first_byte.take().unwrap_or(now).0,
+            done_ns: now.0,
+        })
+    }
+}

@@ -1,0 +1,244 @@
+//! What an engine is asked to do. Plain data: it could come over a wire.
+
+pub(crate) mod backend;
+
+use std::net::{IpAddr, SocketAddr};
+
+use abx_wire::http1;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::backend::Backend;
+use crate::schedule::{Arrivals, StageList};
+
+/// The threads that make load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnginePlan {
+    /// How many worker threads, at least one.
+    pub threads: usize,
+    /// Processors that the workers are pinned to, each to one in turn; empty
+    /// leaves them where the kernel puts them.
+    pub cpus: Vec<usize>,
+    /// What moves the bytes.
+    #[serde(default)]
+    pub backend: Backend,
+}
+
+/// Which protocol version a request speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HttpVersion {
+    /// HTTP/1.0 as `ab` speaks it: a connection is for one request, unless
+    /// keep-alive is asked for and the answer agrees, by `Connection: keep-alive`
+    /// or by being one of HTTP/1.1, and says where it ends.
+    #[serde(rename = "http/1.0")]
+    Http10,
+    /// HTTP/1.1.
+    #[serde(rename = "http/1.1")]
+    Http11,
+}
+
+/// One request, as a person writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestPlan {
+    /// The protocol version.
+    pub version: HttpVersion,
+    /// The method, `GET` before all.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// The `Host` header: name and, when it is not 80, port.
+    pub host: String,
+    /// Further headers in order.
+    pub headers: Vec<(String, String)>,
+    /// The body, mostly empty.
+    pub body: Vec<u8>,
+}
+
+impl RequestPlan {
+    pub(crate) fn encode(&self, keep_alive: bool) -> Result<Vec<u8>, http1::RequestError> {
+        http1::Request {
+            method: self.method.clone(),
+            target: self.path.clone(),
+            host: self.host.clone(),
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            version: match self.version {
+                HttpVersion::Http10 => http1::Version::Http10,
+                HttpVersion::Http11 => http1::Version::Http11,
+            },
+            connection: if keep_alive {
+                http1::Connection::KeepAlive
+            } else {
+                http1::Connection::Close
+            },
+        }
+        .encode()
+    }
+
+    pub(crate) fn answer_kind(&self) -> http1::AnswerKind {
+        if self.method == "HEAD" {
+            http1::AnswerKind::HeadOnly
+        } else {
+            http1::AnswerKind::WithBody
+        }
+    }
+}
+
+/// What a right body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyIdentity {
+    /// Its length.
+    pub bytes: u64,
+    /// Its XXH3-64 hash, compared on a sample of the answers.
+    pub xxh3: u64,
+}
+
+/// What a right answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// Its status.
+    pub status: u16,
+    /// Its body; `None` when bodies vary and only the status is checked.
+    pub body: Option<BodyIdentity>,
+}
+
+/// One request of a load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// What is asked.
+    pub request: RequestPlan,
+    /// What a right answer is.
+    pub expect: Expectation,
+    /// How often it is asked, beside the weights of the others; at least 1.
+    pub weight: u32,
+}
+
+/// What connections carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Requests and answers of HTTP.
+    #[default]
+    Request,
+    /// WebSocket messages, each of which its connection gets back.
+    Echo(MessagePlan),
+    /// WebSocket messages of one connection, each of which all connections of the
+    /// pool get, the speaker among them.
+    Broadcast(MessagePlan),
+    /// WebSocket connections that say nothing, and answer pings.
+    Hold,
+}
+
+impl Shape {
+    /// The message that connections send, if they send any.
+    #[must_use]
+    pub fn message(self) -> Option<MessagePlan> {
+        match self {
+            Shape::Echo(message) | Shape::Broadcast(message) => Some(message),
+            Shape::Request | Shape::Hold => None,
+        }
+    }
+}
+
+/// A WebSocket message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessagePlan {
+    /// Whether it is text; its bytes are visible ASCII then.
+    pub is_text: bool,
+    /// Length of its payload.
+    pub bytes: u32,
+}
+
+/// The load that one pool of connections makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadPlan {
+    /// Where the subject listens.
+    pub address: SocketAddr,
+    /// Local addresses that the connections come from, in turn; empty lets the kernel choose.
+    pub sources: Vec<IpAddr>,
+    /// Connections, at least one.
+    pub connections: u32,
+    /// Requests that a connection has in flight at most, at least one; see
+    /// [`LoadPlan::window`].
+    #[serde(default = "one")]
+    pub pipeline: u32,
+    /// What is asked, at least one request; each next one is drawn by its weight.
+    pub requests: Vec<Asked>,
+    /// Whether a connection serves more than one request.
+    pub keep_alive: bool,
+    /// Of how many answers one has its body hashed and its phases timed, on average and
+    /// at random; 0 is never.
+    pub verify_every: u32,
+    /// How long a request may take, its connection's making included.
+    pub timeout_ns: u64,
+    /// Draws which requests are sent and which answers are hashed.
+    pub seed: u64,
+    /// When a connection that is free sends its next request.
+    #[serde(default)]
+    pub pacing: Pacing,
+    /// What connections carry. Of WebSocket, `requests` has the one request that
+    /// opens each connection, and its answer's status is the handshake's, 101;
+    /// a message takes a request's place everywhere else.
+    #[serde(default)]
+    pub shape: Shape,
+}
+
+impl LoadPlan {
+    /// How many requests a connection really has in flight at most.
+    #[must_use]
+    pub fn window(&self) -> u32 {
+        self.pacing.window(self.pipeline, self.keep_alive)
+    }
+}
+
+/// When a connection that is free sends its next request.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pacing {
+    /// By which schedule; a closed loop has none and sends at once. With
+    /// sessions, by which schedule they begin.
+    pub arrivals: Arrivals,
+    /// How many of the connections send, over the time of a slice; closed loops only.
+    pub connections_over_time: Option<StageList>,
+    /// How long a user thinks between an answer and the next request of the session.
+    pub think_ns: u64,
+    /// Requests of a session, after which a new one begins; `None` for sessions without end.
+    pub session_calls: Option<u32>,
+}
+
+impl Pacing {
+    /// How many requests a connection really has in flight at most.
+    ///
+    /// That is `pipeline` (RFC 9112, section 9.3.2), but one without keep-alive,
+    /// where a connection serves one request, and one for users who think or have
+    /// sessions: they wait for each answer.
+    #[must_use]
+    pub fn window(&self, pipeline: u32, keep_alive: bool) -> u32 {
+        let is_user = self.think_ns > 0 || self.session_calls.is_some();
+        match keep_alive && !is_user {
+            true => pipeline,
+            false => 1,
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// When a slice stops sending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SliceEnd {
+    /// After this time.
+    AfterNs(u64),
+    /// After this many requests over all connections.
+    AfterRequests(u64),
+}
+
+/// One slice of load on one pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlicePlan {
+    /// When it stops sending; answers in flight are then waited for.
+    pub end: SliceEnd,
+    /// Requests sent before this much of the slice has passed are not counted.
+    pub discard_ns: u64,
+}

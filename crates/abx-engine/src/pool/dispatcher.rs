@@ -1,0 +1,276 @@
+//! When a slot that is free sends next: at once, when the schedule says so, or
+//! after a time to think.
+//!
+//! A request that is due waits for the slot that was free for longest, so that
+//! connections take turns and never send in waves; when none is idle, those take
+//! turns that have room for one more in flight. Requests that no slot is free
+//! for wait in order: they are what the pacer has not given yet, so a backlog
+//! takes no memory and keeps its intended times.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use abx_sys::Nanos;
+
+use super::Pool;
+use super::WorkerSlice;
+use crate::io::Io;
+use crate::plan::Pacing;
+use crate::protocol::Protocol;
+use crate::schedule::{Pacer, Schedule, StageList};
+
+/// The pacing of the slice that runs now.
+pub(super) struct Dispatcher {
+    start: Nanos,
+    /// Nothing that is due from here on is sent.
+    end: Nanos,
+    /// `None` in a closed loop.
+    pacer: Option<Pacer>,
+    /// Slots that wait for a request to be due, the longest-idle one first.
+    idle: VecDeque<u32>,
+    /// Slots with requests in flight and room for more. SUBTLE: one may have lost
+    /// its room, or its last request in flight, since it was listed.
+    roomy: VecDeque<u32>,
+    /// Slots that think, and until when.
+    thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// Slots beyond the number of connections that the plan has now.
+    parked: Vec<u32>,
+}
+
+/// What a slot does that is free.
+enum Next {
+    /// It sends a request that is due at this moment.
+    Sends(Nanos),
+    Waits,
+    Thinks(Nanos),
+    Parks,
+}
+
+impl Dispatcher {
+    pub(super) fn none() -> Dispatcher {
+        Dispatcher {
+            start: Nanos(0),
+            end: Nanos(0),
+            pacer: None,
+            idle: VecDeque::new(),
+            roomy: VecDeque::new(),
+            thinking: BinaryHeap::new(),
+            parked: Vec::new(),
+        }
+    }
+
+    /// Begins a slice; memory is kept from the last one.
+    /// A worker without slots has no part of any schedule.
+    pub(super) fn begin(&mut self, slice: &WorkerSlice, pacing: &Pacing, seed: u64, slots: usize) {
+        self.start = slice.start;
+        self.end = slice.end;
+        let schedule = Schedule::new(&pacing.arrivals, seed).filter(|_| slots > 0);
+        self.pacer = schedule.map(|schedule| schedule.pacer(slice.share));
+        self.idle.clear();
+        self.roomy.clear();
+        self.thinking.clear();
+        self.parked.clear();
+    }
+
+    /// Whether requests are due by a schedule.
+    pub(super) fn is_open(&self) -> bool {
+        self.pacer.is_some()
+    }
+
+    /// The next request that the schedule has within the slice.
+    pub(super) fn due(&self) -> Option<Nanos> {
+        let due = self.start.plus(self.pacer.as_ref()?.peek()?);
+        (due < self.end).then_some(due)
+    }
+
+    /// Gives up a request that is due.
+    pub(super) fn pass(&mut self) -> Option<Nanos> {
+        let due = self.due()?;
+        self.pacer.as_mut()?.next();
+        Some(due)
+    }
+
+    /// Whether anything may still be sent although nothing is in flight.
+    pub(super) fn has_more(&self) -> bool {
+        self.due().is_some() || !self.thinking.is_empty() || !self.parked.is_empty()
+    }
+
+    /// The moment at which something is to be sent that can be sent then.
+    pub(super) fn wakes(&self) -> Nanos {
+        let thinker = self.thinking.peek().map(|Reverse((until, _))| *until);
+        let has_free = !(self.idle.is_empty() && self.roomy.is_empty());
+        let due = self.due().filter(|_| has_free);
+        let first = thinker.into_iter().chain(due).min();
+        first.unwrap_or(Nanos::MAX)
+    }
+}
+
+impl<I: Io, C: Protocol> Pool<I, C> {
+    /// A slot may have room for requests: then it sends, waits, thinks, or is parked.
+    pub(super) fn freed(&mut self, index: usize, now: Nanos) {
+        if !(self.progress.may_send(now) && self.slots[index].has_room(self.refill_below)) {
+            return;
+        }
+        let next = match self.is_plain {
+            true => Next::Sends(now),
+            false => self.next(index, now),
+        };
+        match next {
+            Next::Sends(due) => {
+                self.begin(index, due, now);
+                if self.window > 1 {
+                    self.fill(index, now);
+                }
+                self.go(index, now);
+            }
+            Next::Waits if self.slots[index].flights.is_empty() => {
+                self.dispatcher.idle.push_back(number(index));
+            }
+            Next::Waits => self.list_roomy(index),
+            Next::Thinks(until) => self
+                .dispatcher
+                .thinking
+                .push(Reverse((until, number(index)))),
+            Next::Parks => {
+                if !std::mem::replace(&mut self.slots[index].is_listed, true) {
+                    self.dispatcher.parked.push(number(index));
+                }
+            }
+        }
+    }
+
+    /// Begins all that there is room for, so that it goes out together.
+    fn fill(&mut self, index: usize, now: Nanos) {
+        while self.slots[index].has_room(self.window) && self.progress.may_send(now) {
+            self.begin(index, now, now);
+        }
+    }
+
+    /// Lists a slot that has requests in flight and room for more, once.
+    fn list_roomy(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        let is_roomy = !slot.flights.is_empty() && slot.has_room(self.window);
+        if is_roomy && !std::mem::replace(&mut slot.is_listed, true) {
+            self.dispatcher.roomy.push_back(number(index));
+        }
+    }
+
+    /// The slot whose turn it is: the longest-idle one, else one with room.
+    fn take_free(&mut self) -> Option<usize> {
+        if let Some(index) = self.dispatcher.idle.pop_front() {
+            return Some(index as usize);
+        }
+        while let Some(index) = self.dispatcher.roomy.pop_front() {
+            let slot = &mut self.slots[index as usize];
+            slot.is_listed = false;
+            if !slot.flights.is_empty() && slot.has_room(self.window) {
+                return Some(index as usize);
+            }
+        }
+        None
+    }
+
+    fn next(&mut self, index: usize, now: Nanos) -> Next {
+        let pacing = &self.plan.pacing;
+        let slot = &mut self.slots[index];
+        if slot.calls > 0 && pacing.session_calls.is_none_or(|all| slot.calls < all) {
+            match pacing.think_ns {
+                0 => {}
+                think => return Next::Thinks(now.plus(Nanos(think))),
+            }
+            if pacing.session_calls.is_some() {
+                return Next::Sends(now);
+            }
+        }
+        let was_session = std::mem::take(&mut slot.calls) > 0 && pacing.session_calls.is_some();
+        if was_session {
+            // Another user comes over a connection of its own.
+            self.close(index);
+        }
+        let pacing = &self.plan.pacing;
+        if self.dispatcher.is_open() {
+            return Next::Waits;
+        }
+        match &pacing.connections_over_time {
+            Some(stages) if index >= self.allowed(stages, now) => Next::Parks,
+            _ => Next::Sends(now),
+        }
+    }
+
+    /// Sends what is due, as far as slots are free for it.
+    pub(super) fn dispatch(&mut self, now: Nanos) {
+        if !self.progress.may_send(now) {
+            return;
+        }
+        while let Some(Reverse((until, index))) = self.dispatcher.thinking.peek().copied()
+            && until <= now
+            && self.progress.has_requests()
+        {
+            self.dispatcher.thinking.pop();
+            self.begin(index as usize, until, now);
+            self.go(index as usize, now);
+        }
+        while let Some(due) = self.dispatcher.due()
+            && due <= now
+            && self.progress.has_requests()
+            && let Some(index) = self.take_free()
+        {
+            self.dispatcher.pass();
+            self.begin(index, due, now);
+            self.go(index, now);
+            self.list_roomy(index);
+        }
+        self.unpark(now);
+    }
+
+    /// Takes note of requests that were due before `end` and never sent.
+    pub(super) fn count_unsent(&mut self, end: Nanos) {
+        let counted_from = self.progress.counted_from();
+        while let Some(due) = self.dispatcher.due()
+            && due < end
+            && self.progress.has_requests()
+        {
+            self.dispatcher.pass();
+            self.progress.passes();
+            if due >= counted_from {
+                self.tally.record_unsent(due.0, end.0);
+            }
+        }
+    }
+
+    /// Lets slots go that the plan has a place for by now.
+    fn unpark(&mut self, now: Nanos) {
+        if self.dispatcher.parked.is_empty() {
+            return;
+        }
+        let Some(stages) = &self.plan.pacing.connections_over_time else {
+            return;
+        };
+        let allowed = self.allowed(stages, now);
+        let parked = std::mem::take(&mut self.dispatcher.parked);
+        for index in parked {
+            if (index as usize) < allowed {
+                self.slots[index as usize].is_listed = false;
+                self.freed(index as usize, now);
+            } else {
+                self.dispatcher.parked.push(index);
+            }
+        }
+    }
+
+    /// How many of this worker's slots the plan lets send at a moment: their
+    /// shares add up to the whole number of it.
+    fn allowed(&self, stages: &StageList, now: Nanos) -> usize {
+        let all = u64::from(self.plan.connections);
+        let value = stages.value_at(now.since(self.dispatcher.start));
+        // Behind the last stage the slice is over.
+        let value = value.map_or(0, crate::schedule::Amount::rounded).min(all);
+        let before = |connection: usize| value * connection as u64 / all;
+        let share = before(self.first + self.slots.len()) - before(self.first);
+        usize::try_from(share).expect("a share of the slots")
+    }
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).expect("a pool's connections are counted in 32 bits")
+}

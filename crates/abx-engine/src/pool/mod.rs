@@ -1,0 +1,362 @@
+//! One worker's share of the connections to one subject.
+//!
+//! Here are the slots and the making of their connections; `worker_slice.rs` runs a
+//! slice on them, `exchange.rs` sends requests and receives, `protocol/intake.rs` says
+//! what was received, and `lost.rs` what becomes of requests whose connection is gone.
+
+mod audience;
+mod broadcast;
+mod dispatcher;
+mod exchange;
+mod hold;
+mod lost;
+mod outbox;
+mod worker_slice;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use abx_evidence::{Outcome, Outcomes, Tally};
+use abx_sys::Nanos;
+
+use crate::connection::encoded::Encoded;
+use crate::connection::progress::Progress;
+use crate::connection::slot::{Phase, Slot};
+use crate::io::{Io, Ready, Token};
+use crate::plan::{LoadPlan, Pacing};
+use crate::protocol::check::{Hashers, Sampler};
+use crate::protocol::{Lost, Protocol};
+use crate::random::Chooser;
+use crate::schedule::Arrivals;
+
+pub(crate) use broadcast::Broadcast;
+pub(crate) use worker_slice::{SliceOutcome, WorkerSlice};
+
+use dispatcher::Dispatcher;
+
+/// Connections that are being made at one time; more would overflow the
+/// listen queue of a subject that is not to blame for it.
+const CONNECTING_MAX: usize = 128;
+/// No wait is longer, so that a stop is noticed soon.
+const WAIT_MAX: Nanos = Nanos(50_000_000);
+/// The rest after a failed connect, doubled with each further one.
+const REST_MIN: Nanos = Nanos(1_000_000);
+const REST_DOUBLINGS_MAX: u32 = 7;
+/// Copies of one request that are kept to be sent by one call take so many bytes at most.
+const COPIES_BYTES_MAX: usize = 1024 * 1024;
+
+/// Connections to one subject and what came over them.
+pub(crate) struct Pool<I: Io, C: Protocol> {
+    plan: LoadPlan,
+    protocol: C,
+    /// The bytes of each request of the plan, which the back end keeps.
+    encoded: Vec<Encoded>,
+    chooser: Chooser,
+    /// Which of all connections of the load this worker's first one is.
+    first: usize,
+    pub(crate) io: I,
+    /// Used again for each wait.
+    ready: Vec<Ready>,
+    pub(crate) slots: Vec<Slot<C::Client>>,
+    /// Requests that a slot has in flight at most.
+    window: usize,
+    /// A slot with fewer in flight gets more of them; see [`refill_below`].
+    refill_below: usize,
+    /// Whether a slot that has room sends at once, whatever it did before.
+    is_plain: bool,
+    sampler: Sampler,
+    hashers: Hashers,
+    tally: Tally,
+    pub(crate) progress: Progress,
+    dispatcher: Dispatcher,
+    /// Slices that have run, each of which draws its own arrivals.
+    slices: u64,
+    /// How connects outside of slices ended badly.
+    pub(crate) connect_failures: Outcomes,
+}
+
+/// Below how many requests in flight a slot gets more of them.
+///
+/// In an open loop a request goes out when it is due, so any room will do. A
+/// closed loop waits until half of the window is left, so that one call sends many,
+/// which halves what a send costs and leaves the subject enough to do meanwhile.
+fn refill_below(plan: &LoadPlan, window: usize) -> usize {
+    match plan.pacing.arrivals {
+        Arrivals::Closed => window / 2 + 1,
+        _ => window,
+    }
+}
+
+/// Whether any answer of a load is known to have a body that is worth skipping.
+pub(crate) fn has_large_answers(plan: &LoadPlan) -> bool {
+    let mut requests = plan.requests.iter();
+    requests.any(|asked| exchange::has_large_answer(plan, asked))
+}
+
+impl<I: Io, C: Protocol> Pool<I, C> {
+    /// Makes a pool of `connections` slots; none is connected yet.
+    pub(crate) fn new(
+        mut io: I,
+        mut protocol: C,
+        plan: LoadPlan,
+        encoded: Vec<Vec<u8>>,
+        first: usize,
+        connections: usize,
+    ) -> Pool<I, C> {
+        let seed = plan.seed.wrapping_add(first as u64);
+        let mut tally = Tally::default();
+        tally.reserve();
+        let window = plan.window() as usize;
+        let encoded = encoded
+            .into_iter()
+            .zip(&plan.requests)
+            .map(|(bytes, asked)| {
+                let copies = window.min(COPIES_BYTES_MAX / bytes.len().max(1)).max(1);
+                Encoded {
+                    bytes: bytes.len(),
+                    copies,
+                    id: io.register(match copies {
+                        1 => bytes,
+                        _ => bytes.repeat(copies),
+                    }),
+                    kind: asked.request.answer_kind(),
+                    has_large_answer: exchange::has_large_answer(&plan, asked),
+                }
+            })
+            .collect();
+        Pool {
+            encoded,
+            // Another stream than the sampler's.
+            chooser: Chooser::new(plan.requests.iter().map(|asked| asked.weight), !seed),
+            first,
+            io,
+            ready: Vec::new(),
+            slots: (0..connections)
+                .map(|index| Slot::new(window, protocol.client(index)))
+                .collect(),
+            protocol,
+            window,
+            refill_below: refill_below(&plan, window),
+            is_plain: plan.pacing == Pacing::default(),
+            sampler: Sampler::new(plan.verify_every, seed),
+            hashers: Hashers::default(),
+            tally,
+            progress: Progress::idle(),
+            dispatcher: Dispatcher::none(),
+            slices: 0,
+            connect_failures: Outcomes::default(),
+            plan,
+        }
+    }
+
+    /// Connects every slot that has no connection and waits until each try has
+    /// ended. Answers how many connections stand, and how many of them are new.
+    pub(crate) fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize) {
+        // One wait gives so many events at most; more connections may have died.
+        self.take_ready(Nanos(0));
+        while self.took_any() {
+            self.take_ready(Nanos(0));
+        }
+        if !self.plan.keep_alive {
+            // Each request brings its own connection.
+            return (self.slots.len(), 0);
+        }
+        let deadline = self.io.now().plus(Nanos(self.plan.timeout_ns));
+        let mut untried: Vec<usize> = (0..self.slots.len())
+            .filter(|index| !self.slots[*index].has_connection())
+            .collect();
+        let stood = self.slots.len() - untried.len();
+        loop {
+            let mut connecting = self.count(Phase::Connecting);
+            while connecting < CONNECTING_MAX {
+                let Some(index) = untried.pop() else { break };
+                let now = self.io.now();
+                self.connect(index, now);
+                connecting += 1;
+            }
+            if untried.is_empty() && self.count(Phase::Connecting) == 0 {
+                break;
+            }
+            let now = self.io.now();
+            if now >= deadline || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            self.take_ready(now.plus(WAIT_MAX));
+        }
+        let outcome = match stop.load(Ordering::Relaxed) {
+            true => Outcome::Unfinished,
+            false => Outcome::Timeout,
+        };
+        for _ in untried {
+            self.connect_failures.add(outcome);
+        }
+        for index in 0..self.slots.len() {
+            if self.slots[index].phase == Phase::Connecting {
+                self.connect_failures.add(outcome);
+                self.close(index);
+            }
+        }
+        let standing = self.standing();
+        (standing, standing.saturating_sub(stood))
+    }
+
+    /// What the last slice gave.
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// How many connections stand.
+    pub(crate) fn standing(&self) -> usize {
+        self.count(Phase::Standing)
+    }
+
+    /// The back end's clock.
+    pub(crate) fn now(&mut self) -> Nanos {
+        self.io.now()
+    }
+
+    fn count(&self, phase: Phase) -> usize {
+        self.slots.iter().filter(|slot| slot.phase == phase).count()
+    }
+
+    /// Waits once, and handles all that is ready with one reading of the clock:
+    /// answers that the kernel handed over together get the same time, so that
+    /// our own parsing is not charged to the subject. Answers that time.
+    pub(crate) fn take_ready(&mut self, until: Nanos) -> Nanos {
+        let mut ready = std::mem::take(&mut self.ready);
+        let now = self.io.wait(until, &mut ready);
+        for one in &ready {
+            self.handle(one, now);
+        }
+        self.ready = ready;
+        now
+    }
+
+    /// Whether the last wait gave anything.
+    fn took_any(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// SUBTLE: A connection may have been closed since the list was made, by what
+    /// stands before it in the same list; then its generation is another one.
+    fn handle(&mut self, ready: &Ready, now: Nanos) {
+        match ready {
+            Ready::Receivable(token) if self.is_current(*token) => self.receive(*token, now),
+            Ready::MaySend(token) if self.is_current(*token) => {
+                self.send_on(token.slot as usize, now);
+            }
+            Ready::Connected(token) if self.is_current(*token) => {
+                self.connected(token.slot as usize, now);
+            }
+            Ready::Unconnected(token, error) if self.is_current(*token) => {
+                self.connect_failed(token.slot as usize, connect_outcome(error), now);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_current(&self, token: Token) -> bool {
+        self.slots[token.slot as usize].generation == token.generation
+    }
+
+    /// Drops the connection of a slot, if there is one.
+    fn close(&mut self, index: usize) {
+        if self.slots[index].has_connection() {
+            let token = self.slots[index].token(index);
+            self.io.close(token);
+        }
+        self.slots[index].close();
+    }
+
+    fn connect(&mut self, index: usize, now: Nanos) {
+        let sources = &self.plan.sources;
+        let source = (!sources.is_empty()).then(|| sources[(self.first + index) % sources.len()]);
+        self.close(index);
+        let flights = &self.slots[index].flights;
+        self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
+        let began = match flights.iter().any(|flight| flight.sampled) {
+            // In a large batch it may begin long after what made it due.
+            true => self.io.now(),
+            false => now,
+        };
+        let token = self.slots[index].token(index);
+        match self.io.connect(token, self.plan.address, source) {
+            Ok(()) => {
+                let client = self.protocol.client(index);
+                self.slots[index].connecting(client, began);
+            }
+            Err(error) => self.connect_failed(index, connect_outcome(&error), now),
+        }
+    }
+
+    /// The socket is connected; with a handshake, its connection stands only then.
+    fn connected(&mut self, index: usize, now: Nanos) {
+        if !C::HAS_HANDSHAKE {
+            self.stands(index, now);
+        } else if self.flush_outbox(index).is_err() {
+            self.broken(index, Outcome::Reset, now);
+        }
+    }
+
+    fn stands(&mut self, index: usize, now: Nanos) {
+        let slot = &mut self.slots[index];
+        slot.phase = Phase::Standing;
+        slot.refusals = 0;
+        slot.free_since = now;
+        slot.timing.connected(now);
+        if slot.flights.is_empty() {
+            // Made before a slice, for later.
+            return;
+        }
+        for flight in slot.flights.iter_mut() {
+            flight.possible = now;
+        }
+        // There is room beside those that it was made for, and all may go out together.
+        self.freed(index, now);
+        self.hand_over(index, now);
+    }
+
+    /// The back end has nothing of this connection any more.
+    fn connect_failed(&mut self, index: usize, outcome: Outcome, now: Nanos) {
+        self.protocol.lost(Lost {
+            index,
+            outcome,
+            has_stood: false,
+        });
+        let slot = &mut self.slots[index];
+        slot.close();
+        if slot.flights.is_empty() {
+            self.connect_failures.add(outcome);
+            return;
+        }
+        let rest = Nanos(REST_MIN.0 << slot.refusals.min(REST_DOUBLINGS_MAX));
+        slot.refusals += 1;
+        slot.phase = Phase::Resting(now.plus(rest));
+        self.progress.rests(now.plus(rest));
+        self.finish_all(index, outcome, now);
+    }
+}
+
+impl<I: Io, C: Protocol> Drop for Pool<I, C> {
+    /// Says goodbye on every connection that stands, as far as the kernel takes it at
+    /// once, and waits for nobody's answer: what was to be measured is over.
+    fn drop(&mut self) {
+        for index in 0..self.slots.len() {
+            if self.slots[index].phase == Phase::Standing {
+                C::begin_close(&mut self.slots[index].client);
+                let _ = self.flush_outbox(index);
+            }
+        }
+    }
+}
+
+fn connect_outcome(error: &io::Error) -> Outcome {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => Outcome::Refused,
+        io::ErrorKind::ConnectionReset => Outcome::Reset,
+        io::ErrorKind::TimedOut => Outcome::Timeout,
+        io::ErrorKind::AddrNotAvailable => Outcome::NoPort,
+        _ if abx_sys::is_out_of_descriptors(error) => Outcome::NoDescriptor,
+        _ => Outcome::Unreachable,
+    }
+}

@@ -1,0 +1,58 @@
+//! What a connection says of its own, beside the requests: its handshake, pongs.
+//!
+//! It is a slice of its own among the bytes of a connection, so it waits for the
+//! rest of a request, and requests wait for it.
+
+use std::io;
+
+use abx_sys::Nanos;
+
+use super::Pool;
+use crate::connection::slot::{Phase, Slot};
+use crate::io::Io;
+use crate::protocol::Protocol;
+
+impl<I: Io, C: Protocol> Pool<I, C> {
+    /// Says what is to be said, as far as the kernel takes it; the rest follows when
+    /// there is room.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    #[inline(always)]
+    pub(super) fn flush_outbox(&mut self, index: usize) -> io::Result<()> {
+        if !C::HAS_HANDSHAKE {
+            return Ok(());
+        }
+        let slot = &mut self.slots[index];
+        if !has_outbox::<C>(slot) || slot.unsent_bytes > 0 {
+            return Ok(());
+        }
+        let token = slot.token(index);
+        if let Some(outbox) = C::outbox(&mut slot.client) {
+            let taken = self.io.send_bytes(token, outbox)?;
+            outbox.drain(..taken);
+        }
+        Ok(())
+    }
+
+    /// Goes on with a connection that has taken bytes: they may have been the last of
+    /// its handshake, and requests may have waited for what was said about them.
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, index: usize, now: Nanos) {
+        if !C::HAS_HANDSHAKE {
+            return;
+        }
+        let slot = &self.slots[index];
+        if slot.phase != Phase::Connecting {
+            self.resume(index, now);
+        } else if C::is_open(&slot.client) {
+            self.stands(index, now);
+        }
+    }
+}
+
+/// Whether something waits to be said.
+#[inline(always)]
+pub(super) fn has_outbox<C: Protocol>(slot: &mut Slot<C::Client>) -> bool {
+    C::outbox(&mut slot.client).is_some_and(|outbox| !outbox.is_empty())
+}

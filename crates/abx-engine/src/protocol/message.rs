@@ -1,0 +1,140 @@
+//! The WebSocket messages of a load: their bytes follow from the plan and its seed.
+
+use abx_wire::websocket::{BEGINNING_BYTES, MessageKind, masked_message_frame};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::plan::{BodyIdentity, MessagePlan};
+use crate::random::Random;
+
+/// The first and the last visible character of ASCII.
+const VISIBLE: (u8, u8) = (b'!', b'~');
+
+/// The payload of a load's message: any bytes, of a text visible ASCII. The same
+/// plan and seed give the same bytes, here and wherever it is compared.
+#[must_use]
+pub fn payload(message: MessagePlan, seed: u64) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let (first, end) = match message.is_text {
+        true => (VISIBLE.0, u64::from(VISIBLE.1 - VISIBLE.0) + 1),
+        false => (0, 256),
+    };
+    let byte = |_| first + u8::try_from(random.below(end)).expect("below 256");
+    (0..message.bytes).map(byte).collect()
+}
+
+impl MessagePlan {
+    pub(crate) fn kind(self) -> MessageKind {
+        match self.is_text {
+            true => MessageKind::Text,
+            false => MessageKind::Binary,
+        }
+    }
+
+    /// What a right echo of it is.
+    pub(crate) fn identity(self, seed: u64) -> BodyIdentity {
+        let payload = payload(self, seed);
+        BodyIdentity {
+            bytes: payload.len() as u64,
+            xxh3: xxh3_64(&payload),
+        }
+    }
+
+    /// The one frame that it goes out in.
+    ///
+    /// Its mask is drawn from the seed and always the same. Masks are to differ so
+    /// that no script in a browser can write chosen bytes to a network (RFC 6455,
+    /// section 10.3); a load has no such script, and a frame that is encoded once
+    /// costs nothing per message. The server's work is the same with any mask.
+    pub(crate) fn frame(self, seed: u64) -> Vec<u8> {
+        let mut random = Random::new(!seed);
+        let mask = [(); 4].map(|()| u8::try_from(1 + random.below(255)).expect("below 256"));
+        let mut frame = Vec::new();
+        masked_message_frame(self.kind(), &payload(self, seed), mask, &mut frame);
+        frame
+    }
+}
+
+/// A message that is said again and again, each time with another number in the
+/// beginning of its payload: [`NUMBER_BYTES`] hexadecimal digits.
+pub(crate) struct MessageSource {
+    message: MessagePlan,
+    frame: Vec<u8>,
+    /// Where in the frame its payload begins, behind the mask.
+    payload_at: usize,
+}
+
+impl MessageSource {
+    /// A source of messages of at least [`NUMBER_BYTES`].
+    pub(crate) fn new(message: MessagePlan, seed: u64) -> MessageSource {
+        let frame = message.frame(seed);
+        MessageSource {
+            payload_at: frame.len() - message.bytes as usize,
+            message,
+            frame,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> MessageKind {
+        self.message.kind()
+    }
+
+    /// Length of the payload.
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.message.bytes)
+    }
+
+    /// Writes the frame of one message to the end of `out`.
+    pub(crate) fn write(&self, number: u64, out: &mut Vec<u8>) {
+        let start = out.len() + self.payload_at;
+        out.extend_from_slice(&self.frame);
+        let mask = &self.frame[self.payload_at - 4..self.payload_at];
+        for (place, masked) in out[start..start + NUMBER_BYTES].iter_mut().enumerate() {
+            let shift = 4 * (NUMBER_BYTES - 1 - place);
+            let digit = usize::try_from(number >> shift & 0xF).expect("below 16");
+            *masked = DIGITS[digit] ^ mask[place % 4];
+        }
+    }
+}
+
+/// The number in the beginning of a message, if there is one.
+pub(crate) fn number(beginning: &[u8]) -> Option<u64> {
+    let digits = beginning.get(..NUMBER_BYTES)?;
+    let has_digits_only = digits.iter().all(|digit| DIGITS.contains(digit));
+    let text = std::str::from_utf8(digits)
+        .ok()
+        .filter(|_| has_digits_only)?;
+    u64::from_str_radix(text, 16).ok()
+}
+
+/// Length of a number, in bytes: what is kept of a message's beginning.
+pub(crate) const NUMBER_BYTES: usize = BEGINNING_BYTES;
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_follows_from_its_plan_and_seed() {
+        // Method: texts are visible, binary payloads have every byte; lengths are
+        // as planned; another seed gives other bytes.
+        let text = MessagePlan {
+            is_text: true,
+            bytes: 10_000,
+        };
+        let binary = MessagePlan {
+            is_text: false,
+            ..text
+        };
+        assert!(payload(text, 1).iter().all(u8::is_ascii_graphic));
+        let mut seen: Vec<u8> = payload(binary, 1);
+        assert_eq!(seen.len(), 10_000);
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 256);
+        assert_eq!(payload(text, 7), payload(text, 7));
+        assert_ne!(payload(text, 7), payload(text, 8));
+        assert_eq!(payload(MessagePlan { bytes: 0, ..text }, 1), b"");
+    }
+}

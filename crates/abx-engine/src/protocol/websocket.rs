@@ -1,0 +1,276 @@
+//! WebSocket: messages and their echoes over connections that a handshake opens.
+//!
+//! What the server is to be told at once (the handshake, pongs, the answer to a
+//! close) the parser writes to [`Talker::outbox`]; the pool sends it between messages.
+
+use abx_evidence::Outcome;
+use abx_wire::http1::AnswerKind;
+use abx_wire::websocket::{
+    Client, ClientOptions, Close, CloseCode, EncodedOpening, Event, Fault, Limits, Masking,
+    Message, MessageKind, NONCE_BYTES,
+};
+
+use super::{Lost, Protocol};
+use crate::plan::{LoadPlan, Shape};
+use crate::protocol::check;
+use crate::protocol::intake::{Intake, Parsed};
+use crate::protocol::message;
+use crate::random::Random;
+
+/// A peer that makes more than this wait to be said, pongs above all, and reads
+/// none of it, is given up.
+const UNSAID_BYTES_MAX: usize = 64 * 1024;
+
+/// WebSocket, for all connections of one worker.
+pub(crate) struct WebSocket {
+    opening: EncodedOpening,
+    options: ClientOptions,
+    messages: Messages,
+    random: Random,
+    /// What was received since it was last taken, of [`Messages::Received`] only.
+    pub(crate) received: Vec<ReceivedMessage>,
+    /// Which connections were lost since that was last taken, of the same only.
+    pub(crate) gone: Vec<Lost>,
+}
+
+/// What the messages are that come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Messages {
+    /// Each is the echo of the first one in flight on its connection, of this kind.
+    Echoes(MessageKind),
+    /// They are what somebody says, and are put down.
+    Received,
+    /// They are nothing to us.
+    Ignored,
+}
+
+/// A message that somebody said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReceivedMessage {
+    /// The place in the pool of the connection that received it.
+    pub(crate) listener: usize,
+    /// Its number; `None` when there is none in its beginning.
+    pub(crate) number: Option<u64>,
+    pub(crate) kind: MessageKind,
+    /// Length of the payload.
+    pub(crate) bytes: u64,
+    /// Bytes received for it, framing included.
+    pub(crate) received: u64,
+}
+
+/// Our end of one connection.
+pub(crate) struct Talker {
+    socket: Client,
+    index: usize,
+    /// Whether a message has begun and not ended.
+    has_begun: bool,
+    /// Bytes of it that came in earlier receives.
+    came_before: u64,
+    /// What is to be sent beside messages, and was not yet.
+    outbox: Vec<u8>,
+}
+
+impl WebSocket {
+    /// For the connections of a load from `first` on.
+    pub(crate) fn new(opening: EncodedOpening, plan: &LoadPlan, first: usize) -> WebSocket {
+        let message = plan.shape.message();
+        let longest = message.map_or(0, |message| u64::from(message.bytes));
+        let usual = Limits::default();
+        WebSocket {
+            opening,
+            options: ClientOptions {
+                limits: Limits {
+                    frame_bytes: usual.frame_bytes.max(longest),
+                    message_bytes: usual.message_bytes.max(longest),
+                },
+                // Of pongs and closes, which are few: nobody reads along.
+                masking: Masking::Seeded(plan.seed),
+            },
+            messages: Messages::of(plan.shape),
+            random: Random::new(plan.seed.wrapping_add(first as u64)),
+            received: Vec::new(),
+            gone: Vec::new(),
+        }
+    }
+
+    /// A key of its own for each connection, as the standard has it.
+    fn nonce(&mut self) -> [u8; NONCE_BYTES] {
+        [(); NONCE_BYTES].map(|()| u8::try_from(self.random.below(256)).expect("below 256"))
+    }
+}
+
+impl Messages {
+    fn of(shape: Shape) -> Messages {
+        match shape {
+            Shape::Echo(message) => Messages::Echoes(message.kind()),
+            Shape::Broadcast(_) => Messages::Received,
+            Shape::Hold | Shape::Request => Messages::Ignored,
+        }
+    }
+}
+
+impl Talker {
+    /// What is to be sent beside messages, or in place of them.
+    pub(crate) fn outbox(&mut self) -> &mut Vec<u8> {
+        &mut self.outbox
+    }
+}
+
+impl Protocol for WebSocket {
+    type Client = Talker;
+
+    const HAS_HANDSHAKE: bool = true;
+
+    fn client(&mut self, index: usize) -> Talker {
+        let mut outbox = Vec::new();
+        let nonce = self.nonce();
+        Talker {
+            socket: Client::open(self.options, &self.opening, nonce, &mut outbox),
+            index,
+            has_begun: false,
+            came_before: 0,
+            outbox,
+        }
+    }
+
+    fn lost(&mut self, lost: Lost) {
+        if self.messages == Messages::Received {
+            self.gone.push(lost);
+        }
+    }
+
+    fn is_open(talker: &Talker) -> bool {
+        talker.socket.is_open()
+    }
+
+    fn outbox(talker: &mut Talker) -> Option<&mut Vec<u8>> {
+        Some(&mut talker.outbox)
+    }
+
+    fn begin_close(talker: &mut Talker) {
+        let close = Close {
+            code: Some(CloseCode::NORMAL),
+            reason: "",
+        };
+        // What is not open, or is closing, has nothing more to say.
+        let _ = talker.socket.close(close, &mut talker.outbox);
+    }
+
+    fn expect(_: &mut Talker, _: AnswerKind) {}
+
+    fn has_begun(talker: &Talker) -> bool {
+        talker.has_begun
+    }
+
+    fn ahead(talker: &Talker) -> u64 {
+        talker.socket.payload_ahead()
+    }
+
+    fn skip(talker: &mut Talker, bytes: u64) {
+        talker.socket.skip(bytes);
+        talker.came_before += bytes;
+    }
+
+    fn take(intake: &mut Intake<'_, WebSocket>, mut input: &[u8]) -> Parsed {
+        let mut uncounted = input.len();
+        loop {
+            let slot = &mut *intake.slot;
+            let is_hashing = slot.is_hashing();
+            let Talker { socket, outbox, .. } = &mut slot.client;
+            if outbox.len() > UNSAID_BYTES_MAX {
+                intake.received((uncounted - input.len()) as u64);
+                return Parsed::Broken(Outcome::Malformed);
+            }
+            let Some(event) = socket.receive(&mut input, outbox) else {
+                break;
+            };
+            let parsed = match event {
+                Event::Data { bytes, .. } => {
+                    check::hash(is_hashing, &mut slot.hasher, intake.hashers, bytes);
+                    slot.client.has_begun = true;
+                    continue;
+                }
+                Event::Open => {
+                    // The handshake's answer belongs to no message.
+                    uncounted = input.len();
+                    continue;
+                }
+                Event::Ping(_) | Event::Pong(_) => continue,
+                Event::Message(message) => {
+                    let received = (uncounted - input.len()) as u64;
+                    uncounted = input.len();
+                    match intake.message(&message, received) {
+                        Ok(()) => continue,
+                        Err(outcome) => Parsed::Broken(outcome),
+                    }
+                }
+                Event::Close(_) => Parsed::Broken(Outcome::EarlyClose),
+                Event::Failed(fault) => Parsed::Broken(fault_outcome(fault)),
+            };
+            intake.received(uncounted as u64);
+            return parsed;
+        }
+        intake.received(uncounted as u64);
+        intake.slot.client.came_before += uncounted as u64;
+        intake.note_first_byte();
+        Parsed::More
+    }
+
+    fn end(_: &mut Intake<'_, WebSocket>) -> Parsed {
+        Parsed::Broken(Outcome::EarlyClose)
+    }
+}
+
+impl Intake<'_, WebSocket> {
+    /// A whole message has come, which ended `received` bytes.
+    ///
+    /// # Errors
+    /// What becomes of the connection when nothing was said that it could answer.
+    fn message(&mut self, message: &Message, received: u64) -> Result<(), Outcome> {
+        self.slot.client.has_begun = false;
+        let came_before = std::mem::take(&mut self.slot.client.came_before);
+        match self.protocol.messages {
+            Messages::Ignored => Ok(()),
+            Messages::Received => {
+                self.protocol.received.push(ReceivedMessage {
+                    listener: self.slot.client.index,
+                    number: message::number(message.beginning()),
+                    kind: message.kind,
+                    bytes: message.bytes,
+                    received: came_before + received,
+                });
+                Ok(())
+            }
+            Messages::Echoes(kind) => {
+                self.received(received);
+                self.echo(message, kind)
+            }
+        }
+    }
+
+    /// The echo of the first message in flight.
+    fn echo(&mut self, message: &Message, kind: MessageKind) -> Result<(), Outcome> {
+        let bytes = self.encoded[self.slot.sending].bytes;
+        let was_sent = self.slot.handed > 0
+            && (self.slot.unsent_bytes == 0 || self.slot.has_sent_first(bytes));
+        if !was_sent {
+            return Err(Outcome::Malformed);
+        }
+        self.whole(message.bytes, |expect, hash| match message.kind == kind {
+            true => check::body(expect, message.bytes, hash),
+            // A text and a binary message of the same bytes are two things.
+            false => Outcome::WrongBody,
+        });
+        Ok(())
+    }
+}
+
+fn fault_outcome(fault: Fault) -> Outcome {
+    match fault {
+        Fault::Refused(_) => Outcome::WrongStatus,
+        Fault::ClosedEarly => Outcome::EarlyClose,
+        Fault::HeadTooLarge => Outcome::HeadTooLarge,
+        Fault::OtherProtocol(_) => Outcome::OtherProtocol,
+        _ => Outcome::Malformed,
+    }
+}

@@ -1,0 +1,440 @@
+//! What every back end promises, tested alike on each of them.
+//!
+//! A further back end is one more `contract!` at the end: a name and a maker.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use abx_sys::Nanos;
+
+use super::network::{Network, Sim};
+use super::script::{Loopback, NOBODY, Script, Step};
+use crate::io::{Io, Ready, Received, RequestId, Token};
+use crate::random::Random;
+
+/// A back end, where its peer listens, and what must live for the peer to live.
+struct Made<I>(I, SocketAddr, Box<dyn Any>);
+
+type Maker<I> = fn(Script) -> Made<I>;
+
+/// A back end of the kernel's.
+fn on_loopback<I, E: Debug>(io: Result<I, E>, script: Script) -> Made<I> {
+    let peer = Loopback::start(script);
+    Made(io.unwrap(), peer.address(), Box::new(peer))
+}
+
+fn on_sim(script: Script) -> Made<Sim> {
+    let io = Sim::new(Network::faultless(11), script);
+    Made(io, Sim::ADDRESS, Box::new(()))
+}
+
+fn on_sim_in_pieces(script: Script) -> Made<Sim> {
+    let mut network = Network::faultless(12);
+    network.faults.split = 700;
+    network.faults.slow = 200;
+    network.faults.reorder = 700;
+    Made(Sim::new(network, script), Sim::ADDRESS, Box::new(()))
+}
+
+/// How long a test waits for what must come, on the back end's clock.
+const PATIENCE: Nanos = Nanos(20_000_000_000);
+
+/// A user of a back end that follows the contract.
+struct User<I: Io> {
+    io: I,
+    address: SocketAddr,
+    ready: Vec<Ready>,
+    _peer: Box<dyn Any>,
+}
+
+/// How a stream ended.
+#[derive(Debug, PartialEq)]
+enum End {
+    Ended,
+    Failed,
+    /// Enough bytes came.
+    Enough,
+}
+
+fn token(slot: u32, generation: u32) -> Token {
+    Token { slot, generation }
+}
+
+/// Bytes that differ by place, so that lost and doubled ones are seen.
+fn pattern(count: usize) -> Arc<[u8]> {
+    (0..count).map(|place| (place % 251) as u8).collect()
+}
+
+impl<I: Io> User<I> {
+    fn new(
+        maker: Maker<I>,
+        script: impl Fn(usize) -> Vec<Step> + Send + Sync + 'static,
+    ) -> User<I> {
+        let Made(io, address, peer) = maker(Box::new(script));
+        User {
+            io,
+            address,
+            ready: Vec::new(),
+            _peer: peer,
+        }
+    }
+
+    /// Waits until something is ready, and fails when nothing ever is.
+    fn wait(&mut self) -> Vec<Ready> {
+        let deadline = self.io.now().plus(PATIENCE);
+        loop {
+            let now = self.io.wait(deadline, &mut self.ready);
+            if !self.ready.is_empty() {
+                return std::mem::take(&mut self.ready);
+            }
+            assert!(now < deadline, "nothing became ready");
+        }
+    }
+
+    /// Connects, and waits until the connection stands.
+    fn connect(&mut self, token: Token) {
+        self.io.connect(token, self.address, None).unwrap();
+        loop {
+            for ready in self.wait() {
+                match ready {
+                    Ready::Connected(which) if which == token => return,
+                    Ready::Unconnected(_, error) => panic!("{error}"),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Sends all of a request; what comes meanwhile must be nothing but room.
+    fn send(&mut self, token: Token, request: RequestId, bytes: usize) {
+        let mut sent = self.io.send(token, request, 0).unwrap();
+        while sent < bytes {
+            for ready in self.wait() {
+                if matches!(ready, Ready::MaySend(which) if which == token) {
+                    sent += self.io.send(token, request, sent).unwrap();
+                }
+            }
+        }
+        assert_eq!(sent, bytes);
+    }
+
+    /// Pulls until the end, or until so many bytes came, skipped ones included.
+    fn pull(&mut self, token: Token, enough: usize, mut take: impl FnMut(&[u8])) -> (usize, End) {
+        let mut count = 0;
+        loop {
+            match self.io.receive(token) {
+                Received::Bytes(bytes) => {
+                    assert!(!bytes.is_empty());
+                    count += bytes.len();
+                    take(bytes);
+                }
+                Received::Skipped(bytes) => {
+                    assert!(bytes > 0);
+                    count += usize::try_from(bytes).unwrap();
+                }
+                Received::Ended => return (count, End::Ended),
+                Received::Failed => return (count, End::Failed),
+                Received::Nothing if count >= enough => return (count, End::Enough),
+                Received::Nothing => self.wait_receivable(token),
+            }
+        }
+    }
+
+    fn wait_receivable(&mut self, token: Token) {
+        let is_it = |ready: &Ready| matches!(ready, Ready::Receivable(which) if *which == token);
+        while !self.wait().iter().any(is_it) {}
+    }
+
+    /// All bytes until the end.
+    fn read(&mut self, token: Token, enough: usize) -> (Vec<u8>, End) {
+        let mut all = Vec::new();
+        let (count, end) = self.pull(token, enough, |bytes| all.extend_from_slice(bytes));
+        assert_eq!(count, all.len());
+        (all, end)
+    }
+}
+
+fn refusals_are_told<I: Io>(maker: Maker<I>) {
+    // Method: nobody listens; at once or by `wait`, the error is the same, and
+    // the place is free for a connection that stands.
+    let mut user = User::new(maker, |_| Vec::new());
+    let error = match user.io.connect(token(0, 0), NOBODY, None) {
+        Err(error) => error,
+        Ok(()) => match user.wait().pop() {
+            Some(Ready::Unconnected(which, error)) if which == token(0, 0) => error,
+            other => panic!("{other:?}"),
+        },
+    };
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+    user.connect(token(0, 1));
+}
+
+fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
+    // Method: small and large answers, each followed by a close or a reset of the
+    // peer. A reset may overtake bytes that the kernel still had to hand over.
+    for bytes in [1, 300, 70_000, 3_000_000] {
+        let all = pattern(bytes);
+        let sent = Arc::clone(&all);
+        let mut user = User::new(maker, move |_| {
+            vec![Step::Send(Arc::clone(&sent)), Step::Close]
+        });
+        user.connect(token(3, 9));
+        let (got, end) = user.read(token(3, 9), usize::MAX);
+        assert!(*got == *all, "{bytes} bytes, {} came", got.len());
+        assert_eq!(end, End::Ended);
+    }
+    let all = pattern(200);
+    let sent = Arc::clone(&all);
+    let mut user = User::new(maker, move |_| {
+        vec![Step::Send(Arc::clone(&sent)), Step::Await(1), Step::Reset]
+    });
+    let request = user.io.register(b"x".to_vec());
+    user.connect(token(0, 0));
+    assert_eq!(user.read(token(0, 0), 200), (all.to_vec(), End::Enough));
+    user.send(token(0, 0), request, 1);
+    assert_eq!(
+        user.read(token(0, 0), usize::MAX),
+        (Vec::new(), End::Failed)
+    );
+}
+
+fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
+    // Method: two requests, one larger than every buffer, come back as they are.
+    let sizes = [43, 16_000_000];
+    let mut user = User::new(maker, move |_| {
+        vec![
+            Step::Await(sizes[1] - 100),
+            Step::Echo(100),
+            Step::Echo(sizes[0]),
+        ]
+    });
+    let all = sizes.map(pattern);
+    let ids = [0, 1].map(|which: usize| user.io.register(all[which].to_vec()));
+    user.connect(token(1, 0));
+    user.send(token(1, 0), ids[1], sizes[1]);
+    let (got, _) = user.read(token(1, 0), 100);
+    assert!(*got == all[1][sizes[1] - 100..]);
+    user.send(token(1, 0), ids[0], sizes[0]);
+    assert_eq!(user.read(token(1, 0), sizes[0]).0, *all[0]);
+}
+
+fn the_end_of_what_is_registered_goes_out_alone<I: Io>(maker: Maker<I>) {
+    // Method: three copies of a request; two of them, then one, then all.
+    let mut user = User::new(maker, |_| vec![Step::Echo(3), Step::Again]);
+    let copies = user.io.register(b"abcabcabc".to_vec());
+    user.connect(token(0, 0));
+    for offset in [3, 6, 0] {
+        let mut place = offset;
+        while place < 9 {
+            place += user.io.send(token(0, 0), copies, place).unwrap();
+            let may_send = |one: &Ready| matches!(one, Ready::MaySend(_));
+            while place < 9 && !user.wait().iter().any(may_send) {}
+        }
+        assert_eq!(user.read(token(0, 0), 9 - offset).0, b"abcabcabc"[offset..]);
+    }
+}
+
+fn what_is_said_keeps_its_place<I: Io>(maker: Maker<I>) {
+    // Method: a request right before what is said and one right behind it, without a
+    // wait between them that could hand any of it over; small, and larger than every
+    // buffer. All of it comes back in its order.
+    for bytes in [5, 16_000_000] {
+        let said = pattern(bytes);
+        let mut user = User::new(maker, move |_| {
+            vec![Step::Echo(7), Step::Await(bytes - 5), Step::Echo(12)]
+        });
+        let request = user.io.register(b"request".to_vec());
+        user.connect(token(0, 0));
+        user.send(token(0, 0), request, 7);
+        let mut place = 0;
+        while place < bytes {
+            place += user.io.send_bytes(token(0, 0), &said[place..]).unwrap();
+            let may_send = |one: &Ready| matches!(one, Ready::MaySend(_));
+            while place < bytes && !user.wait().iter().any(may_send) {}
+        }
+        let mut sent = user.io.send(token(0, 0), request, 0).unwrap();
+        while sent < 7 {
+            user.wait();
+            sent += user.io.send(token(0, 0), request, sent).unwrap();
+        }
+        let expected = [b"request", &said[bytes - 5..], b"request"].concat();
+        assert_eq!(user.read(token(0, 0), 19).0, expected);
+    }
+}
+
+fn skipped_bytes_are_exactly_those_asked_for<I: Io>(maker: Maker<I>) {
+    // Method: random skips between random reads of a known stream; every byte
+    // that is not skipped must be the one of its place, at any size of a pull.
+    const BYTES: usize = 2_000_000;
+    let all = pattern(BYTES);
+    for seed in 0..6 {
+        let sent = Arc::clone(&all);
+        let mut user = User::new(maker, move |_| {
+            vec![Step::Send(Arc::clone(&sent)), Step::Close]
+        });
+        let mut random = Random::new(seed);
+        user.connect(token(0, 0));
+        user.io.limit_receive(token(0, 0), 1000);
+        let (mut place, mut to_skip, mut skipped) = (0_usize, 0_u64, 0_u64);
+        loop {
+            match user.io.receive(token(0, 0)) {
+                Received::Bytes(bytes) => {
+                    assert_eq!(to_skip, 0, "bytes came before all was skipped");
+                    assert!(*bytes == all[place..place + bytes.len()], "at {place}");
+                    place += bytes.len();
+                    to_skip = random.below(150_000).min((BYTES - place) as u64);
+                    if to_skip > 0 {
+                        user.io.skip(token(0, 0), to_skip);
+                    }
+                    let most = usize::try_from(random.below(20_000)).unwrap();
+                    user.io.limit_receive(token(0, 0), most);
+                }
+                Received::Skipped(bytes) => {
+                    assert!(0 < bytes && bytes <= to_skip);
+                    to_skip -= bytes;
+                    skipped += bytes;
+                    place += usize::try_from(bytes).unwrap();
+                }
+                Received::Nothing => user.wait_receivable(token(0, 0)),
+                Received::Ended => break,
+                Received::Failed => panic!("failed at {place}"),
+            }
+        }
+        assert_eq!((place, to_skip), (BYTES, 0));
+        assert!(skipped > 0);
+    }
+}
+
+fn a_stream_that_ends_while_it_is_skipped_ends<I: Io>(maker: Maker<I>) {
+    // Method: 100 bytes, of which a thousand are to be skipped.
+    let mut user = User::new(maker, |_| vec![Step::Send(pattern(100)), Step::Close]);
+    user.connect(token(0, 0));
+    user.io.skip(token(0, 0), 1000);
+    let taken = user.pull(token(0, 0), usize::MAX, |_| panic!("bytes to be skipped"));
+    assert_eq!(taken, (100, End::Ended));
+}
+
+fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
+    // Method: each connection of one place is closed with bytes, an end or
+    // nothing on its way; the next one must see its own bytes alone.
+    const ROUNDS: u32 = 60;
+    let mut user = User::new(maker, |number| {
+        vec![Step::Send(vec![number as u8; 500].into()), Step::Close]
+    });
+    for generation in 0..ROUNDS {
+        let token = token(2, generation);
+        user.io.connect(token, user.address, None).unwrap();
+        // Closed while it is being made, when it stands, or with bytes to receive.
+        let (mut stands, mut has_bytes) = (false, false);
+        while (generation % 3 > 0 && !stands) || (generation % 3 > 1 && !has_bytes) {
+            for ready in user.wait() {
+                match ready {
+                    Ready::Connected(which) if which == token => stands = true,
+                    Ready::Receivable(which) if which == token => has_bytes = true,
+                    _ => panic!("{ready:?}"),
+                }
+            }
+        }
+        user.io.close(token);
+    }
+    let last = token(2, ROUNDS);
+    user.connect(last);
+    let (got, end) = user.read(last, usize::MAX);
+    assert_eq!((got.len(), end), (500, End::Ended));
+    assert!(got.iter().all(|byte| *byte == got[0]));
+}
+
+fn many_connections_have_each_their_answer<I: Io>(maker: Maker<I>) {
+    // Method: more connections than one list of events holds, each echoed a
+    // request of its own, all in flight together.
+    const COUNT: u32 = 520;
+    let mut user = User::new(maker, |_| vec![Step::Echo(4)]);
+    let ids: Vec<RequestId> = (0..COUNT)
+        .map(|number| user.io.register(number.to_be_bytes().to_vec()))
+        .collect();
+    for slot in 0..COUNT {
+        user.connect(token(slot, 5));
+    }
+    for slot in 0..COUNT {
+        assert_eq!(
+            user.io.send(token(slot, 5), ids[slot as usize], 0).unwrap(),
+            4
+        );
+    }
+    let mut left: Vec<Vec<u8>> = (0..COUNT).map(|slot| slot.to_be_bytes().to_vec()).collect();
+    while left.iter().any(|bytes| !bytes.is_empty()) {
+        for ready in user.wait() {
+            let Ready::Receivable(which) = ready else {
+                continue;
+            };
+            let left = &mut left[which.slot as usize];
+            while let Received::Bytes(bytes) = user.io.receive(which) {
+                assert_eq!(*bytes, left[..bytes.len()]);
+                left.drain(..bytes.len());
+            }
+        }
+    }
+}
+
+fn a_wait_ends_at_its_time_and_time_goes_on<I: Io>(maker: Maker<I>) {
+    // Method: nothing happens; moments in the past, and ones that are no whole
+    // milliseconds away.
+    let mut user = User::new(maker, |_| Vec::new());
+    user.connect(token(0, 0));
+    for span in [0, 50_000, 1_500_000, 3_000_000] {
+        let before = user.io.now();
+        let until = before.plus(Nanos(span));
+        let mut now = before;
+        while now < until {
+            now = user.io.wait(until, &mut user.ready);
+            assert!(user.ready.is_empty() && now >= before);
+        }
+        assert!(user.io.now() >= now);
+        let past = user.io.wait(Nanos(0), &mut user.ready);
+        assert!(user.ready.is_empty() && past >= now);
+    }
+}
+
+/// All checks on one back end.
+macro_rules! contract {
+    ($name:ident, $maker:expr) => {
+        mod $name {
+            contract!(
+                $maker;
+                refusals_are_told
+                bytes_come_whole_and_before_the_end
+                requests_go_out_whole
+                the_end_of_what_is_registered_goes_out_alone
+                what_is_said_keeps_its_place
+                skipped_bytes_are_exactly_those_asked_for
+                a_stream_that_ends_while_it_is_skipped_ends
+                a_closed_connection_is_not_heard_of_again
+                many_connections_have_each_their_answer
+                a_wait_ends_at_its_time_and_time_goes_on
+            );
+        }
+    };
+    ($maker:expr; $($check:ident)*) => {
+        $(#[test]
+        fn $check() {
+            super::$check($maker);
+        })*
+    };
+}
+
+contract!(epoll, |script| super::on_loopback(
+    crate::io::EpollIo::new(),
+    script
+));
+contract!(uring_multishot, |script| super::on_loopback(
+    crate::io::UringIo::new(abx_sys::Receiving::Multishot),
+    script
+));
+contract!(uring_single, |script| super::on_loopback(
+    crate::io::UringIo::new(abx_sys::Receiving::Single),
+    script
+));
+contract!(sim, super::on_sim);
+contract!(sim_in_pieces, super::on_sim_in_pieces);

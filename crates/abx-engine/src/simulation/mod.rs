@@ -1,0 +1,14 @@
+//! The engine over a network of virtual time, with faults by seed: tests only.
+//!
+//! [`network`] is a back end like the others, [`script`] what its peers do, and
+//! [`contract`] the rules that every back end keeps. The others load a pool over it.
+
+mod broadcasts;
+mod contract;
+mod echoes;
+pub(crate) mod network;
+mod paced;
+mod phased;
+mod pipelined;
+pub(crate) mod script;
+mod simulated;

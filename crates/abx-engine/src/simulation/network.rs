@@ -1,0 +1,436 @@
+//! A back end without a network: virtual time, a simulated peer, faults by seed.
+//!
+//! [`Sim::wait`] jumps to the next event, so minutes of load pass in a moment,
+//! and the same seed gives the same run. What the network and the peer do is
+//! said by [`Network`]; what the peer's connections do, by a [`Script`].
+
+pub(crate) mod hub;
+mod peer;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use abx_sys::Nanos;
+
+use super::script::{NOBODY, Script, Step};
+use crate::io::{Io, Ready, Received, RequestId, Token};
+use crate::random::Random;
+
+/// How long a worker of the peer serves one request.
+#[derive(Clone, Copy)]
+pub(crate) enum Service {
+    Constant(Nanos),
+    /// Exponential with this mean.
+    Exponential(Nanos),
+}
+
+/// What the simulated network and peer are like.
+#[derive(Clone, Copy)]
+pub(crate) struct Network {
+    pub(crate) seed: u64,
+    /// One way.
+    pub(crate) delay: Nanos,
+    pub(crate) service: Service,
+    /// Requests that the peer serves at the same time.
+    pub(crate) workers: usize,
+    pub(crate) faults: Faults,
+}
+
+/// What goes wrong, each in so many of a thousand cases.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Faults {
+    /// A connect is refused, at once or later.
+    pub(crate) refused: u64,
+    /// A send takes a part only, or nothing.
+    pub(crate) short_send: u64,
+    /// An answer comes in pieces cut anywhere, with time between them.
+    pub(crate) split: u64,
+    /// An answer is cut somewhere by a reset.
+    pub(crate) reset: u64,
+    /// The peer closes a connection some time after it has answered.
+    pub(crate) idle_close: u64,
+    /// A connection's pieces take a hundred times as long.
+    pub(crate) slow: u64,
+    /// A request is never answered.
+    pub(crate) silence: u64,
+    /// Connections that are ready together are told in any order, in this share of the waits.
+    pub(crate) reorder: u64,
+}
+
+impl Network {
+    /// 50 µs there and back, 100 µs of service by any number of workers.
+    pub(crate) fn faultless(seed: u64) -> Network {
+        Network {
+            seed,
+            delay: Nanos(25_000),
+            service: Service::Constant(Nanos(100_000)),
+            workers: usize::MAX,
+            faults: Faults::default(),
+        }
+    }
+}
+
+/// Moves bytes in virtual time.
+pub(crate) struct Sim {
+    network: Network,
+    script: Script,
+    random: Random,
+    now: Nanos,
+    requests: Vec<Vec<u8>>,
+    connections: Vec<Option<Connection>>,
+    events: BinaryHeap<Reverse<Event>>,
+    /// Breaks ties, so that what was caused first comes first.
+    caused: u64,
+    accepted: usize,
+    /// Requests that wait for a worker of the peer.
+    queue: VecDeque<Token>,
+    busy: usize,
+    /// What the last pull handed out.
+    handed: Vec<u8>,
+    /// The server, when it speaks WebSocket; scripts are not followed then.
+    pub(crate) hub: Option<hub::Hub>,
+    /// All bytes that were skipped.
+    pub(crate) skipped: u64,
+    /// Calls that sent anything or tried to.
+    pub(crate) sends: u64,
+}
+
+/// Both ends of one connection.
+struct Connection {
+    generation: u32,
+    is_slow: bool,
+    /// Arrived and not pulled.
+    inbox: VecDeque<Piece>,
+    is_broken: bool,
+    to_skip: u64,
+    most: usize,
+    /// No piece arrives before an earlier one.
+    last_arrival: Nanos,
+    steps: Vec<Step>,
+    place: usize,
+    /// What the peer has received and not read.
+    unread: VecDeque<u8>,
+    is_served: bool,
+    peer_closed: bool,
+}
+
+enum Piece {
+    Bytes(Vec<u8>),
+    End,
+    Break,
+}
+
+/// Something that will happen, ordered by time and then by cause.
+struct Event {
+    at: Nanos,
+    number: u64,
+    token: Token,
+    what: What,
+}
+
+enum What {
+    Connects,
+    Refused,
+    /// At the engine's end.
+    Arrives(Piece),
+    Room,
+    /// At the peer's end.
+    Reaches(Vec<u8>),
+    Served,
+    IdleClose,
+    Says(Vec<u8>),
+}
+
+impl Sim {
+    /// Where the simulated peer listens.
+    pub(crate) const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
+
+    pub(crate) fn new(network: Network, script: Script) -> Sim {
+        Sim {
+            random: Random::new(network.seed),
+            network,
+            script,
+            // Not zero, which could hide a forgotten start.
+            now: Nanos(1_000_000_000),
+            requests: Vec::new(),
+            connections: Vec::new(),
+            events: BinaryHeap::new(),
+            caused: 0,
+            accepted: 0,
+            queue: VecDeque::new(),
+            busy: 0,
+            handed: Vec::new(),
+            hub: None,
+            skipped: 0,
+            sends: 0,
+        }
+    }
+
+    fn chance(&mut self, of_thousand: u64) -> bool {
+        of_thousand > 0 && self.random.below(1000) < of_thousand
+    }
+
+    fn cause(&mut self, at: Nanos, token: Token, what: What) {
+        self.caused += 1;
+        self.events.push(Reverse(Event {
+            at,
+            number: self.caused,
+            token,
+            what,
+        }));
+    }
+
+    /// Sends what the network takes.
+    fn send_bytes(&mut self, token: Token, mut bytes: Vec<u8>) -> io::Result<usize> {
+        if self.connection(token).is_broken {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        self.sends += 1;
+        if self.chance(self.network.faults.short_send) {
+            let taken = self.random.below(bytes.len() as u64);
+            bytes.truncate(usize::try_from(taken).expect("below a length"));
+            let at = self.now.plus(self.network.delay);
+            self.cause(at, token, What::Room);
+        }
+        let taken = bytes.len();
+        let at = self.now.plus(self.network.delay);
+        self.cause(at, token, What::Reaches(bytes));
+        Ok(taken)
+    }
+
+    /// The connection, when it is not closed.
+    fn alive(&mut self, token: Token) -> Option<&mut Connection> {
+        alive(&mut self.connections, token)
+    }
+
+    fn connection(&mut self, token: Token) -> &mut Connection {
+        self.alive(token)
+            .expect("the engine names only connections that it has not closed")
+    }
+
+    /// Lets one event happen; what the engine is to be told of goes to `ready`.
+    fn happen(&mut self, event: Event, ready: &mut Vec<Ready>) {
+        let token = event.token;
+        if let What::Served = event.what {
+            // The worker is free also when the client has gone.
+            return self.served(token);
+        }
+        if self.alive(token).is_none() {
+            return;
+        }
+        match event.what {
+            What::Connects => {
+                ready.push(Ready::Connected(token));
+                self.advance(token);
+            }
+            What::Refused => {
+                self.connections[token.slot as usize] = None;
+                ready.push(Ready::Unconnected(token, refused()));
+            }
+            What::Arrives(piece) => {
+                let connection = self.connection(token);
+                connection.is_broken |= matches!(piece, Piece::Break);
+                connection.inbox.push_back(piece);
+                ready.push(Ready::Receivable(token));
+            }
+            What::Room => ready.push(Ready::MaySend(token)),
+            What::Reaches(bytes) => self.reaches(token, &bytes),
+            What::IdleClose => self.peer_closes(token),
+            What::Says(bytes) => self.says(token, bytes),
+            What::Served => {}
+        }
+    }
+
+    /// One list says each thing once; connections may stand in any order, but
+    /// each one's own connect comes first.
+    fn arrange(&mut self, ready: &mut Vec<Ready>) {
+        let mut told = Vec::new();
+        ready.retain(|one| match one {
+            Ready::Receivable(token) if told.contains(token) => false,
+            Ready::Receivable(token) => {
+                told.push(*token);
+                true
+            }
+            _ => true,
+        });
+        if self.chance(self.network.faults.reorder) {
+            for place in (1..ready.len()).rev() {
+                let other = usize::try_from(self.random.below(place as u64 + 1)).expect("small");
+                ready.swap(place, other);
+            }
+            ready.sort_by_key(|one| matches!(one, Ready::Receivable(_) | Ready::MaySend(_)));
+        }
+    }
+}
+
+impl Io for Sim {
+    fn now(&mut self) -> Nanos {
+        self.now
+    }
+
+    fn register(&mut self, bytes: Vec<u8>) -> RequestId {
+        self.requests.push(bytes);
+        RequestId(u32::try_from(self.requests.len() - 1).expect("few requests"))
+    }
+
+    fn connect(&mut self, token: Token, to: SocketAddr, _: Option<IpAddr>) -> io::Result<()> {
+        let faults = self.network.faults;
+        let is_refused = to == NOBODY || self.chance(faults.refused);
+        if is_refused && self.random.below(2) == 0 {
+            return Err(refused());
+        }
+        let place = token.slot as usize;
+        if place >= self.connections.len() {
+            self.connections.resize_with(place + 1, || None);
+        }
+        assert!(
+            self.connections[place].is_none(),
+            "a place has one connection"
+        );
+        let steps = if is_refused {
+            Vec::new()
+        } else {
+            self.accepted += 1;
+            (self.script)(self.accepted - 1)
+        };
+        self.connections[place] = Some(Connection {
+            generation: token.generation,
+            is_slow: self.chance(faults.slow),
+            inbox: VecDeque::new(),
+            is_broken: false,
+            to_skip: 0,
+            most: usize::MAX,
+            last_arrival: Nanos(0),
+            steps,
+            place: 0,
+            unread: VecDeque::new(),
+            is_served: false,
+            peer_closed: false,
+        });
+        let at = self.now.plus(Nanos(2 * self.network.delay.0));
+        let what = if is_refused {
+            What::Refused
+        } else {
+            What::Connects
+        };
+        self.cause(at, token, what);
+        Ok(())
+    }
+
+    fn close(&mut self, token: Token) {
+        self.connection(token);
+        self.connections[token.slot as usize] = None;
+    }
+
+    fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
+        let bytes = self.requests[request.0 as usize][offset..].to_vec();
+        self.send_bytes(token, bytes)
+    }
+
+    fn send_bytes(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        self.send_bytes(token, bytes.to_vec())
+    }
+
+    fn skip(&mut self, token: Token, bytes: u64) {
+        let connection = self.connection(token);
+        assert_eq!(connection.to_skip, 0, "one skip at a time");
+        connection.to_skip = bytes;
+    }
+
+    fn limit_receive(&mut self, token: Token, most: usize) {
+        self.connection(token).most = most.max(1);
+    }
+
+    fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos {
+        ready.clear();
+        let until = until.max(self.now);
+        while let Some(Reverse(next)) = self.events.peek() {
+            let is_over = !ready.is_empty() && next.at > self.now;
+            if next.at > until || is_over {
+                break;
+            }
+            let Reverse(event) = self.events.pop().expect("one was seen");
+            self.now = event.at;
+            self.happen(event, ready);
+        }
+        if ready.is_empty() {
+            self.now = until;
+        }
+        self.arrange(ready);
+        // What was refused or closed since it was noted must not be told.
+        let connections = &mut self.connections;
+        ready.retain(|one| match one {
+            Ready::Unconnected(..) => true,
+            Ready::Connected(token) | Ready::MaySend(token) | Ready::Receivable(token) => {
+                alive(connections, *token).is_some()
+            }
+        });
+        self.now
+    }
+
+    fn receive(&mut self, token: Token) -> Received<'_> {
+        let connection = alive(&mut self.connections, token)
+            .expect("the engine names only connections that it has not closed");
+        let bytes = match connection.inbox.front_mut() {
+            None => return Received::Nothing,
+            Some(Piece::End) => return Received::Ended,
+            Some(Piece::Break) => return Received::Failed,
+            Some(Piece::Bytes(bytes)) => bytes,
+        };
+        let skips = connection.to_skip > 0;
+        let most = match skips {
+            true => usize::try_from(connection.to_skip).unwrap_or(usize::MAX),
+            false => connection.most,
+        };
+        let rest = bytes.split_off(most.min(bytes.len()));
+        self.handed = std::mem::replace(bytes, rest);
+        if bytes.is_empty() {
+            connection.inbox.pop_front();
+        }
+        if skips {
+            connection.to_skip -= self.handed.len() as u64;
+            self.skipped += self.handed.len() as u64;
+            return Received::Skipped(self.handed.len() as u64);
+        }
+        Received::Bytes(&self.handed)
+    }
+}
+
+fn alive(connections: &mut [Option<Connection>], token: Token) -> Option<&mut Connection> {
+    connections
+        .get_mut(token.slot as usize)
+        .and_then(Option::as_mut)
+        .filter(|connection| connection.generation == token.generation)
+}
+
+fn refused() -> io::Error {
+    io::ErrorKind::ConnectionRefused.into()
+}
+
+impl Event {
+    fn order(&self) -> (Nanos, u64) {
+        (self.at, self.number)
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Event) -> std::cmp::Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Event) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Event) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Event {}

@@ -1,0 +1,385 @@
+//! A pool over the simulated back end: whole loads in virtual time.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use abx_evidence::{Outcome, Tally};
+use abx_sys::Nanos;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
+use crate::pool::{Pool, SliceOutcome, WorkerSlice};
+use crate::protocol::{Http, Protocol};
+use crate::schedule::Share;
+use crate::simulation::network::{Faults, Network, Service, Sim};
+use crate::simulation::script::{NOBODY, Script, Step};
+
+pub(super) const MS: u64 = 1_000_000;
+pub(super) const SECOND: u64 = 1_000 * MS;
+
+pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
+    LoadPlan {
+        address: Sim::ADDRESS,
+        sources: Vec::new(),
+        connections,
+        pipeline: 1,
+        requests: vec![Asked {
+            request: RequestPlan {
+                version: HttpVersion::Http11,
+                method: "GET".to_owned(),
+                path: "/".to_owned(),
+                host: "localhost".to_owned(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+            expect: Expectation {
+                status: 200,
+                body: Some(BodyIdentity {
+                    bytes: body.len() as u64,
+                    xxh3: xxh3_64(body),
+                }),
+            },
+            weight: 1,
+        }],
+        keep_alive: true,
+        verify_every: 10,
+        shape: crate::Shape::Request,
+        timeout_ns: SECOND,
+        seed,
+        pacing: Pacing::default(),
+    }
+}
+
+/// A pool on a peer that reads a request, works, and answers with `body`, again and again.
+pub(super) fn pool(network: Network, plan: LoadPlan, body: &[u8]) -> Pool<Sim, Http> {
+    pool_of(
+        network,
+        plan,
+        &[head(body.len()).as_bytes(), body].concat(),
+        Step::Again,
+    )
+}
+
+fn head(length: usize) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")
+}
+
+/// A pool on a peer that reads a request, works, sends `answer`, and then does the `last` step.
+fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: Step) -> Pool<Sim, Http> {
+    let request = &plan.requests[0].request;
+    let request_bytes = request.encode(plan.keep_alive).unwrap().len();
+    let answer: Arc<[u8]> = answer.into();
+    let steps = move |_| {
+        vec![
+            Step::Await(request_bytes),
+            Step::Work,
+            Step::Send(Arc::clone(&answer)),
+            last.clone(),
+        ]
+    };
+    pool_of_steps(network, plan, Box::new(steps))
+}
+
+/// A pool on a peer with a script.
+pub(super) fn pool_of_steps(network: Network, plan: LoadPlan, script: Script) -> Pool<Sim, Http> {
+    let requests = plan.requests.iter();
+    let encoded = requests.map(|asked| asked.request.encode(plan.keep_alive).unwrap());
+    let encoded = encoded.collect();
+    let connections = plan.connections as usize;
+    let (sim, http) = (Sim::new(network, script), Http::new(plan.requests.len()));
+    Pool::new(sim, http, plan, encoded, 0, connections)
+}
+
+/// Runs for a span after a discarded part.
+pub(super) fn run<C: Protocol>(pool: &mut Pool<Sim, C>, span: u64, discard: u64) -> SliceOutcome {
+    let start = pool.now();
+    let slice = WorkerSlice {
+        start,
+        end: start.plus(Nanos(span)),
+        counted_from: start.plus(Nanos(discard)),
+        requests_max: u64::MAX,
+        share: Share::WHOLE,
+    };
+    pool.run(slice, &AtomicBool::new(false))
+}
+
+pub(super) fn run_requests<C: Protocol>(pool: &mut Pool<Sim, C>, count: u64) -> SliceOutcome {
+    let start = pool.now();
+    let slice = WorkerSlice {
+        start,
+        end: Nanos::MAX,
+        counted_from: start,
+        requests_max: count,
+        share: Share::WHOLE,
+    };
+    pool.run(slice, &AtomicBool::new(false))
+}
+
+pub(super) fn count(tally: &Tally, outcome: Outcome) -> u64 {
+    tally.outcomes.count(outcome)
+}
+
+#[test]
+fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
+    // Method: many seeds, each with its own mix of all faults, bodies that are
+    // skipped and others, with and without keep-alive. As many requests are asked for as
+    // there must be final outcomes; every completed one has its times.
+    let bodies = [vec![b'x'; 87], vec![b'y'; 40_000]];
+    let mut seen = abx_evidence::Outcomes::default();
+    for seed in 0..150 {
+        let body = &bodies[usize::try_from(seed % 2).unwrap()];
+        let mut network = Network::faultless(seed + 1);
+        network.service = Service::Exponential(Nanos(200_000));
+        network.workers = 3;
+        network.faults = Faults {
+            refused: seed % 7 * 10,
+            short_send: 100,
+            split: 400,
+            reset: seed % 5 * 8,
+            idle_close: seed % 3 * 40,
+            slow: 50,
+            silence: seed % 4,
+            reorder: 500,
+        };
+        let mut plan = plan(8, body, seed);
+        plan.keep_alive = seed % 11 != 0;
+        plan.timeout_ns = 50 * MS;
+        let mut pool = pool(network, plan, body);
+        pool.connect_all(&AtomicBool::new(false));
+        let ran = run_requests(&mut pool, 400);
+
+        let tally = pool.tally();
+        let twice = count(tally, Outcome::IdleClose);
+        let all = tally.outcomes.sent() - twice;
+        assert!(
+            all == 400 || (ran.stopped_answering && all < 400),
+            "seed {seed}: {all}"
+        );
+        assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
+        assert!(
+            pool.slots.iter().all(|slot| slot.flights.is_empty()),
+            "seed {seed}"
+        );
+        let timed = tally.outcomes.completed() + count(tally, Outcome::Timeout);
+        assert_eq!(tally.response.count(), timed, "seed {seed}");
+        assert_eq!(
+            tally.body_bytes,
+            tally.outcomes.ok() * body.len() as u64,
+            "seed {seed}"
+        );
+        for wrong in [Outcome::Malformed, Outcome::WrongBody, Outcome::WrongLength] {
+            assert_eq!(count(tally, wrong), 0, "seed {seed}: {wrong:?}");
+        }
+        seen.merge(&tally.outcomes);
+    }
+    // The faults did happen.
+    for outcome in [
+        Outcome::Ok,
+        Outcome::Refused,
+        Outcome::Reset,
+        Outcome::IdleClose,
+        Outcome::Timeout,
+    ] {
+        assert!(seen.count(outcome) > 50, "{outcome:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_tally() {
+    // Method: one run with faults, twice, and another seed.
+    let body = b"hello";
+    let tally_of = |seed| {
+        let mut network = Network::faultless(seed);
+        network.service = Service::Exponential(Nanos(300_000));
+        network.faults = Faults {
+            reset: 20,
+            split: 300,
+            reorder: 500,
+            ..Faults::default()
+        };
+        let mut pool = pool(network, plan(10, body, 5), body);
+        pool.connect_all(&AtomicBool::new(false));
+        run(&mut pool, SECOND / 5, 0);
+        pool.tally().clone()
+    };
+    assert_eq!(tally_of(3), tally_of(3));
+    assert_ne!(tally_of(3), tally_of(4));
+}
+
+#[test]
+fn the_clocks_of_a_closed_loop_are_the_sum_of_its_response_times() {
+    // Method: in a closed loop each request is due when the one before it ends,
+    // so a connection's clock holds nothing else. Queues, pieces and another
+    // order of readiness change times, never this sum.
+    let body = vec![b'z'; 20_000];
+    for seed in 1..6 {
+        let mut network = Network::faultless(seed);
+        network.service = Service::Exponential(Nanos(150_000));
+        network.workers = 2;
+        network.faults.split = 300;
+        network.faults.reorder = 500;
+        let mut pool = pool(network, plan(12, &body, seed), &body);
+        assert_eq!(pool.connect_all(&AtomicBool::new(false)), (12, 12));
+        run(&mut pool, SECOND / 5, SECOND / 20);
+        let tally = pool.tally();
+        assert!(tally.outcomes.ok() > 1_000);
+        assert_eq!(tally.outcomes.ok(), tally.outcomes.sent());
+        assert_eq!(
+            (tally.connection_ns, tally.silent),
+            (tally.response_ns_sum, 0)
+        );
+    }
+}
+
+#[test]
+fn throughput_is_what_constant_service_allows_exactly() {
+    // Method: 50 us there and back and 100 us of service, nobody waits: each of 5
+    // connections completes a request every 150 us, and one more in the drain.
+    let body = b"hello";
+    let mut pool = pool(Network::faultless(1), plan(5, body, 1), body);
+    pool.connect_all(&AtomicBool::new(false));
+    let start = pool.now();
+    let ran = run(&mut pool, 15 * MS + 1, 0);
+    let tally = pool.tally();
+    assert_eq!(tally.outcomes.ok(), 5 * 101);
+    assert_eq!(tally.connection_ns, 5 * 101 * 150_000);
+    assert_eq!(ran.end, start.plus(Nanos(101 * 150_000)));
+    assert_eq!(tally.bytes, 505 * (38 + 5));
+}
+
+#[test]
+fn ten_minutes_of_load_pass_in_virtual_time() {
+    // Method: 50 connections on 4 workers of 10 ms each, some of them slow; 4
+    // workers serve 400 requests a second, whatever the order.
+    let body = b"hello";
+    let mut network = Network::faultless(9);
+    network.service = Service::Constant(Nanos(10 * MS));
+    network.workers = 4;
+    network.faults.split = 100;
+    network.faults.reorder = 500;
+    let mut plan = plan(50, body, 9);
+    plan.timeout_ns = 10 * SECOND;
+    let mut pool = pool(network, plan, body);
+    pool.connect_all(&AtomicBool::new(false));
+    let start = pool.now();
+    let ran = run(&mut pool, 600 * SECOND, SECOND);
+    assert!(ran.end.since(start) >= Nanos(600 * SECOND) && !ran.stopped_answering);
+    let tally = pool.tally();
+    assert_eq!(tally.outcomes.ok(), tally.outcomes.sent());
+    let expected = 599 * 400;
+    let off = tally.outcomes.ok().abs_diff(expected);
+    assert!(off <= 50, "{} instead of {expected}", tally.outcomes.ok());
+    // Little's law, by the clocks: 50 connections in (50 / 400) s.
+    let throughput = 50.0 * tally.outcomes.ok() as f64 / (tally.connection_ns as f64 / 1e9);
+    assert!((throughput / 400.0 - 1.0).abs() < 0.001, "{throughput}");
+}
+
+#[test]
+fn a_timeout_ends_at_its_moment_and_every_connection_once() {
+    // Method: no request is ever answered. The slice ends when the last of the
+    // three has waited for its timeout, to the nanosecond.
+    let body = b"hello";
+    let mut network = Network::faultless(2);
+    network.faults.silence = 1000;
+    let mut plan = plan(3, body, 2);
+    plan.timeout_ns = 123_456_789;
+    let mut pool = pool(network, plan, body);
+    pool.connect_all(&AtomicBool::new(false));
+    let start = pool.now();
+    let ran = run(&mut pool, 3_600 * SECOND, 0);
+    assert!(ran.stopped_answering);
+    assert_eq!(ran.end, start.plus(Nanos(123_456_789)));
+    let tally = pool.tally();
+    assert_eq!(count(tally, Outcome::Timeout), 3);
+    assert_eq!(
+        (tally.outcomes.sent(), tally.connection_ns),
+        (3, 3 * 123_456_789)
+    );
+}
+
+#[test]
+fn rests_after_refusals_double_and_end_at_their_moments() {
+    // Method: nobody listens; one connection, three tries until the slice gives
+    // up. Rests of 1 and 2 ms lie between them, and a refusal takes no time or one
+    // way there and back, 50 us.
+    let body = b"hello";
+    let mut plan = plan(1, body, 3);
+    plan.address = NOBODY;
+    let mut pool = pool(Network::faultless(3), plan, body);
+    let start = pool.now();
+    let ran = run(&mut pool, 3_600 * SECOND, 0);
+    assert!(ran.stopped_answering);
+    assert_eq!(count(pool.tally(), Outcome::Refused), 3);
+    let beside_rests = ran.end.since(start).0 - 3 * MS;
+    assert!(
+        beside_rests.is_multiple_of(50_000) && beside_rests <= 150_000,
+        "{beside_rests}"
+    );
+}
+
+#[test]
+fn bodies_are_skipped_only_as_far_as_they_go() {
+    // Method: bodies around the least that is skipped, cut anywhere by the
+    // network. All bytes are counted, and no answer is taken for a wrong one.
+    for bytes in [16_384, 18_431, 18_432, 18_433, 34_569, 1_000_000] {
+        let body = vec![b'b'; bytes];
+        let mut network = Network::faultless(bytes as u64);
+        network.faults.split = 500;
+        let mut pool = pool(network, plan(4, &body, 4), &body);
+        pool.connect_all(&AtomicBool::new(false));
+        run_requests(&mut pool, 300);
+        let tally = pool.tally();
+        assert_eq!(tally.outcomes.ok(), 300, "{bytes}");
+        assert_eq!(tally.body_bytes, 300 * bytes as u64);
+        assert_eq!(tally.bytes, 300 * (bytes + head(bytes).len()) as u64);
+        assert!((10..60).contains(&tally.hashed), "{}", tally.hashed);
+    }
+}
+
+#[test]
+fn a_skipped_body_of_another_length_is_no_right_answer() {
+    // Method: bodies that are skipped, with one byte behind them, and one byte
+    // short before a close; neither may count as ok, nor cost the next answer.
+    let body = vec![b'b'; 50_000];
+    let whole = [head(body.len()).as_bytes(), &body].concat();
+    let longer = [&whole[..], b"!"].concat();
+    for (answer, last, outcome) in [
+        (&longer[..], Step::Again, Outcome::Malformed),
+        (&whole[..whole.len() - 1], Step::Close, Outcome::EarlyClose),
+    ] {
+        let mut plan = plan(4, &body, 4);
+        plan.verify_every = 0;
+        let mut pool = pool_of(Network::faultless(7), plan, answer, last);
+        pool.connect_all(&AtomicBool::new(false));
+        let ran = run_requests(&mut pool, 300);
+        let tally = pool.tally();
+        assert!(ran.stopped_answering);
+        assert!(count(tally, outcome) >= 12);
+        assert_eq!(count(tally, outcome), tally.outcomes.sent());
+        assert_eq!(
+            (tally.bytes, tally.body_bytes),
+            (answer.len() as u64 * tally.outcomes.sent(), 0)
+        );
+    }
+}
+
+#[test]
+fn only_large_bodies_that_are_not_hashed_are_skipped() {
+    // Method: below and at the least size, with no answer hashed and with all.
+    // Of each skipped body the first bytes, beside the head, and the last one are read.
+    for (bytes, every, skipped) in [
+        (18_431, 0, 0),
+        (18_432, 0, 18_432 - (2048 - head(18_432).len()) - 1),
+        (18_432, 1, 0),
+    ] {
+        let body = vec![b'b'; bytes];
+        let mut plan = plan(2, &body, 4);
+        plan.verify_every = every;
+        let mut pool = pool(Network::faultless(7), plan, &body);
+        pool.connect_all(&AtomicBool::new(false));
+        run_requests(&mut pool, 50);
+        assert_eq!(pool.tally().outcomes.ok(), 50);
+        assert_eq!(pool.tally().hashed, u64::from(every) * 50);
+        assert_eq!(pool.io.skipped, 50 * skipped as u64, "{bytes} bytes");
+    }
+}

@@ -1,0 +1,146 @@
+//! A pool over either back end and of any protocol, chosen when it is made: what
+//! runs per request is compiled for each of them and asks no more.
+
+use std::sync::atomic::AtomicBool;
+
+use abx_evidence::{Outcomes, Tally};
+use abx_sys::{Nanos, Receiving};
+
+use crate::io::{EpollIo, Io, UringIo};
+use crate::plan::backend::BackendUsed;
+use crate::plan::{LoadPlan, Shape};
+use crate::pool::{Broadcast, Pool, SliceOutcome, WorkerSlice, has_large_answers};
+use crate::protocol::message::MessageSource;
+use crate::protocol::{Http, Protocol, WebSocket};
+use crate::workers::engine::EngineError;
+use crate::workers::prepared::Prepared;
+
+/// What one worker needs to make its part of a pool.
+pub(crate) struct PoolParts {
+    pub(crate) backend: BackendUsed,
+    pub(crate) load: Prepared,
+    /// Which of all connections of the load this worker's first one is.
+    pub(crate) first: usize,
+    pub(crate) connections: usize,
+}
+
+/// One worker's share of a load's connections.
+pub(crate) trait AnyPool {
+    /// Makes the connections that are missing; answers how many stand, how many
+    /// of them are new, and how tries ended badly.
+    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes);
+
+    /// Loads the subject for one slice.
+    fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome;
+
+    /// What the last slice gave.
+    fn tally(&self) -> &Tally;
+
+    /// How many connections stand, where that is what a load is about.
+    fn standing(&self) -> Option<usize>;
+
+    /// The pool's clock.
+    fn now(&mut self) -> Nanos;
+}
+
+impl<I: Io, C: Protocol> AnyPool for Pool<I, C> {
+    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes) {
+        let (standing, opened) = Pool::connect_all(self, stop);
+        let failures = std::mem::take(&mut self.connect_failures);
+        (standing, opened, failures)
+    }
+
+    fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
+        Pool::run(self, slice, stop)
+    }
+
+    fn tally(&self) -> &Tally {
+        Pool::tally(self)
+    }
+
+    fn standing(&self) -> Option<usize> {
+        C::HAS_HANDSHAKE.then(|| Pool::standing(self))
+    }
+
+    fn now(&mut self) -> Nanos {
+        Pool::now(self)
+    }
+}
+
+impl<I: Io> AnyPool for Broadcast<I> {
+    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes) {
+        AnyPool::connect_all(self.pool_mut(), stop)
+    }
+
+    fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
+        Broadcast::run(self, slice, stop)
+    }
+
+    fn tally(&self) -> &Tally {
+        self.pool().tally()
+    }
+
+    fn standing(&self) -> Option<usize> {
+        Some(self.pool().standing())
+    }
+
+    fn now(&mut self) -> Nanos {
+        self.pool_mut().now()
+    }
+}
+
+impl PoolParts {
+    /// Makes a pool; none of it is connected yet.
+    ///
+    /// # Errors
+    /// The kernel gives no epoll set or no ring.
+    pub(crate) fn pool(self) -> Result<Box<dyn AnyPool>, EngineError> {
+        Ok(match self.backend {
+            BackendUsed::Epoll => {
+                let io = EpollIo::new().map_err(|source| EngineError::System {
+                    what: "an epoll set",
+                    source,
+                })?;
+                self.over(io)
+            }
+            BackendUsed::Uring => {
+                let io = UringIo::new(receiving(&self.load.plan))?;
+                self.over(io)
+            }
+        })
+    }
+
+    fn over(mut self, io: impl Io + 'static) -> Box<dyn AnyPool> {
+        match self.load.opening.take() {
+            Some(opening) => {
+                let plan = &self.load.plan;
+                let websocket = WebSocket::new(opening, plan, self.first);
+                if let Shape::Broadcast(message) = plan.shape {
+                    let source = MessageSource::new(message, plan.seed);
+                    return Box::new(Broadcast::new(self.carrying(io, websocket), source));
+                }
+                Box::new(self.carrying(io, websocket))
+            }
+            None => {
+                let http = Http::new(self.load.encoded.len());
+                Box::new(self.carrying(io, http))
+            }
+        }
+    }
+
+    fn carrying<I: Io, C: Protocol>(self, io: I, carried: C) -> Pool<I, C> {
+        let Prepared { plan, encoded, .. } = self.load;
+        let (first, connections) = (self.first, self.connections);
+        Pool::new(io, carried, plan, encoded, first, connections)
+    }
+}
+
+/// Receives stay armed where a connection serves many small answers; where it is
+/// closed soon, or bodies are skipped, stopping them would cost more than arming.
+fn receiving(plan: &LoadPlan) -> Receiving {
+    let is_kept = plan.keep_alive && plan.pacing.session_calls.is_none();
+    match is_kept && !has_large_answers(plan) {
+        true => Receiving::Multishot,
+        false => Receiving::Single,
+    }
+}

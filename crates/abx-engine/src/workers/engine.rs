@@ -1,0 +1,395 @@
+//! The engine's handle: worker threads, pools, slices.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use abx_evidence::{Outcomes, SliceTally};
+use abx_sys::{Receiving, RingError};
+use abx_wire::{http1, websocket};
+
+use crate::io::UringIo;
+use crate::plan::backend::{Backend, BackendUsed};
+use crate::plan::{EnginePlan, LoadPlan, Shape, SliceEnd, SlicePlan};
+use crate::schedule;
+use crate::workers::any_pool::PoolParts;
+use crate::workers::prepared::Prepared;
+use crate::workers::worker::{Order, Reply, Share, work};
+
+/// Why the engine cannot go on. What a subject does is never an error.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A load needs a connection, an engine a thread.
+    #[error("{what} is 0: give at least 1")]
+    Zero {
+        /// Which number it was.
+        what: &'static str,
+    },
+    /// The request cannot be written.
+    #[error("the request cannot be sent: {0}")]
+    Request(#[from] http1::RequestError),
+    /// The WebSocket handshake cannot be written.
+    #[error("the WebSocket handshake cannot be sent: {0}")]
+    Opening(#[from] websocket::OpeningError),
+    /// A load of WebSocket messages that contradicts itself.
+    #[error("a load of WebSocket messages needs {0}")]
+    Shape(&'static str),
+    /// The system refused a thread or an epoll set.
+    #[error("the system refused {what}: {source}")]
+    System {
+        /// What was asked for.
+        what: &'static str,
+        /// Its answer.
+        source: io::Error,
+    },
+    /// The kernel refused io_uring, which was asked for by name.
+    #[error("no io_uring back end: {0}; the epoll back end works everywhere")]
+    Uring(#[from] RingError),
+    /// A worker thread has ended, which is a defect of abx.
+    #[error("a worker thread has died: this is a defect of abx, please report it")]
+    WorkerDied,
+}
+
+/// A pool of connections: one subject, one load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PoolId {
+    number: u64,
+    connections: u64,
+    backend: BackendUsed,
+    /// Workers that have a part of it.
+    workers: u64,
+}
+
+impl PoolId {
+    /// What moves the bytes of this pool.
+    #[must_use]
+    pub fn backend(self) -> BackendUsed {
+        self.backend
+    }
+}
+
+/// How the making of connections went.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OpenReport {
+    /// Connections that stand (without keep-alive, those that will be made).
+    pub standing: usize,
+    /// How many of them were opened by this call.
+    pub opened: usize,
+    /// How the others ended.
+    pub failures: Outcomes,
+}
+
+/// Stops every slice that runs, from a signal handler's thread or any other.
+#[derive(Debug, Clone)]
+pub struct Stopper(Arc<AtomicBool>);
+
+impl Stopper {
+    /// Ends the running slice and every later one at once.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Stopper::stop`] was called.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The flag itself, for handlers that can only store to one.
+    #[must_use]
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+struct Worker {
+    orders: Option<Sender<Order>>,
+    replies: Receiver<Reply>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Worker threads that make load. Dropping it closes every connection.
+pub struct Engine {
+    workers: Vec<Worker>,
+    stop: Arc<AtomicBool>,
+    next_pool: u64,
+    /// As asked for, and epoll when the kernel has no choice to give.
+    backend: Backend,
+}
+
+impl Engine {
+    /// Starts the worker threads.
+    ///
+    /// # Errors
+    /// [`EngineError::Zero`] without a thread, [`EngineError::System`] when one
+    /// cannot be started, [`EngineError::Uring`] when the plan demands io_uring
+    /// and the kernel refuses it.
+    pub fn start(plan: &EnginePlan) -> Result<Engine, EngineError> {
+        if plan.threads == 0 {
+            return Err(EngineError::Zero { what: "threads" });
+        }
+        let ring = || UringIo::new(Receiving::Multishot).map(|_| ());
+        let backend = plan.backend.available(ring)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let workers = (0..plan.threads)
+            .map(|number| start_worker(number, &plan.cpus, &stop))
+            .collect::<Result<_, _>>()?;
+        Ok(Engine {
+            workers,
+            stop,
+            next_pool: 0,
+            backend,
+        })
+    }
+
+    /// A handle that stops what runs.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(Arc::clone(&self.stop))
+    }
+
+    /// How many worker threads there are.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Makes a pool and its connections, and waits until each try has ended.
+    ///
+    /// # Errors
+    /// [`EngineError::Zero`] without a connection, [`EngineError::Request`] for
+    /// a request that cannot be written, [`EngineError::Opening`] and
+    /// [`EngineError::Shape`] for WebSocket, [`EngineError::System`] and
+    /// [`EngineError::Uring`] when the kernel refuses the pool's back end, which
+    /// with [`Backend::Auto`] is epoll at the last. Refused connections are in
+    /// the report.
+    pub fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
+        let load = Prepared::of(plan)?;
+        match self.open_over(self.backend.for_load(plan), &load) {
+            // A limit was met that the first ring of this engine did not meet.
+            Err(EngineError::Uring(_)) if self.backend == Backend::Auto => {
+                self.open_over(BackendUsed::Epoll, &load)
+            }
+            other => other,
+        }
+    }
+
+    fn open_over(
+        &mut self,
+        backend: BackendUsed,
+        load: &Prepared,
+    ) -> Result<(PoolId, OpenReport), EngineError> {
+        let id = PoolId {
+            number: self.next_pool,
+            connections: u64::from(load.plan.connections),
+            backend,
+            workers: match load.plan.shape {
+                // Who speaks and who listens are one thing, on one clock.
+                Shape::Broadcast(_) => 1,
+                _ => self.workers.len() as u64,
+            },
+        };
+        self.next_pool += 1;
+        for (number, worker) in self.workers.iter().enumerate() {
+            let (first, next) = self.connections_of(number, id);
+            let parts = PoolParts {
+                backend,
+                load: load.clone(),
+                first: first as usize,
+                connections: (next - first) as usize,
+            };
+            worker.order(Order::Open(id, Box::new(parts)))?;
+        }
+        match self.connected() {
+            Ok(report) => Ok((id, report)),
+            Err(error) => {
+                // Other workers have their part.
+                self.close(id);
+                Err(error)
+            }
+        }
+    }
+
+    /// Reopens the connections of a pool that have died since its last slice.
+    ///
+    /// # Errors
+    /// [`EngineError::WorkerDied`] only.
+    pub fn refresh(&mut self, pool: PoolId) -> Result<OpenReport, EngineError> {
+        for worker in &self.workers {
+            worker.order(Order::Refresh(pool))?;
+        }
+        self.connected()
+    }
+
+    /// Loads a pool for one slice and waits for what is in flight.
+    ///
+    /// # Errors
+    /// [`EngineError::WorkerDied`] only: what the subject does is in the tally.
+    pub fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError> {
+        for (number, worker) in self.workers.iter().enumerate() {
+            let (length_ns, requests_max) = match plan.end {
+                SliceEnd::AfterNs(span) => (span, u64::MAX),
+                SliceEnd::AfterRequests(all) => {
+                    // By connections: a worker without any would send nothing of its part.
+                    let (first, next) = self.connections_of(number, pool);
+                    let before = |connection| share_before(all, connection, pool.connections);
+                    (u64::MAX, before(next) - before(first))
+                }
+            };
+            let share = Share {
+                length_ns,
+                discard_ns: plan.discard_ns,
+                requests_max,
+                schedule: self.part_of_schedule(number, pool),
+            };
+            worker.order(Order::Run(pool, share))?;
+        }
+        let mut sum = SliceTally {
+            generator_wait_ns: Some(0),
+            ..SliceTally::default()
+        };
+        for worker in &self.workers {
+            let Reply::SliceOutcome(part) = worker.reply()? else {
+                return Err(EngineError::WorkerDied);
+            };
+            sum.tally.merge(&part.tally);
+            sum.wall_ns = sum.wall_ns.max(part.wall_ns);
+            sum.measured_ns = sum.measured_ns.max(part.measured_ns);
+            sum.generator_cpu_ns += part.generator_cpu_ns;
+            sum.generator_wait_ns = sum
+                .generator_wait_ns
+                .zip(part.generator_wait_ns)
+                .map(|(one, other)| one + other);
+            sum.busiest_worker_ns = sum.busiest_worker_ns.max(part.busiest_worker_ns);
+            sum.stopped_answering |= part.stopped_answering;
+            sum.add_connections(part.connections);
+        }
+        Ok(sum)
+    }
+
+    /// Closes a pool's connections.
+    pub fn close(&mut self, pool: PoolId) {
+        for worker in &self.workers {
+            // A worker that has died has closed its connections too.
+            let _ = worker.order(Order::Close(pool));
+        }
+    }
+
+    /// The first connection of a worker, and that of the next one.
+    fn connections_of(&self, worker: usize, pool: PoolId) -> (u64, u64) {
+        let number = worker as u64;
+        let before = |worker: u64| {
+            let worker = worker.min(pool.workers);
+            share_before(pool.connections, worker, pool.workers)
+        };
+        (before(number), before(number + 1))
+    }
+
+    /// Which part of a schedule a worker has. Those without a connection have
+    /// none; they are the last, and get one that they cannot send.
+    fn part_of_schedule(&self, worker: usize, pool: PoolId) -> schedule::Share {
+        let most = usize::try_from(pool.connections).unwrap_or(usize::MAX);
+        let workers = usize::try_from(pool.workers).unwrap_or(most).min(most);
+        schedule::Share::of(worker.min(workers - 1), workers)
+    }
+
+    fn connected(&self) -> Result<OpenReport, EngineError> {
+        let mut report = OpenReport::default();
+        let mut refused = None;
+        for worker in &self.workers {
+            match worker.reply()? {
+                Reply::Connected(standing, opened, failures) => {
+                    report.standing += standing;
+                    report.opened += opened;
+                    report.failures.merge(&failures);
+                }
+                Reply::Failed(error) => refused = Some(error),
+                Reply::SliceOutcome(_) => return Err(EngineError::WorkerDied),
+            }
+        }
+        match refused {
+            Some(error) => Err(error),
+            None => Ok(report),
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for worker in &mut self.workers {
+            worker.orders = None;
+            if let Some(thread) = worker.thread.take() {
+                // A worker's panic was reported when it happened.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl Worker {
+    fn order(&self, order: Order) -> Result<(), EngineError> {
+        let orders = self.orders.as_ref().ok_or(EngineError::WorkerDied)?;
+        orders.send(order).map_err(|_| EngineError::WorkerDied)
+    }
+
+    fn reply(&self) -> Result<Reply, EngineError> {
+        self.replies.recv().map_err(|_| EngineError::WorkerDied)
+    }
+}
+
+fn start_worker(
+    number: usize,
+    cpus: &[usize],
+    stop: &Arc<AtomicBool>,
+) -> Result<Worker, EngineError> {
+    let (orders, inbox) = channel();
+    let (outbox, replies) = channel();
+    let cpus: Vec<usize> = cpus
+        .get(number % cpus.len().max(1))
+        .copied()
+        .into_iter()
+        .collect();
+    let stop = Arc::clone(stop);
+    let thread = std::thread::Builder::new()
+        .name(format!("abx-load-{number}"))
+        .spawn(move || work(&cpus, &inbox, &outbox, &stop))
+        .map_err(|source| EngineError::System {
+            what: "a thread",
+            source,
+        })?;
+    Ok(Worker {
+        orders: Some(orders),
+        replies,
+        thread: Some(thread),
+    })
+}
+
+/// The part of `all` that falls to the first `number` of `count`; each one's
+/// share differs from another's by at most one.
+fn share_before(all: u64, number: u64, count: u64) -> u64 {
+    all / count * number + number.min(all % count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up_and_differ_by_at_most_one() {
+        // Method: every split of small numbers; nothing may be dropped, as `c % t` is elsewhere.
+        for all in 0..40_u64 {
+            for count in 1..9 {
+                let before = |number| share_before(all, number, count);
+                let shares: Vec<u64> = (0..count)
+                    .map(|number| before(number + 1) - before(number))
+                    .collect();
+                assert_eq!(shares.iter().sum::<u64>(), all);
+                let most = shares.iter().max().unwrap();
+                assert!(most - shares.iter().min().unwrap() <= 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The threads that make load, and the handle by which they are told to.
+
+pub(crate) mod any_pool;
+pub(crate) mod engine;
+pub(crate) mod prepared;
+pub(crate) mod worker;

@@ -1,0 +1,92 @@
+//! A load as workers get it: its bytes encoded once, for all of them.
+
+use abx_wire::websocket::{EncodedOpening, Opening};
+
+use crate::plan::{LoadPlan, RequestPlan, Shape};
+use crate::protocol::message::NUMBER_BYTES;
+use crate::workers::engine::EngineError;
+
+/// A plan that can be run, and its bytes.
+#[derive(Clone)]
+pub(crate) struct Prepared {
+    pub(crate) plan: LoadPlan,
+    /// The bytes of each request of the plan, or of its message.
+    pub(crate) encoded: Vec<Vec<u8>>,
+    /// What opens a connection, when that takes more than a socket.
+    pub(crate) opening: Option<EncodedOpening>,
+}
+
+impl Prepared {
+    /// Encodes a load.
+    ///
+    /// # Errors
+    /// [`EngineError::Zero`], [`EngineError::Request`], [`EngineError::Opening`] and
+    /// [`EngineError::Shape`], each for a plan that cannot be run.
+    pub(crate) fn of(plan: &LoadPlan) -> Result<Prepared, EngineError> {
+        for (count, what) in [
+            (plan.connections as usize, "connections"),
+            (plan.requests.len(), "requests"),
+            (plan.pipeline as usize, "requests in flight"),
+        ] {
+            if count == 0 {
+                return Err(EngineError::Zero { what });
+            }
+        }
+        match plan.shape {
+            Shape::Request => of_requests(plan),
+            _ => of_messages(plan),
+        }
+    }
+}
+
+fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
+    let encoded = plan.requests.iter();
+    let encoded = encoded.map(|asked| asked.request.encode(plan.keep_alive));
+    Ok(Prepared {
+        encoded: encoded.collect::<Result<_, _>>()?,
+        plan: plan.clone(),
+        opening: None,
+    })
+}
+
+/// A message takes a request's place: its echo is what is expected.
+fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
+    let [asked] = &plan.requests[..] else {
+        return Err(EngineError::Shape("one request, which opens a connection"));
+    };
+    if !plan.keep_alive {
+        return Err(EngineError::Shape("connections that are kept"));
+    }
+    if let Shape::Broadcast(message) = plan.shape {
+        if (message.bytes as usize) < NUMBER_BYTES {
+            return Err(EngineError::Shape("16 bytes or more, for their numbers"));
+        }
+        if plan.pacing.think_ns > 0
+            || plan.pacing.session_calls.is_some()
+            || plan.pacing.connections_over_time.is_some()
+        {
+            return Err(EngineError::Shape("one speaker, who does not think"));
+        }
+    }
+    let opening = asked.request.opening().encode()?;
+    let mut plan = plan.clone();
+    let message = plan.shape.message();
+    plan.requests[0].expect.body = message.map(|message| message.identity(plan.seed));
+    Ok(Prepared {
+        encoded: vec![message.map_or_else(Vec::new, |message| message.frame(plan.seed))],
+        plan,
+        opening: Some(opening),
+    })
+}
+
+impl RequestPlan {
+    /// The WebSocket handshake that it stands for: its path, host and headers.
+    pub(crate) fn opening(&self) -> Opening {
+        Opening {
+            target: self.path.clone(),
+            host: self.host.clone(),
+            headers: self.headers.clone(),
+            protocols: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! One pinned thread: takes orders, runs its share of each slice, answers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender};
+
+use abx_evidence::{Connections, Outcomes, SliceTally};
+use abx_sys::Nanos;
+
+use crate::pool::{SliceOutcome, WorkerSlice};
+use crate::schedule;
+use crate::workers::any_pool::{AnyPool, PoolParts};
+use crate::workers::engine::{EngineError, PoolId};
+
+/// What a worker is told. Each order but the last has one answer.
+pub(crate) enum Order {
+    /// Make a pool of this many connections and connect them.
+    Open(PoolId, Box<PoolParts>),
+    /// Reopen what has died, before a slice.
+    Refresh(PoolId),
+    /// Load.
+    Run(PoolId, Share),
+    /// Close the connections.
+    Close(PoolId),
+}
+
+/// One worker's part of a slice, in spans from its start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    pub(crate) length_ns: u64,
+    pub(crate) discard_ns: u64,
+    pub(crate) requests_max: u64,
+    pub(crate) schedule: schedule::Share,
+}
+
+/// What a worker answers.
+pub(crate) enum Reply {
+    /// To `Open` and `Refresh`: how many connections stand, how many of them are
+    /// new, and how tries ended badly.
+    Connected(usize, usize, Outcomes),
+    /// To `Open`: the kernel refused the pool's back end.
+    Failed(EngineError),
+    /// To `Run`.
+    SliceOutcome(Box<SliceTally>),
+}
+
+/// The life of a worker: until the engine is dropped.
+pub(crate) fn work(
+    cpus: &[usize],
+    orders: &Receiver<Order>,
+    replies: &Sender<Reply>,
+    stop: &Arc<AtomicBool>,
+) {
+    if !cpus.is_empty() {
+        // A processor that went away since it was listed leaves the thread where it is.
+        let _ = abx_sys::cpus::pin_thread(cpus);
+    }
+    // Older kernels cannot: then all workers share one table.
+    let _ = abx_sys::limits::separate_descriptors();
+    // With the usual slack requests only leave some microseconds later.
+    let _ = abx_sys::clock::sharpen_timers();
+    let mut pools: HashMap<PoolId, Box<dyn AnyPool>> = HashMap::new();
+    while let Ok(order) = orders.recv() {
+        let reply = match order {
+            Order::Open(id, parts) => match parts.pool() {
+                Ok(pool) => connect(&mut **pools.entry(id).or_insert(pool), stop),
+                Err(error) => Reply::Failed(error),
+            },
+            Order::Refresh(id) => connect(pool(&mut pools, id), stop),
+            Order::Run(id, share) => run(pool(&mut pools, id), share, stop),
+            Order::Close(id) => {
+                pools.remove(&id);
+                continue;
+            }
+        };
+        if replies.send(reply).is_err() {
+            break;
+        }
+    }
+}
+
+fn pool(pools: &mut HashMap<PoolId, Box<dyn AnyPool>>, id: PoolId) -> &mut dyn AnyPool {
+    let pool = pools.get_mut(&id);
+    &mut **pool.expect("the engine names only pools that it opened")
+}
+
+fn connect(pool: &mut dyn AnyPool, stop: &AtomicBool) -> Reply {
+    let (standing, opened, failures) = pool.connect_all(stop);
+    Reply::Connected(standing, opened, failures)
+}
+
+fn run(pool: &mut dyn AnyPool, share: Share, stop: &AtomicBool) -> Reply {
+    let stood = pool.standing();
+    let scheduled = abx_sys::counters::thread_schedstat();
+    let cpu = abx_sys::thread_cpu();
+    let start = pool.now();
+    let counted_from = start.plus(Nanos(share.discard_ns));
+    let slice = WorkerSlice {
+        start,
+        end: start.plus(Nanos(share.length_ns)),
+        counted_from,
+        requests_max: share.requests_max,
+        share: share.schedule,
+    };
+    let SliceOutcome {
+        end,
+        counted_until,
+        stopped_answering,
+    } = pool.run(slice, stop);
+    let generator_cpu_ns = abx_sys::thread_cpu().since(cpu).0;
+    let generator_wait_ns = scheduled
+        .and_then(|before| Ok((before, abx_sys::counters::thread_schedstat()?)))
+        .ok()
+        .map(|(before, after)| after.wait.since(before.wait).0);
+    Reply::SliceOutcome(Box::new(SliceTally {
+        tally: pool.tally().clone(),
+        wall_ns: end.since(start).0,
+        measured_ns: counted_until.since(counted_from).0,
+        generator_cpu_ns,
+        generator_wait_ns,
+        busiest_worker_ns: generator_cpu_ns,
+        stopped_answering,
+        connections: stood
+            .zip(pool.standing())
+            .map(|(before, after)| Connections {
+                standing: after as u64,
+                lost: before.saturating_sub(after) as u64,
+            }),
+    }))
+}

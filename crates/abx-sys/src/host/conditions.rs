@@ -1,0 +1,211 @@
+//! Under which conditions programs run here at this moment: what memory, time
+//! and processors the kernel gives, and who waits for them.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::machine::{value_of, word};
+use crate::process::read_lossy;
+
+/// What changes from hour to hour, and what a person may set; `None` is "could
+/// not be read".
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conditions {
+    /// Memory that programs could still get without swapping.
+    pub memory_available_bytes: Option<u64>,
+    /// The sources of time that the kernel would accept.
+    pub clocksources: Option<Vec<String>>,
+    /// How the frequencies of these processors are chosen, each way once.
+    pub governors: Option<Vec<String>>,
+    /// For how long an idle processor waits awake before it is given back to the host
+    /// of a virtual machine, in ns at most; `None` where nothing is said of that.
+    pub halt_poll_ns: Option<u64>,
+    /// How many processors' time the control group may use.
+    pub quota: Option<Quota>,
+    /// Who waited for what lately.
+    pub pressure: Option<Pressure>,
+}
+
+/// How many processors' time a control group may use before it is halted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quota {
+    /// As much as there is.
+    Unlimited,
+    /// So many processors' time: 1.5 is one and a half.
+    Cpus(f64),
+}
+
+/// For which share of the last ten seconds some program waited: 0.1 is a tenth.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pressure {
+    /// For a processor.
+    pub cpu: f64,
+    /// For memory.
+    pub memory: f64,
+    /// For a disk.
+    pub io: f64,
+}
+
+impl Conditions {
+    /// Reads what /proc and /sys say, of frequencies for these processors.
+    #[must_use]
+    pub fn read(cpus: &[usize]) -> Conditions {
+        let memory = read_lossy("/proc/meminfo").unwrap_or_default();
+        let sources = word("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+        Conditions {
+            memory_available_bytes: available_bytes(&memory),
+            clocksources: sources.map(|text| words(&text)),
+            governors: governors(cpus),
+            halt_poll_ns: halt_poll_ns(),
+            quota: quota().ok(),
+            pressure: pressure(),
+        }
+    }
+}
+
+fn halt_poll_ns() -> Option<u64> {
+    let governor = word("/sys/devices/system/cpu/cpuidle/current_governor")?;
+    let most = word("/sys/module/haltpoll/parameters/guest_halt_poll_ns")?;
+    // The setting is there also where another governor rules.
+    (governor == "haltpoll").then(|| most.parse().ok())?
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+fn available_bytes(text: &str) -> Option<u64> {
+    let kibibytes = value_of(text, "MemAvailable")?.strip_suffix("kB")?;
+    kibibytes.trim_end().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn governors(cpus: &[usize]) -> Option<Vec<String>> {
+    let each = cpus.iter().map(|cpu| {
+        word(&format!(
+            "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"
+        ))
+    });
+    let all: Option<BTreeSet<String>> = each.collect();
+    let all = all.filter(|all| !all.is_empty())?;
+    Some(all.into_iter().collect())
+}
+
+/// The least that this process's group and those above it may use.
+///
+/// # Errors
+/// What the kernel says; `Unsupported` without control groups of version 2.
+fn quota() -> io::Result<Quota> {
+    let groups = read_lossy("/proc/self/cgroup")?;
+    let own = own_group(&groups).ok_or(io::ErrorKind::Unsupported)?;
+    // Version 1 has another way to say it, and no such file at its root.
+    std::fs::metadata("/sys/fs/cgroup/cgroup.controllers")?;
+    let mut least = Quota::Unlimited;
+    for group in group_and_above(own) {
+        // The root has no limit and no file; nor has a group without the controller.
+        let text = read_lossy(format!("/sys/fs/cgroup{group}/cpu.max")).unwrap_or_default();
+        least = match (least, parse_quota(&text)) {
+            (least, None | Some(Quota::Unlimited)) => least,
+            (Quota::Cpus(one), Some(Quota::Cpus(other))) => Quota::Cpus(one.min(other)),
+            (Quota::Unlimited, Some(limit)) => limit,
+        };
+    }
+    Ok(least)
+}
+
+/// The path of this process's group of version 2.
+fn own_group(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.strip_prefix("0::"))
+}
+
+/// `/a/b` gives `/a/b`, `/a` and the root, which is an empty text.
+fn group_and_above(own: &str) -> impl Iterator<Item = &str> {
+    let own = own.trim_end_matches('/');
+    std::iter::successors(Some(own), |group| Some(&group[..group.rfind('/')?]))
+}
+
+/// Takes the text of `cpu.max` apart: time in µs, or `max`, within a period.
+fn parse_quota(text: &str) -> Option<Quota> {
+    let (time, period) = text.trim().split_once(' ')?;
+    if time == "max" {
+        return Some(Quota::Unlimited);
+    }
+    let (time, period) = (time.parse::<u32>().ok()?, period.parse::<u32>().ok()?);
+    (period > 0).then(|| Quota::Cpus(f64::from(time) / f64::from(period)))
+}
+
+fn pressure() -> Option<Pressure> {
+    let waited = |what: &str| parse_pressure(&read_lossy(format!("/proc/pressure/{what}")).ok()?);
+    Some(Pressure {
+        cpu: waited("cpu")?,
+        memory: waited("memory")?,
+        io: waited("io")?,
+    })
+}
+
+/// The share of the last ten seconds in which some program waited.
+fn parse_pressure(text: &str) -> Option<f64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let mut fields = some.split_ascii_whitespace();
+    let percent = fields.find_map(|field| field.strip_prefix("avg10="))?;
+    let share = percent.parse::<f64>().ok()? / 100.0;
+    share.is_finite().then_some(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_texts_of_the_kernel_are_understood() {
+        // Method: one text of each kind as Linux writes it, and wrong ones.
+        let some = "some avg10=12.50 avg60=1.00 avg300=0.00 total=3\nfull avg10=99.00 total=0\n";
+        assert_eq!(parse_pressure(some), Some(0.125));
+        assert_eq!(parse_pressure("full avg10=99.00 total=0\n"), None);
+        assert_eq!(parse_quota("max 100000\n"), Some(Quota::Unlimited));
+        assert_eq!(parse_quota("150000 100000\n"), Some(Quota::Cpus(1.5)));
+        assert_eq!(parse_quota("1 0\n"), None);
+        assert_eq!(available_bytes("MemAvailable:   2 kB\n"), Some(2_048));
+        assert_eq!(available_bytes("MemFree:        2 kB\n"), None);
+    }
+
+    #[test]
+    fn a_group_is_limited_by_those_above_it() {
+        // Method: a nested group, the root, and the line among those of version 1.
+        let all: Vec<&str> = group_and_above("/a/b.slice").collect();
+        assert_eq!(all, ["/a/b.slice", "/a", ""]);
+        assert_eq!(group_and_above("/").collect::<Vec<_>>(), [""]);
+        assert_eq!(own_group("4:cpu:/x\n0::/y\n"), Some("/y"));
+        assert_eq!(own_group("4:cpu:/x\n"), None);
+    }
+
+    #[test]
+    fn a_processor_that_does_not_say_makes_all_of_them_unknown() {
+        // Method: a processor that no machine has, and none at all.
+        assert_eq!(governors(&[1_000_000]), None);
+        assert_eq!(governors(&[]), None);
+    }
+
+    #[test]
+    fn this_machine_is_understood() {
+        // Method: what every Linux has must be there.
+        let conditions = Conditions::read(&[0]);
+        assert!(conditions.memory_available_bytes.is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in any::<String>()) {
+            // Method: any text at all, alone and behind a known name.
+            let _ = parse_pressure(&format!("some avg10={text}"));
+            let _ = parse_quota(&text);
+            let _ = available_bytes(&format!("MemAvailable: {text} kB"));
+            let _ = group_and_above(&text).count();
+            let _ = own_group(&text);
+        }
+    }
+}

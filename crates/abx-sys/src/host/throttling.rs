@@ -1,0 +1,200 @@
+//! How often, and for how long, the limit of a control group kept us from the
+//! CPUs: our own group's limit, or that of one around it.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::host::kept_file::KeptFile;
+use crate::process::read_lossy;
+
+/// Totals since the groups were made, those of all groups added up; `None` when
+/// no group can be looked into.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ThrottlingCounters {
+    /// Periods in which a group had used up what it may.
+    pub periods: Option<u64>,
+    /// For how long its threads were kept from running, in microseconds.
+    pub time_us: Option<u64>,
+}
+
+impl ThrottlingCounters {
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: ThrottlingCounters) -> ThrottlingCounters {
+        let added = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        ThrottlingCounters {
+            periods: added(self.periods, earlier.periods),
+            time_us: added(self.time_us, earlier.time_us),
+        }
+    }
+
+    /// Takes the text of a cpu.stat apart, of either version of control groups.
+    /// A group without the counters has no limit, so it throttles nothing.
+    fn parse(text: &str) -> (u64, u64) {
+        let number = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            line.strip_prefix(' ')?.trim().parse::<u64>().ok()
+        };
+        let time_us = number("throttled_usec")
+            .or_else(|| number("throttled_time").map(|time_ns| time_ns / 1_000));
+        (
+            number("nr_throttled").unwrap_or_default(),
+            time_us.unwrap_or_default(),
+        )
+    }
+}
+
+/// The files behind [`ThrottlingCounters`], open: one for each group around us.
+#[derive(Debug)]
+pub(crate) struct ThrottlingFiles(Vec<KeptFile>);
+
+impl ThrottlingFiles {
+    /// Those of the calling process's groups; none when /proc does not say.
+    pub(crate) fn open() -> ThrottlingFiles {
+        let groups = read_lossy("/proc/self/cgroup").unwrap_or_default();
+        let mounts = read_lossy("/proc/self/mountinfo").unwrap_or_default();
+        let folders = folders(&groups, &mounts);
+        ThrottlingFiles(
+            folders
+                .iter()
+                .map(|folder| KeptFile::open(folder.join("cpu.stat")))
+                .collect(),
+        )
+    }
+
+    pub(crate) fn read(&mut self) -> ThrottlingCounters {
+        let mut sum = None;
+        for file in &mut self.0 {
+            if let Some(text) = file.read() {
+                let (periods, time_us) = ThrottlingCounters::parse(&text);
+                let (all_periods, all_us): &mut (u64, u64) = sum.get_or_insert_default();
+                *all_periods = all_periods.saturating_add(periods);
+                *all_us = all_us.saturating_add(time_us);
+            }
+        }
+        ThrottlingCounters {
+            periods: sum.map(|(periods, _)| periods),
+            time_us: sum.map(|(_, time_us)| time_us),
+        }
+    }
+}
+
+/// The folders of a process's group for CPUs and of all groups around it, in
+/// every hierarchy that may hold a limit.
+fn folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut known = HashSet::new();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        // The second version's hierarchy has no controllers in this list.
+        let is_second = controllers.is_empty();
+        if !(is_second || controllers.split(',').any(|one| one == "cpu")) {
+            continue;
+        }
+        let Some(mount) = mounts
+            .lines()
+            .find_map(|line| Mount::parse(line, is_second))
+        else {
+            continue;
+        };
+        // The mount may show only a part of the hierarchy.
+        let below = Path::new(path)
+            .strip_prefix(mount.root)
+            .unwrap_or(Path::new(""));
+        let own = Path::new(mount.point).join(below);
+        let around = own
+            .ancestors()
+            .take_while(|one| one.starts_with(mount.point));
+        found.extend(
+            around
+                .map(Path::to_owned)
+                .filter(|one| known.insert(one.clone())),
+        );
+    }
+    found
+}
+
+/// Where a hierarchy of control groups is mounted.
+struct Mount<'text> {
+    root: &'text str,
+    point: &'text str,
+}
+
+impl Mount<'_> {
+    /// One line of mountinfo, if it is that of the second version's hierarchy,
+    /// or of the first version's with the CPU controller.
+    fn parse(line: &str, is_second: bool) -> Option<Mount<'_>> {
+        let (before, after) = line.split_once(" - ")?;
+        let mut fields = before.split(' ').skip(3);
+        let (root, point) = (fields.next()?, fields.next()?);
+        let mut fields = after.split(' ');
+        let (kind, options) = (fields.next()?, fields.nth(1)?);
+        let is_wanted = match is_second {
+            true => kind == "cgroup2",
+            false => kind == "cgroup" && options.split(',').any(|one| one == "cpu"),
+        };
+        is_wanted.then_some(Mount { root, point })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MOUNTS: &str = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
+        32 31 0:29 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n\
+        33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n\
+        41 31 0:38 /docker /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+    const GROUPS: &str = "4:cpuset:/b\n3:cpu,cpuacct:/a/b\n0::/docker/1\n";
+
+    #[test]
+    fn the_groups_around_the_own_one_are_found() {
+        // Method: both versions side by side, one mounted as a whole and one in part.
+        let found = folders(GROUPS, MOUNTS);
+        let expected = [
+            "/sys/fs/cgroup/cpu,cpuacct/a/b",
+            "/sys/fs/cgroup/cpu,cpuacct/a",
+            "/sys/fs/cgroup/cpu,cpuacct",
+            "/sys/fs/cgroup/unified/1",
+            "/sys/fs/cgroup/unified",
+        ];
+        assert_eq!(found, expected.map(PathBuf::from));
+        assert!(folders(GROUPS, "").is_empty());
+    }
+
+    #[test]
+    fn both_versions_are_counted_in_microseconds() {
+        // Method: a text of each version, and one of a group without a limit.
+        let first = "nr_periods 9\nnr_throttled 2\nthrottled_time 7000\n";
+        let second = "usage_usec 5\nnr_periods 9\nnr_throttled 3\nthrottled_usec 8\n";
+        assert_eq!(ThrottlingCounters::parse(first), (2, 7));
+        assert_eq!(ThrottlingCounters::parse(second), (3, 8));
+        assert_eq!(ThrottlingCounters::parse("usage_usec 5\n"), (0, 0));
+    }
+
+    #[test]
+    fn without_a_group_nothing_is_known() {
+        // Method: no file, and one that is not there.
+        assert_eq!(
+            ThrottlingFiles(Vec::new()).read(),
+            ThrottlingCounters::default()
+        );
+        let missing = KeptFile::open("/proc/no/such/file");
+        assert_eq!(ThrottlingFiles(vec![missing]).read().periods, None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in any::<String>(), other in any::<String>()) {
+            // Method: any texts, alone and where paths stand.
+            let _ = folders(&text, &other);
+            let _ = folders(&format!("0::{text}"), &format!("1 2 3 {other} {text} - cgroup2 x rw"));
+            let _ = ThrottlingCounters::parse(&text);
+        }
+    }
+}

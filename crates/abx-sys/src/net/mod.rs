@@ -1,0 +1,6 @@
+//! Sockets, the wait for them, and what the kernel counts of the network.
+
+pub mod epoll;
+pub mod network;
+pub mod ports;
+pub mod socket;

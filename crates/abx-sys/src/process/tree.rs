@@ -1,0 +1,353 @@
+//! A process and everything that it started: CPU time, memory, threads, listeners, descriptors.
+//!
+//! Nothing here changes a process. Start at [`ProcTree`].
+
+mod family;
+mod memory;
+mod sockets;
+mod threads;
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::SocketAddr;
+
+use crate::Nanos;
+use crate::host::counters::MachineCounters;
+use crate::process::descriptors::DescriptorUse;
+use crate::process::{Process, ProcessStat, process_cpu};
+
+pub use family::{Relative, descendants};
+pub use memory::ProportionalMemory;
+pub use threads::{Switches, ThreadTimes};
+
+/// All descendants of one process.
+///
+/// Mostly the root is a keeper, which is not counted itself and which adopts
+/// orphans: whatever the command started stays in the tree, however often it
+/// forks.
+#[derive(Debug)]
+pub struct ProcTree {
+    root: Process,
+    /// Processes beside the root that serve the same address.
+    other_roots: Vec<Process>,
+    /// Whether the root is a member too: it is no keeper.
+    counts_root: bool,
+    of_root: Children,
+    /// Parents before children, see [`ProcTree::cpu`].
+    members: Vec<Member>,
+    /// The machine's fork counter before the last complete scan.
+    forks: Option<u64>,
+    total: Nanos,
+}
+
+#[derive(Debug)]
+struct Member {
+    process: Process,
+    parent: u32,
+    own: Nanos,
+    children: Children,
+}
+
+/// What the children of one process used that are no longer there.
+///
+/// Two witnesses: the kernel adds up those that were reaped (to the clock tick,
+/// and nothing of those whose parent ignores SIGCHLD); we add up our last
+/// readings (nothing of those that came and went between two readings). Both
+/// fall short, neither exceeds the truth by more than a tick, so the larger
+/// one counts.
+#[derive(Debug, Clone, Copy)]
+struct Children {
+    reaped: Nanos,
+    departed: Nanos,
+}
+
+impl Children {
+    /// What was reaped before our first look has no readings of ours.
+    fn first(reaped: Nanos) -> Children {
+        Children {
+            reaped,
+            departed: reaped,
+        }
+    }
+
+    fn used(self) -> Nanos {
+        self.reaped.max(self.departed)
+    }
+}
+
+impl Member {
+    fn used(&self) -> Nanos {
+        self.own.plus(self.children.used())
+    }
+}
+
+/// One look at one process.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    own: Nanos,
+    reaped: Nanos,
+}
+
+impl ProcTree {
+    /// The tree below the process `root`, with its present members.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such process; what the kernel says when
+    /// /proc cannot be read.
+    pub fn new(root: u32) -> io::Result<ProcTree> {
+        ProcTree::of(root, &[], false)
+    }
+
+    /// The processes that take TCP connections to an address of this machine, with
+    /// everything below them: of those that share a socket, the one that started the
+    /// others; of independent ones that share a port (`SO_REUSEPORT`), each.
+    ///
+    /// `None` when nobody listens there, and when a listener's process may not be
+    /// looked into, since a part would be taken for the whole.
+    ///
+    /// # Errors
+    /// What the kernel says when /proc cannot be read.
+    pub fn of_listener(address: SocketAddr) -> io::Result<Option<ProcTree>> {
+        let inodes = sockets::listeners_at(address)?;
+        let mut seen = HashSet::new();
+        let mut roots = Vec::new();
+        // Parents come before their children, so a root is known before what is below it.
+        let mut below_roots: HashSet<u32> = HashSet::new();
+        for relative in descendants(0)? {
+            let pid = relative.process.pid;
+            let held = sockets::held_by(pid, &inodes)?;
+            if below_roots.contains(&relative.parent) {
+                below_roots.insert(pid);
+            } else if !held.is_empty() {
+                below_roots.insert(pid);
+                roots.push(pid);
+            }
+            seen.extend(held);
+        }
+        match roots.as_slice() {
+            [first, others @ ..] if seen == inodes => ProcTree::of(*first, others, true).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The process at the top of the tree; of several, the first.
+    #[must_use]
+    pub fn root(&self) -> Process {
+        self.root
+    }
+
+    /// The processes at the top: one, or several that are independent of each other.
+    pub fn roots(&self) -> impl Iterator<Item = Process> + '_ {
+        std::iter::once(self.root).chain(self.other_roots.iter().copied())
+    }
+
+    /// The tree of one process, and of `others` that only count with it.
+    fn of(root: u32, others: &[u32], counts_root: bool) -> io::Result<ProcTree> {
+        let not_found = || io::Error::from(io::ErrorKind::NotFound);
+        let stat = ProcessStat::read(root)?.ok_or_else(not_found)?;
+        let others = others.iter().map(|pid| Process::find(*pid));
+        let mut tree = ProcTree {
+            root: stat.process(root),
+            other_roots: others
+                .filter_map(Result::transpose)
+                .collect::<Result<_, _>>()?,
+            counts_root,
+            of_root: Children::first(if counts_root {
+                Nanos(0)
+            } else {
+                stat.reaped_cpu()
+            }),
+            members: Vec::new(),
+            forks: None,
+            total: Nanos(0),
+        };
+        tree.refresh()?;
+        Ok(tree)
+    }
+
+    /// Looks for new members, at the price of one scan of /proc, and of almost
+    /// nothing when the machine has started no process or thread since the last scan.
+    ///
+    /// # Errors
+    /// What the kernel says when /proc cannot be read.
+    pub fn refresh(&mut self) -> io::Result<()> {
+        // Read before the scan: what is forked during the scan and missed by it
+        // then leads to another one.
+        let forks = MachineCounters::read()?.forks;
+        if self.forks != Some(forks) {
+            let roots: Vec<u32> = self.roots().map(|root| root.pid).collect();
+            let mut family = family::scan(&roots)?;
+            self.forks = family.is_complete.then_some(forks);
+            if self.counts_root {
+                family.relatives.splice(0..0, family.roots);
+            }
+            self.adopt(&family.relatives);
+        }
+        Ok(())
+    }
+
+    /// The members of the last refresh; some may have ended since.
+    pub fn members(&self) -> impl Iterator<Item = Process> + '_ {
+        self.members.iter().map(|member| member.process)
+    }
+
+    /// CPU time that the tree has used: the clocks of its members in
+    /// nanoseconds, plus what its ended processes used. Never falls.
+    ///
+    /// An ended process counts with its last reading or with what the kernel
+    /// booked at its parent, whichever is larger. So at most two clock ticks of
+    /// each process are missing, and all of a process that came and went
+    /// between two readings under a parent that ignores SIGCHLD.
+    ///
+    /// # Errors
+    /// What the kernel says when /proc cannot be read; no time is lost then.
+    pub fn cpu(&mut self) -> io::Result<Nanos> {
+        self.refresh()?;
+        self.account(read_cpu)
+    }
+
+    /// Memory in RAM, all members added up. Pages that several of them share
+    /// count once for each, so this is an upper bound.
+    ///
+    /// # Errors
+    /// What the kernel says when /proc cannot be read.
+    pub fn rss_bytes(&mut self) -> io::Result<u64> {
+        self.refresh()?;
+        let page_bytes = u64::try_from(rustix::param::page_size()).expect("a page is small");
+        let mut bytes = 0_u64;
+        for process in self.members() {
+            if let Some(stat) = ProcessStat::read(process.pid)? {
+                bytes = bytes.saturating_add(stat.resident_pages.saturating_mul(page_bytes));
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Open descriptors of the member that is nearest to its limit.
+    ///
+    /// # Errors
+    /// `NotFound` without a member; what the kernel says when /proc cannot be read.
+    pub fn descriptors(&mut self) -> io::Result<DescriptorUse> {
+        self.refresh()?;
+        let mut nearest: Option<DescriptorUse> = None;
+        for process in self.members() {
+            if let Some(one) = DescriptorUse::of_process(process.pid)? {
+                nearest = Some(nearest.map_or(one, |other| one.nearer(other)));
+            }
+        }
+        nearest.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Whether a member holds a socket that takes TCP connections to this address.
+    ///
+    /// # Errors
+    /// What the kernel says when /proc cannot be read.
+    pub fn listens_at(&mut self, address: SocketAddr) -> io::Result<bool> {
+        self.refresh()?;
+        let listeners = sockets::listeners_at(address)?;
+        for process in self.members() {
+            if !sockets::held_by(process.pid, &listeners)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes over a new list of members, parents before children.
+    fn adopt(&mut self, relatives: &[Relative]) {
+        let mut known: HashMap<Process, Member> = std::mem::take(&mut self.members)
+            .into_iter()
+            .map(|member| (member.process, member))
+            .collect();
+        self.members = relatives
+            .iter()
+            .map(|relative| match known.remove(&relative.process) {
+                Some(member) => Member {
+                    parent: relative.parent,
+                    ..member
+                },
+                None => Member {
+                    process: relative.process,
+                    parent: relative.parent,
+                    own: Nanos(0),
+                    children: Children::first(relative.reaped_cpu),
+                },
+            })
+            .collect();
+        self.settle(known.into_values().collect());
+    }
+
+    /// Reads every process once and adds up.
+    ///
+    /// SUBTLE: Parents are read before their children. A child that is reaped
+    /// in between is then missing from this sum and in the next one; the other
+    /// way round it would count twice.
+    fn account(
+        &mut self,
+        mut read: impl FnMut(Process) -> io::Result<Option<Reading>>,
+    ) -> io::Result<Nanos> {
+        if !self.counts_root
+            && let Some(reading) = read(self.root)?
+        {
+            self.of_root.reaped = reading.reaped;
+        }
+        let mut gone = HashSet::new();
+        for member in &mut self.members {
+            match read(member.process)? {
+                Some(reading) => {
+                    member.own = reading.own;
+                    member.children.reaped = reading.reaped;
+                }
+                None => {
+                    gone.insert(member.process);
+                }
+            }
+        }
+        let (gone, stays) = std::mem::take(&mut self.members)
+            .into_iter()
+            .partition(|member| gone.contains(&member.process));
+        self.members = stays;
+        self.settle(gone);
+        let used = self
+            .members
+            .iter()
+            .fold(self.of_root.used(), |sum, member| sum.plus(member.used()));
+        self.total = self.total.max(used);
+        Ok(self.total)
+    }
+
+    /// Books members that have gone at their nearest ancestor that is still there.
+    fn settle(&mut self, gone: Vec<Member>) {
+        let parents: HashMap<u32, u32> = gone
+            .iter()
+            .map(|member| (member.process.pid, member.parent))
+            .collect();
+        for member in gone {
+            let mut heir = member.parent;
+            // Bounded, because numbers given anew could make the links a ring.
+            for _ in 0..parents.len() {
+                heir = parents.get(&heir).copied().unwrap_or(heir);
+            }
+            let children = self
+                .members
+                .iter_mut()
+                .find(|member| member.process.pid == heir)
+                .map_or(&mut self.of_root, |heir| &mut heir.children);
+            children.departed = children.departed.plus(member.used());
+        }
+    }
+}
+
+fn read_cpu(process: Process) -> io::Result<Option<Reading>> {
+    // The line comes second: its start time proves whose clock was read.
+    let own = process_cpu(process.pid);
+    let stat =
+        ProcessStat::read(process.pid)?.filter(|stat| stat.start_ticks == process.start_ticks);
+    Ok(own.zip(stat).map(|(own, stat)| Reading {
+        own,
+        reaped: stat.reaped_cpu(),
+    }))
+}
+
+#[cfg(test)]
+mod tests;
