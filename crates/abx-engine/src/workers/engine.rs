@@ -246,27 +246,17 @@ impl Engine {
             };
             worker.order(Order::Run(pool, share))?;
         }
-        let mut sum = SliceTally {
-            generator_wait_ns: Some(0),
-            ..SliceTally::default()
-        };
+        let mut sum: Option<SliceTally> = None;
         for worker in &self.workers {
             let Reply::SliceOutcome(part) = worker.reply()? else {
                 return Err(EngineError::WorkerDied);
             };
-            sum.tally.merge(&part.tally);
-            sum.wall_ns = sum.wall_ns.max(part.wall_ns);
-            sum.measured_ns = sum.measured_ns.max(part.measured_ns);
-            sum.generator_cpu_ns += part.generator_cpu_ns;
-            sum.generator_wait_ns = sum
-                .generator_wait_ns
-                .zip(part.generator_wait_ns)
-                .map(|(one, other)| one + other);
-            sum.busiest_worker_ns = sum.busiest_worker_ns.max(part.busiest_worker_ns);
-            sum.stopped_answering |= part.stopped_answering;
-            sum.add_connections(part.connections);
+            match &mut sum {
+                None => sum = Some(*part),
+                Some(sum) => sum.merge(&part),
+            }
         }
-        Ok(sum)
+        Ok(sum.expect("there is at least one worker"))
     }
 
     /// Closes a pool's connections.

@@ -222,9 +222,22 @@ pub struct Connections {
 }
 
 impl SliceTally {
-    /// Adds the connections of one more worker, if it has any to tell of.
-    pub fn add_connections(&mut self, other: Option<Connections>) {
-        if let Some(other) = other {
+    /// Adds what others gave in the same slice, as if there had been one generator:
+    /// workers of one machine, or machines. The order of merging does not matter.
+    ///
+    /// Counts and processor times are summed; wall times and the busiest worker are
+    /// the longest; what one of them could not tell is unknown of all.
+    pub fn merge(&mut self, other: &SliceTally) {
+        self.tally.merge(&other.tally);
+        self.wall_ns = self.wall_ns.max(other.wall_ns);
+        self.measured_ns = self.measured_ns.max(other.measured_ns);
+        self.generator_cpu_ns += other.generator_cpu_ns;
+        let waits = self.generator_wait_ns.zip(other.generator_wait_ns);
+        self.generator_wait_ns = waits.map(|(one, other)| one + other);
+        self.busiest_worker_ns = self.busiest_worker_ns.max(other.busiest_worker_ns);
+        self.stopped_answering |= other.stopped_answering;
+        // Workers without a connection have nothing to tell of any.
+        if let Some(other) = other.connections {
             let sum = self.connections.get_or_insert_default();
             sum.standing += other.standing;
             sum.lost += other.lost;
@@ -286,6 +299,32 @@ mod tests {
         tally
     }
 
+    fn slice(
+        samples: &[(u64, u64, u8)],
+        (wall_ns, wait_ns, standing): (u64, Option<u64>, Option<u64>),
+    ) -> SliceTally {
+        SliceTally {
+            tally: tally(samples),
+            wall_ns,
+            measured_ns: wall_ns / 2,
+            generator_cpu_ns: wall_ns / 3,
+            generator_wait_ns: wait_ns,
+            busiest_worker_ns: wall_ns / 5,
+            stopped_answering: wall_ns % 2 == 0,
+            connections: standing.map(|standing| Connections {
+                standing,
+                lost: standing / 2,
+            }),
+        }
+    }
+
+    type Edges = (u64, Option<u64>, Option<u64>);
+
+    fn edges() -> impl Strategy<Value = Edges> {
+        let some = || prop::option::of(0_u64..1 << 40);
+        (0_u64..1 << 40, some(), some())
+    }
+
     fn samples() -> impl Strategy<Value = Vec<(u64, u64, u8)>> {
         prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 36, any::<u8>()), 0..8)
     }
@@ -304,6 +343,24 @@ mod tests {
             right.merge(&inner);
             prop_assert_eq!(&left, &right);
             prop_assert_eq!(left, tally(&[a, b, c].concat()));
+        }
+
+        #[test]
+        fn slices_merge_in_any_order_and_grouping(
+            a in (samples(), edges()), b in (samples(), edges()), c in (samples(), edges()),
+        ) {
+            // Method: (a+b)+c against a+(c+b), with and without what cannot be told.
+            let [a, b, c] = [a, b, c].map(|(samples, edges)| slice(&samples, edges));
+            let merged = |one: &SliceTally, other: &SliceTally| {
+                let mut sum = one.clone();
+                sum.merge(other);
+                sum
+            };
+            let left = merged(&merged(&a, &b), &c);
+            prop_assert_eq!(&left, &merged(&a, &merged(&c, &b)));
+            prop_assert_eq!(left.wall_ns, a.wall_ns.max(b.wall_ns).max(c.wall_ns));
+            let all_told = [&a, &b, &c].iter().all(|one| one.generator_wait_ns.is_some());
+            prop_assert_eq!(left.generator_wait_ns.is_some(), all_told);
         }
     }
 

@@ -16,14 +16,12 @@ use crate::process::keeper::{
     SCRATCH_EMPTY, ScratchFile,
 };
 use crate::process::listener;
+use crate::process::log_tail::SHOWN_LINES;
 use crate::process::probe::Probe;
 use crate::process::verify::{ReadinessOutcome, VerifyError, wait_ready};
 use crate::study::GeneratedFile;
 use crate::study::launch::Launch;
 use crate::study::subject::{Source, Subject};
-
-/// Lines of a subject's output that a message shows.
-const TAIL_LINES: usize = 12;
 
 /// Why a subject is not there to be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -281,7 +279,7 @@ impl SubjectProcess {
 
     fn output(&self) -> String {
         let keeper = self.keeper.as_ref();
-        keeper.map_or(String::new(), |keeper| keeper.output_tail(TAIL_LINES))
+        keeper.map_or(String::new(), |keeper| keeper.output_tail(SHOWN_LINES))
     }
 }
 

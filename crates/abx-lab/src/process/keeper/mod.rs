@@ -6,7 +6,6 @@
 //! is killed. [`Keeper`] is the handle in abx, [`keep`] the keeper's own body.
 
 mod keep;
-mod output;
 mod protocol;
 mod scratch;
 
@@ -22,6 +21,7 @@ use abx_sys::process::{Exit, Signal};
 use abx_sys::tree::{Relative, descendants};
 use serde::{Deserialize, Serialize};
 
+use crate::process::log_tail::log_tail;
 pub use crate::study::launch::Stop;
 pub use keep::keep;
 pub use protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
@@ -237,7 +237,7 @@ impl Keeper {
     /// or the log file cannot be read.
     #[must_use]
     pub fn output_tail(&self, lines: usize) -> String {
-        output::tail(&self.plan.log, self.output_start, lines).unwrap_or_default()
+        log_tail(&self.plan.log, self.output_start, lines).unwrap_or_default()
     }
 
     /// Ends the command and all that it has started. Waits for that, at most

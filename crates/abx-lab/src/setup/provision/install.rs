@@ -16,8 +16,8 @@ use super::packages;
 use super::policy::Policy;
 use super::recipe::Recipe;
 use super::step::ProvisionStep;
-use super::tail::tail;
 use super::{PlannedStep, Provision};
+use crate::process::log_tail::{SHOWN_LINES, log_tail};
 
 /// Why not everything is there afterwards.
 #[derive(Debug, thiserror::Error)]
@@ -317,7 +317,7 @@ impl Installation<'_> {
                 subject: subject.to_owned(),
                 command,
                 source,
-                output: tail(call.log),
+                output: log_tail(call.log, 0, SHOWN_LINES).unwrap_or_default(),
                 log: call.log.to_owned(),
             })),
         })

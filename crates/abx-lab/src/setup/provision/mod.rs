@@ -20,7 +20,6 @@ mod pom;
 mod recipe;
 mod step;
 mod system;
-mod tail;
 #[cfg(test)]
 mod tests;
 

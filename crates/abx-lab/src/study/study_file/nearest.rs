@@ -1,5 +1,7 @@
 //! Which known word was meant.
 
+use strsim::osa_distance;
+
 /// What to write instead of an unknown word, for a message.
 pub fn meant(word: &str, known: &[&str]) -> String {
     const LISTED: usize = 30;
@@ -10,11 +12,12 @@ pub fn meant(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// The known word that is nearest to `word`, if one is near enough to be meant.
+/// The known word that is nearest to `word`, if one is near enough to be meant. A
+/// step changes, adds or removes a letter, or swaps two neighbours.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     // A word much longer than any known one is near to none; this also bounds the work.
     let far_enough = word.len() > 64;
-    let near = |known: &&'a str| (distance(word, known), *known);
+    let near = |known: &&'a str| (osa_distance(word, known), *known);
     let (steps, best) = known
         .iter()
         .filter(|_| !far_enough)
@@ -22,36 +25,6 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .min_by_key(|(steps, _)| *steps)?;
     // Up to a third of the letters may be wrong, but two always.
     (steps <= (best.len() / 3).max(2) && steps < best.len()).then_some(best)
-}
-
-/// How many letters must be changed, added, removed or swapped with their
-/// neighbour to get from one word to the other.
-fn distance(from: &str, to: &str) -> usize {
-    let from: Vec<char> = from.chars().collect();
-    let to: Vec<char> = to.chars().collect();
-    // `steps[i][j]` leads from the first i letters to the first j.
-    let mut steps = vec![vec![0; to.len() + 1]; from.len() + 1];
-    for i in 0..=from.len() {
-        for j in 0..=to.len() {
-            steps[i][j] = match (i, j) {
-                (0, _) => j,
-                (_, 0) => i,
-                _ => {
-                    let changed = steps[i - 1][j - 1] + usize::from(from[i - 1] != to[j - 1]);
-                    let moved = steps[i - 1][j].min(steps[i][j - 1]) + 1;
-                    let is_swapped =
-                        i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1];
-                    let swapped = if is_swapped {
-                        steps[i - 2][j - 2] + 1
-                    } else {
-                        moved
-                    };
-                    changed.min(moved).min(swapped)
-                }
-            };
-        }
-    }
-    steps[from.len()][to.len()]
 }
 
 #[cfg(test)]
@@ -70,14 +43,5 @@ mod tests {
             assert_eq!(nearest(other, &known), None, "{other}");
         }
         assert_eq!(nearest("x", &[]), None);
-    }
-
-    #[test]
-    fn the_distance_counts_letters() {
-        // Method: the textbook pair, a swap, and both ends empty.
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("qiut", "quit"), 1);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", ""), 3);
     }
 }

@@ -4,11 +4,17 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+/// Lines of a log that a message shows.
+pub const SHOWN_LINES: usize = 12;
 /// More than this is never read, however long the lines are.
 const TAIL_BYTES_MAX: u64 = 64 * 1024;
 
-/// The last `lines` lines of a file behind its first `start` bytes.
-pub(super) fn tail(path: &Path, start: u64, lines: usize) -> io::Result<String> {
+/// The last `lines` lines of a file behind its first `start` bytes, empty ones
+/// left out.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn log_tail(path: &Path, start: u64, lines: usize) -> io::Result<String> {
     let mut file = File::open(path)?;
     let end = file.metadata()?.len();
     // A log that was cut short by its server begins anew.
@@ -22,7 +28,8 @@ pub(super) fn tail(path: &Path, start: u64, lines: usize) -> io::Result<String> 
 }
 
 fn last_lines(text: &str, lines: usize) -> String {
-    let all: Vec<&str> = text.lines().collect();
+    let has_text = |line: &&str| !line.trim().is_empty();
+    let all: Vec<&str> = text.lines().filter(has_text).collect();
     let last: Vec<String> = all[all.len().saturating_sub(lines)..]
         .iter()
         .map(|line| harmless(line))
@@ -30,8 +37,10 @@ fn last_lines(text: &str, lines: usize) -> String {
     last.join("\n")
 }
 
-/// Writes out characters that would act on a terminal instead of being seen.
+/// Writes out characters that would act on a terminal instead of being seen. Of a
+/// progress line that was drawn over and over, only the last state is left.
 fn harmless(line: &str) -> String {
+    let line = line.trim_end().rsplit('\r').next().unwrap_or_default();
     let mut text = String::with_capacity(line.len());
     for character in line.chars() {
         let turns_the_writing_direction =
@@ -54,12 +63,16 @@ mod tests {
     #[test]
     fn the_last_lines_are_shown_and_cannot_act() {
         // Method: a file with an earlier run's line, an escape sequence, a
-        // return, and a byte that is not UTF-8.
+        // progress line, an empty line, and a byte that is not UTF-8.
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), b"before\none\r\nt\two\x1b[2J\n\xffthree\rx").unwrap();
-        let shown = |start, lines| tail(file.path(), start, lines).unwrap();
-        assert_eq!(shown(7, 9), "one\nt wo\\u{1b}[2J\n\u{fffd}three\\u{d}x");
-        assert_eq!(shown(7, 1), "\u{fffd}three\\u{d}x");
+        let bytes = b"before\none\r\nt\two\x1b[2J\n10 %\r20 %\r\n\n\xffthree\x07";
+        std::fs::write(file.path(), bytes).unwrap();
+        let shown = |start, lines| log_tail(file.path(), start, lines).unwrap();
+        assert_eq!(
+            shown(7, 9),
+            "one\nt wo\\u{1b}[2J\n20 %\n\u{fffd}three\\u{7}"
+        );
+        assert_eq!(shown(7, 1), "\u{fffd}three\\u{7}");
         assert_eq!(shown(7, 0), "");
         assert_eq!(shown(9_999, 9).lines().next(), Some("before"));
         assert_eq!(harmless("\u{202e}gpj"), "\\u{202e}gpj");
@@ -67,10 +80,11 @@ mod tests {
 
     #[test]
     fn a_huge_log_is_not_read_whole() {
-        // Method: one line that is longer than the bound.
+        // Method: one line that is longer than the bound, and no log at all.
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), vec![b'a'; 200_000]).unwrap();
-        let shown = tail(file.path(), 0, 5).unwrap();
+        let shown = log_tail(file.path(), 0, 5).unwrap();
         assert_eq!(shown.len() as u64, TAIL_BYTES_MAX);
+        assert!(log_tail(&file.path().join("no"), 0, 5).is_err());
     }
 }
