@@ -26,7 +26,7 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
         .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
     let not_a_record = |why: &dyn std::fmt::Display| {
         Failure::usage(format!(
-            "{shown} is no record of abx ({why}): give a file that `abx compare` or `abx run` saved"
+            "{shown} is not a record of abx ({why}): give a file that `abx compare` or `abx run` saved"
         ))
     };
     let value: Value = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
@@ -61,12 +61,11 @@ fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
     let version = env!("CARGO_PKG_VERSION");
     Failure::usage(match kinds.into_iter().find(is_later) {
         Some(own) => format!(
-            "{path} is a record of schema `{schema}`, which abx {version} cannot read: it knows \
-             `{own}`. Read it with the version of abx that wrote it (its `abx_version`), or a \
-             later one"
+            "{path} has schema `{schema}`, which abx {version} cannot read: it reads `{own}`. Use the \
+             version of abx that wrote it (its `abx_version`), or a later one"
         ),
         None => format!(
-            "{path} is no record of abx (its schema is `{schema}`, and abx {version} knows {}): \
+            "{path} is not a record of abx (its schema is `{schema}`, and abx {version} reads {}): \
              give a file that `abx compare` or `abx run` saved",
             kinds.join(", ")
         ),

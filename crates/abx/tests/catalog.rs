@@ -203,7 +203,7 @@ fn every_subject_that_packages_give_starts_and_answers_rightly() {
     assert_eq!(findings(&record, "skipped").len(), 1);
     ended.expect(
         ended.status.code().unwrap(),
-        &["shortfin is skipped: it needs the program abx-shortfin"],
+        &["skipping shortfin: it needs the program abx-shortfin"],
     );
 
     let words = ["study", "run", "websocket", "--tiny", "--install"];

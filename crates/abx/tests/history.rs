@@ -54,7 +54,7 @@ fn studies_and_runs_are_listed_and_named_by_id() {
     let study = home.run_abx(&[&["compare"], &short[..]].concat());
     let server = Server::start(&[]);
     let run = home.run_abx(&["run", &server.url, "-n", "99", "-c", "3"]);
-    run.expect(0, &["The record is in", "abx report"]);
+    run.expect(0, &["Record: ", "abx report"]);
     let all = history(&home, &[]);
     assert_eq!(all["schema"], "abx.history/1");
     assert_eq!(all["left_out"], 0);
@@ -184,7 +184,7 @@ fn a_study_file_with_one_subject_is_enough_beside_an_older_record() {
     home.run_abx(&["run", &server.url, "-n", "9", "--json", "run.json"])
         .expect(0, &[]);
     home.run_abx(&["compare", &path, "--against", "run.json"])
-        .expect(2, &["run.json", "no record of a study", "abx compare"]);
+        .expect(2, &["run.json", "not the record of a study", "abx compare"]);
     compare_the_pair(&home);
     let id = entries(&history(&home, &["event"]))[0]["id"].clone();
     let against = format!("{}:thread", id.as_str().unwrap());
@@ -246,10 +246,7 @@ fn an_index_that_cannot_be_written_loses_no_measurement() {
     let run = ["run", &server.url, "-n", "9"];
     let full = "mount -t tmpfs -o size=16k none state";
     let ended = home.run(&mut home.abx_apart("m", full, &run));
-    ended.expect(
-        0,
-        &["cannot keep the index", "make room", "The record is in"],
-    );
+    ended.expect(0, &["cannot keep the index", "make room", "Record: "]);
     let lines = ended.stderr.lines();
     assert_eq!(lines.filter(|line| line.starts_with("abx: ")).count(), 1);
 
@@ -260,7 +257,7 @@ fn an_index_that_cannot_be_written_loses_no_measurement() {
     list.expect(0, &["cannot keep the index", "XDG_STATE_HOME"]);
     assert!(list.stdout.contains(&server.url), "{list:#?}");
     let ended = home.run(&mut home.abx_apart("m", read_only, &run));
-    ended.expect(0, &["cannot save the record", "The record is in", "tmp/"]);
+    ended.expect(0, &["cannot save the record", "Record: ", "tmp/"]);
 }
 
 #[test]

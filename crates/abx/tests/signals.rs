@@ -15,7 +15,7 @@ fn is_asked_to_stop_in_a_block(signal: Signal) {
     running.in_a_block("");
     running.signal(signal);
     let ended = running.wait();
-    ended.expect(130, &["The record is in"]);
+    ended.expect(130, &["Record: "]);
 
     let record = home.record();
     let blocks = record["blocks"].as_array().unwrap();

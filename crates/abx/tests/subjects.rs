@@ -80,10 +80,7 @@ fn a_subject_that_answers_differently_from_its_third_start_on_ends_the_study() {
     let same = subject("same", "");
     let compare = ["compare", &same, &changes, "--blocks", "9"];
     home.run_abx(&[&compare[..], &["--slice", "20ms"]].concat())
-        .expect(
-            3,
-            &["same", "changes", "different bodies", "The record is in"],
-        );
+        .expect(3, &["same", "changes", "different bodies", "Record: "]);
     let record = home.record();
     assert_eq!(record["blocks"].as_array().unwrap().len(), 1);
     assert_eq!(record["blocks"][0]["complete"], true);

@@ -25,10 +25,10 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
         (&["a=server --port 80", &one], &["`a`", "{port}"]),
         (&["a b=server {port}", &one], &["`a b`", "letters"]),
         (&["a='server {port}", &one], &["`a`", "quote"]),
-        (&[&one, &same_name], &["`one`", "a name of its own"]),
+        (&[&one, &same_name], &["`one`", "its own name"]),
         (&[&one], &["one subject alone", "abx run", "--aa"]),
-        (&["--aa", &one, "b=x {port}"], &["--aa", "2", "name one"]),
-        (&["--aa"], &["--aa", "name one"]),
+        (&["--aa", &one, "b=x {port}"], &["--aa", "2", "give one"]),
+        (&["--aa"], &["--aa", "give one"]),
         (&["--against", "0000", &one], &["`0000`", "abx history"]),
         (
             &["--against", "gone.json", &one],
@@ -102,7 +102,7 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
         (&["report", "missing.json"], &["missing.json"]),
         (&["report", "c0ffee"], &["`c0ffee`", "abx history"]),
         (&["history", "--limit", "0"], &["--limit", "such as 20"]),
-        (&["report", "/dev/null"], &["/dev/null", "no record"]),
+        (&["report", "/dev/null"], &["/dev/null", "not a record"]),
         (&["repost"], &["repost", "report"]),
     ];
     for (arguments, said) in cases {
@@ -225,7 +225,7 @@ fn a_report_of_something_else_is_refused() {
     ] {
         let path = home.write("record.json", text);
         home.run_abx(&["report", &path])
-            .expect(2, &[&path, "no record of abx", said]);
+            .expect(2, &[&path, "not a record of abx", said]);
     }
     assert!(fs::exists(home.join("record.json")).unwrap());
 }

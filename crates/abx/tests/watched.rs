@@ -58,13 +58,13 @@ fn a_log_gets_a_line_for_each_block() {
     let ended = with_failures(|home, words| home.abx(words));
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert!(lines[0].starts_with("pilot"), "{ended:#?}");
-    for block in ["block 1 of 2 is measured", "block 2 of 2 is measured"] {
+    for block in ["block 1 of 2 done", "block 2 of 2 done"] {
         let count = lines.iter().filter(|line| line.starts_with(block)).count();
         assert_eq!(count, 1, "{block}: {ended:#?}");
     }
     let last = lines
         .iter()
-        .find(|line| line.starts_with("block 2 of 2 is"));
+        .find(|line| line.starts_with("block 2 of 2 done"));
     assert!(last.unwrap().contains("bad failed: "), "{ended:#?}");
 }
 

@@ -17,7 +17,7 @@ use super::own_program;
 use super::{output, signals};
 use crate::end::{End, Failure, tell};
 
-/// The studies that abx carries: which servers, under which loads.
+/// List, show, check and run the built-in studies.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx study list\n  \
@@ -32,36 +32,36 @@ pub struct Catalog {
 /// What can be done with them.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List them.
+    /// List the built-in studies.
     List,
-    /// Say what one compares, why, and what its subjects need.
+    /// Show what a study compares, why, and what its subjects need.
     Show {
-        /// Its name in `abx study list`.
+        /// Name of the study, from `abx study list`.
         name: String,
     },
-    /// Start each subject, see whether it answers rightly, and stop it.
+    /// Start each subject of a study, check its responses, and stop it.
     Check(Check),
-    /// Conduct one, as `abx compare` conducts a study file.
+    /// Run a study, as `abx compare` runs a study file.
     Run(Box<Run>),
 }
 
 /// Start each subject, see whether it answers rightly, and stop it.
 ///
-/// ready: it does. missing: something that it needs is not there and can be had. broken: it
-/// did not start, or answered wrongly. skipped: it needs a program that only you can bring.
+/// ready: it works. missing: it needs something that can be installed. broken: it did not
+/// start, or responded wrongly. skipped: it needs a program that you have to provide.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx study check\n  \
     abx study check event-servers --json -\n\n\
-    Exit codes: 0 no subject is broken; 3 one is; 130 interrupted.")]
+    Exit codes: 0 no subject is broken; 3 at least one is; 130 interrupted.")]
 struct Check {
-    /// One study alone: its name, or the folder of a study file.
+    /// Check only this study: its name, or the directory of a study file.
     name: Option<String>,
     #[command(flatten)]
     output: OutputFlags,
 }
 
-/// Conduct a study of the catalog, as `abx compare` conducts a study file.
+/// Run a built-in study, as `abx compare` runs a study file.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("words", |word| word
@@ -69,20 +69,20 @@ struct Check {
         .num_args(1)
         .action(clap::ArgAction::Set)
         .required(true)
-        .help("Its name in `abx study list`")),
+        .help("Name of the study, from `abx study list`")),
     after_help = "Examples:\n  \
         abx study run nginx-sendfile --install\n  \
         abx study run event-servers --quick --subjects libevent-2,node,nginx --loads kept-c50\n\n\
-        A subject whose program only you can bring is skipped when it is absent, and the report \
-        says so. Flags about what is offered are refused: it stands in the study."
+        Subjects whose program you have to provide are skipped if it is missing, and the report \
+        says so. Flags about the load are refused: the study sets it."
 )]
 struct Run {
     #[command(flatten)]
     compare: Compare,
-    /// Only these subjects, with the baseline among them or else the first as one.
+    /// Only these subjects. If the baseline is not among them, the first one replaces it.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     subjects: Vec<String>,
-    /// Only these loads, by the names of their rows.
+    /// Only these loads, by name.
     #[arg(
         long,
         value_name = "A,B",
@@ -90,12 +90,12 @@ struct Run {
         conflicts_with = "tiny"
     )]
     loads: Vec<String>,
-    /// Six blocks within 20 minutes, 3 of them for `--install` (or within `--budget`),
-    /// precise or not: a first look, which may well be inconclusive.
+    /// A first look: six blocks within 20 minutes including --install (or within --budget). It
+    /// may well be inconclusive.
     #[arg(long, conflicts_with_all = ["tiny", "blocks"])]
     quick: bool,
-    /// A minute or two: one block of short slices, and the first position of each sweep. It
-    /// shows that everything works, and nothing else.
+    /// A smoke test of a minute or two: one block of short slices, with the first position of
+    /// each sweep. It shows that everything works, and nothing else.
     #[arg(long, conflicts_with_all = ["blocks", "budget", "slice"])]
     tiny: bool,
 }
@@ -176,7 +176,7 @@ fn origin(subject: &SubjectSpec) -> String {
     };
     let mut words: Vec<String> = subject.origin.needs.iter().map(need).collect();
     if words.is_empty() {
-        words.push("nothing beside abx".to_owned());
+        words.push("nothing but abx".to_owned());
     }
     if let Some(meant) = &subject.origin.stand_in_for {
         words.push(format!("stands in for {meant}"));
@@ -297,8 +297,8 @@ fn checked_studies(name: Option<&str>, cache: &Path) -> Result<Vec<CheckedStudy>
 fn entry(name: &str) -> Result<&'static CatalogEntry, Failure> {
     catalog::entry(name).ok_or_else(|| {
         Failure::usage(format!(
-            "there is no study `{name}` in the catalog: {}; a study file of your own is \
-             conducted by `abx compare FILE`",
+            "there is no built-in study `{name}`: {}; run a study file of your own with \
+             `abx compare FILE`",
             catalog::meant(name)
         ))
     })

@@ -12,26 +12,25 @@ use super::own_program;
 use super::{output, signals, units};
 use crate::end::{End, Failure, tell};
 
-/// What can this machine measure: its limits, its noise, and the generator's ceiling.
+/// Show what this machine can measure: limits, noise, the generator's ceiling.
 ///
-/// Compares the built-in server with itself, loads it with all that one thread of
-/// the generator can ask for, and reads what the machine says of itself. Needs no
-/// other software, and changes nothing.
+/// Compares the built-in server with itself, loads it as hard as one generator thread can, and
+/// reads the limits and settings of the machine. Needs no other software, and changes nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx doctor\n  \
     abx doctor --quick\n  \
     abx doctor --noise-for 60s --json doctor.json\n\n\
-    Whatever it finds, the exit code is 0; 130 when it was interrupted.")]
+    The exit code is 0 whatever it finds; 130 when interrupted.")]
 pub struct Doctor {
-    /// For how long the built-in server is compared with itself, 10m at most;
-    /// a pilot of some seconds comes before [default: 20s].
+    /// How long to compare the built-in server with itself, after a pilot of a few seconds; at
+    /// most 10m [default: 20s].
     #[arg(long, value_parser = noise_for, value_name = "TIME")]
     noise_for: Option<Duration>,
-    /// A rough look: noise for 5s, and shorter ceilings.
+    /// A rough look: 5s of noise, and shorter ceiling runs.
     #[arg(long)]
     quick: bool,
-    /// What all randomness is drawn from; by default the clock.
+    /// Seed for all randomness [default: from the clock].
     #[arg(long)]
     seed: Option<u64>,
     #[command(flatten)]
@@ -49,8 +48,8 @@ fn noise_for(text: &str) -> Result<Duration, String> {
     match span <= NOISE_MOST {
         true => Ok(span),
         false => Err(format!(
-            "`{text}` is longer than 10m: for more, compare a server with itself by `abx compare \
-             --aa`"
+            "`{text}` is longer than 10m: for more, compare a server with itself using `abx \
+             compare --aa`"
         )),
     }
 }
@@ -97,11 +96,9 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
 fn begins(step: DoctorStep, noise_for: Duration) -> String {
     match step {
         DoctorStep::Noise => format!(
-            "Comparing the built-in server with itself for {}, after a pilot of some seconds",
+            "Comparing the built-in server with itself for {}, after a pilot of a few seconds",
             humantime::format_duration(noise_for)
         ),
-        DoctorStep::Ceiling => {
-            "Loading it with all that one thread of the generator can ask for".to_owned()
-        }
+        DoctorStep::Ceiling => "Loading it as hard as one generator thread can".to_owned(),
     }
 }

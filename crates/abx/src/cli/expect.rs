@@ -11,13 +11,12 @@ use crate::end::{End, Failure};
 /// What must hold.
 #[derive(Debug, Clone, Args)]
 pub struct ExpectFlags {
-    /// Exit with 1 unless this holds, and with 3 when it is not settled: such as
-    /// 'new >= 0.97 * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be given
-    /// several times.
+    /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as 'new >= 0.97
+    /// * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be repeated.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Exit with 1 when a subject is certainly slower than the baseline, or than one of an
-    /// older record (`--against`), by more than this, such as 3%.
+    /// Exit with 1 if a subject is certainly slower than the baseline (or than the subject of
+    /// --against) by more than this, such as 3%.
     #[arg(long, value_name = "PCT", value_parser = slack)]
     pub fail_if_slower: Option<Expectation>,
 }
@@ -86,11 +85,11 @@ pub fn remark(answers: &[Answer]) -> Option<String> {
     match &open[..] {
         [] => None,
         all if all.iter().all(is_nothing) => {
-            Some("abx: --fail-if-slower: nothing was compared, so nothing is certain".to_owned())
+            Some("abx: --fail-if-slower: nothing was compared, so nothing was checked".to_owned())
         }
         all => Some(format!(
-            "abx: --fail-if-slower: not settled in {} of {} comparisons, which is no failure: \
-             measure more blocks (`--blocks`), or demand an answer by --expect",
+            "abx: --fail-if-slower: not settled in {} of {} comparisons, which does not count as a \
+             failure: run more blocks (`--blocks`), or require an answer with --expect",
             all.len(),
             answers.iter().filter(|one| !one.is_demanded).count()
         )),

@@ -9,23 +9,23 @@ use clap::Args;
 use super::output::{OutputFlags, print, style};
 use crate::end::{End, Failure, tell};
 
-/// List the records that are kept, newest first.
+/// List saved records, newest first.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx history\n  \
     abx history nginx --limit 5\n  \
     abx report 3fa9c1\n  \
     abx compare --against 3fa9c1:nginx 'nginx=examples/nginx {port} {dir}'\n\n\
-    A record is named by its id, of which four letters are enough, wherever a record is asked for.")]
+    Wherever a record is expected, its id will do, or the first four letters of it.")]
 pub struct History {
-    /// Only records in which this occurs: a subject, its version, command or address, a load,
-    /// a file or an id.
+    /// Only records that contain this text in a subject (name, version, command, address),
+    /// load, file name or id.
     #[arg(value_name = "SUBJECT|TEXT")]
     text: Option<String>,
-    /// List this many at most.
+    /// List at most this many records.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit)]
     limit: usize,
-    /// Read all records anew instead of those that have changed.
+    /// Rebuild the index from all records, instead of updating it.
     #[arg(long)]
     rebuild: bool,
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub struct History {
 
 fn limit(text: &str) -> Result<usize, String> {
     let found = text.parse().ok().filter(|limit| *limit > 0);
-    found.ok_or_else(|| format!("`{text}` is no number of records: write one such as 20"))
+    found.ok_or_else(|| format!("`{text}` is not a number of records: give one such as 20"))
 }
 
 /// Brings the index up to date and prints the list.

@@ -1,4 +1,4 @@
-//! Flags that say what is offered, and by what; `run` and `compare` share them.
+//! Flags for the load and its generator, shared by `run` and `compare`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -23,89 +23,91 @@ use crate::end::Failure;
 /// leaves open is `None` here and has its default in [`LoadFlags::load`].
 #[derive(Debug, Clone, Args)]
 pub struct LoadFlags {
-    /// Connections; several, as in 1,10,100, are as many loads [default: 50].
+    /// Number of connections; a list such as 1,10,100 gives one load for each [default: 50].
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..), value_delimiter = ',')]
     connections: Vec<u32>,
-    /// Requests per second, due whatever becomes of those before them; 25% is a quarter of
-    /// what the slowest server can do, auto is 25%,50%,75%,90%.
+    /// Requests per second, sent on schedule regardless of earlier responses (open loop). 25%
+    /// means a quarter of what the slowest server can do; auto means 25%,50%,75%,90%.
     #[arg(short, long, value_parser = units::rates, conflicts_with_all = ["stages", "connection_stages"], value_name = "RATE[,RATE...]")]
     rate: Option<Rates>,
-    /// What the servers are to keep to, such as p99<50ms,errors<0.1%: finds and compares the
-    /// highest rate at which each does.
+    /// A service objective such as p99<50ms,errors<0.1%: find and compare the highest rate at
+    /// which each server meets it.
     #[arg(long, conflicts_with_all = ["rate", "stages", "connection_stages", "think", "calls"], value_name = "OBJECTIVE")]
     slo: Option<Objective>,
-    /// How requests arrive [default: closed; with --rate constant].
+    /// When requests are sent [default: closed; with --rate: constant].
     #[arg(long, value_enum, conflicts_with_all = ["stages", "connection_stages"])]
     arrivals: Option<ArrivalsName>,
-    /// A rate over time, such as 0:20000@30s,20000@60s: up to 20,000/s within 30 s, then steady.
+    /// A rate that changes over time: 0:20000@30s,20000@60s ramps up to 20,000/s in 30 s, then
+    /// holds.
     #[arg(long, value_name = "STAGES", conflicts_with = "connection_stages")]
     stages: Option<StageList>,
-    /// Connections over time, in a closed loop, such as 1:100@30s; -c is the most of them.
+    /// A number of connections that changes over time (closed loop), such as 1:100@30s; -c is
+    /// the maximum.
     #[arg(long, value_name = "STAGES")]
     connection_stages: Option<StageList>,
-    /// How long a user thinks between an answer and the next request.
+    /// Think time between a response and the next request.
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     think: Option<Duration>,
-    /// Requests of a session; the next session has a connection of its own.
+    /// Requests per session; each session opens a new connection.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     calls: Option<u32>,
-    /// Path and query; by default that of the URL, or /.
+    /// Path and query [default: from the URL, else /].
     #[arg(long, value_parser = units::path)]
     path: Option<String>,
-    /// A further header, such as 'Accept: text/html'; may be repeated.
+    /// Add a header, such as 'Accept: text/html'; may be repeated.
     #[arg(short = 'H', long = "header", value_parser = units::header, value_name = "NAME: VALUE")]
     headers: Vec<(String, String)>,
-    /// The method [default: GET].
+    /// Request method [default: GET].
     #[arg(short, long, value_parser = units::method)]
     method: Option<String>,
-    /// The body of the request.
+    /// Request body.
     #[arg(short, long)]
     body: Option<String>,
-    /// Requests that a connection has in flight at most [default: 1].
+    /// Requests in flight per connection (pipelining) [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pipeline: Option<u32>,
-    /// Speak HTTP/1.0, as ab does.
+    /// Use HTTP/1.0, as ab does.
     #[arg(long = "http1.0", conflicts_with = "http11")]
     http10: bool,
-    /// Speak HTTP/1.1, which is the default.
+    /// Use HTTP/1.1 (the default).
     #[arg(long = "http1.1")]
     http11: bool,
-    /// One connection for each request.
+    /// Open a new connection for each request.
     #[arg(long)]
     no_keepalive: bool,
-    /// How long a request may take, its connection's making included [default: 10s].
+    /// Timeout of a request, including connecting [default: 10s].
     #[arg(long, value_parser = units::duration)]
     timeout: Option<Duration>,
-    /// The status that is right [default: 200].
+    /// The correct status [default: 200].
     #[arg(long, value_parser = clap::value_parser!(u16).range(100..600))]
     expect_status: Option<u16>,
-    /// The body that is right: the same from all, any, or the one of this SHA-256
+    /// The correct body: the same from every subject, any body, or the one with this SHA-256
     /// [default: same].
     #[arg(long, value_parser = units::expect_body, value_name = "same|any|HASH")]
     expect_body: Option<ExpectBody>,
-    /// Of how many answers one has its body looked at and its phases timed (1 is
-    /// all, 0 none); status and length are always checked [default: 100].
+    /// Verify the body and time the phases of one response in N (1: all, 0: none). Status and
+    /// length are always checked [default: 100].
     #[arg(long, value_name = "N")]
     verify_every: Option<u32>,
     #[command(flatten)]
     shape: ShapeFlags,
 }
 
-/// How requests arrive.
+/// When requests are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalsName {
-    /// A connection sends when its last answer is whole.
+    /// Each connection sends when its last response is complete (closed loop).
     Closed,
-    /// At equal distances.
+    /// At a constant rate.
     Constant,
-    /// At random, independent of each other.
+    /// At random times with the given average rate (Poisson).
     Poisson,
 }
 
-/// What moves the bytes.
+/// I/O back ends of the generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
-    /// The one that costs less for the load, and epoll where the kernel refuses io_uring.
+    /// Whichever costs less CPU for the load; epoll where the kernel has no io_uring.
     Auto,
     /// epoll.
     Epoll,
@@ -116,16 +118,16 @@ pub enum BackendName {
 /// What makes the load.
 #[derive(Debug, Clone, Args)]
 pub struct GeneratorFlags {
-    /// Worker threads of the generator; by default one for each of its processors.
+    /// Generator threads [default: one per generator CPU].
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// What moves the bytes [default: auto, by what costs less].
+    /// I/O back end of the generator [default: auto].
     #[arg(long, value_enum)]
     backend: Option<BackendName>,
-    /// A local address that connections come from; several are used in turn.
+    /// Local address to connect from; with several, they take turns.
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     pub local_address: Vec<IpAddr>,
-    /// What all randomness is drawn from; by default the clock.
+    /// Seed for all randomness [default: from the clock].
     #[arg(long)]
     pub seed: Option<u64>,
 }
@@ -140,8 +142,8 @@ impl LoadFlags {
         match (loads.pop(), loads.is_empty()) {
             (Some(load), true) if !load.rate.is_unresolved() => Ok(load),
             _ => Err(Failure::usage(
-                "a run has one load: name one number of connections, one length of messages and one \
-                 rate per second; lists, shares such as 25% and --slo are for `abx compare`",
+                "a run has one load: give one number of connections, one message size and one rate per \
+                 second; lists, percentages such as 25% and --slo are for `abx compare`",
             )),
         }
     }
@@ -172,7 +174,7 @@ impl LoadFlags {
         let mut names = BTreeSet::new();
         match loads.iter().find(|load| !names.insert(&load.name)) {
             Some(load) => Err(Failure::usage(format!(
-                "the load `{}` is asked for twice: list each number once",
+                "the load `{}` is given twice: list each number once",
                 load.name
             ))),
             None => Ok(loads),
@@ -217,7 +219,7 @@ impl LoadFlags {
         match self.all().into_iter().find(says_nothing) {
             None => Ok(()),
             Some((_, flag, _)) => Err(Failure::usage(format!(
-                "{flag} says nothing of a load of shape `{}`: leave it out",
+                "{flag} does not apply to a load of shape `{}`: leave it out",
                 kind.id()
             ))),
         }
@@ -240,8 +242,8 @@ impl LoadFlags {
                 "these --arrivals need a rate: add one, such as --rate 2000",
             )),
             (true, Some(ArrivalsName::Closed)) => Err(Failure::usage(
-                "--rate and --slo are for open loops, and --arrivals closed is none: leave one of \
-                 both out",
+                "--rate and --slo make an open loop, and --arrivals closed does not: leave one of \
+                 them out",
             )),
             _ => Ok(Spacing::Constant),
         }
@@ -325,7 +327,7 @@ impl LoadFlags {
 }
 
 impl GeneratorFlags {
-    /// What is to move the bytes.
+    /// The I/O back end that was asked for.
     pub fn backend(&self) -> Backend {
         match self.backend {
             None | Some(BackendName::Auto) => Backend::Auto,

@@ -13,28 +13,28 @@ use super::Cli;
 use super::output::to_stdout;
 use crate::end::{End, Failure, tell};
 
-/// Print what a shell needs to complete these words.
+/// Print shell completions.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx completions bash >~/.local/share/bash-completion/completions/abx\n  \
     abx completions zsh >~/.zfunc/_abx\n  \
     abx completions fish >~/.config/fish/completions/abx.fish")]
 pub struct Completions {
-    /// For which shell.
+    /// The shell.
     shell: Shell,
 }
 
-/// Print or write the manual pages.
+/// Print or install the manual pages.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx manual | man -l -\n  \
     abx manual compare | man -l -\n  \
     abx manual --folder ~/.local/share/man/man1")]
 pub struct Manual {
-    /// The command whose page is printed; by default that of abx.
+    /// The command whose page to print [default: the page of abx itself].
     #[arg(value_name = "COMMAND", conflicts_with = "folder")]
     command: Option<String>,
-    /// Write the pages of all commands into this folder instead.
+    /// Write all pages to this directory instead.
     #[arg(long)]
     folder: Option<PathBuf>,
 }
@@ -53,12 +53,12 @@ pub fn manual(manual: &Manual) -> Result<End, Failure> {
         Some(folder) => {
             let count = write_pages(folder).map_err(|error| {
                 Failure::no_claim(format!(
-                    "cannot write the manual pages into {}: {error}. Name a folder that can be \
-                     written (`--folder`)",
+                    "cannot write the manual pages into {}: {error}. Give a writable \
+                     directory (`--folder`)",
                     folder.display()
                 ))
             })?;
-            tell(&format!("{count} pages are in {}", folder.display()));
+            tell(&format!("Wrote {count} pages to {}", folder.display()));
         }
         None => {
             let page = asked_for(manual)?;
@@ -78,7 +78,10 @@ fn asked_for(manual: &Manual) -> Result<Vec<u8>, Failure> {
     let known: Vec<&str> = { pages.iter() }
         .filter_map(|page| page.name.strip_prefix("abx-"))
         .collect();
-    let unknown = format!("`{name}` has no page: name one of {}", known.join(", "));
+    let unknown = format!(
+        "`{name}` has no manual page: choose one of {}",
+        known.join(", ")
+    );
     let found = pages.iter().find(|page| page.name == name);
     found
         .map(|page| page.roff.clone())

@@ -1,4 +1,4 @@
-//! The words of the command line, and what becomes of them.
+//! The command line: what it accepts, and what each command does.
 
 pub mod catalog;
 pub mod compare;
@@ -24,8 +24,8 @@ use clap::Subcommand;
 
 use crate::end::Failure;
 
-/// Decides, with evidence, which of several web servers is faster, at which
-/// load, by how much, and whether the difference is real.
+/// Decides, with evidence, which of several web servers is faster, at which load, by how much,
+/// and whether the difference is real.
 #[derive(Debug, clap::Parser)]
 #[command(
     version,
@@ -37,7 +37,7 @@ use crate::end::Failure;
         abx study list\n  \
         abx doctor\n  \
         abx view\n\n\
-        Exit codes: 0 done; 1 what was expected is not so; 2 what was asked cannot be done; \
+        Exit codes: 0 done; 1 an expectation failed; 2 invalid arguments or study file; \
         3 no claim is possible; 130 interrupted."
 )]
 pub struct Cli {
@@ -50,25 +50,25 @@ pub struct Cli {
 pub enum Command {
     /// Compare servers: which is faster, by how much, and is it real?
     Compare(Box<compare::Compare>),
-    /// Load one server once.
+    /// Load one server: the everyday replacement of ab, wrk and oha.
     Run(run::Run),
-    /// The studies that abx carries: list, show, check and run them.
+    /// List, show, check and run the built-in studies.
     Study(catalog::Catalog),
-    /// Serve: a reference server in several process models, with faults on purpose.
+    /// Run the reference server, with a choice of process models and injected faults.
     Serve(serve::Serve),
-    /// What can this machine measure: limits, noise, the generator's ceiling.
+    /// Show what this machine can measure: limits, noise, the generator's ceiling.
     Doctor(doctor::Doctor),
-    /// Judge a saved record again and print the same.
+    /// Print the report of a saved record, in any format, without measuring.
     Report(report::Report),
-    /// List the records that are kept.
+    /// List saved records.
     History(history::History),
-    /// Look at records in a browser.
+    /// View records in a browser.
     View(view::View),
-    /// Print what a shell needs to complete these words.
+    /// Print shell completions.
     Completions(manual::Completions),
-    /// Print or write the manual pages.
+    /// Print or install the manual pages.
     Manual(manual::Manual),
-    /// Keeps one server under test; started by abx itself.
+    /// Supervises one server under test; started by abx itself.
     #[command(hide = true)]
     Keeper,
 }
@@ -77,7 +77,7 @@ pub enum Command {
 pub fn own_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| {
         Failure::usage(format!(
-            "cannot find the program file of abx itself ({error}): is /proc mounted?"
+            "cannot find abx's own program file ({error}): is /proc mounted?"
         ))
     })
 }

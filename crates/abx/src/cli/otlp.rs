@@ -42,7 +42,7 @@ pub fn post(collector: &Target, body: &str) -> Result<(), String> {
     match status.filter(|_| is_http) {
         Some(200..=299) => rejected(content),
         Some(_) => Err(format!("it answered `{}`", harmless(first))),
-        None => Err("its answer is no HTTP".to_owned()),
+        None => Err("its response is not HTTP".to_owned()),
     }
 }
 

@@ -15,13 +15,13 @@ use crate::end::{Failure, tell};
 /// Where things are said, and how.
 #[derive(Debug, Clone, Args)]
 pub struct OutputFlags {
-    /// Save the record also here; - writes it to standard output instead of the report.
+    /// Also save the record to this file; - prints it to standard output instead of the report.
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<String>,
-    /// Say nothing on standard error but errors.
+    /// Print only errors on standard error.
     #[arg(short, long)]
     pub quiet: bool,
-    /// No colour, whatever the terminal can do.
+    /// Do not use colour.
     #[arg(long)]
     pub no_color: bool,
 }
@@ -29,14 +29,13 @@ pub struct OutputFlags {
 /// Formats of studies and of runs.
 #[derive(Debug, Clone, Args)]
 pub struct FormatFlags {
-    /// Write the report as an HTML page: one file with plots and the record in it;
-    /// - as with --json.
+    /// Write the report as one HTML file that includes plots and the record; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub html: Option<String>,
-    /// Write a summary for a pull request, in Markdown; - as with --json.
+    /// Write a Markdown summary for a pull request; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub markdown: Option<String>,
-    /// Write OpenMetrics text, as Prometheus reads it; - as with --json.
+    /// Write OpenMetrics text for Prometheus; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub prometheus: Option<String>,
     /// Post metrics to an OpenTelemetry collector, such as http://127.0.0.1:4318.
@@ -47,26 +46,24 @@ pub struct FormatFlags {
 /// Formats that only a study has.
 #[derive(Debug, Clone, Args)]
 pub struct StudyFormatFlags {
-    /// Write a picture of the verdicts as SVG, light or dark as its viewer prefers;
-    /// - as with --json.
+    /// Write a picture of the verdicts as SVG, for a README; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub svg: Option<String>,
-    /// Write comma-separated values, a row for each slice; - as with --json.
+    /// Write CSV with a row for each slice; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub csv: Option<String>,
-    /// The same with a row for each comparison.
+    /// Write CSV with a row for each comparison; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub csv_comparisons: Option<String>,
-    /// Write the percentiles of response times as HdrHistogram prints them, a
-    /// file for each subject and load: FILE gets their names before its ending.
+    /// Write response time percentiles in HdrHistogram format, one file per subject and load:
+    /// out.hgrm becomes out.SUBJECT.LOAD.hgrm.
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<String>,
-    /// Write response times as a log of HdrHistogram, an interval for each block,
-    /// load and subject; - as with --json.
+    /// Write response times as an HdrHistogram log, one interval per block, load and subject; -
+    /// as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub hlog: Option<String>,
-    /// Write JUnit XML, a test case for each comparison and expectation; - as
-    /// with --json.
+    /// Write JUnit XML with a test case for each comparison and expectation; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub junit: Option<String>,
 }
@@ -139,7 +136,7 @@ impl<'a> Outputs<'a> {
             let mut before = places[..number].iter();
             if let Some((other, _)) = before.find(|(_, other)| other == place) {
                 return Err(Failure::usage(format!(
-                    "{other} and {flag} both go to {}: give each a place of its own",
+                    "{other} and {flag} both write to {}: give each its own file",
                     said(place)
                 )));
             }
@@ -274,7 +271,7 @@ impl Document {
         }
         abx_lab::write_text(Path::new(&self.place), &self.text).map_err(|error| {
             format!(
-                "cannot write {}: {error}. Name a file that can be written (`{}`)",
+                "cannot write {}: {error}. Give a writable file (`{}`)",
                 self.place, self.flag
             )
         })

@@ -9,14 +9,14 @@ use super::{compare, expect, output};
 use crate::end::{End, Failure};
 use crate::saved::{SavedRecord, read};
 
-/// Judge a saved record again and print the same, without measuring.
+/// Print the report of a saved record, in any format, without measuring.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx report ~/.local/state/abx/compare-1795300000-42-811.json\n  \
     abx report 3fa9c1 --html report.html\n  \
     abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -")]
 pub struct Report {
-    /// The record: its file, or its id as `abx history` lists it.
+    /// The record: a file, or an id from `abx history`.
     record: String,
     #[command(flatten)]
     expect: ExpectFlags,
@@ -41,7 +41,7 @@ impl Report {
         match flag {
             None => Ok(()),
             Some(flag) => Err(Failure::usage(format!(
-                "{} is of {kind}, so {flag} has nothing to go by: leave it out, or give a record \
+                "{} is the record of {kind}, so {flag} does not apply: leave it out, or give a record \
                  of `abx compare`",
                 self.record
             ))),
@@ -70,7 +70,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
         }
         SavedRecord::Machine(record) => {
             let given = report.formats.first().or(report.of_studies());
-            report.refuse("what was seen of a machine, which loads nothing", given)?;
+            report.refuse("`abx doctor`, which loads nothing", given)?;
             let text = abx_report::doctor_text(&record, &style);
             output::print(&text, &record, flags)?;
             Ok(End::Done)

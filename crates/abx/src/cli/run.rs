@@ -11,19 +11,19 @@ use super::output::{FormatFlags, OutputFlags, Outputs};
 use super::{compare, history, output, signals, units};
 use crate::end::{End, Failure, tell};
 
-/// Load one server once: throughput, response times, outcomes, cost.
+/// Load one server and report throughput, response times, outcomes and cost.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
     abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
     abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
 pub struct Run {
-    /// The server, as `http://HOST[:PORT]/PATH`, or `ws://` for WebSocket.
+    /// URL of the server: http://HOST[:PORT]/PATH, or ws:// for WebSocket.
     url: String,
-    /// How long [default: 10s].
+    /// How long to send requests [default: 10s].
     #[arg(short, long, value_parser = units::duration)]
     duration: Option<Duration>,
-    /// How many requests or messages, instead of a time.
+    /// Stop after this many requests or messages, instead of after a time.
     #[arg(
         short = 'n', long, conflicts_with = "duration",
         value_parser = clap::value_parser!(u64).range(1..)
@@ -49,8 +49,8 @@ impl Run {
             return match (self.duration, self.requests) {
                 (None, None) => Ok(RunEnd::After(hold)),
                 _ => Err(Failure::usage(
-                    "-d and -n are for connections that say something: write --hold for how long \
-                     they are held",
+                    "-d and -n do not apply to idle connections: set how long they are held with \
+                     --hold",
                 )),
             };
         }

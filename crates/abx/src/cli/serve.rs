@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use super::units;
 use crate::end::{End, Failure, tell};
 
-/// Serve: a reference server in several process models, with faults on purpose.
+/// Run the reference server, with a choice of process models and injected faults.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx serve --port 8080\n  \
@@ -21,66 +21,66 @@ use crate::end::{End, Failure, tell};
     abx serve --port 8082 --root ./public --files uring\n  \
     abx serve --port 8083 --websocket")]
 pub struct Serve {
-    /// The port; 0 lets the kernel choose.
+    /// Port to listen on; 0 for any free port.
     #[arg(short, long, default_value_t = 8080)]
     port: u16,
-    /// The address to listen on.
+    /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1")]
     address: IpAddr,
-    /// How connections are spread over threads.
+    /// How connections are handled.
     #[arg(long, value_enum, default_value_t = ModelName::Event)]
     model: ModelName,
-    /// The length of the page in bytes; by default 87.
+    /// Size of the page in bytes [default: 87].
     #[arg(long, value_name = "N", conflicts_with = "root")]
     page_bytes: Option<u64>,
-    /// Serve the files below this folder instead of a page.
+    /// Serve files from this directory instead of one page.
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
-    /// How the files' bytes come to the socket; by default sendfile.
+    /// How files are sent [default: sendfile].
     #[arg(long, value_enum, requires = "root", value_name = "WAY")]
     files: Option<Way>,
-    /// Speak WebSocket at /echo and /chat/ROOM; the event model only.
+    /// Accept WebSocket connections at /echo and /chat/ROOM (event model only).
     ///
-    /// A message may have 16 MiB. In a room it goes to all members, its speaker
-    /// included; a member for whom more than 4 MiB wait to be sent is closed with
-    /// code 1008. GET /chat/ROOM says how many members there are.
+    /// Messages may have up to 16 MiB. In a room each goes to all members, including its
+    /// sender; a member with more than 4 MiB waiting to be sent is closed with code 1008. GET
+    /// /chat/ROOM returns the number of members.
     #[arg(long)]
     websocket: bool,
-    /// Let small segments wait for acknowledgements, as without `TCP_NODELAY`.
+    /// Leave Nagle's algorithm on (do not set TCP_NODELAY).
     #[arg(long)]
     no_nodelay: bool,
-    /// Processor time spent on each request or WebSocket message.
+    /// CPU time to spend on each request or WebSocket message.
     ///
-    /// A time such as 10us, or turns of a fixed loop such as 4000turns, which are
-    /// the same work in every process: a time below 100 us is turned into turns by
-    /// a timing of each start's own, which differ by some percent.
+    /// A time such as 10us, or a number of loop turns such as 4000turns, which is the same work
+    /// in every process. Times below 100 us are converted to turns by a calibration at each
+    /// start, which varies by a few percent.
     #[arg(long, value_parser = units::work, value_name = "TIME|TURNS")]
     work: Option<Work>,
-    /// Time that passes before each answer to a request or message.
+    /// Delay before each response to a request or message.
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     delay: Option<Duration>,
-    /// Write the head and the payload of an echo's frames apart.
+    /// Write frame header and payload of an echo separately.
     #[arg(long, requires = "websocket")]
     split_frames: bool,
-    /// Do nothing for this long, this often, such as 100ms/1s.
+    /// Stall for this long, this often, such as 100ms/1s.
     #[arg(long, value_parser = units::stall, value_name = "TIME/TIME")]
     stall: Option<(Duration, Duration)>,
-    /// The percentage of requests that are answered with 503.
+    /// Percentage of requests answered with status 503.
     #[arg(long, default_value_t = 0.0, value_name = "PCT")]
     fail: f64,
-    /// The percentage of answers that end in the middle.
+    /// Percentage of responses cut off in the middle.
     #[arg(long, default_value_t = 0.0, value_name = "PCT")]
     close_early: f64,
-    /// The percentage of answers that are shorter than they should be.
+    /// Percentage of responses that are too short.
     #[arg(long, default_value_t = 0.0, value_name = "PCT")]
     wrong_length: f64,
-    /// The percentage of answers with a wrong byte.
+    /// Percentage of responses with a wrong byte.
     #[arg(long, default_value_t = 0.0, value_name = "PCT")]
     wrong_body: f64,
-    /// What the faults are drawn from.
+    /// Seed for injected faults.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many connections may wait to be accepted.
+    /// Listen backlog: how many connections may wait to be accepted.
     #[arg(long, default_value_t = BACKLOG, value_name = "N")]
     backlog: u32,
 }
@@ -88,22 +88,22 @@ pub struct Serve {
 /// How connections are spread over threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ModelName {
-    /// One thread waits for all connections.
+    /// One thread with an event loop for all connections.
     Event,
-    /// Each connection has a thread.
+    /// One thread per connection.
     Thread,
-    /// A canned answer, as fast as this machine can.
+    /// A fixed response, as fast as this machine can send it.
     Null,
 }
 
-/// How the bytes of a file come to the socket.
+/// How a file is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Way {
-    /// The kernel moves them.
+    /// sendfile: the kernel copies from file to socket.
     Sendfile,
-    /// They are read into a buffer and sent from there.
+    /// Read into a buffer, then send.
     Read,
-    /// The same by `io_uring`, for many connections at once; the event model only.
+    /// Read and send with io_uring, batched over connections (event model only).
     Uring,
 }
 

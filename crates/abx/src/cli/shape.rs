@@ -19,20 +19,20 @@ pub struct ShapeFlags {
     /// What WebSocket connections do [default: echo].
     #[arg(long, value_enum)]
     shape: Option<ShapeName>,
-    /// The payload of a WebSocket message; several, as in 100,5000, are as many loads
-    /// [default: 87].
+    /// Payload size of WebSocket messages in bytes; a list such as 100,5000 gives one load for
+    /// each [default: 87].
     #[arg(
         long, value_name = "N", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(0..=i64::from(MESSAGE_BYTES_MAX))
     )]
     message_bytes: Vec<u32>,
-    /// WebSocket messages are text, which is the default.
+    /// Send WebSocket text messages (the default).
     #[arg(long, conflicts_with = "binary")]
     text: bool,
-    /// WebSocket messages are bytes.
+    /// Send WebSocket binary messages.
     #[arg(long)]
     binary: bool,
-    /// How long WebSocket connections are held that say nothing [default: 1s].
+    /// How long idle WebSocket connections are held open [default: 1s].
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     hold: Option<Duration>,
 }
@@ -40,11 +40,11 @@ pub struct ShapeFlags {
 /// What WebSocket connections do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ShapeName {
-    /// Each sends messages, and gets each of them back.
+    /// Each connection sends messages and gets every one back.
     Echo,
-    /// One sends messages, and all get each of them.
+    /// One connection sends messages, and all connections get every one.
     Broadcast,
-    /// They are opened, and say nothing.
+    /// Connections are opened and stay idle.
     Connections,
 }
 
@@ -59,8 +59,8 @@ impl ShapeFlags {
             return match given.find(|(is_given, ..)| *is_given) {
                 None => Ok(LoadShape::Request),
                 Some((_, flag, _)) => Err(Failure::usage(format!(
-                    "{flag} is for WebSocket: write ws:// in place of http://, and for servers \
-                     that abx starts add --shape, such as --shape echo"
+                    "{flag} is for WebSocket: use ws:// instead of http://, and for servers that \
+                     abx starts add --shape, such as --shape echo"
                 ))),
             };
         }
@@ -83,7 +83,7 @@ impl ShapeFlags {
         };
         if let Some(short) = { lengths.iter() }.find(|one| !is_long_enough(kind, **one)) {
             return Err(Failure::usage(format!(
-                "--message-bytes {short}: a broadcast carries its number, so give at least \
+                "--message-bytes {short}: a broadcast message carries a number, so give at least \
                  {BROADCAST_BYTES_MIN}"
             )));
         }
@@ -111,7 +111,7 @@ impl ShapeFlags {
             schemes.partition(|scheme| *scheme == Scheme::WebSocket);
         match (talk.is_empty(), ask.is_empty()) {
             (false, false) => Err(Failure::usage(
-                "all subjects are offered the same: write http:// for each of them, or ws://",
+                "all subjects get the same load: use http:// for all of them, or ws:// for all",
             )),
             (true, true) if self.shape.is_some() => Ok(Scheme::WebSocket),
             (true, _) => Ok(Scheme::Http),

@@ -10,7 +10,7 @@ use abx_server::Work;
 pub fn duration(text: &str) -> Result<Duration, String> {
     units::time(text).ok_or_else(|| {
         format!(
-            "`{text}` is no time above zero: write a number and its unit, such as 10s, 100ms or 2m"
+            "`{text}` is not a time above zero: give a number with a unit, such as 10s, 100ms or 2m"
         )
     })
 }
@@ -19,7 +19,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 pub fn slice_length(text: &str) -> Result<SliceLength, String> {
     units::slice_length(text).ok_or_else(|| {
         format!(
-            "`{text}` is neither a time above zero nor `auto`: write a number and its unit, such \
+            "`{text}` is neither a time above zero nor `auto`: give a number with a unit, such \
              as 100ms or 1s"
         )
     })
@@ -38,7 +38,7 @@ pub fn rates(text: &str) -> Result<Rates, String> {
     let rate = |text: &str| {
         Rate::parse(text.trim()).ok_or_else(|| match text.trim().parse::<PerSecond>() {
             Err(error) if !text.contains('%') => error.to_string(),
-            _ => format!("`{text}` is no share: write a number above 0 and %, at most 200%"),
+            _ => format!("`{text}` is not a percentage: give a number above 0 and %, at most 200%"),
         })
     };
     text.split(',')
@@ -50,7 +50,7 @@ pub fn rates(text: &str) -> Result<Rates, String> {
 /// Reads a share such as `3%` or `0.5%` as a fraction.
 pub fn percent(text: &str) -> Result<f64, String> {
     units::share(text)
-        .ok_or_else(|| format!("`{text}` is no share: write a number and %, such as 3%"))
+        .ok_or_else(|| format!("`{text}` is not a percentage: give a number and %, such as 3%"))
 }
 
 /// Reads path and query of a request.
@@ -59,7 +59,7 @@ pub fn path(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!(
-        "`{text}` is no path: a path begins with /, has %XX for other than visible ASCII, and no #"
+        "`{text}` is not a path: a path begins with /, encodes all but visible ASCII as %XX, and has no #"
     ))
 }
 
@@ -68,7 +68,7 @@ pub fn method(text: &str) -> Result<String, String> {
     if units::is_token(text) {
         return Ok(text.to_owned());
     }
-    Err(format!("`{text}` is no method: write one such as GET"))
+    Err(format!("`{text}` is not a method: give one such as GET"))
 }
 
 /// Reads which body is right.
@@ -84,7 +84,7 @@ pub fn expect_body(text: &str) -> Result<ExpectBody, String> {
 /// Reads a stall such as `100ms/1s`: this long, this often.
 pub fn stall(text: &str) -> Result<(Duration, Duration), String> {
     let (length, period) = text.split_once('/').ok_or_else(|| {
-        format!("`{text}` is no stall: write how long and how often, such as 100ms/1s")
+        format!("`{text}` is not a stall: give how long and how often, such as 100ms/1s")
     })?;
     Ok((duration(length)?, duration(period)?))
 }
@@ -98,7 +98,7 @@ pub fn work(text: &str) -> Result<Work, String> {
         .strip_suffix("turns")
         .and_then(|turns| turns.parse().ok());
     turns.map(Work::Turns).ok_or_else(|| {
-        format!("`{text}` is neither a time such as 10us nor turns such as 4000turns")
+        format!("`{text}` is neither a time such as 10us nor a number of turns such as 4000turns")
     })
 }
 
@@ -106,7 +106,7 @@ pub fn work(text: &str) -> Result<Work, String> {
 pub fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once(':')
-        .ok_or_else(|| format!("`{text}` is no header: write `Name: value`"))?;
+        .ok_or_else(|| format!("`{text}` is not a header: write `Name: value`"))?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 

@@ -15,25 +15,25 @@ use super::output::to_stdout;
 use crate::end::{End, Failure, tell};
 use crate::view::{RecordFile, RecordIndex, Site};
 
-/// Look at records in a browser: a list, each as its report, several side by side.
+/// View records in a browser: the list, single reports, several side by side.
 ///
-/// Serves pages on this machine alone, prints their address and shows them until
-/// it is interrupted. Nothing can be changed there, and the pages ask for nothing
-/// of any other server.
+/// Serves read-only pages on this machine and prints their address. The pages load nothing from
+/// other servers.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx view\n  \
     abx view 3fa9c1 old/record.json\n  \
     abx view --port 8000\n\n\
-    Ctrl-C ends it, with exit code 0.")]
+    Stop it with Ctrl-C; the exit code is then 0.")]
 pub struct View {
-    /// Show these alone, each a file or an id of `abx history`; by default all that are kept.
+    /// Show only these records, each a file or an id from `abx history` [default: all saved
+    /// records].
     #[arg(value_name = "RECORD")]
     records: Vec<String>,
-    /// The port; 0 lets the kernel choose.
+    /// Port to listen on; 0 for any free port.
     #[arg(short, long, default_value_t = 0)]
     port: u16,
-    /// The address to listen on. Whoever reaches it can read the records.
+    /// Address to listen on. Anyone who can reach it can read the records.
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
 }
@@ -52,8 +52,8 @@ pub fn view(view: &View) -> Result<End, Failure> {
         .and_then(|listener| listener.local_addr().map(|address| (listener, address)));
     let (listener, address) = listening.map_err(|error| {
         Failure::usage(format!(
-            "cannot listen on {wanted}: {error}. Name another port (`--port`, 0 for a free one) or \
-             address (`--address`)"
+            "cannot listen on {wanted}: {error}. Choose another port (`--port`, 0 for any free \
+             one) or address (`--address`)"
         ))
     })?;
     let site = Site::new(index, view.address);
@@ -61,11 +61,11 @@ pub fn view(view: &View) -> Result<End, Failure> {
     opened.map_err(|error| Failure::no_claim(format!("cannot start a thread: {error}")))?;
     if !view.address.is_loopback() {
         tell(&format!(
-            "abx: {} is no loopback address: whoever can reach it can read these records",
+            "abx: {} is not a loopback address: anyone who can reach it can read these records",
             view.address
         ));
     }
-    tell(&format!("Showing {what}; Ctrl-C ends it"));
+    tell(&format!("Showing {what}; stop with Ctrl-C"));
     to_stdout(&format!("http://{address}/\n")).map_err(Failure::no_claim)?;
     signals.forever().next();
     Ok(End::Done)
@@ -92,17 +92,17 @@ fn named(words: &[String]) -> Result<(RecordIndex, String), Failure> {
         match std::fs::metadata(&path) {
             Ok(about) if about.is_file() => Ok(path),
             Ok(_) => Err(Failure::usage(format!(
-                "{} is no file: name records, or none to see all that are kept",
+                "{} is not a file: give records, or nothing to see all saved ones",
                 path.display()
             ))),
             Err(error) => Err(Failure::usage(format!(
-                "cannot read {}: {error}. `abx history` lists the records that are kept",
+                "cannot read {}: {error}. `abx history` lists saved records",
                 path.display()
             ))),
         }
     };
     let paths: Vec<PathBuf> = words.iter().map(path).collect::<Result<_, _>>()?;
     let all = RecordFile::all(paths);
-    let what = format!("{} records that were named", all.len());
+    let what = format!("{} given records", all.len());
     Ok((RecordIndex::Files(all), what))
 }

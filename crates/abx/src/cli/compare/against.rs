@@ -19,7 +19,7 @@ pub fn past(word: &str) -> Result<OlderRecord, Failure> {
             subject: subject.map(str::to_owned),
         }),
         SavedRecord::Run(_) | SavedRecord::Machine(_) => Err(Failure::usage(format!(
-            "{} is no record of a study, so it has no blocks and no evidence: name one that \
+            "{} is not the record of a study, so it has no blocks to compare with: give one that \
              `abx compare` saved",
             path.display()
         ))),

@@ -118,7 +118,7 @@ pub fn tell_where(store: &Store) {
     }
     let path = store.path().display();
     tell(&format!(
-        "The record is in {path}\nRead it again with: abx report {path}"
+        "Record: {path}\nPrint it again with: abx report {path}"
     ));
 }
 

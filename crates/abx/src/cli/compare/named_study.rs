@@ -29,7 +29,7 @@ impl NamedStudy {
             words => match words.iter().find(|word| is_named(word)) {
                 None => Ok(None),
                 Some(word) => Err(Failure::usage(format!(
-                    "`{word}` is a study, which names its subjects itself: give it alone"
+                    "`{word}` is a study, which has its own subjects: give it alone"
                 ))),
             },
         }

@@ -52,13 +52,12 @@ fn finish(study: &mut Study, compare: &Compare) -> Result<(), Failure> {
 fn from_words(compare: &Compare) -> Result<Study, Failure> {
     if compare.install {
         return Err(Failure::usage(
-            "--install is for a study file, which says what its subjects need: name one",
+            "--install needs a study file, which says what its subjects need: give one",
         ));
     }
     if compare.load.stages_last().is_some() {
         return Err(Failure::usage(
-            "stages change within a slice, which is over in a moment: give them to `abx run`, one \
-             server at a time",
+            "stages take longer than a slice lasts: use them with `abx run`, one server at a time",
         ));
     }
     let subjects = subjects(compare)?;
@@ -91,14 +90,14 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
 fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
     if let Some((flag, key)) = compare.load.given() {
         return Err(Failure::usage(format!(
-            "{flag} cannot be given beside a study file, which says what is offered: write \
-             `{key}` into its [[load]]"
+            "{flag} cannot be combined with a study file, which sets the load: set `{key}` in its \
+             [[load]]"
         )));
     }
     if compare.aa {
         return Err(Failure::usage(
-            "--aa compares one subject of the command line with itself, and a study file names \
-             its own subjects: leave one of both out",
+            "--aa compares one subject of the command line with itself, and a study file has its \
+             own subjects: leave one of them out",
         ));
     }
     let (mut file, folder) = study_file::read(path).map_err(Failure::usage)?;
@@ -109,7 +108,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
             path,
             only,
             "one subject alone cannot be compared: add a second [[subject]], or compare it with \
-             an older record by --against",
+             an older record using --against",
         ));
     }
     let had = provide(path, &file, &folder, extent, compare)?;
@@ -171,7 +170,7 @@ fn provide(
         .map(|one| format!("  {}: {}\n    {}", one.subject, one.what, one.remedy))
         .collect();
     Err(Failure::usage(format!(
-        "{}: its subjects need what is not there yet:\n{}\nabx does what it can of this by: \
+        "{}: something that its subjects need is missing:\n{}\nTo install what abx can install: \
          {} --install",
         study_file::file(path).display(),
         lines.join("\n"),
@@ -202,13 +201,13 @@ fn skip(
     let names: Vec<String> = subjects.map(|one| one.name.clone()).collect();
     for one in &skipped {
         tell(&format!(
-            "{} is skipped: it needs {}; {}",
+            "skipping {}: it needs {}; {}",
             one.name, one.needs, one.how
         ));
     }
     if names.is_empty() {
         return Err(Failure::usage(format!(
-            "{}: no subject is left to measure: bring one of those that were skipped",
+            "{}: no subject is left to measure: provide one of the skipped ones",
             file.name
         )));
     }
@@ -234,9 +233,8 @@ fn subject(
         && let Some(program) = launch.missing_program()
     {
         let message = format!(
-            "`command`: the program `{program}` is not found, or not executable: install it, \
-             write its full path, mark it as a program (chmod +x), or say in `from` where it \
-             comes from"
+            "`command`: program `{program}` not found, or not executable: install it, give its \
+             full path, make it executable (chmod +x), or say in `from` where it comes from"
         );
         return Err(at(path, spec, &message));
     }
@@ -312,13 +310,13 @@ fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
         }
         (true, count) => {
             return Err(Failure::usage(format!(
-                "--aa compares one subject with itself, and {count} were given: name one"
+                "--aa compares one subject with itself, and {count} were given: give one"
             )));
         }
         (false, 1) if compare.against.is_none() => {
             return Err(Failure::usage(
-                "one subject alone cannot be compared: name a second one, load it alone with \
-                 `abx run`, compare it with itself by --aa, or with an older record by --against",
+                "one subject alone cannot be compared: add a second one, load it alone with \
+                 `abx run`, compare it with itself with --aa, or with an older record with --against",
             ));
         }
         (false, _) => {}
@@ -329,7 +327,7 @@ fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
             .any(|other| other.name == subject.name)
         {
             return Err(Failure::usage(format!(
-                "two subjects are named `{}`: give each a name of its own, as in `name=...`",
+                "two subjects are named `{}`: give each its own name, as in `name=...`",
                 subject.name
             )));
         }

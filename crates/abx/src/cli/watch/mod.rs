@@ -48,7 +48,7 @@ impl Watch {
     pub fn see(&mut self, progress: &StudyProgress) {
         match progress {
             StudyProgress::Pilot => self.display.show(
-                "pilot: how long do the subjects take to warm up, and how long must a slice be?",
+                "pilot: finding the warm-up and the slice length",
                 Urgency::News,
             ),
             StudyProgress::Round {
@@ -65,7 +65,7 @@ impl Watch {
             StudyProgress::Block(record) => {
                 self.learn(record);
                 let done = record.blocks.len() as u32;
-                let place = format!("{} is measured", self.block(done));
+                let place = format!("{} done", self.block(done));
                 let text = self.text(&place, done.into());
                 self.display.show(&text, Urgency::News);
             }
