@@ -6,6 +6,12 @@
 //! pulls with [`Io::receive`], reads the bytes where the back end has them, and
 //! never holds them over the next call. Start at [`Io`].
 //!
+//! A layer that changes the bytes of connections, as TLS does, is such a contract over
+//! another one: it answers `Connected` when its handshake is over, copies what was
+//! registered, and skips what it has read. `simulation/sealed.rs` is one, and passes the
+//! same tests. What multiplexes requests, as HTTP/2 does, is a
+//! [`Protocol`](crate::protocol::Protocol) with an outbox.
+//!
 //! Makers: `epoll.rs`, `uring.rs`, and for tests `simulation/network.rs` with virtual time. All
 //! of them pass the same tests, in `simulation/contract.rs`.
 

@@ -11,6 +11,7 @@ use abx_sys::Nanos;
 
 use super::network::{Network, Sim};
 use super::script::{Loopback, NOBODY, Script, Step};
+use super::sealed::{Sealed, sealed};
 use crate::io::{Io, Ready, Received, RequestId, Token};
 use crate::random::Random;
 
@@ -36,6 +37,12 @@ fn on_sim_in_pieces(script: Script) -> Made<Sim> {
     network.faults.slow = 200;
     network.faults.reorder = 700;
     Made(Sim::new(network, script), Sim::ADDRESS, Box::new(()))
+}
+
+/// One back end over another: see [`super::sealed`].
+fn on_sealed(script: Script) -> Made<Sealed<Sim>> {
+    let Made(io, address, peer) = on_sim_in_pieces(sealed(script));
+    Made(Sealed::over(io), address, peer)
 }
 
 /// How long a test waits for what must come, on the back end's clock.
@@ -438,3 +445,9 @@ contract!(uring_single, |script| super::on_loopback(
 ));
 contract!(sim, super::on_sim);
 contract!(sim_in_pieces, super::on_sim_in_pieces);
+contract!(sealed_in_pieces, super::on_sealed);
+contract!(sealed_on_epoll, |script| {
+    let super::Made(io, address, peer) =
+        super::on_loopback(crate::io::EpollIo::new(), super::sealed(script));
+    super::Made(super::Sealed::over(io), address, peer)
+});

@@ -11,4 +11,5 @@ mod paced;
 mod phased;
 mod pipelined;
 pub(crate) mod script;
+pub(crate) mod sealed;
 mod simulated;

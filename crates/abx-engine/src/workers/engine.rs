@@ -343,13 +343,14 @@ fn start_worker(
         .into_iter()
         .collect();
     let stop = Arc::clone(stop);
-    let thread = std::thread::Builder::new()
-        .name(format!("abx-load-{number}"))
-        .spawn(move || work(&cpus, &inbox, &outbox, &stop))
-        .map_err(|source| EngineError::System {
+    let name = format!("abx-load-{number}");
+    let body = move || work(&cpus, &inbox, &outbox, &stop);
+    let thread = abx_sys::limits::spawn_with_own_descriptors(name, body).map_err(|source| {
+        EngineError::System {
             what: "a thread",
             source,
-        })?;
+        }
+    })?;
     Ok(Worker {
         orders: Some(orders),
         replies,

@@ -56,8 +56,6 @@ pub(crate) fn work(
         // A processor that went away since it was listed leaves the thread where it is.
         let _ = abx_sys::cpus::pin_thread(cpus);
     }
-    // Older kernels cannot: then all workers share one table.
-    let _ = abx_sys::limits::separate_descriptors();
     // With the usual slack requests only leave some microseconds later.
     let _ = abx_sys::clock::sharpen_timers();
     let mut pools: HashMap<PoolId, Box<dyn AnyPool>> = HashMap::new();

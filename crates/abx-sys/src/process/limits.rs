@@ -1,6 +1,7 @@
 //! How many descriptors this process and what it starts may have open.
 
 use std::io;
+use std::thread::JoinHandle;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -48,19 +49,31 @@ pub fn raise_descriptor_limit() -> io::Result<DescriptorLimit> {
     Ok(descriptor_limit())
 }
 
-/// Makes the calling thread fit to open as many descriptors as the limit says,
-/// beside those of other threads: it gets a table of its own, with standard
-/// input, output and error and nothing else in it.
+/// Starts a thread that has a table of descriptors of its own, so that it may open as
+/// many as the limit says beside those of other threads.
 ///
-/// What it opens from now on no other thread knows, and what others have opened
-/// it does not know. It gets no signals either, since a handler would find other
-/// files under its numbers.
+/// In the table are standard input, output and error and nothing else: what the thread
+/// opens no other one knows, and what others have opened it does not know. So `body`
+/// must own no descriptor, nor be sent one. It gets no signals either, since a handler
+/// would find other files under its numbers. Before Linux 5.9 the table is shared.
 ///
 /// # Errors
-/// What the kernel says, before Linux 5.9 that it knows no such thing; the table
-/// is shared as before then.
+/// The system gives no thread.
+pub fn spawn_with_own_descriptors<T: Send + 'static>(
+    name: String,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    std::thread::Builder::new().name(name).spawn(move || {
+        // Older kernels cannot: then all threads share one table.
+        let _ = close_inherited_descriptors();
+        body()
+    })
+}
+
+/// Gives the calling thread a table of its own, and closes what is in it beyond standard
+/// input, output and error: for a thread that has opened nothing yet.
 #[allow(unsafe_code)]
-pub fn separate_descriptors() -> io::Result<()> {
+fn close_inherited_descriptors() -> io::Result<()> {
     let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: The set is filled before it is read, and lives while both calls run.
     let blocked = unsafe {
@@ -103,8 +116,7 @@ mod tests {
         let (mut reader, writer) = std::os::unix::net::UnixStream::pair().unwrap();
         let (separated, is_separated) = std::sync::mpsc::channel();
         let (done, is_done) = std::sync::mpsc::channel::<()>();
-        let opened = std::thread::spawn(move || {
-            separate_descriptors().unwrap();
+        let body = move || {
             separated.send(()).unwrap();
             // Until the other side has seen the end of the pipe.
             let _ = is_done.recv();
@@ -116,7 +128,8 @@ mod tests {
                 last,
                 std::path::Path::new(&format!("/proc/self/fd/{last}")).exists(),
             )
-        });
+        };
+        let opened = spawn_with_own_descriptors("separate".to_owned(), body).unwrap();
         is_separated.recv().unwrap();
         drop(writer);
         let mut byte = [0];

@@ -1,0 +1,257 @@
+//! A back end over another one, as TLS will be: a handshake before anything, bytes that
+//! are changed on their way, nothing of them registered or discarded in the kernel.
+//!
+//! It keeps the contract like any other (`contract.rs`), which shows that the engine
+//! needs to know nothing of such a layer.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use abx_sys::Nanos;
+
+use super::script::{Script, Step};
+use crate::io::{Io, Ready, Received, RequestId, Token};
+
+/// What both sides say first.
+const HELLO: [u8; 4] = *b"seal";
+
+/// What each byte is changed by.
+const SEAL: u8 = 0x5a;
+
+/// Seals what goes over the connections of `under`.
+pub(crate) struct Sealed<I> {
+    under: I,
+    requests: Vec<Vec<u8>>,
+    lines: Vec<Option<Line>>,
+    /// What one receive gave, unsealed.
+    received: Vec<u8>,
+}
+
+/// One connection.
+#[derive(Default)]
+struct Line {
+    is_open: bool,
+    /// Sealed bytes that the back end below has not taken yet.
+    outgoing: Vec<u8>,
+    /// Whether the engine waits for room.
+    is_full: bool,
+    /// Unsealed bytes that the engine has not taken yet.
+    incoming: Vec<u8>,
+    /// So many of the next bytes are of no interest.
+    skipping: u64,
+}
+
+impl<I: Io> Sealed<I> {
+    pub(crate) fn over(under: I) -> Sealed<I> {
+        Sealed {
+            under,
+            requests: Vec::new(),
+            lines: Vec::new(),
+            received: Vec::new(),
+        }
+    }
+
+    fn line(&mut self, token: Token) -> &mut Line {
+        let line = self.lines.get_mut(token.slot as usize);
+        let line = line.and_then(Option::as_mut);
+        line.expect("a call names a connection that was not closed")
+    }
+
+    /// Takes all of a stretch, unless some of the last one is still here.
+    fn seal(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        let line = self.line(token);
+        if !line.outgoing.is_empty() {
+            line.is_full = true;
+            return Ok(0);
+        }
+        line.outgoing = bytes.iter().map(|byte| byte ^ SEAL).collect();
+        self.flush(token)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self, token: Token) -> io::Result<()> {
+        let outgoing = std::mem::take(&mut self.line(token).outgoing);
+        if !outgoing.is_empty() {
+            let taken = self.under.send_bytes(token, &outgoing)?;
+            self.line(token).outgoing = outgoing[taken..].to_vec();
+        }
+        Ok(())
+    }
+
+    /// Pulls once and unseals what came.
+    fn pull(&mut self, token: Token) -> Received<'static> {
+        match self.under.receive(token) {
+            Received::Bytes(bytes) => {
+                let bytes: Vec<u8> = bytes.iter().map(|byte| byte ^ SEAL).collect();
+                self.line(token).incoming.extend(bytes);
+                Received::Nothing
+            }
+            Received::Skipped(_) => unreachable!("nothing is skipped below"),
+            Received::Nothing => Received::Nothing,
+            Received::Ended => Received::Ended,
+            Received::Failed => Received::Failed,
+        }
+    }
+
+    /// What an event below is to the engine.
+    fn passed_on(&mut self, one: Ready, ready: &mut Vec<Ready>) {
+        match one {
+            Ready::Connected(token) => {
+                if self.seal(token, &HELLO).is_err() {
+                    self.fail(token, ready);
+                }
+            }
+            Ready::Unconnected(token, error) => {
+                self.lines[token.slot as usize] = None;
+                ready.push(Ready::Unconnected(token, error));
+            }
+            Ready::MaySend(token) => {
+                let has_failed = self.flush(token).is_err();
+                let line = self.line(token);
+                if has_failed || line.outgoing.is_empty() && line.is_full {
+                    line.is_full = false;
+                    ready.push(Ready::MaySend(token));
+                }
+            }
+            Ready::Receivable(token) if self.line(token).is_open => {
+                ready.push(Ready::Receivable(token));
+            }
+            Ready::Receivable(token) => self.shake_hands(token, ready),
+        }
+    }
+
+    /// The other side's first words, and perhaps more behind them.
+    fn shake_hands(&mut self, token: Token, ready: &mut Vec<Ready>) {
+        loop {
+            let before = self.line(token).incoming.len();
+            let end = self.pull(token);
+            let line = self.line(token);
+            if line.incoming.len() >= HELLO.len() {
+                let hello: Vec<u8> = line.incoming.drain(..HELLO.len()).collect();
+                assert_eq!(hello, HELLO);
+                line.is_open = true;
+                ready.push(Ready::Connected(token));
+                // More may have come, which the back end below tells nothing of any more.
+                ready.push(Ready::Receivable(token));
+                return;
+            }
+            match end {
+                Received::Nothing if line.incoming.len() > before => {}
+                Received::Nothing => return,
+                _ => return self.fail(token, ready),
+            }
+        }
+    }
+
+    fn fail(&mut self, token: Token, ready: &mut Vec<Ready>) {
+        self.close(token);
+        let error = io::ErrorKind::ConnectionReset.into();
+        ready.push(Ready::Unconnected(token, error));
+    }
+}
+
+impl<I: Io> Io for Sealed<I> {
+    fn now(&mut self) -> Nanos {
+        self.under.now()
+    }
+
+    fn register(&mut self, bytes: Vec<u8>) -> RequestId {
+        self.requests.push(bytes);
+        RequestId(u32::try_from(self.requests.len() - 1).expect("tests register little"))
+    }
+
+    fn connect(&mut self, token: Token, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
+        self.under.connect(token, to, from)?;
+        let place = token.slot as usize;
+        let lines = self.lines.len().max(place + 1);
+        self.lines.resize_with(lines, || None);
+        self.lines[place] = Some(Line::default());
+        Ok(())
+    }
+
+    fn close(&mut self, token: Token) {
+        self.lines[token.slot as usize] = None;
+        self.under.close(token);
+    }
+
+    fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
+        let bytes = self.requests[request.0 as usize][offset..].to_vec();
+        self.seal(token, &bytes)
+    }
+
+    fn send_bytes(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        self.seal(token, bytes)
+    }
+
+    fn skip(&mut self, token: Token, bytes: u64) {
+        self.line(token).skipping = bytes;
+    }
+
+    fn limit_receive(&mut self, _: Token, _: usize) {
+        // A wish, and what is below knows nothing of lengths above.
+    }
+
+    fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos {
+        let mut below = Vec::new();
+        let now = self.under.wait(until, &mut below);
+        ready.clear();
+        for one in below {
+            self.passed_on(one, ready);
+        }
+        now
+    }
+
+    fn receive(&mut self, token: Token) -> Received<'_> {
+        if self.line(token).incoming.is_empty() {
+            let end = self.pull(token);
+            if self.line(token).incoming.is_empty() {
+                return end;
+            }
+        }
+        let line = self.line(token);
+        if line.skipping > 0 {
+            let most = usize::try_from(line.skipping).unwrap_or(usize::MAX);
+            let skipped = line.incoming.drain(..line.incoming.len().min(most)).count() as u64;
+            line.skipping -= skipped;
+            return Received::Skipped(skipped);
+        }
+        self.received = std::mem::take(&mut self.line(token).incoming);
+        Received::Bytes(&self.received)
+    }
+}
+
+/// A peer that seals as well. Its first words are said once, so a script that goes back
+/// to its first step has as many rounds here as a test needs.
+pub(crate) fn sealed(script: Script) -> Script {
+    Box::new(move |connection| {
+        let steps = script(connection);
+        let rounds = match steps.last() {
+            Some(Step::Again) => ROUNDS,
+            _ => 1,
+        };
+        let hello = [Step::Await(HELLO.len()), Step::Send(seal(&HELLO))];
+        let one_round = || steps.iter().filter_map(sealed_step);
+        let all = std::iter::repeat_with(one_round).take(rounds).flatten();
+        hello.into_iter().chain(all).collect()
+    })
+}
+
+const ROUNDS: usize = 100;
+
+fn sealed_step(step: &Step) -> Option<Step> {
+    match step {
+        Step::Again => None,
+        Step::Send(bytes) => Some(Step::Send(seal(bytes))),
+        Step::Choose(choices) => {
+            let sealed = choices.iter();
+            let sealed = sealed.map(|(asked, answer)| (seal(asked).to_vec(), seal(answer)));
+            Some(Step::Choose(sealed.collect()))
+        }
+        other => Some(other.clone()),
+    }
+}
+
+fn seal(bytes: &[u8]) -> Arc<[u8]> {
+    bytes.iter().map(|byte| byte ^ SEAL).collect()
+}
