@@ -2,11 +2,12 @@
 //!
 //! Samples become tallies, tallies become records, records become verdicts.
 //! Everything here is a pure function of what was measured: no file, no socket,
-//! no clock. Start at [`StudyRecord`] for what is kept, at [`stats`] for how it
-//! is judged; `docs/statistics.md` gives the reasons.
+//! no clock. Start at [`Measured`] for what is kept, at [`judge()`] for what is
+//! concluded, at [`stats`] for how; `docs/statistics.md` gives the reasons.
 
 pub mod doctor;
 pub mod expectation;
+mod file;
 mod findings;
 mod judge;
 mod listing;
@@ -16,17 +17,18 @@ mod series;
 pub mod stats;
 
 pub use expectation::{Answer, Doubt, Expectation, Standing};
-pub use findings::finding::{Finding, Level, Limits, Status, Validity};
+pub use file::StudyRecord;
+pub use file::schema::record_schema;
 pub use judge::capacities::Capacity;
 pub use judge::ceilings::Ceiling;
 pub use judge::comparison::{Bounds, Comparison, Role, Undisturbed};
+pub use judge::conclusions::Conclusions;
 pub use judge::metric::{Metric, Sense};
-pub use judge::objective::{Goal, Kept, LimitUsage, Objective, ObjectiveError};
 pub use judge::past_baseline::{
-    AgainstError, Difference, Fingerprint, PastBaseline, PastLoad, PastSubject, Unpaired, against,
-    judge_against, may_stop_against,
+    Difference, Fingerprint, PastBaselineError, PastSubject, Unpaired, past_baseline,
 };
 pub use judge::ranking::{Place, Ranking};
+pub use judge::run::judge_run;
 pub use judge::summary::Summary;
 pub use judge::sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use judge::throughput::block_throughputs;
@@ -44,12 +46,11 @@ pub use measure::phases::{Phase, PhaseSums, Phases, Split, Timestamps};
 pub use measure::quantile::Quantile;
 pub use measure::tally::{Connections, Sample, SliceTally, Tally};
 pub use measure::times::{Figure, Times};
-pub use record::StudyRecord;
+pub use record::finding::{Finding, Level, Limits, Status, Validity};
 pub use record::finding_id::FindingId;
-pub use record::run::{
-    GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide, judge_run,
-};
-pub use record::schema::record_schema;
+pub use record::objective::{Goal, Kept, LimitUsage, Objective, ObjectiveError};
+pub use record::run::{GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide};
+pub use record::{Measured, PastBaseline, PastLoad};
 pub use series::{
     BlockFigures, ResponseTimes, SliceFigures, block_figures, response_times, slice_figures,
 };

@@ -4,7 +4,7 @@
 use crate::judge::summary::{Sums, pooled, share};
 use crate::measure::histogram::Histogram;
 use crate::measure::quantile::Quantile;
-use crate::record::{BlockLoad, CEILING, LoadRecord, SliceRecord, StudyRecord};
+use crate::record::{BlockLoad, CEILING, LoadRecord, Measured, SliceRecord};
 
 /// One slice under one load, with its place among the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,7 +99,7 @@ impl ResponseTimes {
 /// Every slice of one load that loaded a subject in a complete block, in the
 /// order in which they ran.
 #[must_use]
-pub fn slice_figures<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<SliceFigures<'a>> {
+pub fn slice_figures<'a>(record: &'a Measured, load: &'a LoadRecord) -> Vec<SliceFigures<'a>> {
     let mut all = Vec::new();
     for block in record.complete_blocks() {
         let mut before_ns = 0;
@@ -131,7 +131,7 @@ pub fn slice_figures<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<S
 
 /// One subject under one load in each complete block, in the order of the blocks.
 #[must_use]
-pub fn block_figures(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Vec<BlockFigures> {
+pub fn block_figures(record: &Measured, load: &LoadRecord, subject: &str) -> Vec<BlockFigures> {
     let cpus = record.settings.subject_cpus.len().max(1) as u64;
     let of_block = |index: u32, part: &BlockLoad, rss_bytes_max: Option<u64>| {
         let rounds = part.rounds.iter().flat_map(|round| &round.slices);
@@ -160,7 +160,7 @@ pub fn block_figures(record: &StudyRecord, load: &LoadRecord, subject: &str) -> 
 /// The response times of one subject under one load; `None` when none were counted.
 #[must_use]
 pub fn response_times(
-    record: &StudyRecord,
+    record: &Measured,
     load: &LoadRecord,
     subject: &str,
 ) -> Option<ResponseTimes> {

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 
 use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, BlockSubject, Canary, HostCounters, InUse, Interleave,
-    LoadRecord, LoadSettings, Machine, PilotRecord, PilotSubject, RequestSettings, Round,
-    STUDY_SCHEMA, Settings, SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
+    LoadRecord, LoadSettings, Machine, PilotRecord, PilotSubject, RequestSettings, Round, Settings,
+    SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
 };
 use abx_evidence::{
-    Arrivals, Comparison, Exchange, Finding, FindingId, Level, Outcome, Outcomes, SliceTally,
-    StudyRecord, Validity, judge,
+    Arrivals, Comparison, Conclusions, Exchange, Finding, FindingId, Level, Measured, Outcome,
+    Outcomes, SliceTally, judge,
 };
 
 /// A millisecond, in nanoseconds.
@@ -29,10 +29,9 @@ pub const OK: u64 = 9_000;
 
 /// A study under the load `small` with the baseline first: each subject with the
 /// verified answers of a slice in each block.
-pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
+pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
     let blocks = subjects[0].1.len();
-    StudyRecord {
-        schema: STUDY_SCHEMA.to_owned(),
+    Measured {
         abx_version: "0.1.0".to_owned(),
         command: vec!["abx".to_owned(), "compare".to_owned()],
         started_unix_ms: 1_750_000_000_000,
@@ -53,26 +52,19 @@ pub fn study(subjects: &[(&str, &[u64])]) -> StudyRecord {
         skipped: Vec::new(),
         loads: vec![load("small", subjects)],
         end: StudyEnd::Precision,
-        comparisons: Vec::new(),
-        rankings: Vec::new(),
-        sweeps: Vec::new(),
-        capacities: Vec::new(),
-        ceilings: Vec::new(),
-        summaries: Vec::new(),
-        validity: Validity::default(),
-        against: None,
+        past_baseline: None,
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),
     }
 }
 
 /// `new` beside `old` in six blocks, 1.1 times as fast: a study without findings.
-pub fn pair() -> StudyRecord {
+pub fn pair() -> Measured {
     let tenth_more = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
     study(&[("old", &[OK; 6]), ("new", &tenth_more)])
 }
 
 /// The same under a second load, `large`, that offers the same.
-pub fn two_loads() -> StudyRecord {
+pub fn two_loads() -> Measured {
     let mut record = pair();
     let mut more = record.loads[0].clone();
     more.name = "large".to_owned();
@@ -248,65 +240,60 @@ pub fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
 }
 
 /// Changes every slice of one subject.
-pub fn each_slice(
-    record: &mut StudyRecord,
-    subject: &str,
-    mut change: impl FnMut(&mut SliceRecord),
-) {
+pub fn each_slice(record: &mut Measured, subject: &str, mut change: impl FnMut(&mut SliceRecord)) {
     all_slices(record)
         .filter(|slice| slice.subject == subject)
         .for_each(&mut change);
 }
 
 /// Every slice of every subject.
-pub fn all_slices(record: &mut StudyRecord) -> impl Iterator<Item = &mut SliceRecord> {
+pub fn all_slices(record: &mut Measured) -> impl Iterator<Item = &mut SliceRecord> {
     rounds(record).flat_map(|round| &mut round.slices)
 }
 
 /// Every round.
-pub fn rounds(record: &mut StudyRecord) -> impl Iterator<Item = &mut Round> {
+pub fn rounds(record: &mut Measured) -> impl Iterator<Item = &mut Round> {
     parts(record).flat_map(|part| &mut part.rounds)
 }
 
 /// What was read of one subject in each block.
 pub fn sides<'a>(
-    record: &'a mut StudyRecord,
+    record: &'a mut Measured,
     subject: &'a str,
 ) -> impl Iterator<Item = &'a mut SubjectReadings> {
     parts(record).filter_map(move |part| part.sides.get_mut(subject))
 }
 
-fn parts(record: &mut StudyRecord) -> impl Iterator<Item = &mut BlockLoad> {
+fn parts(record: &mut Measured) -> impl Iterator<Item = &mut BlockLoad> {
     record.blocks.iter_mut().flat_map(|block| &mut block.loads)
 }
 
 /// What one subject answered before the first load.
-pub fn answered<'a>(record: &'a mut StudyRecord, subject: &str) -> &'a mut AnswerRecord {
+pub fn answered<'a>(record: &'a mut Measured, subject: &str) -> &'a mut AnswerRecord {
     let answers = record.loads[0].answers.get_mut(subject);
     &mut answers.expect("every subject has an answer")[0]
 }
 
 /// What the pilot found for the first load.
-pub fn pilot(record: &mut StudyRecord) -> &mut PilotRecord {
+pub fn pilot(record: &mut Measured) -> &mut PilotRecord {
     let pilot = &mut record.loads[0].pilot;
     pilot.as_mut().expect("every load has a pilot")
 }
 
 /// What the judge makes of it.
-pub fn judged(mut record: StudyRecord) -> StudyRecord {
-    judge(&mut record);
-    record
+pub fn judged(study: Measured) -> Conclusions {
+    judge(&study)
 }
 
 /// The only primary comparison of a study.
-pub fn compared(record: StudyRecord) -> Comparison {
+pub fn compared(record: Measured) -> Comparison {
     let mut all = primary(&judged(record));
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
 /// What a study was made for.
-pub fn primary(record: &StudyRecord) -> Vec<Comparison> {
+pub fn primary(record: &Conclusions) -> Vec<Comparison> {
     record.primary().cloned().collect()
 }
 

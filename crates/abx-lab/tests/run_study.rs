@@ -218,7 +218,7 @@ fn a_panic_of_the_watcher_leaves_no_process() {
     let why = panicked.err().expect("it panics");
     assert_eq!(why.downcast_ref(), Some(&"on purpose"));
     assert_nothing_runs();
-    assert_eq!(read(&file).end, StudyEnd::Running);
+    assert_eq!(read(&file).measured.end, StudyEnd::Running);
 }
 
 fn a_stop_between_rounds_keeps_the_blocks_before() {
@@ -239,11 +239,16 @@ fn a_stop_between_rounds_keeps_the_blocks_before() {
     let StudyOutcome { record, error } =
         run_into(&file, &study(Some(9)), &mut watch, &mut on_stopper).unwrap();
     assert!(matches!(error, Some(StudyError::Abort(Abort::Interrupted))));
-    assert_eq!(record.end, StudyEnd::Interrupted);
-    let complete: Vec<bool> = record.blocks.iter().map(|block| block.complete).collect();
+    assert_eq!(record.measured.end, StudyEnd::Interrupted);
+    let complete: Vec<bool> = record
+        .measured
+        .blocks
+        .iter()
+        .map(|block| block.complete)
+        .collect();
     assert_eq!(complete, [true, false]);
-    assert_eq!(record.blocks[1].loads[0].rounds.len(), 2);
-    assert_eq!(record.comparisons[0].blocks, 1);
+    assert_eq!(record.measured.blocks[1].loads[0].rounds.len(), 2);
+    assert_eq!(record.conclusions.comparisons[0].blocks, 1);
     assert_eq!(read(&file), record);
 }
 
@@ -256,9 +261,9 @@ fn a_block_is_on_disk_before_it_is_judged() {
     let mut watch = |progress: StudyProgress| {
         if let StudyProgress::Block(record) = progress {
             let saved = read(&file);
-            assert_eq!(saved.blocks, record.blocks);
-            assert_eq!(saved.end, StudyEnd::Running);
-            judged_on_disk.push(saved.comparisons.first().map(|one| one.blocks));
+            assert_eq!(saved.measured.blocks, record.measured.blocks);
+            assert_eq!(saved.measured.end, StudyEnd::Running);
+            judged_on_disk.push(saved.conclusions.comparisons.first().map(|one| one.blocks));
         }
     };
     let outcome = run_into(&file, &study(Some(2)), &mut watch, &mut |_| {}).unwrap();
@@ -308,11 +313,16 @@ fn a_cold_load_drops_the_files_and_counts_from_its_begin() {
     assert!(outcome.error.is_none());
     let record = outcome.record;
     for (load, is_cold) in [("c4", false), ("cold", true)] {
-        let settings = record.loads.iter().find(|one| one.name == load).unwrap();
+        let settings = record
+            .measured
+            .loads
+            .iter()
+            .find(|one| one.name == load)
+            .unwrap();
         assert_eq!(settings.settings.cold_cache, is_cold);
         let discard_ns = settings.pilot.as_ref().unwrap().discard_ns;
         assert_eq!(discard_ns == 0, is_cold);
-        for part in record.block_loads(load) {
+        for part in record.measured.block_loads(load) {
             assert_eq!(part.sides.len(), 2);
             for side in part.sides.values() {
                 let pages = side.resident_pages.map(|pages| pages.limit.unwrap());
@@ -334,7 +344,7 @@ fn the_same_seed_gives_the_same_order() {
         let file = folder.path().join("record.json");
         let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
         let mut words = Vec::new();
-        for block in &outcome.record.blocks {
+        for block in &outcome.record.measured.blocks {
             words.extend(block.order.clone());
             let rounds = block.loads.iter().flat_map(|load| &load.rounds);
             let slices = rounds.flat_map(|round| &round.slices);
@@ -361,8 +371,8 @@ fn with_a_choice(subjects: usize, rounds: Option<u32>) -> (PilotRecord, BlockRec
     let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
     let mut record = outcome.record;
     (
-        record.loads.remove(0).pilot.unwrap(),
-        record.blocks.remove(0),
+        record.measured.loads.remove(0).pilot.unwrap(),
+        record.measured.blocks.remove(0),
     )
 }
 
@@ -405,9 +415,9 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
             ..study(Some(1))
         };
         let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
-        let pilot = outcome.record.loads[0].pilot.clone().unwrap();
+        let pilot = outcome.record.measured.loads[0].pilot.clone().unwrap();
         assert_eq!((pilot.rounds, pilot.shortened), expected);
-        let block = &outcome.record.blocks[0];
+        let block = &outcome.record.measured.blocks[0];
         assert_eq!(block.loads[0].rounds.len(), expected.0 as usize);
     }
 }
@@ -423,6 +433,6 @@ fn a_budget_that_is_used_up_ends_after_a_block() {
     let record = run_into(&file, &study, &mut |_| {}, &mut |_| {})
         .unwrap()
         .record;
-    assert_eq!(record.end, StudyEnd::Budget);
-    assert_eq!(record.complete_blocks().count(), 1);
+    assert_eq!(record.measured.end, StudyEnd::Budget);
+    assert_eq!(record.measured.complete_blocks().count(), 1);
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::record::STUDY_SCHEMA;
-use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord, judge, judge_against};
+use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord};
 use serde_json::Value;
 
 use crate::end::Failure;
@@ -33,11 +33,11 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
     match value.get("schema").and_then(Value::as_str) {
         Some(STUDY_SCHEMA) => {
             // Read from the text again: its errors name line and column.
-            let record = StudyRecord::read(&text).map_err(|error| not_a_record(&error))?;
-            let mut record = Box::new(record);
-            judge(&mut record);
-            judge_against(&mut record);
-            Ok(SavedRecord::Study(record))
+            let saved: StudyRecord =
+                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            Ok(SavedRecord::Study(Box::new(StudyRecord::judged(
+                saved.measured,
+            ))))
         }
         Some(RUN_SCHEMA) => {
             let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;

@@ -158,7 +158,7 @@ fn what_may_disturb_is_read_for_every_slice_and_load() {
         assert!(canary["before_ns"].as_u64() > Some(0), "{canary}");
         assert!(canary["after_ns"].as_u64() > Some(0), "{canary}");
     }
-    let summary = &record["summaries"][0];
+    let summary = &record["conclusions"]["summaries"][0];
     assert!(summary["bytes_per_request"].as_f64() > Some(0.0));
     assert!(summary["pss_bytes"].as_u64() > Some(0));
 }

@@ -3,11 +3,12 @@
 use std::fs;
 
 use crate::support::{ABX, Home, in_five_looks, read_json, subject};
-use abx_fixtures::{judged, pair, study};
+use abx_evidence::{Measured, StudyRecord};
+use abx_fixtures::{pair, study};
 
 /// Writes a made record into a folder and answers its path.
-fn record(home: &Home, record: abx_evidence::StudyRecord) -> String {
-    let text = serde_json::to_string(&judged(record)).unwrap();
+fn record(home: &Home, study: Measured) -> String {
+    let text = serde_json::to_string(&StudyRecord::judged(study)).unwrap();
     home.write("record.json", &text)
 }
 

@@ -8,11 +8,12 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
+use abx_evidence::StudyRecord;
 use abx_evidence::record::Histograms;
 use serde_json::Value;
 
 use crate::support::{Home, Server, read_json};
-use abx_fixtures::{judged, pair};
+use abx_fixtures::pair;
 
 /// Python with the readers of these formats.
 const PYTHON: &str = concat!(
@@ -37,7 +38,7 @@ fn record(home: &Home) -> String {
             histograms.insert(name.to_owned(), own);
         }
     }
-    let text = serde_json::to_string(&judged(record)).unwrap();
+    let text = serde_json::to_string(&StudyRecord::judged(record)).unwrap();
     home.write("record.json", &text)
 }
 
@@ -152,7 +153,7 @@ fn a_picture_is_well_formed() {
     let home = Home::new();
     let mut pair = pair();
     pair.subjects[0].version = Some("<b>&amp;".to_owned());
-    let text = serde_json::to_string(&judged(pair)).unwrap();
+    let text = serde_json::to_string(&StudyRecord::judged(pair)).unwrap();
     let text = text.replace("\"old\"", "\"a<b> & 'c'\"");
     let path = home.write("record.json", &text);
     home.run_abx(&["report", &path, "--svg", "out.svg"])

@@ -111,7 +111,7 @@ fn a_subject_of_an_older_record_is_compared_with() {
     let ended = home.run_abx(&compare);
     let new = entries(&history(&home, &["fresh"]))[0].clone();
     let record = read_json(&home.join("state/abx").join(new["file"].as_str().unwrap()));
-    let one = &record["against"]["comparisons"][0];
+    let one = &record["conclusions"]["past_comparisons"][0];
     assert_eq!(
         (&one["subject"], &one["baseline"]),
         (&"fresh".into(), &"event".into())
@@ -190,7 +190,7 @@ fn a_study_file_with_one_subject_is_enough_beside_an_older_record() {
     let against = format!("{}:thread", id.as_str().unwrap());
     let compare = ["compare", &path, "--against", &against, "--json", "-"];
     let record = home.run_abx(&[&compare[..], &SIX[..]].concat()).json();
-    let one = &record["against"]["comparisons"][0];
+    let one = &record["conclusions"]["past_comparisons"][0];
     assert_eq!(
         (&one["subject"], &one["blocks"]),
         (&"one".into(), &6.into())

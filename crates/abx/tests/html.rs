@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use abx_evidence::Capacity;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, Readings};
+use abx_evidence::{Capacity, StudyRecord};
 
 use crate::support::{Home, Server};
-use abx_fixtures::{judged, pair};
+use abx_fixtures::pair;
 
 /// A small study and its page, measured once for all tests here.
 struct Measured {
@@ -61,7 +61,7 @@ fn a_page_fits_a_telephone_and_a_desk_in_light_and_dark() {
 fn capacities_have_their_pictures_on_a_telephone_and_a_desk() {
     // Method: a study whose grid has no curve, one capacity found and one beyond
     // the rates; a browser must show a wide picture with a bar inside for both.
-    let mut record = judged(pair());
+    let mut record = StudyRecord::judged(pair());
     let capacity = |subject: &str, rate: Option<f64>| Capacity {
         subject: subject.to_owned(),
         objective: "p99<50ms".parse().unwrap(),
@@ -72,7 +72,7 @@ fn capacities_have_their_pictures_on_a_telephone_and_a_desk() {
         confidence: 0.95,
         blocks: 6,
     };
-    record.capacities = vec![capacity("old", Some(2_000.0)), capacity("new", None)];
+    record.conclusions.capacities = vec![capacity("old", Some(2_000.0)), capacity("new", None)];
     let home = Home::new();
     let page = home.write("capacities.html", &abx_report::study_html(&record));
     browser("capacities", Path::new(&page));

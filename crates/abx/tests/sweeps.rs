@@ -38,11 +38,11 @@ fn eight_subjects_are_compared_ordered_and_held_against_the_ceiling() {
     let subjects: Vec<String> = names.iter().map(|name| subject(name, "")).collect();
     let record = compared(&subjects, &["-c", "2"]);
     assert_eq!(primary(&record).len(), 7);
-    let ranking = &record["rankings"][0];
+    let ranking = &record["conclusions"]["rankings"][0];
     assert_eq!(list(ranking, "places").len(), 8);
     assert_eq!(list(ranking, "pairs").len(), 28);
     assert!(list(ranking, "places").iter().all(|one| one["worst"] == 8));
-    let ceiling = &record["ceilings"][0];
+    let ceiling = &record["conclusions"]["ceilings"][0];
     assert!(
         ceiling["throughput_per_s"].as_f64() > Some(0.0),
         "{ceiling}"
@@ -58,7 +58,7 @@ fn a_list_of_connections_is_a_sweep() {
     // Method: four numbers; the sweep has them in their order, and the loads of
     // the block are all there. Without a ceiling nothing else is loaded.
     let record = compared(&two(), &["-c", "4,1,2,8", "--no-ceiling"]);
-    let sweep = &record["sweeps"][0];
+    let sweep = &record["conclusions"]["sweeps"][0];
     assert_eq!(sweep["axis"], "connections");
     assert_eq!(sweep["at"], serde_json::json!([1.0, 2.0, 4.0, 8.0]));
     assert_eq!(list(sweep, "scalability").len(), 2);

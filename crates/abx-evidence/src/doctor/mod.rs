@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::judge::metric::Metric;
 use crate::judge::summary::{Sums, share};
 use crate::judge::values::{Rounds, Values};
-use crate::record::{LoadSettings, SliceRecord, StudyRecord};
+use crate::record::{LoadSettings, Measured, SliceRecord};
 use crate::stats::Margin;
 use crate::stats::paired::PairedMean;
 use crate::stats::student::Confidence;
@@ -268,7 +268,7 @@ impl Check {
 impl Noise {
     /// What a study of two subjects that are the same says, whatever its verdict.
     #[must_use]
-    pub fn of(record: &StudyRecord) -> Noise {
+    pub fn of(record: &Measured) -> Noise {
         let (Some(load), Some(again)) = (record.loads.first(), record.subjects.last()) else {
             return Noise::default();
         };

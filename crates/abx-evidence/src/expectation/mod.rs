@@ -9,9 +9,9 @@ mod words;
 use std::fmt;
 
 use self::reading::{Reading, Way};
+use crate::file::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison, Role};
 use crate::judge::metric::{Metric, Sense};
-use crate::record::StudyRecord;
 
 pub use words::{ExpectationError, Known};
 
@@ -205,7 +205,12 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Answer>
     let loads: Vec<&str> = match (&wanted.load, wanted.metric) {
         (_, Some(metric)) if metric.is_of_a_start() => vec![""],
         (Some(load), _) => vec![load],
-        (None, _) => record.loads.iter().map(|load| load.name.as_str()).collect(),
+        (None, _) => record
+            .measured
+            .loads
+            .iter()
+            .map(|load| load.name.as_str())
+            .collect(),
     };
     let answer = |load: &str| {
         let blank = Answer {
@@ -251,14 +256,14 @@ fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<Answer> {
             ..nothing_compared()
         }
     };
-    let now = record.primary().map(|one| Answer {
+    let now = record.conclusions.primary().map(|one| Answer {
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: one.baseline.clone(),
         ..answer(one.metric, Reading::of(one.into(), Way::Straight))
     });
-    let beside = record.against.iter().flat_map(|one| &one.comparisons);
-    let then = beside.map(|one| Answer {
+    let beside = &record.conclusions.past_comparisons;
+    let then = beside.iter().map(|one| Answer {
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: format!("{} of then", one.baseline),
@@ -292,8 +297,12 @@ fn find<'a>(
     load: &str,
     wanted: &RatioExpectation,
 ) -> Option<(&'a Comparison, Way)> {
-    let ranked = record.rankings.iter().flat_map(|ranking| &ranking.pairs);
-    let mut all = record.comparisons.iter().chain(ranked);
+    let ranked = record
+        .conclusions
+        .rankings
+        .iter()
+        .flat_map(|ranking| &ranking.pairs);
+    let mut all = record.conclusions.comparisons.iter().chain(ranked);
     all.find_map(|one| {
         let is_asked = match wanted.metric {
             Some(metric) => one.metric == metric,

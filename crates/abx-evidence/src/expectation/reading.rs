@@ -1,10 +1,10 @@
 //! What one comparison's interval says to an expectation.
 
 use super::{Doubt, Sign, Standing};
-use crate::findings::finding::{Finding, Level};
 use crate::judge::comparison::{Bounds, Comparison};
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::verdict::Verdict;
+use crate::record::finding::{Finding, Level};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 
 /// What an answer rests on, whether its blocks were measured side by side or not.

@@ -2,9 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use crate::findings::finding::Finding;
 use crate::measure::arrivals::Arrivals;
 use crate::measure::exchange::{Exchange, LoadShape};
+use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 
 /// Where round trips lie that wait for a delayed acknowledgement. Linux delays

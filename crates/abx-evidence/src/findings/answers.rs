@@ -1,8 +1,8 @@
 //! Findings about what subjects answered before the load.
 
-use crate::findings::finding::Finding;
+use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
-use crate::record::{AnswerRecord, LoadRecord, StudyRecord};
+use crate::record::{AnswerRecord, LoadRecord, Measured};
 
 /// Subjects that answer one request with bodies that differ from time to time.
 pub(super) fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
@@ -20,7 +20,7 @@ pub(super) fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
 }
 
 /// Subjects whose body is not the baseline's.
-pub(super) fn answers_differ(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
+pub(super) fn answers_differ(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
     let baseline = &record.settings.baseline;
     let Some(expected) = load.answers.get(baseline) else {
         return Vec::new();

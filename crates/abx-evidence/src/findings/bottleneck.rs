@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::{Sums, share, sums_by_subject};
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, Settings, StudyRecord};
+use crate::record::{LoadRecord, Measured, Settings};
 
 /// A subject this busy is the limit, whatever the generator does.
 pub(crate) const SUBJECT_BUSY: f64 = 0.95;
@@ -33,7 +33,7 @@ impl Busy {
 }
 
 impl Bottleneck {
-    pub(crate) fn of(record: &StudyRecord, load: &LoadRecord) -> Bottleneck {
+    pub(crate) fn of(record: &Measured, load: &LoadRecord) -> Bottleneck {
         let settings = &record.settings;
         let cpus = settings.subject_cpus.len().max(1) as u64;
         let sums = sums_by_subject(record, &load.name);

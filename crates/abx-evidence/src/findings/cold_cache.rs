@@ -1,18 +1,14 @@
 //! Whether files that were to be read from the disk were in memory all the same.
 
-use crate::findings::finding::Finding;
+use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
-use crate::record::{InUse, LoadRecord, StudyRecord};
+use crate::record::{InUse, LoadRecord, Measured};
 
 /// Pages that stay where dropping works: readahead, and what another program reads.
 const RESIDENT_MAX: f64 = 0.05;
 
 /// What one subject's cold load found in memory.
-pub(super) fn cold_cache(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    subject: &str,
-) -> Option<Finding> {
+pub(super) fn cold_cache(record: &Measured, load: &LoadRecord, subject: &str) -> Option<Finding> {
     if !load.settings.cold_cache {
         return None;
     }

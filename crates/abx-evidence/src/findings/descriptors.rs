@@ -1,8 +1,8 @@
 //! Findings about descriptors on both sides: who was near its limit, and who at it.
 
-use crate::findings::finding::{Finding, Level};
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{InUse, LoadRecord, StudyRecord, SubjectReadings};
+use crate::record::{InUse, LoadRecord, Measured, SubjectReadings};
 
 /// Descriptors in use, as a share of the limit.
 const DESCRIPTORS_MAX: f64 = 0.90;
@@ -11,7 +11,7 @@ const DESCRIPTORS_MAX: f64 = 0.90;
 const DESCRIPTORS_OWN: u64 = 64;
 
 /// Descriptors of one subject, and of the generator while it was loaded.
-pub(super) fn descriptors(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Vec<Finding> {
+pub(super) fn descriptors(record: &Measured, load: &LoadRecord, subject: &str) -> Vec<Finding> {
     let nearest = |pick: fn(&SubjectReadings) -> Option<InUse>| {
         let parts = record.block_loads(&load.name);
         let sides = parts.filter_map(|part| part.sides.get(subject));

@@ -1,9 +1,9 @@
 //! Findings about outcomes, the same for a run and for a study.
 
-use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::share;
 use crate::measure::exchange::LoadShape;
 use crate::measure::outcome::{Outcome, Outcomes};
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 
 /// Above this share of failed requests no claim stands.

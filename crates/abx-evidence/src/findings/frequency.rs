@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::findings::finding::Finding;
-use crate::record::StudyRecord;
+use crate::record::Measured;
+use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 
 /// By how much the time of work that is always the same may differ within a study.
 const SPREAD_MAX: f64 = 0.03;
 
 /// Processors whose speed changed, and that became too hot.
-pub(super) fn frequency(record: &StudyRecord) -> impl Iterator<Item = Finding> {
+pub(super) fn frequency(record: &Measured) -> impl Iterator<Item = Finding> {
     [speed_changed(record), heat(record)].into_iter().flatten()
 }
 
 /// Whether every block has a look at every processor's speed.
-pub(super) fn is_checked(record: &StudyRecord) -> bool {
+pub(super) fn is_checked(record: &Measured) -> bool {
     record.complete_blocks().all(|block| {
         let mut looks = block.canaries.iter();
         !block.canaries.is_empty()
@@ -24,7 +24,7 @@ pub(super) fn is_checked(record: &StudyRecord) -> bool {
 }
 
 /// The processor whose speed differed most from look to look.
-fn speed_changed(record: &StudyRecord) -> Option<Finding> {
+fn speed_changed(record: &Measured) -> Option<Finding> {
     let mut ranges: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for canary in record.complete_blocks().flat_map(|block| &block.canaries) {
         for time_ns in [canary.before_ns, canary.after_ns].into_iter().flatten() {
@@ -51,7 +51,7 @@ fn speed_changed(record: &StudyRecord) -> Option<Finding> {
     })
 }
 
-fn heat(record: &StudyRecord) -> Option<Finding> {
+fn heat(record: &Measured) -> Option<Finding> {
     let canaries = record.complete_blocks().flat_map(|block| &block.canaries);
     let times: u64 = canaries.filter_map(|canary| canary.heat_throttles).sum();
     (times > 0).then(|| {

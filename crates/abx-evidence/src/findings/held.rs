@@ -1,21 +1,17 @@
 //! Findings about connections that are held open and say nothing.
 
-use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::share;
 use crate::measure::held::Held;
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, StudyRecord};
+use crate::record::{LoadRecord, Measured};
 
 /// Above this share of connections that did not stand, the figures are those of
 /// another load.
 const MISSING_MAX: f64 = 0.01;
 
 /// One subject's connections in all blocks of a load.
-pub(super) fn of_subject(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    subject: &str,
-) -> Option<Finding> {
+pub(super) fn of_subject(record: &Measured, load: &LoadRecord, subject: &str) -> Option<Finding> {
     let parts = record.block_loads(&load.name);
     let held = parts.filter_map(|part| part.sides.get(subject)?.held);
     not_held(subject, held).map(|finding| finding.about(subject))

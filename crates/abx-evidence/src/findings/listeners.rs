@@ -1,7 +1,7 @@
 //! The finding about listeners who miss broadcasts.
 
-use crate::findings::finding::Finding;
 use crate::measure::broadcasts::Broadcasts;
+use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 
 /// Listeners of `who` that never got a broadcast, or got some out of order. The

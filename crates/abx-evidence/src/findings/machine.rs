@@ -1,11 +1,11 @@
 //! Findings about what else ran on the machine.
 
-use crate::findings::finding::{Finding, Level};
 use crate::findings::processors;
 use crate::judge::comparison::disturbed_rounds;
 use crate::judge::summary::{Sums, share};
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, StudyRecord};
+use crate::record::{LoadRecord, Measured};
 
 /// Processor time that is neither ours nor the subjects', as a share of all.
 pub(crate) const FOREIGN_MAX: f64 = 0.03;
@@ -43,7 +43,7 @@ const WAIT: Bar = Bar::noted_above(WAIT_MAX);
 const BACKGROUND: Bar = Bar::noted_above(0.01);
 
 /// What else ran on the machine, under one load.
-pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
+pub(super) fn machine(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
     let all = Sums::of_load(record, load);
     let capacity = all.window_ns * processors(record) as u64;
     let mut found = Vec::new();
@@ -96,7 +96,7 @@ pub(super) fn machine(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
 }
 
 /// Rounds that something from outside disturbed; they are marked and stay in.
-pub(super) fn disturbed(record: &StudyRecord, load: &LoadRecord) -> Option<Finding> {
+pub(super) fn disturbed(record: &Measured, load: &LoadRecord) -> Option<Finding> {
     let (disturbed, all) = disturbed_rounds(record, load);
     (disturbed > 0).then(|| {
         Finding::new(

@@ -8,7 +8,6 @@ mod bottleneck;
 mod cold_cache;
 mod descriptors;
 pub(crate) mod failures;
-pub(crate) mod finding;
 mod frequency;
 pub(crate) mod held;
 pub(crate) mod listeners;
@@ -20,12 +19,12 @@ mod steady;
 mod strain;
 mod unread;
 
-use crate::findings::finding::{Finding, Level};
-use crate::judge::ceilings::near_ceiling;
+use crate::judge::ceilings::{Ceiling, near_ceiling};
 use crate::judge::summary::{Summary, Sums, share, sums_by_subject};
 use crate::measure::exchange::LoadShape;
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{Interleave, LoadRecord, StudyEnd, StudyRecord, SubjectRecord};
+use crate::record::{Interleave, LoadRecord, Measured, StudyEnd, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 
 use acknowledgements::Echoes;
@@ -44,9 +43,12 @@ use unread::unread;
 pub(crate) use bottleneck::{Bottleneck, GENERATOR_BUSY, SUBJECT_BUSY};
 pub(crate) use machine::{FOREIGN_MAX, STEAL_MAX, WAIT_MAX};
 
-/// All findings of a study but those that depend on a ratio. The record's
-/// summaries are those of its blocks.
-pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
+/// All findings of a study but those that depend on a ratio.
+pub(crate) fn findings(
+    record: &Measured,
+    summaries: &[Summary],
+    ceilings: &[Ceiling],
+) -> Vec<Finding> {
     let mut found = Vec::new();
     for load in &record.loads {
         if load.settings.exchange.shape == LoadShape::Connections {
@@ -73,10 +75,11 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
                 false => Saturation::HadTime,
             };
             about.extend(strain(record, load, subject, saturation));
-            about.extend(delayed(record, load, subject));
-            about.extend(missed(record, load, subject));
+            let summary = summary(summaries, load, subject);
+            about.extend(delayed(summary, load));
+            about.extend(missed(summary));
             let limits = pace_limits(record, &limit, subject, sums);
-            about.extend(pace(record, load, subject, limits));
+            about.extend(pace(summary, limits));
             if load.settings.objective.is_some() {
                 about.retain(|finding| !is_of_overload(finding));
             }
@@ -97,13 +100,13 @@ pub(crate) fn findings(record: &StudyRecord) -> Vec<Finding> {
     }
     found.extend(frequency(record));
     found.extend(record.subjects.iter().flat_map(subject_findings));
-    found.extend(near_ceiling(record));
+    found.extend(near_ceiling(summaries, ceilings));
     found.extend(whole(record));
     found
 }
 
 /// What limits figures of connections that say nothing: there are no slices.
-fn of_connections(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
+fn of_connections(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
     let none = Sums::default();
     let each = record.subjects.iter().flat_map(|subject| {
         let name = subject.name.as_str();
@@ -115,29 +118,30 @@ fn of_connections(record: &StudyRecord, load: &LoadRecord) -> Vec<Finding> {
     each.map(|finding| finding.under(&load.name)).collect()
 }
 
-/// Whether one subject's echoes wait for acknowledgements, by its summary.
-fn delayed(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Finding> {
-    let summary = summary(record, load, subject)?;
+/// Whether one subject's echoes wait for acknowledgements.
+fn delayed(summary: &Summary, load: &LoadRecord) -> Option<Finding> {
     let echoes = Echoes {
-        who: subject,
+        who: &summary.subject,
         exchange: &load.settings.exchange,
         arrivals: &load.settings.arrivals,
         service_p50_us: summary.service_time_us.p50,
         server_busy: summary.server_busy,
     };
-    echoes.delayed().map(|finding| finding.about(subject))
+    echoes
+        .delayed()
+        .map(|finding| finding.about(&summary.subject))
 }
 
-/// Whether listeners of one subject miss broadcasts, by its summary.
-fn missed(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Finding> {
-    let summary = summary(record, load, subject)?;
-    let found = listeners::missed(subject, summary.broadcasts.as_ref());
-    found.map(|finding| finding.about(subject))
+/// Whether listeners of one subject miss broadcasts.
+fn missed(summary: &Summary) -> Option<Finding> {
+    let found = listeners::missed(&summary.subject, summary.broadcasts.as_ref());
+    found.map(|finding| finding.about(&summary.subject))
 }
 
-fn summary<'a>(record: &'a StudyRecord, load: &LoadRecord, subject: &str) -> Option<&'a Summary> {
-    let mut summaries = record.summaries.iter();
-    summaries.find(|one| one.load == load.name && one.subject == subject)
+fn summary<'a>(summaries: &'a [Summary], load: &LoadRecord, subject: &str) -> &'a Summary {
+    let mut summaries = summaries.iter();
+    let own = summaries.find(|one| one.load == load.name && one.subject == subject);
+    own.expect("each subject is described under each load")
 }
 
 /// What a rate above a subject's capacity is there to bring about. The
@@ -153,19 +157,11 @@ fn is_of_overload(finding: &Finding) -> bool {
     }
 }
 
-/// How one subject's load kept its pace, by its summary.
-fn pace(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    subject: &str,
-    limits: PaceLimits,
-) -> Vec<Finding> {
-    let Some(summary) = summary(record, load, subject) else {
-        return Vec::new();
-    };
+/// How one subject's load kept its pace.
+fn pace(summary: &Summary, limits: PaceLimits) -> Vec<Finding> {
     let unsent = summary.offered.map_or(0, |offered| offered.unsent);
     let pace = Pace {
-        who: subject,
+        who: &summary.subject,
         offered: summary.offered,
         unanswered: summary.outcomes.unanswered() + unsent,
         response: &summary.response_time_us,
@@ -174,11 +170,11 @@ fn pace(
         limits,
     };
     pace.findings()
-        .map(|finding| finding.about(subject))
+        .map(|finding| finding.about(&summary.subject))
         .collect()
 }
 
-fn pace_limits(record: &StudyRecord, limit: &Bottleneck, subject: &str, sums: &Sums) -> PaceLimits {
+fn pace_limits(record: &Measured, limit: &Bottleneck, subject: &str, sums: &Sums) -> PaceLimits {
     let threads = record.settings.threads.max(1) as u64;
     let capacity = sums.window_ns * processors(record) as u64;
     PaceLimits {
@@ -192,7 +188,7 @@ fn pace_limits(record: &StudyRecord, limit: &Bottleneck, subject: &str, sums: &S
 }
 
 /// How many processors the study used.
-fn processors(record: &StudyRecord) -> usize {
+fn processors(record: &Measured) -> usize {
     let mut cpus = record.settings.subject_cpus.clone();
     cpus.extend(&record.settings.generator_cpus);
     cpus.sort_unstable();
@@ -274,7 +270,7 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
 }
 
 /// Findings about the study as a whole.
-fn whole(record: &StudyRecord) -> Vec<Finding> {
+fn whole(record: &Measured) -> Vec<Finding> {
     let mut found = Vec::new();
     let settings = &record.settings;
     let are_shared = settings

@@ -1,10 +1,10 @@
 //! Findings about connections and packets on their way: accept queues, loss,
 //! ports. The kernel counts most of it for the whole machine.
 
-use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::{Sums, share};
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{InUse, LoadRecord, StudyRecord, SubjectReadings};
+use crate::record::{InUse, LoadRecord, Measured, SubjectReadings};
 
 /// From this share of new connections on, those that were turned away bound a ratio.
 const TURNED_AWAY_BOUND: f64 = 0.001;
@@ -24,7 +24,7 @@ pub(super) struct Network<'a> {
 
 impl<'a> Network<'a> {
     pub(super) fn of(
-        record: &'a StudyRecord,
+        record: &'a Measured,
         load: &'a LoadRecord,
         subject: &'a str,
         sums: &'a Sums,

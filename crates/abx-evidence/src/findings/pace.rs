@@ -3,10 +3,10 @@
 //! requests that never had an answer. [`Pace::findings`] is the list.
 
 use crate::findings::bottleneck::GENERATOR_BUSY;
-use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::share;
 use crate::measure::arrivals::Offered;
 use crate::measure::times::{Figure, Times};
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 
 /// The share of what was due that may be missing.

@@ -1,8 +1,8 @@
 //! Findings about the slices of one subject under one load.
 
-use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::{Sums, share};
 use crate::record::LoadRecord;
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 
 /// Little's law may be off by this much before it is noted, and before it voids.

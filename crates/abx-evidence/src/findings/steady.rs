@@ -1,9 +1,9 @@
 //! Subjects that go on changing while they are measured.
 
-use crate::findings::finding::Finding;
 use crate::judge::summary::Sums;
+use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
-use crate::record::{BlockLoad, Interleave, LoadRecord, StudyRecord};
+use crate::record::{BlockLoad, Interleave, LoadRecord, Measured};
 use crate::stats::paired::PairedMean;
 use crate::stats::segments::{DRIFT_MAX, Segments, rise};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
@@ -15,11 +15,7 @@ use crate::stats::student::Confidence;
 ///
 /// Method: PELT on the log rates of a block's slices, and a t interval over the
 /// blocks' rises. Source: docs/statistics.md, "Steadiness".
-pub(super) fn never_steady(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    subject: &str,
-) -> Option<Finding> {
+pub(super) fn never_steady(record: &Measured, load: &LoadRecord, subject: &str) -> Option<Finding> {
     let pilot = load.pilot.as_ref()?;
     if pilot.interleave != Interleave::Slices {
         return None;

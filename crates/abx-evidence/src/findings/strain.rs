@@ -1,10 +1,10 @@
 //! Findings about want of processors, memory and disks while one subject was
 //! loaded, by the kernel's own account of who had to wait.
 
-use crate::findings::finding::{Finding, Level};
 use crate::judge::summary::share;
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{HostCounters, LoadRecord, StudyRecord};
+use crate::record::{HostCounters, LoadRecord, Measured};
 
 /// Time in which some thread had to wait for a processor, as a share.
 const CPU_PRESSURE_MAX: f64 = 0.10;
@@ -22,7 +22,7 @@ pub(super) enum Saturation {
 
 /// What the machine wanted for while one subject was loaded.
 pub(super) fn strain(
-    record: &StudyRecord,
+    record: &Measured,
     load: &LoadRecord,
     subject: &str,
     saturation: Saturation,

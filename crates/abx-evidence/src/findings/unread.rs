@@ -1,11 +1,11 @@
 //! What could not be read is said, never taken for zero: one finding for each
 //! load lists it all.
 
-use crate::findings::finding::Finding;
 use crate::findings::frequency;
 use crate::judge::summary::Sums;
+use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
-use crate::record::{HostCounters, LoadRecord, StudyRecord, SubjectReadings};
+use crate::record::{HostCounters, LoadRecord, Measured, SubjectReadings};
 
 const MOUNTED: &str = "run where /proc is mounted";
 const KEPT: &str = "let abx start the subjects, on this machine";
@@ -18,7 +18,7 @@ struct Unread {
 }
 
 /// Everything that was not checked under one load.
-pub(super) fn unread(record: &StudyRecord, load: &LoadRecord) -> Option<Finding> {
+pub(super) fn unread(record: &Measured, load: &LoadRecord) -> Option<Finding> {
     let unread: Vec<Unread> = [of_slices(record, load), of_sides(record, load)]
         .into_iter()
         .flatten()
@@ -41,7 +41,7 @@ pub(super) fn unread(record: &StudyRecord, load: &LoadRecord) -> Option<Finding>
 }
 
 /// What slices and blocks lack.
-fn of_slices(record: &StudyRecord, load: &LoadRecord) -> Vec<Unread> {
+fn of_slices(record: &Measured, load: &LoadRecord) -> Vec<Unread> {
     let all = Sums::of_load(record, load);
     let looks = [
         (
@@ -70,7 +70,7 @@ fn of_slices(record: &StudyRecord, load: &LoadRecord) -> Vec<Unread> {
 }
 
 /// What was not read beside the slices.
-fn of_sides(record: &StudyRecord, load: &LoadRecord) -> Vec<Unread> {
+fn of_sides(record: &Measured, load: &LoadRecord) -> Vec<Unread> {
     let lacks = |is_absent: fn(&SubjectReadings) -> bool| {
         let parts = record.block_loads(&load.name);
         let mut sides = parts.flat_map(|part| part.sides.values());

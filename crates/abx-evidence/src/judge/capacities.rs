@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::findings::finding::{Finding, Level};
-use crate::judge::objective::{Kept, Objective};
 use crate::judge::values::{Value, Values};
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{BlockRecord, LoadRecord, LoadSettings, StudyRecord};
+use crate::record::objective::{Kept, Objective};
+use crate::record::{BlockRecord, LoadRecord, LoadSettings, Measured};
 use crate::stats::capacity::{self, BlockCapacity, block_capacities};
 use crate::stats::student::Confidence;
 use crate::stats::sweep::Position;
@@ -46,7 +46,7 @@ pub(crate) struct Grid<'a> {
 }
 
 /// The grids of a study, in the order of their first loads.
-pub(crate) fn grids(record: &StudyRecord) -> Vec<Grid<'_>> {
+pub(crate) fn grids(record: &Measured) -> Vec<Grid<'_>> {
     let mut grids: Vec<(LoadSettings, Grid)> = Vec::new();
     for load in &record.loads {
         let Some(objective) = &load.settings.objective else {
@@ -79,7 +79,7 @@ pub(crate) fn grids(record: &StudyRecord) -> Vec<Grid<'_>> {
 }
 
 /// Every subject's capacity by every objective.
-pub(crate) fn capacities(record: &StudyRecord) -> Vec<Capacity> {
+pub(crate) fn capacities(record: &Measured) -> Vec<Capacity> {
     let grids = grids(record);
     let each = grids.iter().flat_map(|grid| {
         let names = record.subjects.iter().map(|subject| subject.name.as_str());
@@ -94,7 +94,7 @@ fn rate(load: &LoadRecord) -> f64 {
 
 impl Grid<'_> {
     /// How much of what is allowed a subject used: for each rate in each block.
-    fn burdens(&self, record: &StudyRecord, subject: &str) -> Option<Vec<Vec<f64>>> {
+    fn burdens(&self, record: &Measured, subject: &str) -> Option<Vec<Vec<f64>>> {
         let under = |load: &LoadRecord| -> Option<Vec<f64>> {
             let blocks = record.complete_blocks();
             blocks
@@ -104,7 +104,7 @@ impl Grid<'_> {
         self.loads.iter().map(|load| under(load)).collect()
     }
 
-    fn in_blocks(&self, record: &StudyRecord, subject: &str) -> Option<Vec<BlockCapacity>> {
+    fn in_blocks(&self, record: &Measured, subject: &str) -> Option<Vec<BlockCapacity>> {
         let burdens = self.burdens(record, subject)?;
         block_capacities(&self.positions(&burdens), 1.0).ok()
     }
@@ -118,7 +118,7 @@ impl Grid<'_> {
         .collect()
     }
 
-    fn capacity(&self, record: &StudyRecord, subject: &str) -> Option<Capacity> {
+    fn capacity(&self, record: &Measured, subject: &str) -> Option<Capacity> {
         let burdens = self.burdens(record, subject)?;
         let positions = self.positions(&burdens);
         let found = capacity::capacity(&positions, 1.0, Confidence::COMPUTED).ok()?;
@@ -145,7 +145,7 @@ impl Grid<'_> {
     }
 
     /// The capacity of each subject in each block.
-    pub(crate) fn values<'r>(&self, record: &'r StudyRecord) -> Values<'r> {
+    pub(crate) fn values<'r>(&self, record: &'r Measured) -> Values<'r> {
         Values::each(record, |subject| {
             let found = self.in_blocks(record, subject).unwrap_or_default();
             let value = |one: &BlockCapacity| {
@@ -163,7 +163,7 @@ impl Grid<'_> {
     /// one below, the direction stands.
     pub(crate) fn beyond(
         &self,
-        record: &StudyRecord,
+        record: &Measured,
         [smaller, larger]: [&str; 2],
     ) -> Option<Finding> {
         let ends = |subject: &str| {

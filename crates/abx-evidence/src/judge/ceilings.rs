@@ -4,10 +4,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::findings::finding::Finding;
-use crate::judge::summary::{Sums, share};
+use crate::judge::summary::{Summary, Sums, share};
+use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
-use crate::record::{CEILING, StudyRecord};
+use crate::record::{CEILING, Measured};
 
 /// The ceiling of one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub struct Ceiling {
 const NEAR: f64 = 0.70;
 
 /// The ceiling of each load that has one.
-pub(crate) fn ceilings(record: &StudyRecord) -> Vec<Ceiling> {
+pub(crate) fn ceilings(record: &Measured) -> Vec<Ceiling> {
     let each = record.loads.iter().filter_map(|load| {
         let sums = Sums::of(record.slices(&load.name, CEILING));
         let throughput_per_s = sums.throughput(&load.settings)?;
@@ -38,11 +38,11 @@ pub(crate) fn ceilings(record: &StudyRecord) -> Vec<Ceiling> {
     each.filter(|one| one.throughput_per_s > 0.0).collect()
 }
 
-/// Subjects that come near the ceiling, by the record's ceilings and summaries.
-pub(crate) fn near_ceiling(record: &StudyRecord) -> Vec<Finding> {
+/// Subjects that come near the ceiling of their load.
+pub(crate) fn near_ceiling(summaries: &[Summary], ceilings: &[Ceiling]) -> Vec<Finding> {
     let mut found = Vec::new();
-    for summary in &record.summaries {
-        let mut ceilings = record.ceilings.iter();
+    for summary in summaries {
+        let mut ceilings = ceilings.iter();
         let ceiling = ceilings.find(|one| one.load == summary.load);
         let Some((throughput, ceiling)) = summary.throughput_per_s.zip(ceiling) else {
             continue;

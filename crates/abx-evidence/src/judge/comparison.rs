@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::findings::Bottleneck;
-use crate::findings::finding::{Finding, Level, Limits};
 use crate::findings::pace::has_kept_up;
 use crate::judge::capacities::Grid;
 use crate::judge::metric::Metric;
@@ -13,8 +12,9 @@ use crate::judge::summary::Sums;
 use crate::judge::values::{Rounds, Value, Values};
 use crate::judge::verdict::{Assessment, Verdict, assess, assess_together};
 use crate::measure::arrivals::Offered;
+use crate::record::finding::{Finding, Level, Limits};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, StudyRecord};
+use crate::record::{LoadRecord, Measured};
 use crate::stats::paired::{PairedMean, RatioInterval};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
 use crate::stats::student::Confidence;
@@ -131,7 +131,7 @@ pub(crate) enum Ground<'a> {
 
 /// Pairs of subjects that are judged together by one metric.
 pub(crate) struct Family<'a> {
-    pub(crate) record: &'a StudyRecord,
+    pub(crate) record: &'a Measured,
     /// What it is about; see [`Ground`].
     pub(crate) ground: &'a Ground<'a>,
     pub(crate) metric: Metric,
@@ -390,7 +390,7 @@ fn one() -> usize {
 /// In an open loop: that both of these subjects answered all that was offered,
 /// so that their throughput is the load's and not theirs, and is not compared.
 pub(crate) fn both_kept_up(
-    record: &StudyRecord,
+    record: &Measured,
     load: &LoadRecord,
     [subject, baseline]: [&str; 2],
 ) -> Option<Finding> {
@@ -409,7 +409,7 @@ pub(crate) fn both_kept_up(
 }
 
 /// What an open loop offered to a subject that answered it; `None` when it did not.
-fn kept_up(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Offered> {
+fn kept_up(record: &Measured, load: &LoadRecord, subject: &str) -> Option<Offered> {
     let sums = Sums::of(record.slices(&load.name, subject));
     sums.offered(&load.settings.arrivals)
         .filter(|offered| has_kept_up(offered, sums.outcomes.ok()))
@@ -418,7 +418,7 @@ fn kept_up(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Option<Off
 /// In an open loop: that the faster of two subjects answered all that was
 /// offered, and may be able to answer more.
 fn held_by_rate(
-    record: &StudyRecord,
+    record: &Measured,
     load: &LoadRecord,
     [subject, baseline]: [&str; 2],
     ratio: Option<f64>,
@@ -478,7 +478,7 @@ fn detectable(one: &Assessment) -> Option<f64> {
 }
 
 /// How many of a load's rounds were disturbed, and how many there are.
-pub(crate) fn disturbed_rounds(record: &StudyRecord, load: &LoadRecord) -> (u64, u64) {
+pub(crate) fn disturbed_rounds(record: &Measured, load: &LoadRecord) -> (u64, u64) {
     let rounds = record.block_loads(&load.name).flat_map(|part| &part.rounds);
     rounds.fold((0, 0), |(disturbed, all), round| {
         (disturbed + u64::from(!round.disturbed.is_empty()), all + 1)

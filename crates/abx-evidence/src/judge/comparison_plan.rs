@@ -3,14 +3,14 @@
 //! for one thing: the throughput of two that both kept up with an open loop is
 //! the load's, so it is not compared.
 
-use crate::findings::finding::{Finding, Level};
 use crate::judge::capacities::grids;
 use crate::judge::comparison::{Ground, Role, both_kept_up};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::measure::exchange::LoadShape;
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, StudyRecord};
+use crate::record::{LoadRecord, Measured};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 
 /// Pairs that are judged together by one metric.
@@ -31,10 +31,7 @@ pub(crate) struct ComparisonPlan<'a> {
 impl<'a> ComparisonPlan<'a> {
     /// Every subject beside the baseline. `found` tells which pairs are void: a
     /// comparison that is void says why, and is not passed over.
-    pub(crate) fn beside_baseline(
-        record: &'a StudyRecord,
-        found: &[Finding],
-    ) -> ComparisonPlan<'a> {
+    pub(crate) fn beside_baseline(record: &'a Measured, found: &[Finding]) -> ComparisonPlan<'a> {
         let baseline = record.settings.baseline.as_str();
         let names = record.subjects.iter().map(|subject| subject.name.as_str());
         let pairs: Vec<[&str; 2]> = names
@@ -70,7 +67,7 @@ impl<'a> ComparisonPlan<'a> {
 
     fn ask_under(
         &mut self,
-        record: &'a StudyRecord,
+        record: &'a Measured,
         load: &'a LoadRecord,
         pairs: &[[&'a str; 2]],
         found: &[Finding],
@@ -128,7 +125,7 @@ impl<'a> ComparisonPlan<'a> {
     /// Connections that say nothing take memory, and time to be opened.
     fn ask_of_connections(
         &mut self,
-        record: &'a StudyRecord,
+        record: &'a Measured,
         load: &'a LoadRecord,
         pairs: &[[&'a str; 2]],
     ) {

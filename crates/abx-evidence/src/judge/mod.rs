@@ -1,14 +1,14 @@
-//! From a record of what was measured to what it means. Pure: the same record
-//! gives the same conclusions at any later time.
+//! From what was measured to what it means.
 
 pub(crate) mod capacities;
 pub(crate) mod ceilings;
 pub(crate) mod comparison;
 pub(crate) mod comparison_plan;
+pub(crate) mod conclusions;
 pub(crate) mod metric;
-pub(crate) mod objective;
 pub(crate) mod past_baseline;
 pub(crate) mod ranking;
+pub(crate) mod run;
 pub(crate) mod summary;
 pub(crate) mod sweeps;
 pub(crate) mod throughput;
@@ -17,52 +17,78 @@ pub mod verdict;
 
 use std::collections::BTreeMap;
 
-use crate::findings::finding::{Finding, Validity};
 use crate::findings::{Bottleneck, findings};
 use crate::judge::capacities::capacities;
 use crate::judge::ceilings::ceilings;
 use crate::judge::comparison::{Comparison, Family, Ground, Role};
 use crate::judge::comparison_plan::{ComparisonPlan, Question};
+use crate::judge::conclusions::Conclusions;
+use crate::judge::past_baseline::BesidePast;
 use crate::judge::ranking::rankings;
 use crate::judge::summary::summaries;
 use crate::judge::sweeps::sweeps;
-use crate::record::StudyRecord;
+use crate::record::Measured;
+use crate::record::finding::{Finding, Validity};
 use crate::stats::Margin;
 use crate::stats::stop::{Decision, decide_all};
 
-/// Fills a record's comparisons, rankings, summaries and validity from its
-/// blocks, whatever they held before.
-pub fn judge(record: &mut StudyRecord) {
-    record.summaries = summaries(record);
-    record.ceilings = ceilings(record);
-    let mut found = findings(record);
-    let questions = ComparisonPlan::beside_baseline(record, &found);
-    let comparisons = answers(record, questions.asked, &found);
+/// Concludes all that can be concluded. Pure, and it takes no part of an earlier
+/// judgement: the same study gives the same conclusions at any later time.
+#[must_use]
+pub fn judge(study: &Measured) -> Conclusions {
+    let summaries = summaries(study);
+    let ceilings = ceilings(study);
+    let mut found = findings(study, &summaries, &ceilings);
+    let questions = ComparisonPlan::beside_baseline(study, &found);
+    let comparisons = answers(study, questions.asked, &found);
     found.extend(questions.findings);
-    let rankings = rankings(record, &found);
-    record.sweeps = sweeps(record, &comparisons);
-    record.capacities = capacities(record);
-    for finding in comparisons.iter().flat_map(|one| &one.findings) {
-        if !found.contains(finding) {
-            found.push(finding.clone());
-        }
+    let rankings = rankings(study, &found);
+    add(&mut found, comparisons.iter().flat_map(|one| &one.findings));
+    // What limits the older comparison is told in the order of a reader, the worst first.
+    let mut found = Validity::of(found).findings;
+    let beside_past = BesidePast::of(study, &found);
+    add(&mut found, &beside_past.findings);
+    Conclusions {
+        sweeps: sweeps(study, &comparisons),
+        capacities: capacities(study),
+        comparisons,
+        validity: Validity::of(found),
+        rankings,
+        ceilings,
+        summaries,
+        past_comparisons: beside_past.comparisons,
     }
-    record.comparisons = comparisons;
-    record.rankings = rankings;
-    record.validity = Validity::of(found);
 }
 
-/// Whether the blocks so far settle every primary comparison of the study.
+/// Adds those findings that are not there yet.
+fn add<'a>(all: &mut Vec<Finding>, more: impl IntoIterator<Item = &'a Finding>) {
+    for finding in more {
+        if !all.contains(finding) {
+            all.push(finding.clone());
+        }
+    }
+}
+
+/// Whether the blocks so far settle every primary comparison of the study, and
+/// every one with the older record where there is one.
 #[must_use]
-pub fn may_stop(record: &StudyRecord) -> Decision {
-    let margin = Margin::new(record.settings.margin).unwrap_or(Margin::DEFAULT);
-    let all = ComparisonPlan::beside_baseline(record, &[]).primary();
+pub fn may_stop(study: &Measured) -> Decision {
+    match past_baseline::may_stop(study) {
+        None => may_stop_side_by_side(study),
+        Some(decision) if study.subjects.len() < 2 => decision,
+        Some(decision) => decision.and(may_stop_side_by_side(study)),
+    }
+}
+
+fn may_stop_side_by_side(study: &Measured) -> Decision {
+    let margin = Margin::new(study.settings.margin).unwrap_or(Margin::DEFAULT);
+    let all = ComparisonPlan::beside_baseline(study, &[]).primary();
     // A block without a verified answer has no ratio: nothing is settled by it.
     decide_all(all.iter().map(Vec::as_slice), margin).unwrap_or(Decision::Continue)
 }
 
 /// All comparisons, the primary ones first.
-fn answers(record: &StudyRecord, asked: Vec<Question>, found: &[Finding]) -> Vec<Comparison> {
+fn answers(record: &Measured, asked: Vec<Question>, found: &[Finding]) -> Vec<Comparison> {
     let limits: BTreeMap<&str, Bottleneck> = { record.loads.iter() }
         .map(|load| (load.name.as_str(), Bottleneck::of(record, load)))
         .collect();

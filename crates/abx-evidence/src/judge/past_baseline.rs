@@ -1,25 +1,24 @@
 //! A study beside a subject of an older record, which can no longer be run.
 //!
-//! [`against()`] looks whether the two can be compared at all, and takes out of
+//! [`past_baseline`] looks whether the two can be compared at all, and takes out of
 //! the old record what the comparison needs, so that the new one can be judged
-//! again without it. [`judge_against`] compares; docs/statistics.md, section 13.
+//! again without it. [`judge`] compares; docs/statistics.md, section 13.
 
 mod fingerprint;
 mod offer;
 mod unpaired;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::findings::Bottleneck;
-use crate::findings::finding::{Finding, Level, Limits};
+use crate::judge::judge;
 use crate::judge::throughput::block_throughputs;
+use crate::record::finding::{Finding, Level, Limits};
 use crate::record::finding_id::FindingId;
-use crate::record::{AnswerRecord, LoadRecord, StudyRecord, SubjectRecord};
+use crate::record::{LoadRecord, Measured, PastBaseline, PastLoad, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 
 pub use fingerprint::{Difference, Fingerprint};
-pub use unpaired::{Unpaired, judge_against, may_stop_against};
+pub use unpaired::Unpaired;
+pub(crate) use unpaired::{BesidePast, may_stop};
 
 /// Findings about two subjects of the old study, of which one is asked for: the
 /// new comparison has its own of these.
@@ -38,52 +37,20 @@ const ONE_SIDED: [FindingId; 3] = [
     FindingId::GeneratorWait,
 ];
 
-/// The comparison with a subject of an older record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PastBaseline {
-    /// Where the older record was read from.
-    pub record: String,
-    /// When that study started, in milliseconds since 1970-01-01 UTC.
-    pub started_unix_ms: u64,
-    /// The version of abx that measured it.
-    pub abx_version: String,
-    /// The subject, as it was then.
-    pub subject: SubjectRecord,
-    /// What it gave then: one for each load of the new study.
-    pub loads: Vec<PastLoad>,
-    /// What was concluded: one for each load and each subject measured now.
-    pub comparisons: Vec<Unpaired>,
-}
-
-/// What the older study's subject gave under one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PastLoad {
-    /// The load's name in the new study.
-    pub load: String,
-    /// Verified answers per second in each block, all above zero.
-    pub throughputs_per_s: Vec<f64>,
-    /// Whether the generator was its limit.
-    pub is_generator_bound: bool,
-    /// Requests that were due in an open loop, when it answered all of them.
-    pub kept_up_with: Option<u64>,
-    /// What it answered before the load, in the order of the requests.
-    pub answers: Vec<AnswerRecord>,
-    /// What made its throughput a bound then, and what else the machine did.
-    pub findings: Vec<Finding>,
-}
-
-/// Which subject of which record.
+/// A subject of an older study.
 #[derive(Debug, Clone, Copy)]
 pub struct PastSubject<'a> {
-    /// Where the record was read from, for messages and the new record.
+    /// Where the older record was read from, for messages and the new record.
     pub record: &'a str,
-    /// The subject's name; `None` when the record has only one.
+    /// What that study measured.
+    pub study: &'a Measured,
+    /// The subject's name; `None` when the study has only one.
     pub name: Option<&'a str>,
 }
 
 /// Why nothing can be compared with an older record.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum AgainstError {
+pub enum PastBaselineError {
     /// The record has no such subject, or several and none was named.
     #[error(
         "{record} has {}: name one, as in `--against {record}:{}`",
@@ -151,33 +118,33 @@ pub enum AgainstError {
     },
 }
 
-/// Takes from the record `then` what a comparison of the study `now` with its
-/// subject needs. `now` may be without blocks; `then` has been judged.
-///
-/// Nothing is concluded yet: see [`judge_against`].
+/// Takes from an older study what a comparison of the study `now` with its
+/// subject needs. `now` may be without blocks.
 ///
 /// # Errors
-/// [`AgainstError`] when the two cannot be compared, whatever is measured now.
-pub fn against(
-    now: &StudyRecord,
-    then: &StudyRecord,
-    past: PastSubject,
-) -> Result<PastBaseline, AgainstError> {
-    let subject = subject_of(then, past)?;
+/// [`PastBaselineError`] when the two cannot be compared, whatever is measured now.
+pub fn past_baseline(now: &Measured, past: PastSubject) -> Result<PastBaseline, PastBaselineError> {
+    let then = past.study;
+    let subject = subject_of(past)?;
     let differences = Fingerprint::of(then).differences(&Fingerprint::of(now));
     if !differences.is_empty() {
-        return Err(AgainstError::Machine {
+        return Err(PastBaselineError::Machine {
             record: past.record.to_owned(),
             differences,
         });
     }
+    let found = judge(then).validity.findings;
     let loads = now.loads.iter().map(|load| {
-        let same = offer::same(load, &then.loads).map_err(|difference| AgainstError::Load {
-            record: past.record.to_owned(),
-            load: load.name.clone(),
-            difference,
-        })?;
-        past_load(load, then, same, subject, past.record)
+        let same =
+            offer::same(load, &then.loads).map_err(|difference| PastBaselineError::Load {
+                record: past.record.to_owned(),
+                load: load.name.clone(),
+                difference,
+            })?;
+        let limiting = limiting(&found, &same.name, &subject.name);
+        let mut one = past_load(past, same, &subject.name, limiting)?;
+        one.load.clone_from(&load.name);
+        Ok(one)
     });
     Ok(PastBaseline {
         record: past.record.to_owned(),
@@ -185,45 +152,41 @@ pub fn against(
         abx_version: then.abx_version.clone(),
         subject: subject.clone(),
         loads: loads.collect::<Result<_, _>>()?,
-        comparisons: Vec::new(),
     })
 }
 
 /// The subject that was asked for.
-fn subject_of<'a>(
-    then: &'a StudyRecord,
-    past: PastSubject,
-) -> Result<&'a SubjectRecord, AgainstError> {
+fn subject_of(past: PastSubject<'_>) -> Result<&SubjectRecord, PastBaselineError> {
+    let then = past.study;
     let found = match (past.name, &then.subjects[..]) {
         (Some(name), _) => then.subject(name),
         (None, [only]) => Some(only),
         (None, _) => None,
     };
-    found.ok_or_else(|| AgainstError::Subject {
+    found.ok_or_else(|| PastBaselineError::Subject {
         record: past.record.to_owned(),
         has: then.subjects.iter().map(|one| one.name.clone()).collect(),
     })
 }
 
-/// What the subject gave under one load, when that carries a claim.
+/// What the subject gave under one load, when that carries a claim; `findings` are
+/// those that limit it.
 fn past_load(
-    now: &LoadRecord,
-    then: &StudyRecord,
+    past: PastSubject,
     load: &LoadRecord,
-    subject: &SubjectRecord,
-    record: &str,
-) -> Result<PastLoad, AgainstError> {
-    let name = &subject.name;
-    let mut findings = limiting(&then.validity.findings, &load.name, name);
+    name: &str,
+    mut findings: Vec<Finding>,
+) -> Result<PastLoad, PastBaselineError> {
+    let PastSubject { record, study, .. } = past;
     if let Some(void) = findings.iter().find(|one| one.level == Level::Void) {
         return Err(no_claim(record, name, &void.message));
     }
     findings.retain(|one| one.level == Level::Bound || is_one_sided(one));
-    let throughputs_per_s = block_throughputs(then, load, name);
+    let throughputs_per_s = block_throughputs(study, load, name);
     if throughputs_per_s.len() < BLOCKS_FOR_VERDICT {
-        return Err(AgainstError::FewBlocks {
+        return Err(PastBaselineError::FewBlocks {
             record: record.to_owned(),
-            subject: name.clone(),
+            subject: name.to_owned(),
             load: load.name.clone(),
             got: throughputs_per_s.len(),
         });
@@ -234,10 +197,10 @@ fn past_load(
         return Err(no_claim(record, name, &message));
     }
     Ok(PastLoad {
-        load: now.name.clone(),
+        load: load.name.clone(),
         throughputs_per_s,
-        is_generator_bound: Bottleneck::of(then, load).is_generator_bound(name),
-        kept_up_with: offer::kept_up_with(then, load, name),
+        is_generator_bound: Bottleneck::of(study, load).is_generator_bound(name),
+        kept_up_with: offer::kept_up_with(study, load, name),
         answers: load.answers.get(name).cloned().unwrap_or_default(),
         findings,
     })
@@ -257,8 +220,8 @@ fn is_one_sided(finding: &Finding) -> bool {
     ONE_SIDED.contains(&finding.id)
 }
 
-fn no_claim(record: &str, subject: &str, message: &str) -> AgainstError {
-    AgainstError::NoClaim {
+fn no_claim(record: &str, subject: &str, message: &str) -> PastBaselineError {
+    PastBaselineError::NoClaim {
         record: record.to_owned(),
         subject: subject.to_owned(),
         message: message.to_owned(),

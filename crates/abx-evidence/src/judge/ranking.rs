@@ -5,15 +5,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::findings::Bottleneck;
-use crate::findings::finding::Finding;
 use crate::judge::comparison::{Comparison, Family, Ground, Role};
 use crate::judge::comparison_plan::primary_time;
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::Verdict;
 use crate::measure::exchange::LoadShape;
+use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, StudyRecord};
+use crate::record::{LoadRecord, Measured};
 
 /// The subjects of a study under one load, the best first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +58,7 @@ impl Place {
 /// Method: every pair, directions adjusted by Holm over all of them; the places
 /// of a subject are what certain pairs leave. Source: docs/statistics.md,
 /// "Several subjects"; Mohd Idris and others, rank sets (2017).
-pub(crate) fn rankings(record: &StudyRecord, found: &[Finding]) -> Vec<Ranking> {
+pub(crate) fn rankings(record: &Measured, found: &[Finding]) -> Vec<Ranking> {
     if record.subjects.len() < 3 {
         return Vec::new();
     }
@@ -66,7 +66,7 @@ pub(crate) fn rankings(record: &StudyRecord, found: &[Finding]) -> Vec<Ranking> 
     each.map(|load| rank(record, load, found)).collect()
 }
 
-fn rank(record: &StudyRecord, load: &LoadRecord, found: &[Finding]) -> Ranking {
+fn rank(record: &Measured, load: &LoadRecord, found: &[Finding]) -> Ranking {
     let names: Vec<&str> = record
         .subjects
         .iter()

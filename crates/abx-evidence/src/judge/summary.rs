@@ -14,8 +14,9 @@ use crate::measure::histogram::Histogram;
 use crate::measure::outcome::Outcomes;
 use crate::measure::phase_times::PhaseTimes;
 use crate::measure::phases::Phases;
+pub(crate) use crate::measure::share::share;
 use crate::measure::times::Times;
-use crate::record::{Histograms, LoadRecord, LoadSettings, SliceRecord, StudyRecord};
+use crate::record::{Histograms, LoadRecord, LoadSettings, Measured, SliceRecord};
 
 /// One subject under one load, over all blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -160,7 +161,7 @@ impl Sums {
     }
 
     /// The slices of all subjects under one load.
-    pub(crate) fn of_load(record: &StudyRecord, load: &LoadRecord) -> Sums {
+    pub(crate) fn of_load(record: &Measured, load: &LoadRecord) -> Sums {
         Sums::of(
             record
                 .block_loads(&load.name)
@@ -200,13 +201,8 @@ fn add(sum: &mut Option<u64>, reading: Option<u64>) {
     *sum = sum.zip(reading).map(|(sum, reading)| sum + reading);
 }
 
-/// `part` over `whole`, when there is a whole.
-pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
-
 /// Describes every subject under every load.
-pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
+pub(crate) fn summaries(record: &Measured) -> Vec<Summary> {
     let pairs = record.loads.iter().flat_map(|load| {
         let subjects = record.subjects.iter();
         subjects.map(move |subject| (&subject.name, load))
@@ -275,7 +271,7 @@ pub(crate) fn summaries(record: &StudyRecord) -> Vec<Summary> {
 
 /// When listeners had broadcasts; `None` under any other load.
 fn broadcasts(
-    record: &StudyRecord,
+    record: &Measured,
     load: &LoadRecord,
     subject: &str,
     sums: &Sums,
@@ -291,7 +287,7 @@ pub(crate) type Pick = fn(&Histograms) -> &Histogram;
 
 /// Times of all blocks together; `None` when none were counted.
 pub(crate) fn pooled(
-    record: &StudyRecord,
+    record: &Measured,
     load: &str,
     subject: &str,
     pick: Pick,
@@ -308,7 +304,7 @@ pub(crate) fn pooled(
 }
 
 /// Where the time went in all blocks together.
-fn phases(record: &StudyRecord, load: &str, subject: &str) -> Phases {
+fn phases(record: &Measured, load: &str, subject: &str) -> Phases {
     let mut all = Phases::default();
     let parts = record.block_loads(load);
     let each = parts.filter_map(|part| part.histograms.get(subject));
@@ -333,7 +329,7 @@ pub(crate) fn median<T: Copy + PartialOrd>(values: impl Iterator<Item = T>) -> O
 }
 
 /// Each subject's sums under one load.
-pub(crate) fn sums_by_subject(record: &StudyRecord, load: &str) -> BTreeMap<String, Sums> {
+pub(crate) fn sums_by_subject(record: &Measured, load: &str) -> BTreeMap<String, Sums> {
     record
         .subjects
         .iter()

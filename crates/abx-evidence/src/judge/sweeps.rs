@@ -10,12 +10,12 @@ use crate::judge::metric::{Metric, Sense};
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::Verdict;
 use crate::measure::exchange::LoadShape;
-use crate::record::{LoadRecord, LoadSettings, StudyRecord};
+use crate::record::{LoadRecord, LoadSettings, Measured};
 use crate::stats::crossing::{Crossing, Side, crossings};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::stats::student::Confidence;
 use crate::stats::sweep::Position;
-use crate::stats::usl::{Measured, POSITIONS_MIN, ScalabilityLaw};
+use crate::stats::usl::{POSITIONS_MIN, Point, ScalabilityLaw};
 
 /// Loads of one study that differ only in one number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ pub struct Scalability {
 }
 
 /// The sweeps of a study, in the order of their first loads.
-pub(crate) fn sweeps(record: &StudyRecord, comparisons: &[Comparison]) -> Vec<Sweep> {
+pub(crate) fn sweeps(record: &Measured, comparisons: &[Comparison]) -> Vec<Sweep> {
     let mut groups: Vec<(Axis, LoadSettings, Vec<&LoadRecord>)> = Vec::new();
     for load in &record.loads {
         let Some((axis, rest)) = without_number(&load.settings) else {
@@ -127,7 +127,7 @@ fn number(axis: Axis, load: &LoadRecord) -> f64 {
 }
 
 fn sweep(
-    record: &StudyRecord,
+    record: &Measured,
     comparisons: &[Comparison],
     axis: Axis,
     mut loads: Vec<&LoadRecord>,
@@ -169,7 +169,7 @@ fn sweep(
 
 /// One pair over a sweep.
 struct Path<'a> {
-    record: &'a StudyRecord,
+    record: &'a Measured,
     axis: Axis,
     metric: Metric,
     pair: [&'a str; 2],
@@ -225,7 +225,7 @@ impl Path<'_> {
     }
 }
 
-fn scalability(record: &StudyRecord, loads: &[&LoadRecord]) -> Vec<Scalability> {
+fn scalability(record: &Measured, loads: &[&LoadRecord]) -> Vec<Scalability> {
     if loads.len() < POSITIONS_MIN {
         return Vec::new();
     }
@@ -245,10 +245,10 @@ fn law(subject: &str, numbers: &[(f64, Values)]) -> Option<Scalability> {
         .min()?;
     let fits: Vec<ScalabilityLaw> = (0..blocks)
         .filter_map(|block| {
-            let points: Option<Vec<Measured>> = { numbers.iter() }
+            let points: Option<Vec<Point>> = { numbers.iter() }
                 .map(|(connections, values)| {
                     let throughput = values.of(subject)[block]?.amount;
-                    Some(Measured {
+                    Some(Point {
                         connections: *connections,
                         throughput,
                     })

@@ -2,7 +2,7 @@
 //! the other side was measured at another time.
 
 use crate::judge::summary::Sums;
-use crate::record::{LoadRecord, StudyRecord};
+use crate::record::{LoadRecord, Measured};
 
 /// A subject's verified answers per second in each complete block of a load, in
 /// the order of the blocks.
@@ -11,7 +11,7 @@ use crate::record::{LoadRecord, StudyRecord};
 /// summed over the block's slices (docs/statistics.md, section 2). A block in
 /// which it was not loaded, or gave no verified answer, has 0.
 #[must_use]
-pub fn block_throughputs(record: &StudyRecord, load: &LoadRecord, subject: &str) -> Vec<f64> {
+pub fn block_throughputs(record: &Measured, load: &LoadRecord, subject: &str) -> Vec<f64> {
     let blocks = record.block_loads(&load.name);
     blocks
         .map(|part| {

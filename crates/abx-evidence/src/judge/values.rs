@@ -7,7 +7,7 @@ use crate::judge::metric::Metric;
 use crate::judge::summary::{Pick, Sums, share};
 use crate::measure::held::Held;
 use crate::measure::quantile::Quantile;
-use crate::record::{BlockLoad, BlockRecord, LoadRecord, StudyRecord};
+use crate::record::{BlockLoad, BlockRecord, LoadRecord, Measured};
 
 /// One block's number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +32,7 @@ pub(crate) struct Values<'a>(BTreeMap<&'a str, Vec<Option<Value>>>);
 impl<'a> Values<'a> {
     /// Those of one load.
     pub(crate) fn under(
-        record: &'a StudyRecord,
+        record: &'a Measured,
         load: &LoadRecord,
         metric: Metric,
         rounds: Rounds,
@@ -58,7 +58,7 @@ impl<'a> Values<'a> {
     }
 
     /// How long each start took.
-    pub(crate) fn of_starts(record: &'a StudyRecord) -> Values<'a> {
+    pub(crate) fn of_starts(record: &'a Measured) -> Values<'a> {
         Values::each(record, |subject| {
             let ready = |block: &BlockRecord| block.subjects.get(subject)?.ready_s;
             let blocks = record.complete_blocks();
@@ -68,7 +68,7 @@ impl<'a> Values<'a> {
 
     /// Those that a function tells of each subject.
     pub(crate) fn each(
-        record: &'a StudyRecord,
+        record: &'a Measured,
         numbers: impl Fn(&str) -> Vec<Option<Value>>,
     ) -> Values<'a> {
         let names = record.subjects.iter().map(|subject| subject.name.as_str());

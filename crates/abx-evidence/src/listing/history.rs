@@ -186,10 +186,9 @@ struct StudyOutline {
     machine: Machine,
     subjects: Vec<OutlineSubject>,
     loads: Vec<Named>,
-    #[serde(default)]
     comparisons: Vec<Compared>,
-    #[serde(default)]
-    against: Option<AgainstOutline>,
+    conclusions: ConclusionsOutline,
+    past_baseline: Option<PastBaselineOutline>,
     blocks: Vec<BlockOutline>,
 }
 
@@ -207,10 +206,14 @@ struct Compared {
 }
 
 #[derive(Deserialize)]
-struct AgainstOutline {
+struct PastBaselineOutline {
     record: String,
+}
+
+#[derive(Deserialize)]
+struct ConclusionsOutline {
     #[serde(default)]
-    comparisons: Vec<OutlineComparison>,
+    past_comparisons: Vec<OutlineComparison>,
 }
 
 #[derive(Deserialize)]
@@ -223,9 +226,10 @@ impl StudyOutline {
         let all = self.comparisons.into_iter();
         let primary = all.filter(|one| one.role == Role::Primary);
         let mut comparisons: Vec<OutlineComparison> = primary.map(|one| one.outline).collect();
-        if let Some(against) = self.against {
-            comparisons.extend(against.comparisons.into_iter().map(|mut one| {
-                one.against = Some(against.record.clone());
+        if let Some(past) = self.past_baseline {
+            let beside = self.conclusions.past_comparisons.into_iter();
+            comparisons.extend(beside.map(|mut one| {
+                one.against = Some(past.record.clone());
                 one
             }));
         }

@@ -10,5 +10,6 @@ pub(crate) mod outcome;
 pub(crate) mod phase_times;
 pub(crate) mod phases;
 pub(crate) mod quantile;
+pub(crate) mod share;
 pub(crate) mod tally;
 pub(crate) mod times;

@@ -1,34 +1,28 @@
 //! What is kept of a study: everything that was measured, in the order in which
-//! it was measured, and what was concluded. `docs/record-format.md` explains
-//! each key. Readers ignore keys that they do not know.
+//! it was measured. Nothing here is concluded; see [`judge`](crate::judge()).
+//! `docs/record-format.md` explains each key.
 
+pub(crate) mod finding;
 pub(crate) mod finding_id;
-mod older;
+pub(crate) mod objective;
+mod past_baseline;
 mod readings;
 pub(crate) mod run;
-pub(crate) mod schema;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::findings::finding::Validity;
-use crate::judge::capacities::Capacity;
-use crate::judge::ceilings::Ceiling;
-use crate::judge::comparison::{Comparison, Role};
-use crate::judge::objective::Objective;
-use crate::judge::past_baseline::PastBaseline;
-use crate::judge::ranking::Ranking;
-use crate::judge::summary::Summary;
-use crate::judge::sweeps::Sweep;
 use crate::measure::arrivals::Arrivals;
 use crate::measure::exchange::Exchange;
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::Outcomes;
 use crate::measure::phases::{PhaseSums, Phases};
 use crate::measure::tally::{SliceTally, Tally};
+use crate::record::objective::Objective;
 
+pub use past_baseline::{PastBaseline, PastLoad};
 pub use readings::{Canary, HostCounters, InUse, SubjectReadings};
 
 /// The schema that this version writes.
@@ -38,12 +32,10 @@ pub const STUDY_SCHEMA: &str = "abx.study/1";
 /// one round of several. It is no subject.
 pub const CEILING: &str = "(ceiling)";
 
-/// A study: what was compared, how, where, and everything that was measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StudyRecord {
-    /// [`STUDY_SCHEMA`].
-    #[schemars(description = "The schema of a study.", extend("const" = STUDY_SCHEMA))]
-    pub schema: String,
+/// What a study measured, of whom, how and where. All that is concluded follows
+/// from it; in a file it stands with its conclusions, see [`StudyRecord`](crate::StudyRecord).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
     /// The version of abx that measured.
     pub abx_version: String,
     /// The command line that started the study.
@@ -61,50 +53,22 @@ pub struct StudyRecord {
     /// The servers under test, in the order in which they were named.
     pub subjects: Vec<SubjectRecord>,
     /// Subjects of the study that were not measured, for want of what they need.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedSubject>,
     /// The loads, in the order in which they were named.
     pub loads: Vec<LoadRecord>,
     /// Why the study ended.
     pub end: StudyEnd,
-    /// What was concluded of each subject beside the baseline, under each load
-    /// and by each metric, the primary ones first.
-    pub comparisons: Vec<Comparison>,
-    /// The order of the subjects under each load, where there are more than two.
-    #[serde(default)]
-    pub rankings: Vec<Ranking>,
-    /// Loads that differ in one number only, read together.
-    #[serde(default)]
-    pub sweeps: Vec<Sweep>,
-    /// The highest rate at which each subject keeps to each objective.
-    #[serde(default)]
-    pub capacities: Vec<Capacity>,
-    /// What the generator got from a server that does nothing, for each load
-    /// that was offered to one.
-    #[serde(default)]
-    pub ceilings: Vec<Ceiling>,
-    /// One for each load and subject.
-    pub summaries: Vec<Summary>,
-    /// What limits the conclusions.
-    pub validity: Validity,
-    /// The comparison with a subject of an older record, when there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub against: Option<PastBaseline>,
+    /// The subject of an older record that it is compared with, when there is one.
+    pub past_baseline: Option<PastBaseline>,
     /// Everything that was measured.
     pub blocks: Vec<BlockRecord>,
 }
 
-impl StudyRecord {
+impl Measured {
     /// The subject of this name.
     #[must_use]
     pub fn subject(&self, name: &str) -> Option<&SubjectRecord> {
         self.subjects.iter().find(|subject| subject.name == name)
-    }
-
-    /// The comparisons that the study was made for.
-    pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
-        let comparisons = self.comparisons.iter();
-        comparisons.filter(|one| one.role == Role::Primary)
     }
 
     /// The blocks that came to their end: only these are judged.

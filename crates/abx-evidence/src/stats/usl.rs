@@ -9,7 +9,7 @@ pub const POSITIONS_MIN: usize = 4;
 
 /// What one load of a sweep gave in one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
+pub struct Point {
     /// Connections, 1 or more.
     pub connections: f64,
     /// Ok answers per second, above zero.
@@ -50,7 +50,7 @@ impl ScalabilityLaw {
     ///   numbers of connections.
     /// - [`StatsError::NoLaw`] when the best fit has no throughput for one
     ///   connection.
-    pub fn fit(block: &[Measured]) -> Result<ScalabilityLaw, StatsError> {
+    pub fn fit(block: &[Point]) -> Result<ScalabilityLaw, StatsError> {
         check(block)?;
         // Divided by N / X, so that every error is a share of what was measured.
         let columns: [Vec<f64>; 3] = [
@@ -110,7 +110,7 @@ impl ScalabilityLaw {
         }
     }
 
-    fn explained(&self, block: &[Measured]) -> Option<f64> {
+    fn explained(&self, block: &[Point]) -> Option<f64> {
         let mean = block.iter().map(|it| it.throughput).sum::<f64>() / block.len() as f64;
         let (mut total, mut rest) = (0.0, 0.0);
         for it in block {
@@ -122,7 +122,7 @@ impl ScalabilityLaw {
     }
 }
 
-fn check(block: &[Measured]) -> Result<(), StatsError> {
+fn check(block: &[Point]) -> Result<(), StatsError> {
     for (position, it) in block.iter().enumerate() {
         if !it.connections.is_finite() || it.connections < 1.0 {
             return Err(StatsError::BadPosition {
@@ -226,10 +226,10 @@ fn dot(one: &[f64], other: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn block(points: &[(f64, f64)]) -> Vec<Measured> {
+    fn block(points: &[(f64, f64)]) -> Vec<Point> {
         points
             .iter()
-            .map(|&(connections, throughput)| Measured {
+            .map(|&(connections, throughput)| Point {
                 connections,
                 throughput,
             })

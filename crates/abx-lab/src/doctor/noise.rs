@@ -45,5 +45,5 @@ pub(super) fn measure(
         version: examination.version,
     };
     let StudyOutcome { record, error } = run_study(&study, around)?;
-    Ok((Noise::of(&record), error.map(EndedEarly::from)))
+    Ok((Noise::of(&record.measured), error.map(EndedEarly::from)))
 }

@@ -14,13 +14,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::{Shape, Stopper};
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord,
-    STUDY_SCHEMA, Settings, SliceRecord, StudyEnd, SubjectRecord,
+    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord, Settings,
+    SliceRecord, StudyEnd, SubjectRecord,
 };
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    AgainstError, PastBaseline, PastSubject, StudyRecord, Validity, against, judge, judge_against,
-    may_stop, may_stop_against,
+    Conclusions, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord, judge,
+    may_stop, past_baseline,
 };
 use abx_sys::Nanos;
 use rand::seq::SliceRandom;
@@ -54,7 +54,7 @@ pub enum StudyError {
     Store(#[from] StoreError),
     /// It cannot be compared with the older record.
     #[error("{0}")]
-    OlderRecord(#[from] AgainstError),
+    OlderRecord(#[from] PastBaselineError),
     /// A subject or abx itself cannot go on.
     #[error("{0}")]
     Abort(#[from] Abort),
@@ -113,12 +113,13 @@ pub struct StudyOutcome {
 /// measured until then.
 pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome, StudyError> {
     let context = StudyContext::prepare(study, around.program.clone(), around.keeper_arguments)?;
-    let mut record = new_record(study, around.version, &context);
-    record.against = study
-        .against
-        .as_ref()
-        .map(|past| beside(&record, past))
-        .transpose()?;
+    let mut measured = new_record(study, around.version, &context);
+    let past = study.against.as_ref();
+    measured.past_baseline = past.map(|past| beside(&measured, past)).transpose()?;
+    let record = StudyRecord {
+        measured,
+        conclusions: Conclusions::default(),
+    };
     around.store.save(&record)?;
     (around.on_stopper)(context.engine.stopper());
     let mut runner = StudyRunner {
@@ -155,10 +156,10 @@ impl StudyRunner<'_> {
         loop {
             let began = Instant::now();
             let block = self.block();
-            self.record.elapsed_s = self.started.elapsed().as_secs_f64();
+            self.record.measured.elapsed_s = self.started.elapsed().as_secs_f64();
             self.store.save_somewhere(&self.record)?;
             block?;
-            conclude(&mut self.record);
+            self.record.conclusions = judge(&self.record.measured);
             (self.watch)(StudyProgress::Block(&self.record));
             if let Some(end) = self.reason_to_stop(began.elapsed()) {
                 return Ok(end);
@@ -168,10 +169,10 @@ impl StudyRunner<'_> {
 
     fn reason_to_stop(&self, last_block: Duration) -> Option<StudyEnd> {
         if let Some(ordered) = self.study.blocks {
-            let done = self.record.blocks.len() >= ordered as usize;
+            let done = self.record.measured.blocks.len() >= ordered as usize;
             return done.then_some(StudyEnd::Blocks);
         }
-        match self.decision() {
+        match may_stop(&self.record.measured) {
             Decision::Stop(Reason::Precise) => return Some(StudyEnd::Precision),
             Decision::Stop(Reason::Certain) => return Some(StudyEnd::Certain),
             Decision::Continue => {}
@@ -180,18 +181,9 @@ impl StudyRunner<'_> {
         (would_take > self.study.budget()).then_some(StudyEnd::Budget)
     }
 
-    /// What the blocks so far say, side by side and beside the older record.
-    fn decision(&self) -> Decision {
-        match may_stop_against(&self.record) {
-            None => may_stop(&self.record),
-            Some(decision) if self.study.subjects.len() < 2 => decision,
-            Some(decision) => decision.and(may_stop(&self.record)),
-        }
-    }
-
     /// Judges what there is and saves it once more, now with its conclusions.
     fn conclude(&mut self, ended: &Result<StudyEnd, StudyError>) -> Result<(), StoreError> {
-        self.record.end = match ended {
+        self.record.measured.end = match ended {
             Ok(end) => end.clone(),
             Err(StudyError::Abort(Abort::Subject { name, error })) => StudyEnd::SubjectFailed {
                 subject: name.clone(),
@@ -202,8 +194,8 @@ impl StudyRunner<'_> {
                 why: error.to_string(),
             },
         };
-        self.record.elapsed_s = self.started.elapsed().as_secs_f64();
-        conclude(&mut self.record);
+        self.record.measured.elapsed_s = self.started.elapsed().as_secs_f64();
+        self.record.conclusions = judge(&self.record.measured);
         self.store.save_somewhere(&self.record)
     }
 
@@ -232,7 +224,7 @@ impl StudyRunner<'_> {
             .collect();
         let _ = running.stop_all(None);
         self.context.loads = found?.into_iter().flatten().collect();
-        self.record.loads = self.context.loads.iter().map(load_record).collect();
+        self.record.measured.loads = self.context.loads.iter().map(load_record).collect();
         Ok(())
     }
 
@@ -246,7 +238,14 @@ impl StudyRunner<'_> {
         let starting = began.elapsed();
         // The rates of a list that abx made are measured alike: one pilot is for all.
         let mut lists: Vec<(LoadSettings, PilotRecord)> = Vec::new();
-        for (place, (load, started)) in self.record.loads.iter_mut().zip(&loads).enumerate() {
+        for (place, (load, started)) in self
+            .record
+            .measured
+            .loads
+            .iter_mut()
+            .zip(&loads)
+            .enumerate()
+        {
             let list = list_of(&load.settings);
             let known = lists.iter().find(|(one, _)| list.as_ref() == Some(one));
             let is_known = known.is_some();
@@ -269,7 +268,7 @@ impl StudyRunner<'_> {
             load.settings.bodies_compared = started.bodies_compared;
         }
         let _ = running.stop_all(None);
-        note_answers(&mut self.record, &loads);
+        note_answers(&mut self.record.measured, &loads);
         self.shorten_blocks(starting);
         Ok(())
     }
@@ -290,7 +289,7 @@ impl StudyRunner<'_> {
             has_fixed_trials: matches!(study.slice, SliceLength::Fixed(_)),
         };
         let span = (left / blocks.max(1)).saturating_sub(starting);
-        shorten_blocks(&mut self.record.loads, terms, span);
+        shorten_blocks(&mut self.record.measured.loads, terms, span);
     }
 
     /// For each load why the pools of all subjects do not fit at once, if they do not.
@@ -318,13 +317,14 @@ impl StudyRunner<'_> {
 
     /// Measures one block. What was measured of it is in the record also when it fails.
     fn block(&mut self) -> Result<(), Abort> {
-        let index = u32::try_from(self.record.blocks.len()).unwrap_or(u32::MAX);
+        let index = u32::try_from(self.record.measured.blocks.len()).unwrap_or(u32::MAX);
         let seed = self.random(u64::from(index)).random();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let started = self.context.start_block(&mut random)?;
-        note_answers(&mut self.record, &started.loads);
+        note_answers(&mut self.record.measured, &started.loads);
         let pilots: Vec<(&str, &PilotRecord)> = self
             .record
+            .measured
             .loads
             .iter()
             .filter_map(|load| Some((load.name.as_str(), load.pilot.as_ref()?)))
@@ -343,7 +343,7 @@ impl StudyRunner<'_> {
         let (mut block, ended) = measure(started, &pilots, cold_ns, &mut random, &mut on_moment);
         block.index = index;
         block.seed = seed;
-        self.record.blocks.push(block);
+        self.record.measured.blocks.push(block);
         ended
     }
 
@@ -368,18 +368,13 @@ fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
 }
 
 /// What an older record holds for a comparison with this one.
-fn beside(record: &StudyRecord, past: &OlderRecord) -> Result<PastBaseline, AgainstError> {
+fn beside(now: &Measured, past: &OlderRecord) -> Result<PastBaseline, PastBaselineError> {
     let subject = PastSubject {
         record: &past.path,
+        study: &past.study,
         name: past.subject.as_deref(),
     };
-    against(record, &past.record, subject)
-}
-
-/// Judges what was measured, side by side and beside an older record.
-fn conclude(record: &mut StudyRecord) {
-    judge(record);
-    judge_against(record);
+    past_baseline(now, subject)
 }
 
 /// Loads a block's subjects with every load, in random order, and stops them.
@@ -449,7 +444,7 @@ fn in_turn(load: &PlannedLoad) -> u32 {
 
 /// Notes what the subjects answered. A body that differs from that of an earlier
 /// block varies from start to start.
-fn note_answers(record: &mut StudyRecord, loads: &[PlannedLoad]) {
+fn note_answers(record: &mut Measured, loads: &[PlannedLoad]) {
     for (load, started) in record.loads.iter_mut().zip(loads) {
         for (subject, verified) in record.subjects.iter_mut().zip(&started.verified) {
             let server = verified.iter().find_map(Verified::server);
@@ -468,12 +463,11 @@ fn note_answers(record: &mut StudyRecord, loads: &[PlannedLoad]) {
     }
 }
 
-/// The record of a study that has not measured anything yet.
-fn new_record(study: &Study, version: &str, context: &StudyContext) -> StudyRecord {
+/// A study that has not measured anything yet.
+fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now_ms = now.unwrap_or_default().as_millis();
-    StudyRecord {
-        schema: STUDY_SCHEMA.to_owned(),
+    Measured {
         abx_version: version.to_owned(),
         command: study.command.clone(),
         started_unix_ms: u64::try_from(now_ms).unwrap_or(u64::MAX),
@@ -494,14 +488,7 @@ fn new_record(study: &Study, version: &str, context: &StudyContext) -> StudyReco
         skipped: study.skipped.clone(),
         loads: study.loads.iter().map(load_record).collect(),
         end: StudyEnd::Running,
-        comparisons: Vec::new(),
-        rankings: Vec::new(),
-        sweeps: Vec::new(),
-        capacities: Vec::new(),
-        ceilings: Vec::new(),
-        summaries: Vec::new(),
-        validity: Validity::default(),
-        against: None,
+        past_baseline: None,
         blocks: Vec::new(),
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings, SkippedSubject};
 use abx_evidence::stats::Margin;
-use abx_evidence::{ArrivalKind, Arrivals, Exchange, StudyRecord};
+use abx_evidence::{ArrivalKind, Arrivals, Exchange, Measured};
 use abx_sys::Nanos;
 
 use rates::RateSpec;
@@ -86,8 +86,8 @@ pub struct CeilingServer {
 /// A subject of an older record.
 #[derive(Debug, Clone)]
 pub struct OlderRecord {
-    /// The record, judged.
-    pub record: StudyRecord,
+    /// What that study measured.
+    pub study: Measured,
     /// Where it was read from.
     pub path: String,
     /// The subject's name; `None` when the record has only one.

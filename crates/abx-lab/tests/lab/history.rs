@@ -29,7 +29,8 @@ fn study(subject: &str, started: u64) -> String {
             "low":1.2,"high":1.3,"verdict":"faster","blocks":1}},
             {{"role":"exploratory","load":"c50","subject":"{subject}","baseline":"old","ratio":1.0,
             "low":0.5,"high":2.0,"verdict":"inconclusive","blocks":1}}],
-        "against":{{"record":"before.json","comparisons":[{{"load":"c50","subject":"old",
+        "past_baseline":{{"record":"before.json"}},
+        "conclusions":{{"past_comparisons":[{{"load":"c50","subject":"old",
             "baseline":"older","ratio":null,"low":null,"high":null,"verdict":"invalid",
             "blocks":1}}]}},
         "blocks":[{{"complete":true,"rounds":[]}},{{"complete":false}}]}}"#

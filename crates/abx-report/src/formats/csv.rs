@@ -14,7 +14,7 @@ pub fn slices_csv(record: &StudyRecord) -> String {
     header.extend(Outcome::ALL.map(|one| format!("outcome_{}", one.name())));
     header.extend(AFTER_OUTCOMES.map(str::to_owned));
     let mut out = row(&header);
-    for block in &record.blocks {
+    for block in &record.measured.blocks {
         for part in &block.loads {
             for (number, round) in part.rounds.iter().enumerate() {
                 for slice in &round.slices {
@@ -30,7 +30,7 @@ pub fn slices_csv(record: &StudyRecord) -> String {
 #[must_use]
 pub fn comparisons_csv(record: &StudyRecord) -> String {
     let mut out = row(&COMPARISON.map(str::to_owned));
-    for one in &record.comparisons {
+    for one in &record.conclusions.comparisons {
         out.push_str(&row(&comparison_row(one)));
     }
     out

@@ -24,9 +24,9 @@ pub struct Percentiles {
 #[must_use]
 pub fn study_hgrm(record: &StudyRecord) -> Vec<Percentiles> {
     let mut all = Vec::new();
-    for load in &record.loads {
-        for subject in &record.subjects {
-            let times = record.response_times(&load.name, &subject.name);
+    for load in &record.measured.loads {
+        for subject in &record.measured.subjects {
+            let times = record.measured.response_times(&load.name, &subject.name);
             if times.is_empty() {
                 continue;
             }
@@ -105,7 +105,7 @@ fn distribution(times: &Histogram) -> String {
 pub fn study_hlog(record: &StudyRecord) -> String {
     let mut out = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
-    let started = UNIX_EPOCH + Duration::from_millis(record.started_unix_ms);
+    let started = UNIX_EPOCH + Duration::from_millis(record.measured.started_unix_ms);
     let mut builder = IntervalLogWriterBuilder::new();
     builder
         .add_comment("[Response times in us, their maximum in ms]")
@@ -117,7 +117,11 @@ pub fn study_hlog(record: &StudyRecord) -> String {
         let log = builder.begin_log_with(&mut out, &mut serializer);
         let mut log = log.expect("memory takes everything");
         let mut before = Duration::ZERO;
-        for part in record.complete_blocks().flat_map(|block| &block.loads) {
+        for part in record
+            .measured
+            .complete_blocks()
+            .flat_map(|block| &block.loads)
+        {
             for (subject, times) in &part.histograms {
                 let tag = tag(subject, &part.load);
                 log.write_histogram(

@@ -14,6 +14,7 @@ use crate::words::verdict::sentence;
 #[must_use]
 pub fn study_junit(record: &StudyRecord, answers: &[Answer]) -> String {
     let mut cases: Vec<Case> = record
+        .conclusions
         .primary()
         .map(|one| {
             let said = sentence(record, one, &Style::plain());
@@ -79,14 +80,17 @@ fn document(record: &StudyRecord, cases: &[Case]) -> String {
         count(|end| matches!(end, End::Failed(_))),
         count(|end| matches!(end, End::Error(_))),
         count(|end| matches!(end, End::Skipped(_))),
-        record.elapsed_s
+        record.measured.elapsed_s
     );
     let properties = [
-        ("abx_version", record.abx_version.clone()),
-        ("seed", record.seed.to_string()),
-        ("baseline", record.settings.baseline.clone()),
-        ("margin", record.settings.margin.to_string()),
-        ("blocks", record.complete_blocks().count().to_string()),
+        ("abx_version", record.measured.abx_version.clone()),
+        ("seed", record.measured.seed.to_string()),
+        ("baseline", record.measured.settings.baseline.clone()),
+        ("margin", record.measured.settings.margin.to_string()),
+        (
+            "blocks",
+            record.measured.complete_blocks().count().to_string(),
+        ),
     ];
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  \

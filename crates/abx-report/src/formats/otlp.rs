@@ -8,8 +8,12 @@ use super::series::{Kind, Labels, Number, Point, Series, Unit, run_series, study
 /// A study as the body of a request to `/v1/metrics`.
 #[must_use]
 pub fn study_otlp(record: &StudyRecord, answers: &[Answer]) -> String {
-    let span = Span::of(record.started_unix_ms, record.elapsed_s);
-    body(&study_series(record, answers), &record.abx_version, span)
+    let span = Span::of(record.measured.started_unix_ms, record.measured.elapsed_s);
+    body(
+        &study_series(record, answers),
+        &record.measured.abx_version,
+        span,
+    )
 }
 
 /// A run as the body of a request to `/v1/metrics`.

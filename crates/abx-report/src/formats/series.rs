@@ -1,5 +1,6 @@
 //! A record as named series of numbers: what OpenMetrics and OTLP both print.
 
+use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{
     Answer, Comparison, Figure, Level, Phase, PhaseTimes, RunRecord, StudyRecord, Summary, Times,
 };
@@ -49,7 +50,7 @@ pub(crate) enum Number {
 /// Everything of a study, series without points left out.
 pub(crate) fn study_series(record: &StudyRecord, answers: &[Answer]) -> Vec<Series> {
     let labels = |one: &Summary| vec![("load", one.load.clone()), ("subject", one.subject.clone())];
-    let described: Vec<Described> = { record.summaries.iter() }
+    let described: Vec<Described> = { record.conclusions.summaries.iter() }
         .map(|one| Described {
             labels: labels(one),
             throughput_per_s: one.throughput_per_s,
@@ -64,10 +65,10 @@ pub(crate) fn study_series(record: &StudyRecord, answers: &[Answer]) -> Vec<Seri
     all.extend(comparisons(record));
     all.extend(described_series(&described));
     all.push(requests(
-        { record.summaries.iter() }.map(|one| (labels(one), &one.outcomes)),
+        { record.conclusions.summaries.iter() }.map(|one| (labels(one), &one.outcomes)),
     ));
     let gauge = |name, help, unit, value: fn(&Summary) -> Option<f64>| {
-        let points = record.summaries.iter();
+        let points = record.conclusions.summaries.iter();
         let points = points.filter_map(|one| Some(float(labels(one), value(one)?)));
         gauge(name, help, unit, points.collect())
     };
@@ -96,7 +97,7 @@ pub(crate) fn study_series(record: &StudyRecord, answers: &[Answer]) -> Vec<Seri
             Unit::Ratio,
             |one| one.generator_busy,
         ),
-        findings({ record.validity.findings.iter() }.map(|one| one.level)),
+        findings({ record.conclusions.validity.findings.iter() }.map(|one| one.level)),
         expectations(answers),
     ]);
     all.retain(|series| !series.points.is_empty());
@@ -277,13 +278,16 @@ fn with_figure(labels: &Labels, figure: Figure) -> Labels {
 
 fn study_info(record: &StudyRecord) -> Series {
     let labels = vec![
-        ("schema", record.schema.clone()),
-        ("version", record.abx_version.clone()),
-        ("baseline", record.settings.baseline.clone()),
-        ("seed", record.seed.to_string()),
-        ("end", word(&json!(record.end)["reason"])),
-        ("validity", word(&json!(record.validity.status))),
-        ("blocks", record.complete_blocks().count().to_string()),
+        ("schema", STUDY_SCHEMA.to_owned()),
+        ("version", record.measured.abx_version.clone()),
+        ("baseline", record.measured.settings.baseline.clone()),
+        ("seed", record.measured.seed.to_string()),
+        ("end", word(&json!(record.measured.end)["reason"])),
+        ("validity", word(&json!(record.conclusions.validity.status))),
+        (
+            "blocks",
+            record.measured.complete_blocks().count().to_string(),
+        ),
     ];
     of_info(
         "study",
@@ -303,7 +307,7 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
         ]
     };
     let of = |name, help, value: fn(&Comparison) -> Option<f64>| {
-        let points = record.comparisons.iter();
+        let points = record.conclusions.comparisons.iter();
         let points = points.filter_map(|one| Some(float(labels(one), value(one)?)));
         gauge(name, help, Unit::Ratio, points.collect())
     };
@@ -331,7 +335,7 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
             help: "What the interval of subject over baseline means.",
             kind: Kind::Info,
             unit: Unit::None,
-            points: record.comparisons.iter().map(verdict).collect(),
+            points: record.conclusions.comparisons.iter().map(verdict).collect(),
         },
     ]
 }

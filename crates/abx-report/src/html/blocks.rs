@@ -17,12 +17,13 @@ use crate::words::verdict::{name, place};
 pub(crate) fn blocks(record: &StudyRecord, cast: &Cast) -> Markup {
     let mut figures = Vec::new();
     let mut seen: Vec<(&str, Metric)> = Vec::new();
-    for one in record.primary() {
+    for one in record.conclusions.primary() {
         let about = (one.load.as_str(), one.metric);
         if seen.contains(&about) {
             continue;
         }
         let these = record
+            .conclusions
             .primary()
             .filter(|one| (one.load.as_str(), one.metric) == about);
         let dots: Vec<Dots> = these
@@ -65,16 +66,25 @@ impl<'a> Dots<'a> {
 
 /// The numbers of the blocks that a comparison rests on.
 fn indices_of(record: &StudyRecord, one: &Comparison) -> Vec<u32> {
-    match record.loads.iter().find(|load| load.name == one.load) {
+    match record
+        .measured
+        .loads
+        .iter()
+        .find(|load| load.name == one.load)
+    {
         Some(load) => block_indices(record, load),
         // It is about several loads, which are in every block.
-        None => record.complete_blocks().map(|block| block.index).collect(),
+        None => record
+            .measured
+            .complete_blocks()
+            .map(|block| block.index)
+            .collect(),
     }
 }
 
 /// The numbers of the complete blocks that hold this load.
 pub(crate) fn block_indices(record: &StudyRecord, load: &LoadRecord) -> Vec<u32> {
-    let blocks = record.complete_blocks();
+    let blocks = record.measured.complete_blocks();
     let with_load = blocks.filter(|block| block.loads.iter().any(|part| part.load == load.name));
     with_load.map(|block| block.index).collect()
 }
@@ -94,7 +104,7 @@ fn of_metric(record: &StudyRecord, cast: &Cast, number: usize, dots: &[Dots]) ->
     let first = dots.first()?.one;
     let ratios = dots.iter().flat_map(|one| &one.ratios);
     ratios.clone().next()?;
-    let margin = record.settings.margin;
+    let margin = record.measured.settings.margin;
     let band = [1.0 / (1.0 + margin), 1.0 + margin];
     let scale = Scale::log_around(ratios.map(|(_, ratio)| *ratio).chain(band))?;
     let metric = capitalized(metric_under(record, &first.load, first.metric));
@@ -170,6 +180,10 @@ fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Grid {
 
 /// The place of a load among those of its study.
 pub(crate) fn load_number(record: &StudyRecord, load: &LoadRecord) -> usize {
-    let found = record.loads.iter().position(|one| one.name == load.name);
-    found.unwrap_or(record.loads.len())
+    let found = record
+        .measured
+        .loads
+        .iter()
+        .position(|one| one.name == load.name);
+    found.unwrap_or(record.measured.loads.len())
 }

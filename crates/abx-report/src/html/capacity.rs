@@ -14,7 +14,7 @@ use crate::words::verdict::name;
 
 /// A table for each objective and load, and how to read the pictures.
 pub(crate) fn capacities(record: &StudyRecord) -> Markup {
-    let mut out: Markup = { alike(&record.capacities) }
+    let mut out: Markup = { alike(&record.conclusions.capacities) }
         .map(|all| table(record, all))
         .collect();
     if !out.is_empty() {
@@ -22,7 +22,7 @@ pub(crate) fn capacities(record: &StudyRecord) -> Markup {
             "Diamond: the highest rate that keeps to the objective; bar: its interval; an arrow: \
              beyond the rates that were tried, which are the dots below. Hatched: up to {} from \
              the baseline's, which does not matter.",
-            percent(record.settings.margin)
+            percent(record.measured.settings.margin)
         );
         out.push(element("p").class("note").text(&note));
     }
@@ -87,9 +87,9 @@ fn cell(class: &str) -> Element {
 
 /// Rates that do not matter beside the baseline's, where that is known.
 fn band(record: &StudyRecord, all: &[Capacity]) -> Option<[f64; 2]> {
-    let is_baseline = |one: &&Capacity| one.subject == record.settings.baseline;
+    let is_baseline = |one: &&Capacity| one.subject == record.measured.settings.baseline;
     let rate = all.iter().find(is_baseline)?.rate_per_s?;
-    let wide = 1.0 + record.settings.margin;
+    let wide = 1.0 + record.measured.settings.margin;
     Some([rate / wide, rate * wide])
 }
 

@@ -18,11 +18,12 @@ impl<'a> Cast<'a> {
     pub(crate) fn of(record: &'a StudyRecord) -> Cast<'a> {
         Cast {
             names: record
+                .measured
                 .subjects
                 .iter()
                 .map(|one| one.name.as_str())
                 .collect(),
-            baseline: &record.settings.baseline,
+            baseline: &record.measured.settings.baseline,
         }
     }
 

@@ -16,13 +16,13 @@ use crate::words::verdict::name;
 
 /// When, for how long, and by which version.
 pub(crate) fn subtitle(record: &StudyRecord) -> Markup {
-    let complete = record.complete_blocks().count() as u64;
+    let complete = record.measured.complete_blocks().count() as u64;
     let text = format!(
         "{}, {} in {}, abx {}.",
-        date(record.started_unix_ms),
+        date(record.measured.started_unix_ms),
         plural(complete, "block"),
-        seconds(record.elapsed_s),
-        record.abx_version
+        seconds(record.measured.elapsed_s),
+        record.measured.abx_version
     );
     element("p").class("subtitle").text(&text).into()
 }
@@ -31,7 +31,7 @@ pub(crate) fn subtitle(record: &StudyRecord) -> Markup {
 pub(crate) fn conduct(record: &StudyRecord) -> Markup {
     let mut out = Markup::new();
     out.push(element("p").text(&format!("{}.", ended(record).trim_end_matches('.'))));
-    for load in &record.loads {
+    for load in &record.measured.loads {
         out.push(element("p").text(&turns(record, load)));
     }
     out.push(element("h3").text("The command"));
@@ -39,10 +39,10 @@ pub(crate) fn conduct(record: &StudyRecord) -> Markup {
     out.push(subjects(record));
     out.push(loads(record));
     let settings = pairs("Settings", settings(record));
-    let machine = pairs("Machine", machine(&record.machine));
+    let machine = pairs("Machine", machine(&record.measured.machine));
     let both = element("div").class("pair");
     out.push(both.add(settings.markup()).add(machine.markup()));
-    for load in &record.loads {
+    for load in &record.measured.loads {
         if let Some(pilot) = pilot(record, load) {
             let title = format!("What the pilot found for {}", name(&load.name));
             out.push(folded(&title, pilot.markup()));
@@ -53,10 +53,10 @@ pub(crate) fn conduct(record: &StudyRecord) -> Markup {
 
 /// What to type to have it again, with the seed that it had.
 fn command(record: &StudyRecord) -> Markup {
-    let mut words = record.command.clone();
+    let mut words = record.measured.command.clone();
     let has_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
     if !words.iter().any(has_seed) {
-        words.extend(["--seed".to_owned(), record.seed.to_string()]);
+        words.extend(["--seed".to_owned(), record.measured.seed.to_string()]);
     }
     let line = shell_words::join(words);
     let block = element("pre")
@@ -85,7 +85,7 @@ fn subjects(record: &StudyRecord) -> Markup {
         headers: ["subject", "version, by its own word", "command"]
             .map(str::to_owned)
             .into(),
-        rows: record.subjects.iter().map(row).collect(),
+        rows: record.measured.subjects.iter().map(row).collect(),
         names: 1,
         cells: Cells::Words,
     };
@@ -123,7 +123,7 @@ fn loads(record: &StudyRecord) -> Markup {
         headers: ["load", "offered", "requests", "right answers have"]
             .map(str::to_owned)
             .into(),
-        rows: record.loads.iter().map(row).collect(),
+        rows: record.measured.loads.iter().map(row).collect(),
         names: 1,
         cells: Cells::Words,
     };
@@ -154,14 +154,14 @@ fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Grid> {
     Some(Grid {
         caption: format!("Pilot of {}, back end {backend}", name(&load.name)),
         headers: headers.map(str::to_owned).into(),
-        rows: record.subjects.iter().filter_map(row).collect(),
+        rows: record.measured.subjects.iter().filter_map(row).collect(),
         names: 1,
         cells: Cells::Figures,
     })
 }
 
 fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
-    let settings = &record.settings;
+    let settings = &record.measured.settings;
     let blocks = settings.blocks.map(|blocks| plural(blocks.into(), "block"));
     vec![
         ("baseline", name(&settings.baseline)),
@@ -180,7 +180,7 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
             "processors of the generator",
             numbers(&settings.generator_cpus),
         ),
-        ("seed", record.seed.to_string()),
+        ("seed", record.measured.seed.to_string()),
     ]
 }
 

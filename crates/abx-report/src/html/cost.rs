@@ -23,7 +23,7 @@ pub(crate) fn cost(record: &StudyRecord, cast: &Cast) -> Markup {
             .filter_map(|reading| figure_of(record, load, cast, reading));
         side_by_side(figures.collect())
     });
-    if let Some(load) = record.loads.first() {
+    if let Some(load) = record.measured.loads.first() {
         let memory = figure_of(record, load, cast, Reading::Memory);
         out.push(side_by_side(memory.into_iter().collect()));
     }
@@ -104,7 +104,7 @@ impl<'a> Known<'a> {
         reading: Reading,
     ) -> Vec<Known<'a>> {
         let known = |(number, subject)| {
-            let blocks = block_figures(record, load, subject).into_iter();
+            let blocks = block_figures(&record.measured, load, subject).into_iter();
             let values = blocks.filter_map(|block| Some((block.block, reading.of(&block)?)));
             Known {
                 number,

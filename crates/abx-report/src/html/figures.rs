@@ -19,8 +19,12 @@ use crate::words::wrap::clean_name;
 /// A table for each load, what its columns mean, and how much was measured.
 pub(crate) fn figures(record: &StudyRecord) -> Markup {
     let mut out = each_load(record, |load| of_load(record, load));
-    if record.summaries.iter().any(|one| one.sent > 0) {
-        let times = record.summaries.iter().map(|one| &one.response_time_us);
+    if record.conclusions.summaries.iter().any(|one| one.sent > 0) {
+        let times = record
+            .conclusions
+            .summaries
+            .iter()
+            .map(|one| &one.response_time_us);
         let text = format!("{LEGEND}{}", at_least_legend(times, &SHOWN, &LINE));
         out.push(element("p").class("note").text(&text));
     }
@@ -29,7 +33,11 @@ pub(crate) fn figures(record: &StudyRecord) -> Markup {
 }
 
 fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
-    let of_load = record.summaries.iter().filter(|one| one.load == load.name);
+    let of_load = record
+        .conclusions
+        .summaries
+        .iter()
+        .filter(|one| one.load == load.name);
     let summaries: Vec<&Summary> = of_load.collect();
     let caption = offer(record, load);
     if let Some(Table { headers, rows }) = held_table(&summaries) {
@@ -82,7 +90,8 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
         cells: Cells::Figures,
     };
     let mut out = Markup::from(grid.markup());
-    if let Some(ceiling) = { record.ceilings.iter() }.find(|one| one.load == load.name) {
+    if let Some(ceiling) = { record.conclusions.ceilings.iter() }.find(|one| one.load == load.name)
+    {
         let text = format!(
             "The generator got {} requests/s from a server that does nothing, in the same blocks.",
             figure(ceiling.throughput_per_s)

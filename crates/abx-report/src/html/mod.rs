@@ -65,7 +65,10 @@ pub fn study_html(record: &StudyRecord) -> String {
         (
             "findings",
             "Findings",
-            findings::list(&record.validity.findings, record.loads.len()),
+            findings::list(
+                &record.conclusions.validity.findings,
+                record.measured.loads.len(),
+            ),
         ),
         ("conduct", "How it was measured", conduct::conduct(record)),
     ];
@@ -76,7 +79,7 @@ pub fn study_html(record: &StudyRecord) -> String {
             .map(|(id, title, body)| Section { id, title, body })
             .into(),
         record: Some(Embedded {
-            file: format!("abx-study-{}.json", record.seed),
+            file: format!("abx-study-{}.json", record.measured.seed),
             json: crate::formats::study_json(record),
         }),
     };

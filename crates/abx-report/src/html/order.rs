@@ -11,7 +11,7 @@ use crate::words::verdict::{name, place};
 /// A table for each load, with every pair below it; nothing where there are but
 /// two subjects.
 pub(crate) fn order(record: &StudyRecord) -> Markup {
-    let tables: Vec<Element> = { record.rankings.iter() }
+    let tables: Vec<Element> = { record.conclusions.rankings.iter() }
         .map(|ranking| table(record, ranking))
         .collect();
     let mut out = Markup::new();

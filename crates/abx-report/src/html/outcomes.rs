@@ -10,7 +10,12 @@ use crate::words::wrap::clean_name;
 
 /// Every outcome that came, for each load and subject.
 pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
-    let measured: Vec<_> = record.summaries.iter().filter(|one| one.sent > 0).collect();
+    let measured: Vec<_> = record
+        .conclusions
+        .summaries
+        .iter()
+        .filter(|one| one.sent > 0)
+        .collect();
     if measured.is_empty() {
         return Markup::new();
     }

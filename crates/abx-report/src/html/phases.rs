@@ -19,12 +19,12 @@ use crate::words::verdict::{name, place};
 
 /// A figure for each load; that nothing was recorded when there was anything to see.
 pub(crate) fn phases(record: &StudyRecord) -> Markup {
-    let figures = record.loads.iter().filter_map(|load| {
+    let figures = record.measured.loads.iter().filter_map(|load| {
         let title = format!("Mean response time {}", place(record, &load.name));
         figure(title, &rows(record, load))
     });
     let out: Markup = figures.map(Figure::markup).collect();
-    match out.is_empty() && record.summaries.iter().any(|one| one.sent > 0) {
+    match out.is_empty() && record.conclusions.summaries.iter().any(|one| one.sent > 0) {
         true => paragraphs(NOT_RECORDED),
         false => out,
     }
@@ -51,7 +51,11 @@ struct Row<'a> {
 }
 
 fn rows<'a>(record: &'a StudyRecord, load: &LoadRecord) -> Vec<Row<'a>> {
-    let of_load = record.summaries.iter().filter(|one| one.load == load.name);
+    let of_load = record
+        .conclusions
+        .summaries
+        .iter()
+        .filter(|one| one.load == load.name);
     let row = of_load.map(|one| Row {
         who: name(&one.subject),
         times: one.phases.as_ref(),

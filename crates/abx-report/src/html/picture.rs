@@ -112,7 +112,7 @@ impl Canvas {
 
 /// What was decided: a sentence for each comparison while they are few.
 fn headline(record: &StudyRecord, canvas: &mut Canvas) {
-    let comparisons: Vec<_> = record.primary().collect();
+    let comparisons: Vec<_> = record.conclusions.primary().collect();
     if comparisons.is_empty() {
         canvas.paragraph("verdict", 0.0, "Nothing was compared.");
         return;
@@ -143,13 +143,14 @@ fn counts(record: &StudyRecord) -> String {
     ];
     let times = |verdict| {
         let number = record
+            .conclusions
             .primary()
             .filter(|one| one.verdict == verdict)
             .count();
         (number > 0).then(|| format!("{} {}", count(number as u64), word(verdict)))
     };
     let each: Vec<String> = ALL.into_iter().filter_map(times).collect();
-    let total = plural(record.primary().count() as u64, "comparison");
+    let total = plural(record.conclusions.primary().count() as u64, "comparison");
     format!("{total}: {}.", each.join(", "))
 }
 
@@ -187,7 +188,7 @@ fn figures(record: &StudyRecord, canvas: &mut Canvas) {
         return;
     }
     for load in alone(record) {
-        let all = record.summaries.iter();
+        let all = record.conclusions.summaries.iter();
         let summaries: Vec<&Summary> = all.filter(|one| one.load == load.name).collect();
         if summaries.iter().all(|one| one.sent == 0) && held_table(&summaries).is_none() {
             continue;
@@ -229,24 +230,27 @@ fn rows<const N: usize>(table: &Table<N>, canvas: &mut Canvas) {
 /// What the signs mean, and what it was measured with.
 fn notes(record: &StudyRecord, canvas: &mut Canvas) {
     canvas.y += 10.0;
-    if record.primary().next().is_some() {
+    if record.conclusions.primary().next().is_some() {
         canvas.paragraph("note", 0.0, &legend(record));
     }
-    let machine = &record.machine;
+    let machine = &record.measured.machine;
     let mut parts = vec![format!(
         "{} in {}",
-        plural(record.complete_blocks().count() as u64, "block"),
-        seconds(record.elapsed_s)
+        plural(record.measured.complete_blocks().count() as u64, "block"),
+        seconds(record.measured.elapsed_s)
     )];
     parts.push(plural(machine.cpus as u64, "processor"));
     parts.extend(machine.cpu_model.as_deref().map(clean_name));
-    parts.push(format!("abx {}", clean_name(&record.abx_version)));
+    parts.push(format!("abx {}", clean_name(&record.measured.abx_version)));
     canvas.paragraph("note", 0.0, &format!("Measured: {}.", parts.join(", ")));
 }
 
 /// All of it for those who do not see it.
 fn said(record: &StudyRecord) -> String {
-    let sentences = record.primary().map(|one| sentence(record, one, &LINE));
+    let sentences = record
+        .conclusions
+        .primary()
+        .map(|one| sentence(record, one, &LINE));
     sentences.collect::<Vec<_>>().join(" ")
 }
 

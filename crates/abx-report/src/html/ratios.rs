@@ -28,7 +28,7 @@ pub(crate) fn ratios(record: &StudyRecord) -> Markup {
 /// What the study was made to compare: each metric's name, and its comparisons.
 pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<Row<'_>>)> {
     let of_metric = |metric: Metric| {
-        let rows: Vec<Row> = { record.primary() }
+        let rows: Vec<Row> = { record.conclusions.primary() }
             .filter(|one| one.metric == metric)
             .map(|one| Row::of_load(record, one))
             .collect();
@@ -44,14 +44,14 @@ pub(crate) fn legend(record: &StudyRecord) -> String {
     format!(
         "Diamond: the ratio; bar: its interval; an arrow: or further. Dots below: single \
          blocks. Hatched: differences of up to {}, which do not matter.",
-        percent(record.settings.margin)
+        percent(record.measured.settings.margin)
     )
 }
 
 /// What was compared besides: all metrics of a load in one table.
 fn beside(record: &StudyRecord) -> Markup {
     let explored = |load: &str| {
-        let all = record.comparisons.iter();
+        let all = record.conclusions.comparisons.iter();
         let these = all.filter(|one| one.role == Role::Exploratory && one.load == load);
         these
             .map(|one| {
@@ -63,7 +63,7 @@ fn beside(record: &StudyRecord) -> Markup {
             })
             .collect::<Vec<Row>>()
     };
-    let names = record.loads.iter().map(|load| load.name.as_str());
+    let names = record.measured.loads.iter().map(|load| load.name.as_str());
     let tables: Markup = names
         .chain([""])
         .map(|load| {
@@ -108,7 +108,7 @@ impl<'a> Row<'a> {
 
     /// One comparison of a record, and what to call what it is of.
     pub(crate) fn of(of: String, record: &StudyRecord, one: &'a Comparison) -> Row<'a> {
-        let margin = record.settings.margin;
+        let margin = record.measured.settings.margin;
         let bounds = one.ratio.zip(one.low).zip(one.high);
         let bounds = bounds.map(|((ratio, low), high)| [ratio, low, high]);
         Row {

@@ -74,7 +74,7 @@ fn ratios(records: &[SideRecord<'_>]) -> Markup {
     for one in records {
         if let Shown::Study(record) = one.record {
             let id = one.id;
-            let all = record.primary();
+            let all = record.conclusions.primary();
             found.extend(all.map(|comparison| Found {
                 id,
                 record,
@@ -134,7 +134,7 @@ struct Line<'a> {
 fn lines<'a>(one: &SideRecord<'a>) -> Vec<Line<'a>> {
     let id = one.id.to_owned();
     match one.record {
-        Shown::Study(record) => { record.summaries.iter() }
+        Shown::Study(record) => { record.conclusions.summaries.iter() }
             .map(|summary| Line {
                 names: [
                     id.clone(),
@@ -204,7 +204,7 @@ fn subjects(records: &[SideRecord<'_>]) -> Markup {
         vec![id.to_owned(), clean_name(name), version, how]
     };
     let rows = |one: &SideRecord| match one.record {
-        Shown::Study(record) => { record.subjects.iter() }
+        Shown::Study(record) => { record.measured.subjects.iter() }
             .map(|subject| {
                 let how = match &subject.address {
                     Some(address) => format!("was running at {address}"),
@@ -242,11 +242,11 @@ fn about(records: &[SideRecord<'_>]) -> Markup {
         };
         let (when, version, blocks, margin, on) = match one.record {
             Shown::Study(record) => (
-                record.started_unix_ms,
-                &record.abx_version,
-                count(record.complete_blocks().count() as u64),
-                percent(record.settings.margin),
-                machine(&record.machine),
+                record.measured.started_unix_ms,
+                &record.measured.abx_version,
+                count(record.measured.complete_blocks().count() as u64),
+                percent(record.measured.settings.margin),
+                machine(&record.measured.machine),
             ),
             Shown::Run(record) => (
                 record.started_unix_ms,

@@ -87,7 +87,7 @@ impl Layout {
 }
 
 fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figure> {
-    let all = slice_figures(record, load);
+    let all = slice_figures(&record.measured, load);
     let rates = all.iter().filter_map(|slice| slice.throughput_per_s);
     let most = rates.fold(0.0, f64::max);
     if most <= 0.0 {
@@ -233,7 +233,11 @@ fn note(all: &[SliceFigures], shown: &[&SliceFigures], every: usize) -> String {
 
 /// Subjects that are far apart need a log scale, or the slower one is a flat line.
 fn scale_is_log(record: &StudyRecord, load: &LoadRecord) -> bool {
-    let of_load = record.summaries.iter().filter(|one| one.load == load.name);
+    let of_load = record
+        .conclusions
+        .summaries
+        .iter()
+        .filter(|one| one.load == load.name);
     let rates = of_load
         .filter_map(|one| one.throughput_per_s)
         .filter(|rate| *rate > 0.0);

@@ -18,11 +18,11 @@ use crate::words::verdict::name;
 
 /// A plot for each sweep with what it says.
 pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
-    let figures: Vec<Figure> = { record.sweeps.iter().enumerate() }
+    let figures: Vec<Figure> = { record.conclusions.sweeps.iter().enumerate() }
         .filter_map(|(number, sweep)| figure_of(record, cast, number, sweep))
         .collect();
     let mut out = side_by_side(figures);
-    let laws = { record.sweeps.iter() }.filter(|sweep| !sweep.scalability.is_empty());
+    let laws = { record.conclusions.sweeps.iter() }.filter(|sweep| !sweep.scalability.is_empty());
     laws.for_each(|sweep| out.push(law(record, sweep).markup()));
     out
 }
@@ -82,7 +82,7 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     fn all(record: &StudyRecord, cast: &Cast<'a>, sweep: &Sweep) -> Vec<Line<'a>> {
         let value = |load: &String, subject: &str| {
-            let mut found = { record.summaries.iter() }
+            let mut found = { record.conclusions.summaries.iter() }
                 .filter(|one| one.load == *load && one.subject == subject);
             reading(sweep.metric, found.next()?)
         };
@@ -170,7 +170,7 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
 
 /// What was asked in all loads of a sweep.
 fn asked(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
-    let mut loads = record.loads.iter();
+    let mut loads = record.measured.loads.iter();
     let first = loads.find(|load| Some(&load.name) == sweep.loads.first())?;
     Some(requests(&first.settings))
 }

@@ -19,7 +19,7 @@ use crate::words::verdict::{name, place};
 pub(crate) fn times(record: &StudyRecord, cast: &Cast) -> Markup {
     let out = each_load(record, |load| {
         let found = cast.iter().filter_map(|(number, subject)| {
-            let times = response_times(record, load, subject)?;
+            let times = response_times(&record.measured, load, subject)?;
             Some(Known {
                 number,
                 subject,
@@ -35,6 +35,7 @@ pub(crate) fn times(record: &StudyRecord, cast: &Cast) -> Markup {
     let mut text =
         "Times run from the intended send to the last byte, all blocks together. ".to_owned();
     if record
+        .measured
         .loads
         .iter()
         .any(|load| load.settings.arrivals.is_saturating())

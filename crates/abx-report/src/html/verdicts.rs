@@ -9,8 +9,13 @@ use crate::words::verdict::{name, remarks, sentence, word};
 
 /// What the page is about, as a question.
 pub(crate) fn title(record: &StudyRecord) -> String {
-    let names: Vec<String> = record.subjects.iter().map(|one| name(&one.name)).collect();
-    if record.settings.aa {
+    let names: Vec<String> = record
+        .measured
+        .subjects
+        .iter()
+        .map(|one| name(&one.name))
+        .collect();
+    if record.measured.settings.aa {
         return "What can this machine tell apart?".to_owned();
     }
     match names.as_slice() {
@@ -23,10 +28,10 @@ pub(crate) fn title(record: &StudyRecord) -> String {
 
 /// A card for each comparison.
 pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
-    let Some(first) = record.primary().next() else {
+    let Some(first) = record.conclusions.primary().next() else {
         return element("p").text("Nothing was compared.").into();
     };
-    let cards = record.primary().map(|one| {
+    let cards = record.conclusions.primary().map(|one| {
         let told = element("p").text(&sentence(record, one, &LINE));
         let remarks = remarks(record, one);
         let remarks = remarks
@@ -42,7 +47,7 @@ pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
         "Ratios are subject over baseline, with the interval in which the true ratio lies in {} of \
          such studies. A difference of up to {} does not matter here.",
         percent(first.confidence),
-        percent(record.settings.margin)
+        percent(record.measured.settings.margin)
     );
     let list = element("ul").class("verdicts").add_all(cards);
     [list, element("p").class("note").text(&how)]

@@ -11,17 +11,18 @@ use crate::words::wrap::{clean_name, shorten, wrap};
 
 /// What a record says beside an older one; empty when there is none.
 pub(crate) fn against(record: &StudyRecord, style: &Style) -> String {
-    let Some(against) = &record.against else {
+    let Some(against) = &record.measured.past_baseline else {
         return String::new();
     };
     let mut out = String::new();
     let mut add = |text: &str, indent: &str| {
         out.push_str(&wrap(text, indent, "  ", style.columns()));
     };
-    for one in &against.comparisons {
+    let comparisons = &record.conclusions.past_comparisons;
+    for one in comparisons {
         add(&sentence(record, against, one, style), "");
     }
-    if against.comparisons.is_empty() {
+    if comparisons.is_empty() {
         let then = name(&against.subject.name);
         add(&format!("Nothing was compared with {then} of then."), "");
     }
@@ -69,7 +70,7 @@ fn sentence(record: &StudyRecord, against: &PastBaseline, one: &Unpaired, style:
     match (one.verdict, serves) {
         (Verdict::Faster | Verdict::Slower, Some(serves)) => format!("{serves}: {verdict}."),
         (Verdict::Equivalent, Some(serves)) => {
-            let margin = percent(record.settings.margin);
+            let margin = percent(record.measured.settings.margin);
             format!("{serves}, no difference larger than {margin}: {verdict}.")
         }
         (Verdict::Invalid, _) => {
@@ -110,8 +111,8 @@ fn settling(one: &Unpaired) -> String {
 }
 
 /// What the blocks so far say of the first of them, in a few words.
-pub(crate) fn progress(against: &PastBaseline) -> Option<String> {
-    let one = against.comparisons.first()?;
+pub(crate) fn progress(comparisons: &[Unpaired]) -> Option<String> {
+    let one = comparisons.first()?;
     let [subject, then] = [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
     let state = match bounds(one) {
         Some([ratio, low, high]) => format!("{ratio} ({low} to {high})"),

@@ -17,7 +17,7 @@ pub(crate) fn bars(record: &StudyRecord, style: &Style) -> String {
 }
 
 fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
-    let found: Vec<(&Comparison, [f64; 3])> = { record.primary() }
+    let found: Vec<(&Comparison, [f64; 3])> = { record.conclusions.primary() }
         .filter(|one| one.metric == metric)
         .filter_map(|one| Some((one, drawable(one)?)))
         .collect();
@@ -29,7 +29,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     let label_width = longest.unwrap_or_default().min(style.columns() / 3);
     let scale = Scale::of(
         found.iter().map(|(_, values)| *values),
-        record.settings.margin,
+        record.measured.settings.margin,
         style.columns() - label_width - 4,
     );
     let baseline = shorten(&clean_name(&first.baseline), 30);
@@ -47,7 +47,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     let legend = format!(
         "● ratio, ┣━┫ interval ({} confidence), │ 1.00, ░ margin ({}){}; log scale",
         percent(first.confidence),
-        percent(record.settings.margin),
+        percent(record.measured.settings.margin),
         if is_bound { ", ◀ ▶ or further" } else { "" },
     );
     out + &wrap(&legend, "  ", "  ", style.columns())
@@ -62,7 +62,7 @@ fn drawable(one: &Comparison) -> Option<[f64; 3]> {
 
 fn label(record: &StudyRecord, one: &Comparison) -> String {
     let subject = clean_name(&one.subject);
-    if record.loads.len() > 1 {
+    if record.measured.loads.len() > 1 {
         format!("{subject}, {}", clean_name(&one.load))
     } else {
         subject

@@ -13,13 +13,13 @@ use crate::words::wrap::{clean_name, wrap};
 /// A table for each load, and one for starts unless there is one load only; empty
 /// without such comparisons.
 pub(crate) fn beside(record: &StudyRecord, style: &Style) -> String {
-    let explored: Vec<&Comparison> = { record.comparisons.iter() }
+    let explored: Vec<&Comparison> = { record.conclusions.comparisons.iter() }
         .filter(|one| one.role == Role::Exploratory)
         .collect();
     if explored.is_empty() {
         return String::new();
     }
-    let baseline = name(&record.settings.baseline);
+    let baseline = name(&record.measured.settings.baseline);
     let confidence = explored.first().map_or(0.95, |one| one.confidence);
     let heading = format!(
         "Beside that, as a multiple of {baseline}'s (interval at {} confidence; of so many \
@@ -47,11 +47,11 @@ pub(crate) fn beside(record: &StudyRecord, style: &Style) -> String {
 /// The heading of each table and the loads whose comparisons stand in it; those
 /// of starts have none.
 fn tables(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
-    if let [load] = &record.loads[..] {
+    if let [load] = &record.measured.loads[..] {
         return vec![(None, vec![&load.name, STARTS])];
     }
     let of_load = |load: &str| capitalized(&place(record, load));
-    let loads = record.loads.iter().map(|load| load.name.as_str());
+    let loads = record.measured.loads.iter().map(|load| load.name.as_str());
     loads
         .map(|load| (Some(of_load(load)), vec![load]))
         .chain([(Some("Starts".to_owned()), vec![STARTS])])
@@ -63,7 +63,7 @@ const STARTS: &str = "";
 
 fn row(record: &StudyRecord, one: &Comparison) -> [String; 4] {
     let metric = metric_under(record, &one.load, one.metric);
-    let what = match record.subjects.len() {
+    let what = match record.measured.subjects.len() {
         2 => metric.to_owned(),
         _ => format!("{}: {metric}", clean_name(&one.subject)),
     };

@@ -13,9 +13,8 @@ use crate::words::wrap::{clean_name, shorten};
 /// when nothing is compared.
 #[must_use]
 pub fn progress_line(record: &StudyRecord) -> String {
-    let Some(one) = record.primary().next() else {
-        let against = record.against.as_ref();
-        return against.and_then(progress).unwrap_or_default();
+    let Some(one) = record.conclusions.primary().next() else {
+        return progress(&record.conclusions.past_comparisons).unwrap_or_default();
     };
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| short(text));
     let state = match bounds(one) {
@@ -24,7 +23,7 @@ pub fn progress_line(record: &StudyRecord) -> String {
         None => "no interval yet".to_owned(),
     };
     let line = format!("{subject}/{baseline} {state}");
-    match record.primary().count() - 1 {
+    match record.conclusions.primary().count() - 1 {
         0 => line,
         others => format!("{line} · {others} more"),
     }

@@ -9,7 +9,11 @@ use crate::words::wrap::wrap;
 
 /// A line for each load; empty where there are but two subjects.
 pub(crate) fn rankings(record: &StudyRecord, style: &Style) -> String {
-    let lines = record.rankings.iter().map(|one| line(record, one, style));
+    let lines = record
+        .conclusions
+        .rankings
+        .iter()
+        .map(|one| line(record, one, style));
     let mut out: String = lines.collect();
     if !out.is_empty() {
         let legend = "places that a subject may have, from every pair judged together; those tied \

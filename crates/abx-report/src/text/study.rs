@@ -25,7 +25,7 @@ use crate::words::wrap::{clean_name, wrap};
 /// The report of a study, ready to be printed.
 #[must_use]
 pub fn study_text(record: &StudyRecord, style: &Style) -> String {
-    let loads = if record.loads.len() > 1 {
+    let loads = if record.measured.loads.len() > 1 {
         Loads::Several
     } else {
         Loads::One
@@ -40,7 +40,7 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
         bars(record, style),
         beside(record, style),
         loaded(record, style),
-        findings(&record.validity.findings, loads, style),
+        findings(&record.conclusions.validity.findings, loads, style),
         conduct(record, style),
     ];
     sections.retain(|section| !section.is_empty());
@@ -48,15 +48,15 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
 }
 
 fn verdicts(record: &StudyRecord, style: &Style) -> String {
-    let is_alone = record.primary().next().is_none();
-    if is_alone && record.against.is_some() {
+    let is_alone = record.conclusions.primary().next().is_none();
+    if is_alone && record.measured.past_baseline.is_some() {
         return String::new();
     }
     if is_alone {
         return "Nothing was compared.\n".to_owned();
     }
     let mut out = String::new();
-    for one in record.primary() {
+    for one in record.conclusions.primary() {
         out.push_str(&wrap(
             &sentence(record, one, style),
             "",
@@ -75,6 +75,7 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
     let figures = alone(record).map(|load| figures(record, load, style));
     let mut out = figures.collect::<Vec<_>>().join("\n");
     let mut measured = record
+        .conclusions
         .summaries
         .iter()
         .filter(|one| one.sent > 0)
@@ -91,7 +92,11 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
             || one.server_busy.is_none()
             || one.rss_bytes.is_none()
     };
-    let times = record.summaries.iter().map(|one| &one.response_time_us);
+    let times = record
+        .conclusions
+        .summaries
+        .iter()
+        .map(|one| &one.response_time_us);
     legend.push_str(&at_least_legend(times, &[Figure::P50, Figure::P99], style));
     if measured.any(has_gap) {
         legend.push_str(&format!(" {UNKNOWN}: not checked."));
@@ -103,6 +108,7 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
 /// Every subject under one load.
 fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     let summaries: Vec<&Summary> = record
+        .conclusions
         .summaries
         .iter()
         .filter(|summary| summary.load == load.name)
@@ -125,7 +131,12 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
 
 /// What the generator could get at most; empty where that was not looked for.
 fn ceiling(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
-    let Some(found) = record.ceilings.iter().find(|one| one.load == load.name) else {
+    let Some(found) = record
+        .conclusions
+        .ceilings
+        .iter()
+        .find(|one| one.load == load.name)
+    else {
         return String::new();
     };
     let busy = found.generator_busy.map_or(String::new(), |busy| {
@@ -140,8 +151,8 @@ fn ceiling(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
 
 /// How the study was conducted and why it ended.
 pub(crate) fn conduct(record: &StudyRecord, style: &Style) -> String {
-    let complete = record.complete_blocks().count();
-    let broken = record.blocks.len() - complete;
+    let complete = record.measured.complete_blocks().count();
+    let broken = record.measured.blocks.len() - complete;
     let incomplete = match broken {
         0 => String::new(),
         _ => format!(
@@ -153,9 +164,9 @@ pub(crate) fn conduct(record: &StudyRecord, style: &Style) -> String {
         "{}. {}{incomplete} in {}, seed {}, abx {}.",
         ended(record).trim_end_matches(['.', ':', ' ']),
         plural(complete as u64, "block"),
-        seconds(record.elapsed_s),
-        record.seed,
-        clean_name(&record.abx_version)
+        seconds(record.measured.elapsed_s),
+        record.measured.seed,
+        clean_name(&record.measured.abx_version)
     );
     let mut out = wrap(&text, "", "  ", style.columns());
     out.push_str(&wrap(&versions(record), "", "  ", style.columns()));
@@ -167,7 +178,7 @@ pub(crate) fn conduct(record: &StudyRecord, style: &Style) -> String {
 
 /// What subjects say of themselves; empty when none says anything.
 pub(crate) fn versions(record: &StudyRecord) -> String {
-    let each = record.subjects.iter().filter_map(|subject| {
+    let each = record.measured.subjects.iter().filter_map(|subject| {
         let version = clean_name(subject.version.as_deref()?);
         Some(format!("{} is {version}", name(&subject.name)))
     });

@@ -12,14 +12,18 @@ use crate::words::wrap::{clean_name, wrap};
 
 /// What sweeps say; empty when there are none.
 pub(crate) fn sweeps(record: &StudyRecord, style: &Style) -> String {
-    let each = record.sweeps.iter().map(|sweep| text(record, sweep, style));
+    let each = record
+        .conclusions
+        .sweeps
+        .iter()
+        .map(|sweep| text(record, sweep, style));
     each.collect::<Vec<_>>().join("")
 }
 
 /// Capacities, a table for each objective; empty when there are none.
 pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
     let mut out = String::new();
-    for alike in alike(&record.capacities) {
+    for alike in alike(&record.conclusions.capacities) {
         let first = &alike[0];
         let unit = rate_of(record, &first.objective);
         let heading = format!(

@@ -8,16 +8,16 @@ use super::verdict::name;
 use super::wrap::{clean, clean_name};
 
 pub(crate) fn ended(record: &StudyRecord) -> String {
-    let settings = &record.settings;
+    let settings = &record.measured.settings;
     // The finding about a failure has all of its text.
     let first_line = |text: &str| clean(text).lines().next().unwrap_or_default().to_owned();
-    match &record.end {
+    match &record.measured.end {
         StudyEnd::Running => "Not at its end: saved under way".to_owned(),
         StudyEnd::Precision => format!(
             "Ended: every interval is as narrow as the margin of {} asks for",
             percent(settings.margin)
         ),
-        StudyEnd::Certain if record.primary().count() < 2 => {
+        StudyEnd::Certain if record.conclusions.primary().count() < 2 => {
             "Ended: the difference is certain".to_owned()
         }
         StudyEnd::Certain => format!(
@@ -53,7 +53,7 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     };
     let mut text = format!(
         "{} of {} (the first {} not counted), {} in a block, warm-up {}",
-        if record.loads.len() > 1 {
+        if record.measured.loads.len() > 1 {
             format!("{}: {stretch}", name(&load.name))
         } else {
             format!("Subjects took turns: {stretch}")

@@ -76,6 +76,7 @@ pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
     let mut out = String::new();
     for load in alone(record) {
         let spans = record
+            .conclusions
             .summaries
             .iter()
             .filter(|summary| summary.load == load.name)
@@ -91,12 +92,12 @@ pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
         } else {
             format!("{shortest} to {longest}")
         };
-        let under = if record.loads.len() > 1 {
+        let under = if record.measured.loads.len() > 1 {
             format!(" {}", place(record, &load.name))
         } else {
             String::new()
         };
-        let blocks = record.block_loads(&load.name).count() as u64;
+        let blocks = record.measured.block_loads(&load.name).count() as u64;
         let text = format!(
             "Each was loaded for {span}{under} in {}; a stall that comes less often than every {} \
              may be unseen.",

@@ -87,7 +87,7 @@ pub(crate) fn offered(offered: &Offered) -> String {
 
 /// Loads that are no rate of a grid: those are read together, as capacities.
 pub(crate) fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
-    let loads = record.loads.iter();
+    let loads = record.measured.loads.iter();
     loads.filter(|load| load.settings.objective.is_none())
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     let is_request = settings.exchange.shape == LoadShape::Request;
     parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
     parts.extend(exchange(&settings.exchange));
-    let several = record.loads.len() > 1;
+    let several = record.measured.loads.len() > 1;
     let name = several.then(|| format!("{}: ", name(&load.name)));
     format!("{}{}:", name.unwrap_or_default(), parts.join(", "))
 }

@@ -52,7 +52,7 @@ pub(crate) fn telling(record: &StudyRecord) -> impl Iterator<Item = (String, Tab
 
 /// The subjects whose times were recorded under a load.
 fn under<'a>(record: &'a StudyRecord, load: &LoadRecord) -> Vec<(&'a str, &'a PhaseTimes)> {
-    let summaries = record.summaries.iter();
+    let summaries = record.conclusions.summaries.iter();
     let of_load = summaries.filter(|one| one.load == load.name);
     let known = of_load.filter_map(|one| Some((one.subject.as_str(), one.phases.as_ref()?)));
     known.collect()

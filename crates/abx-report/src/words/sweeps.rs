@@ -15,7 +15,7 @@ pub(crate) fn alike(all: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
 
 /// The rates at which an objective was looked at, upwards.
 pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
-    let settings = record.loads.iter().map(|load| &load.settings);
+    let settings = record.measured.loads.iter().map(|load| &load.settings);
     let of_grid = settings.filter(|settings| settings.objective.as_ref() == Some(objective));
     let mut rates: Vec<f64> = of_grid
         .filter_map(|settings| settings.arrivals.rate_per_s)
@@ -26,7 +26,7 @@ pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
 
 /// What the rates of an objective are counted in.
 pub(crate) fn rate_of(record: &StudyRecord, objective: &Objective) -> &'static str {
-    let settings = record.loads.iter().map(|load| &load.settings);
+    let settings = record.measured.loads.iter().map(|load| &load.settings);
     let mut of_grid = settings.filter(|settings| settings.objective.as_ref() == Some(objective));
     let shape = of_grid.next().map(|settings| settings.exchange.shape);
     rate_name(shape.unwrap_or_default())

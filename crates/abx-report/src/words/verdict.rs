@@ -33,7 +33,7 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
     match (one.verdict, serves) {
         (directed, Some(serves)) if directed.is_directed() => format!("{serves}: {verdict}."),
         (Verdict::Equivalent, Some(serves)) => {
-            let margin = percent(record.settings.margin);
+            let margin = percent(record.measured.settings.margin);
             format!("{serves}, no difference larger than {margin}: {verdict}.")
         }
         (Verdict::Invalid, _) => {
@@ -90,7 +90,7 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
         ));
     }
     remarks.extend(among_many(one));
-    if record.settings.aa {
+    if record.measured.settings.aa {
         remarks.extend(against_itself(one));
     }
     remarks
@@ -98,7 +98,11 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
 
 /// What the rates of a grid are held against.
 fn objective(record: &StudyRecord, load: &str) -> String {
-    let found = record.capacities.iter().find(|one| one.load == load);
+    let found = record
+        .conclusions
+        .capacities
+        .iter()
+        .find(|one| one.load == load);
     found.map_or_else(String::new, |one| one.objective.to_string())
 }
 
@@ -109,10 +113,10 @@ pub(crate) fn name(text: &str) -> String {
 
 /// The load of a comparison; its name only where there are several.
 pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
-    let found = record.loads.iter().find(|one| one.name == load);
+    let found = record.measured.loads.iter().find(|one| one.name == load);
     let connections = found.map(|load| plural(load.settings.connections.into(), "connection"));
     match connections {
-        Some(connections) if record.loads.len() == 1 => format!("at {connections}"),
+        Some(connections) if record.measured.loads.len() == 1 => format!("at {connections}"),
         Some(connections) => format!("under {} ({connections})", name(load)),
         None => format!("under {}", name(load)),
     }

@@ -39,19 +39,19 @@ fn unpaired() -> Finding {
 /// One subject beside an older one, with this result.
 fn beside(comparison: Unpaired) -> StudyRecord {
     let mut record = study();
-    record.subjects.truncate(1);
-    record.comparisons.clear();
-    record.summaries = vec![summary("nginx", "c100", 41_234.5)];
-    record.validity = Validity::of(vec![unpaired()]);
+    record.measured.subjects.truncate(1);
+    record.conclusions.comparisons.clear();
+    record.conclusions.summaries = vec![summary("nginx", "c100", 41_234.5)];
+    record.conclusions.validity = Validity::of(vec![unpaired()]);
     set_blocks(&mut record, 8);
-    record.against = Some(PastBaseline {
+    record.measured.past_baseline = Some(PastBaseline {
         record: "/home/me/.local/state/abx/compare-1749740800-42.json".to_owned(),
         started_unix_ms: 1_749_740_800_000,
         abx_version: "0.1.0".to_owned(),
         subject: subject("nginx"),
         loads: Vec::new(),
-        comparisons: vec![comparison],
     });
+    record.conclusions.past_comparisons = vec![comparison];
     record
 }
 
@@ -73,9 +73,9 @@ fn beside_each_other_and_then() {
     // Method: two subjects now, their own verdict first; in ASCII.
     let mut record = beside(one(Some([1.002, 0.99, 1.01]), Verdict::Equivalent));
     let other = study();
-    record.subjects = other.subjects;
-    record.comparisons = other.comparisons;
-    record.summaries = other.summaries;
+    record.measured.subjects = other.measured.subjects;
+    record.conclusions.comparisons = other.conclusions.comparisons;
+    record.conclusions.summaries = other.conclusions.summaries;
     let style = Style {
         unicode: false,
         ..Style::plain()
@@ -144,14 +144,14 @@ fn progress_tells_of_then() {
 fn a_record_of_then_cannot_steer_the_terminal() {
     // Method: colours and newlines in all that the older record says.
     let mut record = beside(one(Some([1.12, 1.08, 1.16]), Verdict::Faster));
-    let against = record.against.as_mut().unwrap();
+    let against = record.measured.past_baseline.as_mut().unwrap();
     let evil = "\x1b[2Jevil\nname".to_owned();
     against.record = evil.clone();
     against.abx_version = evil.clone();
     against.subject.name = evil.clone();
     against.subject.version = Some(evil.clone());
-    against.comparisons[0].baseline = evil;
-    record.validity = Validity::of(vec![finding(Level::Note)]);
+    record.conclusions.past_comparisons[0].baseline = evil;
+    record.conclusions.validity = Validity::of(vec![finding(Level::Note)]);
     let report = text(&record);
     assert!(!report.contains(|letter: char| letter != '\n' && letter.is_control()));
     assert!(

@@ -24,8 +24,18 @@ use crate::support::{comparison, finding, overloaded_run, run, set_blocks, study
 /// and was never compared.
 fn expected(record: &StudyRecord) -> Vec<Answer> {
     let known = Known {
-        subjects: record.subjects.iter().map(|one| one.name.clone()).collect(),
-        loads: record.loads.iter().map(|one| one.name.clone()).collect(),
+        subjects: record
+            .measured
+            .subjects
+            .iter()
+            .map(|one| one.name.clone())
+            .collect(),
+        loads: record
+            .measured
+            .loads
+            .iter()
+            .map(|one| one.name.clone())
+            .collect(),
     };
     let texts = [
         "lighttpd >= 0.97 * nginx",
@@ -44,17 +54,17 @@ fn expected(record: &StudyRecord) -> Vec<Answer> {
 fn hostile() -> StudyRecord {
     const WORDS: &str = "a|b `c` <img src=x> \"d\" & 'e', *f* @team [g](h)\n\u{1b}[31m]]> \\";
     let mut record = study();
-    record.subjects[1] = subject("127.0.0.1:8081");
-    record.subjects[1].version = Some(WORDS.to_owned());
-    record.command = vec!["abx".to_owned(), WORDS.to_owned(), "```".to_owned()];
-    record.summaries[1].subject = "127.0.0.1:8081".to_owned();
+    record.measured.subjects[1] = subject("127.0.0.1:8081");
+    record.measured.subjects[1].version = Some(WORDS.to_owned());
+    record.measured.command = vec!["abx".to_owned(), WORDS.to_owned(), "```".to_owned()];
+    record.conclusions.summaries[1].subject = "127.0.0.1:8081".to_owned();
     let void = Finding::new(FindingId::FailedRequests, WORDS)
         .at(Level::Void)
         .with_remedy(WORDS);
     let mut one = comparison("127.0.0.1:8081", None, Verdict::Invalid);
     one.findings = vec![void.clone()];
-    record.comparisons = vec![one];
-    record.validity = Validity::of(vec![void]);
+    record.conclusions.comparisons = vec![one];
+    record.conclusions.validity = Validity::of(vec![void]);
     record
 }
 
@@ -62,7 +72,7 @@ fn hostile() -> StudyRecord {
 fn measured() -> StudyRecord {
     let mut record = study();
     set_blocks(&mut record, 2);
-    for (number, block) in record.blocks.iter_mut().enumerate() {
+    for (number, block) in record.measured.blocks.iter_mut().enumerate() {
         let part = &mut block.loads[0];
         for (place, name) in ["nginx", "lighttpd"].into_iter().enumerate() {
             let mut slice = SliceRecord::of(name, &SliceTally::default());
@@ -117,7 +127,7 @@ fn expectations_are_answered_in_sentences() {
 fn markdown() {
     // Method: a clear difference with a note, and what was expected of it.
     let mut record = study();
-    record.validity = Validity::of(vec![finding(Level::Note)]);
+    record.conclusions.validity = Validity::of(vec![finding(Level::Note)]);
     assert_snapshot!(study_markdown(&record, &expected(&record)));
 }
 
@@ -165,7 +175,10 @@ fn csv_of_slices() {
 fn csv_of_comparisons() {
     // Method: a comparison without figures too, whose fields stay empty.
     let mut record = study();
-    record.comparisons.push(hostile().comparisons.remove(0));
+    record
+        .conclusions
+        .comparisons
+        .push(hostile().conclusions.comparisons.remove(0));
     assert_snapshot!(comparisons_csv(&record));
 }
 
@@ -188,8 +201,8 @@ fn junit_of_an_invalid_comparison() {
 fn openmetrics() {
     // Method: a study with a finding and expectations, times that are bounds.
     let mut record = study();
-    record.validity = Validity::of(vec![finding(Level::Note)]);
-    record.summaries[0].response_time_us.at_least = vec![Figure::Max];
+    record.conclusions.validity = Validity::of(vec![finding(Level::Note)]);
+    record.conclusions.summaries[0].response_time_us.at_least = vec![Figure::Max];
     assert_snapshot!(study_openmetrics(&record, &expected(&record)));
 }
 

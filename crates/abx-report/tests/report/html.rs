@@ -22,8 +22,13 @@ use crate::support::{
 pub fn measured(blocks: u32, rounds: usize) -> StudyRecord {
     let mut record = study();
     set_blocks(&mut record, blocks);
-    let names: Vec<String> = record.subjects.iter().map(|one| one.name.clone()).collect();
-    for block in &mut record.blocks {
+    let names: Vec<String> = record
+        .measured
+        .subjects
+        .iter()
+        .map(|one| one.name.clone())
+        .collect();
+    for block in &mut record.measured.blocks {
         let index = u64::from(block.index);
         for (number, name) in names.iter().enumerate() {
             let life = BlockSubject {
@@ -40,7 +45,7 @@ pub fn measured(blocks: u32, rounds: usize) -> StudyRecord {
             measure(part, &names, index, rounds);
         }
     }
-    record.comparisons[0].per_block = (0..blocks)
+    record.conclusions.comparisons[0].per_block = (0..blocks)
         .map(|index| Some(1.1 + f64::from(index % 3) * 0.02))
         .collect();
     record
@@ -104,7 +109,7 @@ fn a_page_of_a_study() {
     // and one finding of each level.
     let mut record = measured(3, 2);
     let findings = [Level::Note, Level::Bound].map(finding);
-    record.validity = Validity::of(findings.into());
+    record.conclusions.validity = Validity::of(findings.into());
     assert_snapshot!(golden(&study_html(&record)));
 }
 
@@ -133,12 +138,12 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
     // Method: a sweep of three loads with a place where subjects change places,
     // and a load beside it: one picture of the sweep, four of everything else.
     let mut record = study();
-    record.loads = vec![load("c10", 10), load("c100", 100), load("c1000", 1_000)];
+    record.measured.loads = vec![load("c10", 10), load("c100", 100), load("c1000", 1_000)];
     let mut other = load("other", 10);
     other.settings.requests[0].path = "/other".to_owned();
-    record.loads.push(other);
+    record.measured.loads.push(other);
     let names = ["c10", "c100", "c1000", "other"];
-    record.summaries = names
+    record.conclusions.summaries = names
         .iter()
         .flat_map(|load| ["nginx", "lighttpd"].map(|name| summary(name, load, 40_000.0)))
         .collect();
@@ -152,7 +157,7 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
         high: None,
         confidence: 0.95,
     };
-    record.sweeps = vec![Sweep {
+    record.conclusions.sweeps = vec![Sweep {
         axis: Axis::Connections,
         metric: Metric::Throughput,
         loads: names[..3].iter().map(|name| (*name).to_owned()).collect(),
@@ -168,7 +173,7 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
         }],
     }];
     set_blocks(&mut record, 2);
-    for block in &mut record.blocks {
+    for block in &mut record.measured.blocks {
         let subjects = ["nginx", "lighttpd"].map(str::to_owned);
         block
             .loads
@@ -200,7 +205,7 @@ fn several_subjects_have_an_order_with_every_pair() {
     // Method: three subjects of which two share their places; pairs with two
     // baselines, so that each names its own.
     let mut record = study();
-    record.subjects.push(subject("event"));
+    record.measured.subjects.push(subject("event"));
     let place = |name: &str, best, worst| Place {
         subject: name.to_owned(),
         best,
@@ -211,7 +216,7 @@ fn several_subjects_have_an_order_with_every_pair() {
         baseline: baseline.to_owned(),
         ..comparison("event", Some([1.12, 1.08, 1.16]), Verdict::Faster)
     };
-    record.rankings = vec![Ranking {
+    record.conclusions.rankings = vec![Ranking {
         metric: Metric::Throughput,
         load: "c100".to_owned(),
         places: vec![
@@ -232,9 +237,9 @@ fn several_subjects_have_an_order_with_every_pair() {
 fn a_study_without_blocks_has_a_page() {
     // Method: interrupted before anything was measured: no plot, nothing claimed.
     let mut record = study();
-    record.blocks.clear();
-    record.comparisons.clear();
-    record.summaries.clear();
+    record.measured.blocks.clear();
+    record.conclusions.comparisons.clear();
+    record.conclusions.summaries.clear();
     let html = study_html(&record);
     let page = Page::read(&html);
     assert_eq!(
@@ -254,8 +259,8 @@ fn a_verdict_that_is_invalid_has_no_ratio() {
     let mut one = comparison("lighttpd", None, Verdict::Invalid);
     one.per_block = vec![Some(1.1); 3];
     one.findings = vec![finding(Level::Void)];
-    record.comparisons = vec![one];
-    record.validity = Validity::of(vec![finding(Level::Void)]);
+    record.conclusions.comparisons = vec![one];
+    record.conclusions.validity = Validity::of(vec![finding(Level::Void)]);
     let html = study_html(&record);
     let page = Page::read(&html);
     let classes = |name: &str| page.values("class").filter(|class| *class == name).count();
@@ -268,11 +273,16 @@ fn a_large_study_stays_below_three_megabytes_beside_its_record() {
     // Method: 60 blocks of 20 rounds of four subjects under three loads. What is
     // left out must be told.
     let mut record = study();
-    record.subjects = ["nginx", "lighttpd", "event", "thread"].map(subject).into();
-    record.loads = vec![load("c10", 10), load("c100", 100), load("c1000", 1_000)];
+    record.measured.subjects = ["nginx", "lighttpd", "event", "thread"].map(subject).into();
+    record.measured.loads = vec![load("c10", 10), load("c100", 100), load("c1000", 1_000)];
     set_blocks(&mut record, 60);
-    let names: Vec<String> = record.subjects.iter().map(|one| one.name.clone()).collect();
-    for block in &mut record.blocks {
+    let names: Vec<String> = record
+        .measured
+        .subjects
+        .iter()
+        .map(|one| one.name.clone())
+        .collect();
+    for block in &mut record.measured.blocks {
         for part in &mut block.loads {
             measure(part, &names, block.index.into(), 20);
         }
@@ -313,22 +323,22 @@ pub fn tainted(texts: &[String; 4]) -> StudyRecord {
         .replace("\"lighttpd\"", &quoted(&format!("b{other}")))
         .replace("\"c100\"", &quoted(&load));
     let mut record: StudyRecord = serde_json::from_str(&json).expect("a record");
-    record.abx_version = said.clone();
-    record.command = texts.to_vec();
-    record.machine.kernel = Some(said.clone());
-    record.machine.cpu_model = Some(other.clone());
-    record.subjects[0].version = Some(said.clone());
-    record.subjects[0].stand_in_for = Some(said.clone());
-    record.subjects[1].address = Some(said.clone());
-    record.loads[0].settings.requests[0].path = format!("/{said}");
-    record.loads[0].settings.arrivals.text = other.clone();
-    let pilot = record.loads[0].pilot.as_mut().expect("it had one");
+    record.measured.abx_version = said.clone();
+    record.measured.command = texts.to_vec();
+    record.measured.machine.kernel = Some(said.clone());
+    record.measured.machine.cpu_model = Some(other.clone());
+    record.measured.subjects[0].version = Some(said.clone());
+    record.measured.subjects[0].stand_in_for = Some(said.clone());
+    record.measured.subjects[1].address = Some(said.clone());
+    record.measured.loads[0].settings.requests[0].path = format!("/{said}");
+    record.measured.loads[0].settings.arrivals.text = other.clone();
+    let pilot = record.measured.loads[0].pilot.as_mut().expect("it had one");
     pilot.interleave_reason = Some(said.clone());
     pilot.backend = Some(name.clone());
     let finding = Finding::new(FindingId::Other(name.clone()), said.clone()).with_remedy(other);
     let finding = finding.about(&name);
-    record.validity = Validity::of(vec![finding.under(&load)]);
-    record.end = abx_evidence::record::StudyEnd::Failed { why: said };
+    record.conclusions.validity = Validity::of(vec![finding.under(&load)]);
+    record.measured.end = abx_evidence::record::StudyEnd::Failed { why: said };
     record
 }
 

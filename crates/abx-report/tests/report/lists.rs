@@ -30,7 +30,7 @@ fn a_page_of_a_list() {
 fn a_page_of_records_side_by_side() {
     // Method: two studies, a run, and one that could not be read.
     let (first, mut second, run) = (measured(3, 2), measured(3, 2), run());
-    second.comparisons = vec![comparison(
+    second.conclusions.comparisons = vec![comparison(
         "lighttpd",
         Some([0.9, 0.85, 0.96]),
         Verdict::Slower,
@@ -52,7 +52,7 @@ fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
     // Method: two records of the same two loads, one of them with response times
     // beside throughput; rows by metric, then load, then record, and one axis.
     let mut first = study();
-    first.loads = vec![load("c10", 10), load("c100", 100)];
+    first.measured.loads = vec![load("c10", 10), load("c100", 100)];
     let of = |name: &str, metric| {
         let mut one = comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster);
         one.load = name.to_owned();
@@ -60,9 +60,10 @@ fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
         one
     };
     let throughput = ["c10", "c100"].map(|name| of(name, Metric::Throughput));
-    first.comparisons = throughput.clone().into();
+    first.conclusions.comparisons = throughput.clone().into();
     let mut second = first.clone();
     second
+        .conclusions
         .comparisons
         .insert(0, of("c100", Metric::ResponseP99));
     let records = [

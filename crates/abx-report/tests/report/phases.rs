@@ -13,8 +13,8 @@ use crate::support::{load, phases, run, set_blocks, study, summary};
 /// lighttpd's connections take a third of its time; nothing tells of nginx.
 fn connecting() -> StudyRecord {
     let mut record = study();
-    record.loads[0].settings.keep_alive = false;
-    record.summaries[1].phases = Some(phases([2.25, 810.0, 1_580.0, 38.5]));
+    record.measured.loads[0].settings.keep_alive = false;
+    record.conclusions.summaries[1].phases = Some(phases([2.25, 810.0, 1_580.0, 38.5]));
     record
 }
 
@@ -45,9 +45,12 @@ fn a_study_says_where_the_time_goes_when_that_tells_anything() {
 fn markdown_has_the_same_table() {
     // Method: two loads, one of which tells anything.
     let mut record = connecting();
-    record.loads.push(load("c1000", 1_000));
+    record.measured.loads.push(load("c1000", 1_000));
     for subject in ["nginx", "lighttpd"] {
-        record.summaries.push(summary(subject, "c1000", 30_000.0));
+        record
+            .conclusions
+            .summaries
+            .push(summary(subject, "c1000", 30_000.0));
     }
     set_blocks(&mut record, 6);
     let text = study_markdown(&record, &[]);
@@ -79,7 +82,10 @@ fn metrics_have_each_phase_that_was_there() {
         "{text}"
     );
     let mut none = study();
-    none.summaries.iter_mut().for_each(|one| one.phases = None);
+    none.conclusions
+        .summaries
+        .iter_mut()
+        .for_each(|one| one.phases = None);
     assert!(!study_openmetrics(&none, &[]).contains("phase"));
     // A run has them too, and OTLP by the name of the same series.
     assert!(run_openmetrics(&run()).contains("abx_phase_time_seconds{url="));
@@ -122,7 +128,10 @@ fn what_was_not_recorded_is_said_to_be_not_recorded() {
     let mut one = run();
     one.phases = None;
     let mut many = study();
-    many.summaries.iter_mut().for_each(|one| one.phases = None);
+    many.conclusions
+        .summaries
+        .iter_mut()
+        .for_each(|one| one.phases = None);
     let said = "Where the time goes: not recorded.";
     for text in [
         run_text(&one, &Style::plain()),
@@ -135,7 +144,7 @@ fn what_was_not_recorded_is_said_to_be_not_recorded() {
     assert!(!run_text(&one, &Style::plain()).contains(said));
     assert!(!run_html(&one).contains(said));
     // One subject of two: its bar is missing, and so is its figure.
-    many.summaries[1].phases = Some(phases([2.0, 0.0, 900.0, 100.0]));
+    many.conclusions.summaries[1].phases = Some(phases([2.0, 0.0, 900.0, 100.0]));
     let html = study_html(&many);
     assert!(!html.contains(said));
     let row = between(

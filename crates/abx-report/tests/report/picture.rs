@@ -45,11 +45,12 @@ fn a_picture_follows_light_and_dark_and_asks_for_nothing() {
 fn many_comparisons_are_counted() {
     // Method: one more than are told one by one, and each has its interval.
     let mut record = study();
-    record.comparisons = vec![comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster); 5];
+    record.conclusions.comparisons =
+        vec![comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster); 5];
     let svg = study_svg(&record);
     assert!(svg.contains(">5 comparisons: 5 faster.</text>"), "{svg}");
     assert_eq!(svg.matches("class=\"bar\"").count(), 5 + 1, "{svg}");
-    record.comparisons.clear();
+    record.conclusions.comparisons.clear();
     let svg = study_svg(&record);
     assert!(svg.contains(">Nothing was compared.</text>"), "{svg}");
 }

@@ -27,7 +27,7 @@ fn an_order_names_what_the_blocks_hold() {
         worst,
         tied_for_first,
     };
-    record.rankings = vec![Ranking {
+    record.conclusions.rankings = vec![Ranking {
         metric: Metric::Throughput,
         load: "c100".to_owned(),
         places: vec![
@@ -40,8 +40,8 @@ fn an_order_names_what_the_blocks_hold() {
     let mut among = comparison("caddy", Some([1.04, 1.01, 1.07]), Verdict::Inconclusive);
     among.together = 7;
     among.blocks_more = Some(5);
-    record.comparisons.push(among);
-    record.ceilings = vec![Ceiling {
+    record.conclusions.comparisons.push(among);
+    record.conclusions.ceilings = vec![Ceiling {
         load: "c100".to_owned(),
         throughput_per_s: 180_400.0,
         generator_busy: Some(0.996),
@@ -58,7 +58,7 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
         one.metric = metric;
         one.role = Role::Exploratory;
         one.load = load.to_owned();
-        record.comparisons.push(one);
+        record.conclusions.comparisons.push(one);
     };
     add(
         Metric::ServerCpu,
@@ -95,7 +95,7 @@ fn capacities_are_drawn_without_any_sweep() {
     // Method: one that was found and one beyond the rates; each row has its
     // figures with their unit, a bar, and the margin beside the baseline's.
     let mut record = study();
-    record.capacities = vec![
+    record.conclusions.capacities = vec![
         capacity("nginx", Some(31_240.0)),
         capacity("lighttpd", None),
     ];
@@ -130,7 +130,7 @@ fn rates_that_looked_for_a_capacity_are_folded_away() {
     };
     let mut record = study();
     assert!(!folded(&record));
-    let settings = &mut record.loads[0].settings;
+    let settings = &mut record.measured.loads[0].settings;
     settings.objective = Some("p99<50ms".parse().unwrap());
     assert!(folded(&record));
 }
@@ -148,7 +148,7 @@ fn sweeps_and_capacities_are_told_in_sentences() {
         peak_connections: peak,
         r2: Some(0.987),
     };
-    record.sweeps = vec![Sweep {
+    record.conclusions.sweeps = vec![Sweep {
         axis: Axis::Connections,
         metric: Metric::Throughput,
         loads: vec!["c10".to_owned(), "c1000".to_owned()],
@@ -165,7 +165,7 @@ fn sweeps_and_capacities_are_told_in_sentences() {
         }],
         scalability: vec![law("nginx", Some(89.9)), law("lighttpd", None)],
     }];
-    record.capacities = vec![
+    record.conclusions.capacities = vec![
         capacity("nginx", Some(31_240.0)),
         capacity("lighttpd", None),
     ];
@@ -174,7 +174,7 @@ fn sweeps_and_capacities_are_told_in_sentences() {
             Finding::new(FindingId::SlicesTooShort, "1.7 % were silent").with_remedy("wait longer");
         finding.about("nginx").under(load)
     };
-    record.validity.findings = ["c1", "c10", "c100", "c1000", "c5000", "c9000"]
+    record.conclusions.validity.findings = ["c1", "c10", "c100", "c1000", "c5000", "c9000"]
         .map(note)
         .into();
     insta::assert_snapshot!(study_text(&record, &plain()));
@@ -187,8 +187,8 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
     // six cells there is none.
     let mut record = study();
     assert_eq!(verdict_matrix(&record), "");
-    record.subjects.push(subject("a|b"));
-    record.loads = vec![
+    record.measured.subjects.push(subject("a|b"));
+    record.measured.loads = vec![
         load("kept-c10", 10),
         load("kept-c100", 100),
         load("once", 10),
@@ -203,7 +203,7 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
     (fragile.fragile, fragile.at_least) = (true, true);
     let mut other_pair = add("once", "a|b", Some([5.0, 4.0, 6.0]), Verdict::Slower);
     other_pair.baseline = "lighttpd".to_owned();
-    record.comparisons = vec![
+    record.conclusions.comparisons = vec![
         add("kept-c10", "lighttpd", ratio, Verdict::Equivalent),
         add("kept-c10", "a|b", ratio, Verdict::Inconclusive),
         add("kept-c100", "a|b", None, Verdict::Invalid),

@@ -21,18 +21,17 @@ fn text(record: &StudyRecord) -> String {
 /// The study with another result.
 fn with(one: Comparison) -> StudyRecord {
     let findings = one.findings.clone();
-    StudyRecord {
-        comparisons: vec![one],
-        validity: Validity::of(findings),
-        ..study()
-    }
+    let mut record = study();
+    record.conclusions.comparisons = vec![one];
+    record.conclusions.validity = Validity::of(findings);
+    record
 }
 
 #[test]
 fn faster() {
     // Method: a clear difference, one note.
     let mut record = study();
-    record.validity = Validity::of(vec![finding(Level::Note), finding(Level::Note)]);
+    record.conclusions.validity = Validity::of(vec![finding(Level::Note), finding(Level::Note)]);
     assert_snapshot!(text(&record));
 }
 
@@ -55,7 +54,7 @@ fn inconclusive() {
         blocks_more: Some(14),
         ..comparison("lighttpd", ratio, Verdict::Inconclusive)
     });
-    record.end = StudyEnd::Budget;
+    record.measured.end = StudyEnd::Budget;
     assert_snapshot!(text(&record));
 }
 
@@ -66,8 +65,8 @@ fn invalid() {
         findings: vec![finding(Level::Void)],
         ..comparison("lighttpd", None, Verdict::Invalid)
     });
-    record.end = StudyEnd::Budget;
-    let lighttpd = &mut record.summaries[1];
+    record.measured.end = StudyEnd::Budget;
+    let lighttpd = &mut record.conclusions.summaries[1];
     lighttpd.ok = 988_418;
     lighttpd.outcomes = outcomes(r#"{"ok":988418,"reset":1200,"idle_close":10}"#);
     lighttpd.server_cpu_us_per_request = None;
@@ -112,9 +111,9 @@ fn against_itself() {
         Some([1.015, 1.002, 1.032]),
         Verdict::Faster,
     ));
-    record.settings.aa = true;
-    record.subjects[1].name = "nginx-again".to_owned();
-    record.summaries[1].subject = "nginx-again".to_owned();
+    record.measured.settings.aa = true;
+    record.measured.subjects[1].name = "nginx-again".to_owned();
+    record.conclusions.summaries[1].subject = "nginx-again".to_owned();
     assert_snapshot!(text(&record));
 }
 
@@ -122,7 +121,7 @@ fn against_itself() {
 fn a_chosen_slice_is_not_called_lengthened() {
     // Method: a pilot that chose, among one length.
     let mut record = study();
-    let pilot = record.loads[0].pilot.as_mut().unwrap();
+    let pilot = record.measured.loads[0].pilot.as_mut().unwrap();
     pilot.slice_reason = Some("the pilot promises more".to_owned());
     pilot.slice_choice = Some(SliceChoiceRecord {
         usual_ns: 100_000_000,
@@ -142,9 +141,9 @@ fn several_loads() {
     // Method: two loads and three subjects, a finding under one load, and a
     // pilot that had its reasons.
     let mut record = study();
-    record.subjects.push(subject("apache-event"));
-    record.loads = vec![load("c10", 10), load("c100", 100)];
-    let pilot = record.loads[1].pilot.as_mut().unwrap();
+    record.measured.subjects.push(subject("apache-event"));
+    record.measured.loads = vec![load("c10", 10), load("c100", 100)];
+    let pilot = record.measured.loads[1].pilot.as_mut().unwrap();
     pilot.slice_ns = 1_000_000_000;
     pilot.rounds = 2;
     pilot.slice_reason = Some("apache-event takes 200 ms for an answer".to_owned());
@@ -154,7 +153,7 @@ fn several_loads() {
         ("lighttpd", [1.12, 1.08, 1.16], Verdict::Faster),
         ("apache-event", [0.55, 0.53, 0.56], Verdict::Slower),
     ];
-    record.comparisons = ["c10", "c100"]
+    record.conclusions.comparisons = ["c10", "c100"]
         .iter()
         .flat_map(|load| {
             results.map(|(subject, ratio, verdict)| Comparison {
@@ -163,15 +162,15 @@ fn several_loads() {
             })
         })
         .collect();
-    record.summaries = ["c10", "c100"]
+    record.conclusions.summaries = ["c10", "c100"]
         .iter()
         .flat_map(|load| {
             ["nginx", "lighttpd", "apache-event"].map(|name| summary(name, load, 36_817.2))
         })
         .collect();
-    record.summaries[5].loaded_s = 27.0;
-    record.validity = Validity::of(vec![finding(Level::Note).under("c10")]);
-    record.end = StudyEnd::Certain;
+    record.conclusions.summaries[5].loaded_s = 27.0;
+    record.conclusions.validity = Validity::of(vec![finding(Level::Note).under("c10")]);
+    record.measured.end = StudyEnd::Certain;
     set_blocks(&mut record, 6);
     assert_snapshot!(text(&record));
 }
@@ -200,20 +199,20 @@ fn hostile_names() {
     let long = |middle: &str| format!("{}{middle}{}", "a".repeat(60), "z".repeat(60));
     let mut record = study();
     let names = [long("1"), long("2"), "\x1b[2J\x07evil\nname".to_owned()];
-    record.settings.baseline = names[0].clone();
-    record.subjects = names.iter().map(|name| subject(name)).collect();
-    record.summaries = names
+    record.measured.settings.baseline = names[0].clone();
+    record.measured.subjects = names.iter().map(|name| subject(name)).collect();
+    record.conclusions.summaries = names
         .iter()
         .map(|name| summary(name, "c100", 36_817.2))
         .collect();
-    record.comparisons = names[1..]
+    record.conclusions.comparisons = names[1..]
         .iter()
         .map(|name| Comparison {
             baseline: names[0].clone(),
             ..comparison(name, Some([1.12, 1.08, 1.16]), Verdict::Faster)
         })
         .collect();
-    record.end = StudyEnd::SubjectFailed {
+    record.measured.end = StudyEnd::SubjectFailed {
         subject: names[2].clone(),
         how: "it ended; the end of its output:\n\x1b[31mfatal\x1b[0m: port".to_owned(),
     };
@@ -221,7 +220,7 @@ fn hostile_names() {
         FindingId::SubjectFailed,
         "it could not go on; the end of its output:\n\x1b[31mfatal\x1b[0m: port in use\r\nbye",
     );
-    record.validity = Validity::of(vec![failed.with_remedy("look at its log")]);
+    record.conclusions.validity = Validity::of(vec![failed.with_remedy("look at its log")]);
     let report = text(&record);
     let is_steering = |letter: char| letter != '\n' && letter.is_control();
     assert!(!report.contains(is_steering));
@@ -236,9 +235,9 @@ fn interrupted_without_blocks() {
         detectable: None,
         ..comparison("lighttpd", None, Verdict::Inconclusive)
     });
-    record.end = StudyEnd::Interrupted;
-    record.loads[0].pilot = None;
-    for summary in &mut record.summaries {
+    record.measured.end = StudyEnd::Interrupted;
+    record.measured.loads[0].pilot = None;
+    for summary in &mut record.conclusions.summaries {
         summary.throughput_per_s = None;
         summary.loaded_s = 0.0;
         summary.sent = 0;
@@ -261,12 +260,12 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
         .about("lighttpd"),
     ];
     let mut record = with(one);
-    record.loads[0].settings.arrivals = open_run().settings.arrivals;
+    record.measured.loads[0].settings.arrivals = open_run().settings.arrivals;
     let offered = open_run().offered;
-    for summary in &mut record.summaries {
+    for summary in &mut record.conclusions.summaries {
         summary.offered = offered;
     }
-    let nginx = &mut record.summaries[0];
+    let nginx = &mut record.conclusions.summaries[0];
     nginx.offered = overloaded_run().offered;
     nginx.response_time_us.at_least = vec![Figure::P99, Figure::Max, Figure::Mean];
     assert_snapshot!(text(&record));
@@ -291,7 +290,8 @@ fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
 fn colour_only_repeats_what_words_say() {
     // Method: the coloured report without its colours is the plain one.
     let mut record = study();
-    record.validity = Validity::of([Level::Note, Level::Bound, Level::Void].map(finding).into());
+    record.conclusions.validity =
+        Validity::of([Level::Note, Level::Bound, Level::Void].map(finding).into());
     let style = Style {
         color: true,
         ..Style::plain()
@@ -311,11 +311,14 @@ fn progress_tells_what_the_blocks_so_far_say() {
     let mut record = with(one);
     let state = "lighttpd/nginx 1.12 (1.08 to 1.16)";
     assert_eq!(progress_line(&record), state);
-    record.comparisons.push(record.comparisons[0].clone());
+    record
+        .conclusions
+        .comparisons
+        .push(record.conclusions.comparisons[0].clone());
     assert_eq!(progress_line(&record), format!("{state} · 1 more"));
     let first = with(comparison("lighttpd", None, Verdict::Inconclusive));
     assert_eq!(progress_line(&first), "lighttpd/nginx no interval yet");
-    record.comparisons.clear();
+    record.conclusions.comparisons.clear();
     assert_eq!(progress_line(&record), "");
 }
 

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, Interleave, LoadRecord, LoadSettings, Machine,
-    PilotRecord, PilotSubject, RequestSettings, STUDY_SCHEMA, Settings, StudyEnd, SubjectRecord,
+    PilotRecord, PilotSubject, RequestSettings, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    ArrivalKind, Arrivals, Comparison, Exchange, Figure, Finding, FindingId, GeneratorSide, Level,
-    Metric, Offered, Outcomes, PhaseTime, PhaseTimes, RUN_SCHEMA, Requests, Role, RunRecord,
-    RunSettings, ServerSide, StudyRecord, Summary, Times, Validity, Verdict,
+    ArrivalKind, Arrivals, Comparison, Conclusions, Exchange, Figure, Finding, FindingId,
+    GeneratorSide, Level, Measured, Metric, Offered, Outcomes, PhaseTime, PhaseTimes, RUN_SCHEMA,
+    Requests, Role, RunRecord, RunSettings, ServerSide, StudyRecord, Summary, Times, Verdict,
 };
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
 pub fn study() -> StudyRecord {
-    let mut record = StudyRecord {
-        schema: STUDY_SCHEMA.to_owned(),
+    let measured = Measured {
         abx_version: "0.1.0".to_owned(),
         command: vec!["abx".to_owned(), "compare".to_owned()],
         started_unix_ms: 1_750_000_000_000,
@@ -36,22 +35,24 @@ pub fn study() -> StudyRecord {
         skipped: Vec::new(),
         loads: vec![load("c100", 100)],
         end: StudyEnd::Precision,
+        past_baseline: None,
+        blocks: Vec::new(),
+    };
+    let conclusions = Conclusions {
         comparisons: vec![comparison(
             "lighttpd",
             Some([1.12, 1.08, 1.16]),
             Verdict::Faster,
         )],
-        rankings: Vec::new(),
-        sweeps: Vec::new(),
-        capacities: Vec::new(),
-        ceilings: Vec::new(),
         summaries: vec![
             summary("nginx", "c100", 36_817.2),
             summary("lighttpd", "c100", 41_234.5),
         ],
-        validity: Validity::default(),
-        against: None,
-        blocks: Vec::new(),
+        ..Conclusions::default()
+    };
+    let mut record = StudyRecord {
+        measured,
+        conclusions,
     };
     set_blocks(&mut record, 6);
     record
@@ -60,6 +61,7 @@ pub fn study() -> StudyRecord {
 /// Gives the record this many complete blocks, for each of its loads.
 pub fn set_blocks(record: &mut StudyRecord, count: u32) {
     let loads: Vec<BlockLoad> = record
+        .measured
         .loads
         .iter()
         .map(|load| BlockLoad {
@@ -69,7 +71,7 @@ pub fn set_blocks(record: &mut StudyRecord, count: u32) {
             sides: BTreeMap::new(),
         })
         .collect();
-    record.blocks = (0..count)
+    record.measured.blocks = (0..count)
         .map(|index| BlockRecord {
             index,
             seed: 7,

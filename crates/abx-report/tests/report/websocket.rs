@@ -91,7 +91,7 @@ fn a_run_of_held_connections_has_no_requests_to_tell_of() {
 fn a_study_of_messages_compares_messages() {
     // Method: verdict and table in each format.
     let mut record = study();
-    for load in &mut record.loads {
+    for load in &mut record.measured.loads {
         load.settings.exchange.shape = LoadShape::Echo;
     }
     let text = study_text(&record, &Style::plain());
@@ -109,10 +109,10 @@ fn a_study_of_messages_compares_messages() {
 fn a_study_of_held_connections_shows_the_memory_of_each() {
     // Method: a table of its own, and a verdict that asks who needs less.
     let mut record = study();
-    for load in &mut record.loads {
+    for load in &mut record.measured.loads {
         load.settings.exchange.shape = LoadShape::Connections;
     }
-    for summary in &mut record.summaries {
+    for summary in &mut record.conclusions.summaries {
         summary.sent = 0;
         summary.held = Some(HeldFigures {
             asked: 6_000,
@@ -124,7 +124,7 @@ fn a_study_of_held_connections_shows_the_memory_of_each() {
     }
     let mut one = comparison("lighttpd", Some([0.9, 0.8, 1.1]), Verdict::Inconclusive);
     one.metric = Metric::MemoryPerConnection;
-    record.comparisons = vec![one];
+    record.conclusions.comparisons = vec![one];
     let text = study_text(&record, &Style::plain());
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.contains("lighttpd or nginx needs less"), "{text}");
@@ -141,10 +141,10 @@ fn a_study_of_held_connections_shows_the_memory_of_each() {
 fn a_sweep_of_echoes_is_told_in_messages() {
     // Method: the usual study as echoes, with a law over two numbers of connections.
     let mut record = study();
-    let first = &mut record.loads[0];
+    let first = &mut record.measured.loads[0];
     first.settings.exchange.shape = LoadShape::Echo;
     let load = first.name.clone();
-    record.sweeps = vec![Sweep {
+    record.conclusions.sweeps = vec![Sweep {
         axis: Axis::Connections,
         metric: Metric::Throughput,
         loads: vec![load],

@@ -100,21 +100,21 @@ proptest! {
     ) {
         // Method: any names, figures and findings, in both letter sets and many widths.
         let mut record = study();
-        record.settings.aa = aa;
-        record.settings.margin = numbers[0];
-        record.settings.budget_s = numbers[1];
-        record.elapsed_s = numbers[2];
-        record.seed = counts[0];
-        record.subjects = names.iter().map(|name| subject(name)).collect();
-        record.loads = (0..1 + u32::from(several)).map(|at| load(&names[at as usize], at)).collect();
-        for load in &mut record.loads {
+        record.measured.settings.aa = aa;
+        record.measured.settings.margin = numbers[0];
+        record.measured.settings.budget_s = numbers[1];
+        record.measured.elapsed_s = numbers[2];
+        record.measured.seed = counts[0];
+        record.measured.subjects = names.iter().map(|name| subject(name)).collect();
+        record.measured.loads = (0..1 + u32::from(several)).map(|at| load(&names[at as usize], at)).collect();
+        for load in &mut record.measured.loads {
             load.settings.arrivals = Arrivals { kind, rate_per_s: None, text: names[1].clone() };
             let pilot = load.pilot.as_mut().unwrap();
             pilot.slice_ns = counts[1];
             pilot.slice_reason = Some(names[1].clone());
             pilot.interleave_reason = Some(names[0].clone());
         }
-        record.summaries = names.iter().map(|name| {
+        record.conclusions.summaries = names.iter().map(|name| {
             let mut one = summary(name, &names[0], numbers[3]);
             one.response_time_us.p50 = Some(counts[2]);
             one.response_time_us.at_least = vec![Figure::P50];
@@ -126,14 +126,14 @@ proptest! {
             one.server_cpu_us_per_request = Some(numbers[5]);
             one
         }).collect();
-        record.comparisons = names[1..].iter().zip(results).map(|(name, one)| Comparison {
+        record.conclusions.comparisons = names[1..].iter().zip(results).map(|(name, one)| Comparison {
             subject: name.clone(),
             baseline: names[0].clone(),
             load: names[0].clone(),
             ..one
         }).collect();
-        let all = record.comparisons.iter().flat_map(|one| one.findings.clone());
-        record.validity = Validity::of(all.map(|one| one.under(&names[0])).collect());
+        let all = record.conclusions.comparisons.iter().flat_map(|one| one.findings.clone());
+        record.conclusions.validity = Validity::of(all.map(|one| one.under(&names[0])).collect());
         set_blocks(&mut record, 2);
         check(&study_text(&record, &style), style.width)?;
         check(&progress_line(&record), 1_000)?;

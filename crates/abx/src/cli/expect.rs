@@ -53,8 +53,18 @@ pub fn known_of_study(study: &Study) -> Known {
 /// The names of a study that was conducted.
 pub fn known_of_record(record: &StudyRecord) -> Known {
     Known {
-        subjects: record.subjects.iter().map(|one| one.name.clone()).collect(),
-        loads: record.loads.iter().map(|one| one.name.clone()).collect(),
+        subjects: record
+            .measured
+            .subjects
+            .iter()
+            .map(|one| one.name.clone())
+            .collect(),
+        loads: record
+            .measured
+            .loads
+            .iter()
+            .map(|one| one.name.clone())
+            .collect(),
     }
 }
 

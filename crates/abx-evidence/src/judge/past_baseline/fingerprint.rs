@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Machine, Settings, StudyRecord};
+use crate::record::{Machine, Measured, Settings};
 
 /// The kernel's own share of memory differs a little from start to start, so
 /// sizes closer than this are the same machine's.
@@ -54,7 +54,7 @@ impl fmt::Display for Difference {
 impl Fingerprint {
     /// That of a study.
     #[must_use]
-    pub fn of(record: &StudyRecord) -> Fingerprint {
+    pub fn of(record: &Measured) -> Fingerprint {
         let Settings {
             threads,
             subject_cpus,

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PastBaseline, PastLoad, is_one_sided, limiting, offer};
+use super::{is_one_sided, limiting, offer};
 use crate::findings::Bottleneck;
-use crate::findings::finding::{Finding, Level, Validity};
 use crate::judge::metric::Metric;
 use crate::judge::throughput::block_throughputs;
 use crate::judge::verdict::{Verdict, judge_interval};
+use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, StudyRecord};
+use crate::record::{LoadRecord, Measured, PastBaseline, PastLoad};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision};
 use crate::stats::student::Confidence;
 use crate::stats::welch::{self, Sides, Welch};
@@ -55,41 +55,38 @@ pub struct Unpaired {
     pub findings: Vec<Finding>,
 }
 
-/// Fills the comparisons of [`StudyRecord::against`] from the blocks of both
-/// sides, and adds what limits them to the record's findings. To be called
-/// after [`judge`](crate::judge()), which fills the rest.
-pub fn judge_against(record: &mut StudyRecord) {
-    let Some(mut against) = record.against.take() else {
-        return;
-    };
-    let mut all = record.validity.findings.clone();
-    let mut add = |finding: &Finding| {
-        if !all.contains(finding) {
-            all.push(finding.clone());
-        }
-    };
-    let mut comparisons = Vec::new();
-    for view in views(record, &against) {
-        match view.both_kept_up() {
-            Some(finding) => add(&finding),
-            None => {
-                let one = view.compare();
-                one.findings.iter().for_each(&mut add);
-                comparisons.push(one);
+/// What is concluded beside the older record; nothing when there is none.
+#[derive(Debug, Default)]
+pub(crate) struct BesidePast {
+    /// One for each load and each subject measured now.
+    pub(crate) comparisons: Vec<Unpaired>,
+    /// What limits them, and what forbids one.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl BesidePast {
+    /// Compares with the older record; `found` is what limits the rest of the study.
+    pub(crate) fn of(study: &Measured, found: &[Finding]) -> BesidePast {
+        let mut beside = BesidePast::default();
+        for view in views(study) {
+            match view.both_kept_up() {
+                Some(finding) => beside.findings.push(finding),
+                None => {
+                    let one = view.compare(found);
+                    beside.findings.extend(one.findings.iter().cloned());
+                    beside.comparisons.push(one);
+                }
             }
         }
+        beside
     }
-    against.comparisons = comparisons;
-    record.validity = Validity::of(all);
-    record.against = Some(against);
 }
 
 /// Whether the blocks so far settle every comparison with the older record;
 /// `None` when there is no older record.
-#[must_use]
-pub fn may_stop_against(record: &StudyRecord) -> Option<Decision> {
-    let against = record.against.as_ref()?;
-    let compared = views(record, against).filter(|view| view.both_kept_up().is_none());
+pub(crate) fn may_stop(study: &Measured) -> Option<Decision> {
+    study.past_baseline.as_ref()?;
+    let compared = views(study).filter(|view| view.both_kept_up().is_none());
     let decisions = compared.map(|view| {
         let decided = welch::decide(view.logs().sides(), view.margin());
         // A block without a verified answer has no logarithm: nothing is settled by it.
@@ -104,7 +101,7 @@ pub fn may_stop_against(record: &StudyRecord) -> Option<Decision> {
 
 /// One subject measured now, under one load, with the other side.
 struct View<'a> {
-    record: &'a StudyRecord,
+    record: &'a Measured,
     against: &'a PastBaseline,
     load: &'a LoadRecord,
     past: &'a PastLoad,
@@ -126,16 +123,14 @@ impl Logs {
     }
 }
 
-/// Every load with every subject.
-fn views<'a>(
-    record: &'a StudyRecord,
-    against: &'a PastBaseline,
-) -> impl Iterator<Item = View<'a>> + use<'a> {
+/// Every load with every subject; none without an older record.
+fn views(record: &Measured) -> impl Iterator<Item = View<'_>> {
     let loads = record.loads.iter().filter_map(|load| {
+        let against = record.past_baseline.as_ref()?;
         let past = against.loads.iter().find(|past| past.load == load.name)?;
-        Some((load, past))
+        Some((load, against, past))
     });
-    loads.flat_map(move |(load, past)| {
+    loads.flat_map(move |(load, against, past)| {
         let subjects = record.subjects.iter();
         subjects.map(move |subject| View {
             record,
@@ -161,11 +156,11 @@ impl View<'_> {
         }
     }
 
-    fn compare(&self) -> Unpaired {
+    fn compare(&self, all: &[Finding]) -> Unpaired {
         let logs = self.logs();
         let welch = Welch::of(logs.sides());
         let ratio = welch.ok().map(|one| one.interval(COMPUTED).center.exp());
-        let findings = self.findings(&logs.now, ratio);
+        let findings = self.findings(all, &logs.now, ratio);
         let is_void = findings.iter().any(|one| one.level == Level::Void);
         let is_limiting =
             |one: &Finding| one.level == Level::Bound && one.id != FindingId::Unpaired;
@@ -225,10 +220,10 @@ impl View<'_> {
         }
     }
 
-    /// All that limits this comparison.
-    fn findings(&self, logs_now: &[f64], ratio: Option<f64>) -> Vec<Finding> {
+    /// All that limits this comparison, of `all` that limits the study and beside.
+    fn findings(&self, all: &[Finding], logs_now: &[f64], ratio: Option<f64>) -> Vec<Finding> {
         let (name, load) = (self.subject, &self.load.name);
-        let mut found = limiting(&self.record.validity.findings, load, name);
+        let mut found = limiting(all, load, name);
         let mut one_sided = one_sided("now", &found);
         one_sided.extend(self::one_sided("then", &self.past.findings));
         let bounds = self.past.findings.iter().filter(|one| !is_one_sided(one));

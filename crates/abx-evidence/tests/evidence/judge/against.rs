@@ -3,8 +3,8 @@
 use abx_evidence::record::{Machine, StudyEnd};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    AgainstError, ArrivalKind, Arrivals, FindingId, Level, Outcome, PastSubject, Status,
-    StudyRecord, Unpaired, Verdict, against, judge, judge_against, may_stop_against,
+    ArrivalKind, Arrivals, Conclusions, FindingId, Level, Measured, Outcome, PastBaselineError,
+    PastSubject, Status, StudyRecord, Unpaired, Verdict, judge, may_stop, past_baseline,
 };
 
 use abx_fixtures::{
@@ -14,37 +14,41 @@ use abx_fixtures::{
 /// Six blocks of about 1.1 times the usual answers.
 const TENTH_MORE: [u64; 6] = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
 
-fn past(name: Option<&str>) -> PastSubject<'_> {
+fn past<'a>(study: &'a Measured, name: Option<&'a str>) -> PastSubject<'a> {
     PastSubject {
         record: "old.json",
+        study,
         name,
     }
 }
 
 /// One subject measured now.
-fn alone(answers: &[u64]) -> StudyRecord {
+fn alone(answers: &[u64]) -> Measured {
     let mut record = study(&[("fresh", answers)]);
     record.started_unix_ms += 3 * 24 * 3_600_000;
     record
 }
 
-/// The same beside the subject `old` of another study, judged.
-fn beside(mut now: StudyRecord, then: &StudyRecord) -> StudyRecord {
-    now.against = Some(against(&now, then, past(Some("old"))).expect("they can be compared"));
-    judge(&mut now);
-    judge_against(&mut now);
+/// The same with the subject `old` of another study.
+fn with_past(mut now: Measured, then: &Measured) -> Measured {
+    let old = past_baseline(&now, past(then, Some("old")));
+    now.past_baseline = Some(old.expect("they can be compared"));
     now
 }
 
-fn compared(record: &StudyRecord) -> &Unpaired {
-    let against = record.against.as_ref();
-    let all = &against.expect("it is beside a record").comparisons;
+/// What is concluded of them.
+fn beside(now: Measured, then: &Measured) -> Conclusions {
+    judge(&with_past(now, then))
+}
+
+fn compared(record: &Conclusions) -> &Unpaired {
+    let all = &record.past_comparisons;
     assert_eq!(all.len(), 1);
     &all[0]
 }
 
-fn refused(now: &StudyRecord, then: &StudyRecord, name: Option<&str>) -> String {
-    let refused = against(now, then, past(name)).expect_err("it is refused");
+fn refused(now: &Measured, then: &Measured, name: Option<&str>) -> String {
+    let refused = past_baseline(now, past(then, name)).expect_err("it is refused");
     refused.to_string()
 }
 
@@ -52,7 +56,7 @@ fn refused(now: &StudyRecord, then: &StudyRecord, name: Option<&str>) -> String 
 fn a_subject_is_compared_with_one_of_an_older_record() {
     // Method: a tenth more answers than `old` had, three days later. The
     // interval must be as Welch's, and the finding says what it lacks.
-    let record = beside(alone(&TENTH_MORE), &judged(pair()));
+    let record = beside(alone(&TENTH_MORE), &pair());
     let one = compared(&record);
     let logs = TENTH_MORE.map(|answers| (answers as f64 / OK as f64).ln());
     assert_close(one.ratio.unwrap().ln(), logs.iter().sum::<f64>() / 6.0);
@@ -77,27 +81,20 @@ fn a_subject_is_compared_with_one_of_an_older_record() {
 
 #[test]
 fn the_older_record_is_not_needed_again() {
-    // Method: the new record to JSON and back, judged again, twice.
-    let record = beside(alone(&TENTH_MORE), &judged(pair()));
+    // Method: the new record to JSON and back, judged again.
+    let record = StudyRecord::judged(with_past(alone(&TENTH_MORE), &pair()));
     let json = serde_json::to_string(&record).unwrap();
-    let mut again: StudyRecord = serde_json::from_str(&json).unwrap();
-    again.against.as_mut().unwrap().comparisons.clear();
-    for _ in 0..2 {
-        judge(&mut again);
-        judge_against(&mut again);
-        assert_eq!(again, record);
-    }
-    assert!(
-        !serde_json::to_string(&judged(pair()))
-            .unwrap()
-            .contains("against")
-    );
+    let again: StudyRecord = serde_json::from_str(&json).unwrap();
+    assert_eq!(again, record);
+    assert_eq!(judge(&again.measured), record.conclusions);
+    let without = serde_json::to_string(&StudyRecord::judged(pair())).unwrap();
+    assert!(!without.contains("past_"), "{without}");
 }
 
 #[test]
 fn verdicts_are_those_of_any_comparison() {
     // Method: as fast, slower, wide, and too few blocks.
-    let then = judged(pair());
+    let then = pair();
     let verdict = |answers: &[u64]| {
         let record = beside(alone(answers), &then);
         let one = compared(&record).clone();
@@ -116,20 +113,19 @@ fn verdicts_are_those_of_any_comparison() {
 #[test]
 fn it_stops_as_soon_as_it_is_precise() {
     // Method: five and six blocks, and six that are far apart.
-    let then = judged(pair());
-    let decision = |answers: &[u64]| may_stop_against(&beside(alone(answers), &then)).unwrap();
+    let then = pair();
+    let decision = |answers: &[u64]| may_stop(&with_past(alone(answers), &then));
     assert_eq!(decision(&[9_900; 5]), Decision::Continue);
     assert_eq!(decision(&TENTH_MORE), Decision::Stop(Reason::Precise));
     let wide = [8_000, 10_000, 8_100, 9_900, 8_050, 9_950];
     assert_eq!(decision(&wide), Decision::Continue);
-    assert_eq!(may_stop_against(&pair()), None);
 }
 
 #[test]
 fn another_machine_is_refused_with_what_differs() {
     // Method: another processor, kernel and thread; then a machine that has
     // only a patched kernel.
-    let mut then = judged(pair());
+    let mut then = pair();
     let mut now = alone(&[]);
     let machine = |model: &str, kernel: &str| Machine {
         cpu_model: Some(model.to_owned()),
@@ -150,20 +146,20 @@ fn another_machine_is_refused_with_what_differs() {
     }
     now = alone(&[]);
     now.machine = machine("A", "6.18.9-cloud");
-    assert!(against(&now, &then, past(Some("old"))).is_ok());
+    assert!(past_baseline(&now, past(&then, Some("old"))).is_ok());
 }
 
 #[test]
 fn another_load_is_refused_with_the_key() {
     // Method: one key changed at a time; and the same load under another name.
-    let then = judged(pair());
-    let changed = |change: fn(&mut StudyRecord)| {
+    let then = pair();
+    let changed = |change: fn(&mut Measured)| {
         let mut now = alone(&[]);
         change(&mut now);
-        against(&now, &then, past(Some("old")))
+        past_baseline(&now, past(&then, Some("old")))
     };
-    let key = |change: fn(&mut StudyRecord)| match changed(change) {
-        Err(AgainstError::Load { difference, .. }) => difference.key,
+    let key = |change: fn(&mut Measured)| match changed(change) {
+        Err(PastBaselineError::Load { difference, .. }) => difference.key,
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -174,7 +170,7 @@ fn another_load_is_refused_with_the_key() {
         key(|one| one.loads[0].settings.keep_alive = false),
         "keep_alive"
     );
-    let path = |one: &mut StudyRecord| one.loads[0].settings.requests[0].path = "/x".to_owned();
+    let path = |one: &mut Measured| one.loads[0].settings.requests[0].path = "/x".to_owned();
     assert_eq!(key(path), "requests");
     assert_eq!(
         key(|one| one.loads[0].settings.exchange.pipeline = 2),
@@ -192,10 +188,10 @@ fn a_record_without_evidence_is_refused() {
     // Method: no name for one of two, a wrong one, five blocks, a subject that
     // failed, and a block without an answer.
     let now = alone(&[]);
-    let then = judged(pair());
+    let then = pair();
     assert!(refused(&now, &then, None).contains("old, new: name one"));
     assert!(refused(&now, &then, Some("x")).contains("--against old.json:old"));
-    let few = judged(study(&[("old", &[OK; 5])]));
+    let few = study(&[("old", &[OK; 5])]);
     let said = refused(&now, &few, None);
     assert!(said.contains("5 complete block(s) of old"), "{said}");
     let mut failed = pair();
@@ -203,7 +199,7 @@ fn a_record_without_evidence_is_refused() {
         subject: "old".to_owned(),
         how: "it ended".to_owned(),
     };
-    let said = refused(&now, &judged(failed), Some("old"));
+    let said = refused(&now, &failed, Some("old"));
     assert!(said.contains("old could not go on"), "{said}");
     let mut silent = study(&[("old", &[OK; 7])]);
     for slice in &mut silent.blocks[2].loads[0].rounds[0..] {
@@ -212,14 +208,14 @@ fn a_record_without_evidence_is_refused() {
             .iter_mut()
             .for_each(|one| answer(one, &[(Outcome::Ok, 0)]));
     }
-    let said = refused(&now, &judged(silent), None);
+    let said = refused(&now, &silent, None);
     assert!(said.contains("no verified answer in block 2"), "{said}");
 }
 
 #[test]
 fn a_generator_that_was_the_limit_limits_the_claim() {
     // Method: the faster side, the slower side, both; now and then.
-    let bound = |record: &mut StudyRecord| {
+    let bound = |record: &mut Measured| {
         for slice in all_slices(record) {
             slice.busiest_worker_ns = 95 * MS;
             slice.server_cpu_ns = Some(50 * MS);
@@ -238,7 +234,7 @@ fn a_generator_that_was_the_limit_limits_the_claim() {
         if is_then {
             bound(&mut then);
         }
-        let record = beside(now, &judged(then));
+        let record = beside(now, &then);
         let one = compared(&record).clone();
         (one.verdict, one.at_least)
     };
@@ -254,7 +250,7 @@ fn a_generator_that_was_the_limit_limits_the_claim() {
 #[test]
 fn a_disturbance_of_one_side_alone_voids_the_claim() {
     // Method: a tenth of the processors' time stolen, now and then.
-    let steal = |record: &mut StudyRecord| {
+    let steal = |record: &mut Measured| {
         for slice in all_slices(record) {
             slice.steal_ns = Some(20 * MS);
         }
@@ -262,7 +258,7 @@ fn a_disturbance_of_one_side_alone_voids_the_claim() {
     for is_now in [true, false] {
         let (mut now, mut then) = (alone(&TENTH_MORE), study(&[("old", &[OK; 6])]));
         steal(if is_now { &mut now } else { &mut then });
-        let record = beside(now, &judged(then));
+        let record = beside(now, &then);
         let one = compared(&record);
         assert_eq!(one.verdict, Verdict::Invalid);
         assert_eq!((one.ratio, one.low, one.high), (None, None, None));
@@ -280,7 +276,7 @@ fn a_side_without_an_answer_voids_the_claim() {
     for slice in fails.iter_mut().flat_map(|round| &mut round.slices) {
         answer(slice, &[(Outcome::Ok, 0)]);
     }
-    let record = beside(now, &judged(pair()));
+    let record = beside(now, &pair());
     let one = compared(&record);
     assert_eq!(one.verdict, Verdict::Invalid);
     assert!(find(&one.findings, FindingId::NoAnswers).is_some());
@@ -290,7 +286,7 @@ fn a_side_without_an_answer_voids_the_claim() {
 fn rates_that_were_kept_tell_nothing_about_the_most() {
     // Method: an open loop of 100,000/s that `old` answered; the same and a
     // tenth less now.
-    let open = |record: &mut StudyRecord| {
+    let open = |record: &mut Measured| {
         for load in &mut record.loads {
             load.settings.arrivals = Arrivals {
                 kind: ArrivalKind::Constant,
@@ -301,13 +297,13 @@ fn rates_that_were_kept_tell_nothing_about_the_most() {
     };
     let mut then = study(&[("old", &[OK; 6])]);
     open(&mut then);
-    let then = judged(then);
     let mut same = alone(&[OK; 6]);
     open(&mut same);
-    let record = beside(same, &then);
-    assert!(record.against.as_ref().unwrap().comparisons.is_empty());
+    let same = with_past(same, &then);
+    assert_eq!(may_stop(&same), Decision::Continue);
+    let record = judge(&same);
+    assert!(record.past_comparisons.is_empty());
     assert!(find(&record.validity.findings, FindingId::BothKeptUp).is_some());
-    assert_eq!(may_stop_against(&record), Some(Decision::Continue));
     let mut less = alone(&[8_000; 6]);
     open(&mut less);
     each_slice(&mut less, "fresh", |slice| slice.unsent = 1_000);
@@ -320,7 +316,7 @@ fn rates_that_were_kept_tell_nothing_about_the_most() {
 #[test]
 fn different_bodies_are_told() {
     // Method: another hash than then.
-    let then = judged(pair());
+    let then = pair();
     let mut now = alone(&[OK; 6]);
     answered(&mut now, "fresh").sha256 = Some("11".to_owned());
     let record = beside(now, &then);
@@ -332,9 +328,9 @@ fn subjects_side_by_side_are_compared_as_ever() {
     // Method: two subjects now, both beside `old`; their own comparison is that
     // of a study without an older record.
     let now = pair();
-    let record = beside(now, &judged(study(&[("old", &[OK; 6])])));
+    let record = beside(now, &study(&[("old", &[OK; 6])]));
     assert_eq!(record.comparisons, judged(pair()).comparisons);
-    let beside = &record.against.as_ref().unwrap().comparisons;
+    let beside = &record.past_comparisons;
     let verdicts: Vec<Verdict> = beside.iter().map(|one| one.verdict).collect();
     assert_eq!(verdicts, [Verdict::Equivalent, Verdict::Faster]);
 }

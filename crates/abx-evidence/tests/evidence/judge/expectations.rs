@@ -7,16 +7,26 @@ use std::sync::LazyLock;
 use abx_evidence::expectation::{Known, answers};
 use abx_evidence::{
     Answer, Bounds, Doubt, Expectation, Finding, FindingId, Level, Metric, PastSubject, Role,
-    Standing, StudyRecord, Verdict, against, judge, judge_against,
+    Standing, StudyRecord, Verdict, past_baseline,
 };
 use proptest::prelude::*;
 
-use abx_fixtures::{OK, assert_close, judged, pair, study, two_loads};
+use abx_fixtures::{OK, assert_close, pair, study, two_loads};
 
 fn known(record: &StudyRecord) -> Known {
     Known {
-        subjects: record.subjects.iter().map(|one| one.name.clone()).collect(),
-        loads: record.loads.iter().map(|one| one.name.clone()).collect(),
+        subjects: record
+            .measured
+            .subjects
+            .iter()
+            .map(|one| one.name.clone())
+            .collect(),
+        loads: record
+            .measured
+            .loads
+            .iter()
+            .map(|one| one.name.clone())
+            .collect(),
     }
 }
 
@@ -41,9 +51,9 @@ fn not_slower(record: &StudyRecord, share: f64) -> Vec<Standing> {
 
 /// A judged pair whose primary comparison has this interval.
 fn with(metric: Metric, [low, high]: [f64; 2]) -> StudyRecord {
-    static PAIR: LazyLock<StudyRecord> = LazyLock::new(|| judged(pair()));
+    static PAIR: LazyLock<StudyRecord> = LazyLock::new(|| StudyRecord::judged(pair()));
     let mut record = PAIR.clone();
-    let one = &mut record.comparisons[0];
+    let one = &mut record.conclusions.comparisons[0];
     assert_eq!(one.role, Role::Primary);
     one.metric = metric;
     (one.ratio, one.low, one.high) = (Some((low * high).sqrt()), Some(low), Some(high));
@@ -88,7 +98,7 @@ proptest! {
     ) {
         // Method: `>=` beside `<`, and beside the same seen from the other side.
         let mut record = with(Metric::Throughput, [low, low * (1.0 + width)]);
-        record.comparisons[0].at_least = is_bound;
+        record.conclusions.comparisons[0].at_least = is_bound;
         let there = standing(&record, &format!("new >= {factor} * old"));
         let opposite = standing(&record, &format!("new < {factor} * old"));
         prop_assert_eq!(there == Standing::Holds, opposite == Standing::Fails);
@@ -102,7 +112,7 @@ proptest! {
 #[test]
 fn either_order_of_two_subjects_may_be_asked() {
     // Method: the study compares `new` with `old`; the other way is 1 over it.
-    let record = judged(pair());
+    let record = StudyRecord::judged(pair());
     let straight = ask(&record, "new > old").remove(0);
     let mirrored = ask(&record, "old < new").remove(0);
     assert_eq!(straight.standing, Standing::Holds);
@@ -117,7 +127,7 @@ fn either_order_of_two_subjects_may_be_asked() {
 fn two_subjects_beside_the_same_baseline_are_answered_from_the_ranking() {
     // Method: three subjects; the pair without the baseline, both ways, and a
     // metric by which it is not ranked.
-    let record = judged(study(&[
+    let record = StudyRecord::judged(study(&[
         ("a", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995]),
         ("b", &[9_900, 9_910, 9_890, 9_900, 9_905, 9_895]),
         ("c", &[8_005, 7_990, 8_010, 7_995, 8_000, 8_000]),
@@ -132,7 +142,7 @@ fn two_subjects_beside_the_same_baseline_are_answered_from_the_ranking() {
 #[test]
 fn without_a_load_every_load_is_asked() {
     // Method: two loads with and without a name, and a metric that is of none.
-    let record = judged(two_loads());
+    let record = StudyRecord::judged(two_loads());
     let loads = |text: &str| -> Vec<String> {
         let all = ask(&record, text).into_iter();
         all.map(|one| one.load).collect()
@@ -150,7 +160,7 @@ fn without_a_load_every_load_is_asked() {
 fn a_named_metric_is_asked_as_it_is_and_none_means_speed() {
     // Method: a primary time of which `new` has 0.8: it is 1.25 times as fast.
     let mut record = with(Metric::ResponseP99, [0.8, 0.8]);
-    record.comparisons.truncate(1);
+    record.conclusions.comparisons.truncate(1);
     let answer = ask(&record, "new >= 1.2 * old").remove(0);
     assert_eq!(answer.standing, Standing::Holds);
     assert!(answer.is_speed_of_time);
@@ -186,7 +196,7 @@ fn what_may_lie_further_out_settles_only_the_near_side() {
     // Method: a bound above 1, one below, and one whose direction is open.
     let bound = |interval| {
         let mut record = with(Metric::Throughput, interval);
-        record.comparisons[0].at_least = true;
+        record.conclusions.comparisons[0].at_least = true;
         record
     };
     let above = bound([1.05, 1.10]);
@@ -204,26 +214,26 @@ fn what_may_lie_further_out_settles_only_the_near_side() {
 #[test]
 fn what_claims_nothing_settles_nothing() {
     // Method: five blocks; a void comparison; one without an end; none at all.
-    let five = judged(study(&[("old", &[9_000; 5]), ("new", &[9_900; 5])]));
+    let five = StudyRecord::judged(study(&[("old", &[9_000; 5]), ("new", &[9_900; 5])]));
     let few = Standing::Unsettled(Doubt::FewBlocks);
     assert_eq!(standing(&five, "new > old"), few);
     assert_eq!(not_slower(&five, 0.03), [few]);
 
-    let mut void = judged(pair());
-    void.comparisons[0].verdict = Verdict::Invalid;
-    void.comparisons[0].findings =
+    let mut void = StudyRecord::judged(pair());
+    void.conclusions.comparisons[0].verdict = Verdict::Invalid;
+    void.conclusions.comparisons[0].findings =
         vec![Finding::new(FindingId::FailedRequests, "all failed").at(Level::Void)];
     let invalid = Standing::Invalid("all failed".to_owned());
     assert_eq!(standing(&void, "new > old"), invalid);
     assert_eq!(not_slower(&void, 0.03), [invalid]);
 
-    let mut open = judged(pair());
-    open.comparisons[0].high = None;
+    let mut open = StudyRecord::judged(pair());
+    open.conclusions.comparisons[0].high = None;
     let no_interval = Standing::Unsettled(Doubt::NoInterval);
     assert_eq!(standing(&open, "new > old"), no_interval);
 
-    let mut none = judged(pair());
-    none.comparisons.clear();
+    let mut none = StudyRecord::judged(pair());
+    none.conclusions.comparisons.clear();
     let not_compared = Standing::Unsettled(Doubt::NotCompared);
     assert_eq!(standing(&none, "new > old"), not_compared);
     assert_eq!(not_slower(&none, 0.03), [not_compared]);
@@ -231,16 +241,14 @@ fn what_claims_nothing_settles_nothing() {
 
 /// One subject alone beside `old` of another study of six blocks.
 fn beside_then(now: &[u64]) -> StudyRecord {
-    let then = judged(pair());
     let mut record = study(&[("new", now)]);
     let old = PastSubject {
         record: "then.json",
+        study: &pair(),
         name: Some("old"),
     };
-    record.against = Some(against(&record, &then, old).unwrap());
-    judge(&mut record);
-    judge_against(&mut record);
-    record
+    record.past_baseline = Some(past_baseline(&record, old).unwrap());
+    StudyRecord::judged(record)
 }
 
 #[test]

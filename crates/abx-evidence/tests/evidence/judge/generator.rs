@@ -1,6 +1,6 @@
 //! Who was the limit: the subject, the generator or neither.
 
-use abx_evidence::{Comparison, FindingId, Level, StudyRecord, Verdict};
+use abx_evidence::{Comparison, FindingId, Level, Measured, Verdict};
 
 use abx_fixtures::{
     MS, OK, ROUNDS, SLICE_NS, compared, each_slice, find, ids, judged, pair, sides, study,
@@ -8,7 +8,7 @@ use abx_fixtures::{
 
 /// Sets how busy a subject and the generator were in the subject's slices, in
 /// percent of one processor.
-fn busy(record: &mut StudyRecord, subject: &str, server: u64, generator: u64) {
+fn busy(record: &mut Measured, subject: &str, server: u64, generator: u64) {
     each_slice(record, subject, |slice| {
         slice.server_cpu_ns = Some(server * MS);
         slice.generator_cpu_ns = generator * MS;
@@ -125,7 +125,7 @@ fn time_that_the_hypervisor_took_was_nobodys_to_use() {
     record.settings.generator_cpus = vec![1];
     busy(&mut record, "new", 60, 75);
     assert!(!compared(record.clone()).at_least);
-    let stolen = |record: &mut StudyRecord, generator_ns| {
+    let stolen = |record: &mut Measured, generator_ns| {
         each_slice(record, "new", |slice| {
             slice.steal_ns = Some(2 * SLICE_NS / 5);
             slice.generator_steal_ns = generator_ns;

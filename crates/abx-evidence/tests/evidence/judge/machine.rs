@@ -4,7 +4,7 @@
 
 use std::borrow::Borrow;
 
-use abx_evidence::record::{SliceRecord, StudyRecord, SubjectReadings};
+use abx_evidence::record::{Measured, SliceRecord, SubjectReadings};
 use abx_evidence::{FindingId, Level, Outcome, Verdict};
 
 use abx_fixtures::{
@@ -201,7 +201,7 @@ fn what_could_not_be_read_is_said_and_not_taken_for_zero() {
 }
 
 /// A study of which the first block's side of `new` is changed.
-fn with_side(change: fn(&mut SubjectReadings)) -> StudyRecord {
+fn with_side(change: fn(&mut SubjectReadings)) -> Measured {
     let mut record = pair();
     sides(&mut record, "new").take(1).for_each(change);
     record

@@ -3,8 +3,8 @@
 use abx_evidence::record::{Histograms, SliceRecord};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    ArrivalKind, Arrivals, Comparison, FindingId, Histogram, Level, Metric, Role, SliceTally,
-    StudyRecord, Verdict, may_stop,
+    ArrivalKind, Arrivals, Comparison, Conclusions, FindingId, Histogram, Level, Measured, Metric,
+    Role, SliceTally, Verdict, may_stop,
 };
 
 use abx_fixtures::{
@@ -12,7 +12,7 @@ use abx_fixtures::{
 };
 
 /// The comparison by one metric.
-fn by(record: &StudyRecord, metric: Metric) -> Option<Comparison> {
+fn by(record: &Conclusions, metric: Metric) -> Option<Comparison> {
     let mut found = record.comparisons.iter().filter(|one| one.metric == metric);
     let first = found.next().cloned();
     assert!(found.next().is_none(), "{metric:?} twice");
@@ -21,7 +21,7 @@ fn by(record: &StudyRecord, metric: Metric) -> Option<Comparison> {
 
 /// Both kept up with a rate of which a block as planned holds 18,000 requests;
 /// `new` answers in 400 to 405 µs, `old` in 500 to 505.
-fn open(at_least: &[&str]) -> StudyRecord {
+fn open(at_least: &[&str]) -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     record.loads[0].settings.arrivals = Arrivals {
         kind: ArrivalKind::Constant,
@@ -54,7 +54,9 @@ fn fill(times: &mut Histogram, count: u64, us: u64) {
 fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
     // Method: 18,000 requests planned for each block are enough for p99, and
     // then only 400, which are enough for p50.
-    let record = judged(open(&[]));
+    let study = open(&[]);
+    assert_eq!(may_stop(&study), Decision::Stop(Reason::Precise));
+    let record = judged(study);
     let all = primary(&record);
     let [one] = &all[..] else { panic!("{all:?}") };
     assert_eq!(one.metric, Metric::ResponseP99);
@@ -66,7 +68,6 @@ fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
     );
     assert_eq!(by(&record, Metric::ResponseP999), None);
     assert_eq!(by(&record, Metric::Throughput), None);
-    assert_eq!(may_stop(&record), Decision::Stop(Reason::Precise));
 
     let mut fewer = open(&[]);
     fewer.loads[0].settings.arrivals.rate_per_s = Some(2_500.0);

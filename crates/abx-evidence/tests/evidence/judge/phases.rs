@@ -1,7 +1,7 @@
 //! Where the time goes, over blocks.
 
 use abx_evidence::record::{Histograms, SliceRecord};
-use abx_evidence::{Phase, Phases, SliceTally, Split, StudyRecord, Timestamps, judge};
+use abx_evidence::{Measured, Phase, Phases, SliceTally, Split, Timestamps, judge};
 
 use abx_fixtures::pair;
 
@@ -19,7 +19,7 @@ fn phases(requests: u64, body_us: u64) -> Phases {
     phases
 }
 
-fn give(record: &mut StudyRecord, block: usize, subject: &str, phases: Phases) {
+fn give(record: &mut Measured, block: usize, subject: &str, phases: Phases) {
     let histograms = Histograms {
         phases,
         ..Histograms::default()
@@ -37,7 +37,7 @@ fn a_summary_is_of_the_samples_of_all_complete_blocks() {
     give(&mut record, 1, "old", phases(1, 60));
     give(&mut record, 2, "old", phases(9, 9_000));
     record.blocks[2].complete = false;
-    judge(&mut record);
+    let record = judge(&record);
     let of = |subject: &str| {
         let found = record.summaries.iter().find(|one| one.subject == subject);
         found.unwrap().phases.clone()

@@ -2,7 +2,7 @@
 //! descriptors, pressure, limits and the processors' speed. Each just at its
 //! limit, and just beyond.
 
-use abx_evidence::record::{Canary, HostCounters, SliceRecord, StudyRecord, SubjectReadings};
+use abx_evidence::record::{Canary, HostCounters, Measured, SliceRecord, SubjectReadings};
 use abx_evidence::{Finding, FindingId, Level, Verdict};
 
 use abx_fixtures::{
@@ -253,7 +253,7 @@ fn a_limit_of_processor_time_bounds_above_one_percent() {
 }
 
 /// A study in which every block's look at processor 1 is changed.
-fn with_canaries(change: impl Fn(usize, &mut Canary)) -> StudyRecord {
+fn with_canaries(change: impl Fn(usize, &mut Canary)) -> Measured {
     let mut record = pair();
     for (index, block) in record.blocks.iter_mut().enumerate() {
         let canaries = block.canaries.iter_mut();
@@ -350,7 +350,7 @@ fn a_summary_tells_switches_memory_and_bytes() {
     for (index, side) in (0..).zip(sides(&mut record, "new")) {
         side.pss_bytes = Some(1_000 + index);
     }
-    let summary = |record: &StudyRecord| judged(record.clone()).summaries[1].clone();
+    let summary = |record: &Measured| judged(record.clone()).summaries[1].clone();
     let found = summary(&record);
     assert_eq!(found.subject, "new");
     assert_eq!(found.server_switches_per_request, Some(2.0));

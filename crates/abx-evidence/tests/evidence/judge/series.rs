@@ -70,8 +70,8 @@ fn blocks_agree_with_the_summary_of_all_of_them() {
     // Method: the baseline has the same figures in every block, so each of them
     // is that of the summary; a reading that is missing stays missing.
     let mut record = pair();
-    judge(&mut record);
-    let whole = record
+    let conclusions = judge(&record);
+    let whole = conclusions
         .summaries
         .iter()
         .find(|one| one.subject == "old")

@@ -1,12 +1,12 @@
 //! More than two subjects: what is claimed together, and in which order they are.
 
-use abx_evidence::{Comparison, Metric, Place, Ranking, StudyRecord, Verdict};
+use abx_evidence::{Comparison, Measured, Metric, Place, Ranking, Verdict};
 
 use abx_fixtures::{OK, all_slices, answer, judged, pair, primary, study};
 
 /// Four subjects: `a` and `b` alike, `c` clearly faster, `d` slower and so noisy
 /// that nothing about it is certain.
-fn four() -> StudyRecord {
+fn four() -> Measured {
     study(&[
         ("a", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995]),
         ("b", &[9_005, 8_990, 9_010, 8_995, 9_000, 9_000]),
@@ -15,7 +15,7 @@ fn four() -> StudyRecord {
     ])
 }
 
-fn ranking(record: StudyRecord) -> Ranking {
+fn ranking(record: Measured) -> Ranking {
     let mut all = judged(record).rankings;
     assert_eq!(all.len(), 1);
     all.remove(0)

@@ -4,15 +4,15 @@
 use abx_evidence::record::Histograms;
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    ArrivalKind, Arrivals, Axis, Comparison, FindingId, Histogram, Level, Metric, Objective,
-    Outcome, StudyRecord, Verdict, may_stop,
+    ArrivalKind, Arrivals, Axis, Comparison, Conclusions, FindingId, Histogram, Level, Measured,
+    Metric, Objective, Outcome, Verdict, may_stop,
 };
 
 use abx_fixtures::{CONNECTIONS, MS, answer, find, judged, primary, study};
 
 /// `old` and `new` at these numbers of connections, with these verified answers
 /// of a slice, a little different in each of six blocks.
-fn over_connections(rows: &[(u32, [u64; 2])]) -> StudyRecord {
+fn over_connections(rows: &[(u32, [u64; 2])]) -> Measured {
     let mut record = study(&[("old", &[9_000; 6]), ("new", &[9_000; 6])]);
     let like = record.loads.remove(0);
     let parts: Vec<_> = record
@@ -114,7 +114,7 @@ fn loads_that_differ_in_more_are_no_sweep() {
 
 /// A grid of three rates at which the p99 of each subject is what `p99_us` says
 /// of it, in six blocks.
-fn over_rates(p99_us: &[(&str, [u64; 3])]) -> StudyRecord {
+fn over_rates(p99_us: &[(&str, [u64; 3])]) -> Measured {
     let rates = [1_000.0, 2_000.0, 4_000.0];
     let mut record = over_connections(&[(1, [900; 2]), (2, [900; 2]), (4, [900; 2])]);
     let objective: Objective = "p99<50ms".parse().expect("an objective");
@@ -149,7 +149,7 @@ fn fill(times: &mut Histogram, count: u64, us: u64) {
     (0..count).for_each(|_| times.record_ns(us * 1_000));
 }
 
-fn capacity(record: &StudyRecord) -> Comparison {
+fn capacity(record: &Conclusions) -> Comparison {
     let all = primary(record);
     let [one] = &all[..] else { panic!("{all:?}") };
     assert_eq!((one.metric, one.load.as_str()), (Metric::Capacity, "c10"));
@@ -160,10 +160,12 @@ fn capacity(record: &StudyRecord) -> Comparison {
 fn capacities_are_read_off_a_grid_and_compared() {
     // Method: `old` crosses 50 ms in the middle of 1,000 and 2,000 on the log
     // scales, `new` in the middle of 2,000 and 4,000: twice the rate.
-    let record = judged(over_rates(&[
+    let study = over_rates(&[
         ("old", [25_000, 100_000, 400_000]),
         ("new", [6_250, 25_000, 100_000]),
-    ]));
+    ]);
+    assert_eq!(may_stop(&study), Decision::Stop(Reason::Precise));
+    let record = judged(study);
     let one = capacity(&record);
     assert_eq!(one.verdict, Verdict::Faster);
     assert!((one.ratio.unwrap() - 2.0).abs() < 0.02, "{one:?}");
@@ -177,7 +179,6 @@ fn capacities_are_read_off_a_grid_and_compared() {
         "{rates:?}"
     );
     assert_eq!(record.sweeps, []);
-    assert_eq!(may_stop(&record), Decision::Stop(Reason::Precise));
 }
 
 #[test]

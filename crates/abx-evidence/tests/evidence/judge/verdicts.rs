@@ -3,14 +3,14 @@
 use abx_evidence::record::Disturbance;
 use abx_evidence::stats::Margin;
 use abx_evidence::verdict::assess;
-use abx_evidence::{FindingId, Level, Outcome, StudyRecord, Verdict};
+use abx_evidence::{FindingId, Level, Measured, Outcome, StudyRecord, Verdict};
 
 use abx_fixtures::{
     OK, answer, assert_close, compared, each_slice, find, ids, judged, pair, primary, rounds, study,
 };
 
 /// `new` beside `old` in as many blocks, each given by its ratio in tenths of a percent.
-fn with_ratios(per_mille: &[u64]) -> StudyRecord {
+fn with_ratios(per_mille: &[u64]) -> Measured {
     let answers: Vec<u64> = per_mille.iter().map(|ratio| 9 * ratio).collect();
     study(&[("old", &vec![OK; per_mille.len()]), ("new", &answers)])
 }
@@ -116,9 +116,10 @@ fn a_block_that_did_not_end_is_kept_and_not_judged() {
     cut.loads[0].rounds.truncate(1);
     answer(&mut cut.loads[0].rounds[0].slices[1], &[(Outcome::Ok, 1)]);
     record.blocks.push(cut);
-    let record = judged(record);
+    let record = StudyRecord::judged(record);
+    assert_eq!(record.measured.blocks.len(), 7);
+    let record = record.conclusions;
     assert_eq!(primary(&record), [without]);
-    assert_eq!(record.blocks.len(), 7);
     assert_eq!(record.summaries[1].loaded_s, 1.2);
 }
 

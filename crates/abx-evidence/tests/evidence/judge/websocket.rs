@@ -2,8 +2,8 @@
 
 use abx_evidence::record::Round;
 use abx_evidence::{
-    Comparison, FindingId, Held, Histogram, Level, LoadShape, Metric, Outcome, Place, Role,
-    StudyRecord, Verdict, judge_run,
+    Comparison, Conclusions, FindingId, Held, Histogram, Level, LoadShape, Measured, Metric,
+    Outcome, Place, Role, Verdict, judge_run,
 };
 
 use crate::judge::runs::run;
@@ -14,7 +14,7 @@ use abx_fixtures::{
 
 /// `new` beside `old` in six blocks: 1,000 connections each, of which one of
 /// `old` takes 20 kB and one of `new` 10 kB, give or take a little.
-fn held() -> StudyRecord {
+fn held() -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     record.loads[0].settings.exchange.shape = LoadShape::Connections;
     for block in &mut record.blocks {
@@ -35,7 +35,7 @@ fn held() -> StudyRecord {
     record
 }
 
-fn only(record: &StudyRecord, role: Role) -> Comparison {
+fn only(record: &Conclusions, role: Role) -> Comparison {
     let mut found = record.comparisons.iter().filter(|one| one.role == role);
     let first = found.next().cloned().expect("one");
     assert!(
@@ -120,7 +120,7 @@ fn several_subjects_are_ordered_by_the_memory_of_a_connection() {
 }
 
 /// [`pair`] as echoes of which each takes 41 ms, on a server with nothing to do.
-fn waiting() -> StudyRecord {
+fn waiting() -> Measured {
     let mut record = pair();
     record.loads[0].settings.exchange.shape = LoadShape::Echo;
     for round in rounds(&mut record) {

@@ -23,7 +23,7 @@ struct Column<'a> {
 #[must_use]
 pub fn verdict_matrix(record: &StudyRecord) -> String {
     let columns = columns(record);
-    let others = record.subjects.len().saturating_sub(1);
+    let others = record.measured.subjects.len().saturating_sub(1);
     if others * columns.len() < CELLS_MIN {
         return String::new();
     }
@@ -36,8 +36,11 @@ pub fn verdict_matrix(record: &StudyRecord) -> String {
 /// What was asked, in the order of the loads.
 fn columns(record: &StudyRecord) -> Vec<Column<'_>> {
     let mut columns: Vec<Column> = Vec::new();
-    for load in &record.loads {
-        let under = record.primary().filter(|one| one.load == load.name);
+    for load in &record.measured.loads {
+        let under = record
+            .conclusions
+            .primary()
+            .filter(|one| one.load == load.name);
         for one in under {
             let is_known =
                 |column: &Column| (column.load, column.metric) == (&load.name, one.metric);
@@ -65,19 +68,19 @@ fn stem(load: &str) -> &str {
 }
 
 fn table(record: &StudyRecord, columns: &[Column]) -> String {
-    let baseline = &record.settings.baseline;
+    let baseline = &record.measured.settings.baseline;
     let headers = columns.iter().map(|column| {
         let metric = metric_under(record, column.load, column.metric);
         format!("{}, {metric}", code(column.load))
     });
     let headers: Vec<String> = std::iter::once(String::new()).chain(headers).collect();
     let line = vec!["---".to_owned(); headers.len()];
-    let rows = record.subjects.iter().map(|subject| {
+    let rows = record.measured.subjects.iter().map(|subject| {
         let cells = columns.iter().map(|column| {
             if subject.name == *baseline {
                 return "1".to_owned();
             }
-            let found = record.primary().find(|one| {
+            let found = record.conclusions.primary().find(|one| {
                 (&one.subject, &one.baseline) == (&subject.name, baseline)
                     && (one.load.as_str(), one.metric) == (column.load, column.metric)
             });

@@ -35,7 +35,7 @@ const STYLE: Style = Style {
 /// figures, findings, and how to have the same again.
 #[must_use]
 pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
-    let loads = match record.loads.len() {
+    let loads = match record.measured.loads.len() {
         0 | 1 => Loads::One,
         _ => Loads::Several,
     };
@@ -47,7 +47,7 @@ pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
         figures(record),
         where_time_goes(record),
         beside(record),
-        findings(&record.validity.findings, loads),
+        findings(&record.conclusions.validity.findings, loads),
         reproduce(record),
     ];
     joined(&sections)
@@ -81,7 +81,7 @@ fn joined(sections: &[String]) -> String {
 
 fn verdicts(record: &StudyRecord) -> String {
     let mut out = String::new();
-    for one in record.primary() {
+    for one in record.conclusions.primary() {
         let sign = match one.verdict {
             Verdict::Invalid => "⛔",
             Verdict::Inconclusive => "❔",
@@ -95,7 +95,7 @@ fn verdicts(record: &StudyRecord) -> String {
             out.push_str(&format!("  - {}\n", escape(&remark)));
         }
     }
-    match out.is_empty() && record.against.is_none() {
+    match out.is_empty() && record.measured.past_baseline.is_none() {
         true => "**Nothing was compared.**\n".to_owned(),
         false => out,
     }
@@ -155,7 +155,11 @@ fn primary(record: &StudyRecord) -> String {
 
 /// A table of comparisons of one role; empty without any.
 fn comparisons(record: &StudyRecord, role: Role) -> String {
-    let all = record.comparisons.iter().filter(|one| one.role == role);
+    let all = record
+        .conclusions
+        .comparisons
+        .iter()
+        .filter(|one| one.role == role);
     let rows: Vec<String> = all.map(|one| row(&comparison(record, one))).collect();
     if rows.is_empty() {
         return String::new();
@@ -185,12 +189,12 @@ fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
 
 /// Every subject under each load.
 fn figures(record: &StudyRecord) -> String {
-    let each = record.loads.iter().map(|load| under(record, load));
+    let each = record.measured.loads.iter().map(|load| under(record, load));
     each.collect::<Vec<_>>().join("\n")
 }
 
 fn under(record: &StudyRecord, load: &LoadRecord) -> String {
-    let summaries = record.summaries.iter();
+    let summaries = record.conclusions.summaries.iter();
     let summaries: Vec<&Summary> = summaries.filter(|one| one.load == load.name).collect();
     let heading = escape(&offer(record, load));
     if let Some(table) = held_table(&summaries) {
@@ -239,6 +243,7 @@ fn beside(record: &StudyRecord) -> String {
         return table;
     }
     let confidence = record
+        .conclusions
         .comparisons
         .first()
         .map_or(0.95, |one| one.confidence);
@@ -270,17 +275,22 @@ fn findings(all: &[Finding], loads: Loads) -> String {
 }
 
 fn reproduce(record: &StudyRecord) -> String {
-    let words: Vec<String> = record.command.iter().map(|word| shell_word(word)).collect();
+    let words: Vec<String> = record
+        .measured
+        .command
+        .iter()
+        .map(|word| shell_word(word))
+        .collect();
     let mut command = words.join(" ");
-    if !record.command.iter().any(|word| word == "--seed") {
-        command.push_str(&format!(" --seed {}", record.seed));
+    if !record.measured.command.iter().any(|word| word == "--seed") {
+        command.push_str(&format!(" --seed {}", record.measured.seed));
     }
     let mut text = fenced(&command);
     text.push('\n');
     for line in conduct(record, &STYLE).lines() {
         text.push_str(&format!("- {}\n", escape(line)));
     }
-    let machine = &record.machine;
+    let machine = &record.measured.machine;
     let mut about = vec![format!("{} processors", machine.cpus)];
     about.extend(machine.cpu_model.clone());
     about.extend(

@@ -14,7 +14,7 @@ pub fn past(word: &str) -> Result<OlderRecord, Failure> {
     let path = record_path(record)?;
     match read(&path)? {
         SavedRecord::Study(record) => Ok(OlderRecord {
-            record: *record,
+            study: record.measured,
             path: path.display().to_string(),
             subject: subject.map(str::to_owned),
         }),

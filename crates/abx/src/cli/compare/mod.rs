@@ -46,7 +46,7 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     );
     watch.finish();
     let StudyOutcome { record, error } = outcome.map_err(failure)?;
-    if record.blocks.is_empty()
+    if record.measured.blocks.is_empty()
         && let Some(error) = error
     {
         // Nothing was measured, so there is nothing to report but why not.
@@ -99,12 +99,12 @@ pub fn conclude(printed: Result<(), Failure>, end: End) -> Result<End, Failure> 
 
 /// How a study's record ends the command: 3 when there is no claim.
 pub fn end(record: &StudyRecord) -> End {
-    let beside = record.against.iter().flat_map(|one| &one.comparisons);
-    let is_invalid = { record.primary() }
+    let beside = record.conclusions.past_comparisons.iter();
+    let is_invalid = { record.conclusions.primary() }
         .map(|one| one.verdict)
         .chain(beside.map(|one| one.verdict))
         .any(|verdict| verdict == Verdict::Invalid);
-    match record.end {
+    match record.measured.end {
         StudyEnd::Interrupted => End::Interrupted,
         _ if is_invalid => End::NoClaim,
         _ => End::Done,

@@ -64,7 +64,7 @@ impl Watch {
             StudyProgress::Slices(slices) => self.count(slices),
             StudyProgress::Block(record) => {
                 self.learn(record);
-                let done = record.blocks.len() as u32;
+                let done = record.measured.blocks.len() as u32;
                 let place = format!("{} done", self.block(done));
                 let text = self.text(&place, done.into());
                 self.display.show(&text, Urgency::News);
@@ -108,9 +108,12 @@ impl Watch {
     }
 
     fn learn(&mut self, record: &StudyRecord) {
-        let done = u32::try_from(record.complete_blocks().count()).unwrap_or(u32::MAX);
-        let more = record.primary().map(|one| one.blocks_more.unwrap_or(0));
-        let beside = record.against.iter().flat_map(|one| &one.comparisons);
+        let done = u32::try_from(record.measured.complete_blocks().count()).unwrap_or(u32::MAX);
+        let more = record
+            .conclusions
+            .primary()
+            .map(|one| one.blocks_more.unwrap_or(0));
+        let beside = record.conclusions.past_comparisons.iter();
         let more = more.chain(beside.map(|one| one.blocks_more.unwrap_or(0)));
         let needed = done.saturating_add(more.max().unwrap_or(0));
         self.expected = self

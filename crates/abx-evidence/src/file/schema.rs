@@ -4,7 +4,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::record::StudyRecord;
+use crate::file::StudyRecord;
 use crate::record::run::RunRecord;
 
 /// A record of abx: a study or a run, told apart by `schema`.

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::summary::share;
 use crate::measure::quantile::Quantile;
+use crate::measure::share::share;
 use crate::measure::times::Figure;
 use crate::record::Histograms;
 

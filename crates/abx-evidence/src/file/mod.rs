@@ -1,0 +1,200 @@
+//! The file in which a study is saved: what was measured, with what was concluded
+//! from it. `docs/record-format.md` explains each key. Readers ignore keys that they
+//! do not know.
+
+pub(crate) mod schema;
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::judge::capacities::Capacity;
+use crate::judge::ceilings::Ceiling;
+use crate::judge::comparison::Comparison;
+use crate::judge::conclusions::Conclusions;
+use crate::judge::judge;
+use crate::judge::past_baseline::Unpaired;
+use crate::judge::ranking::Ranking;
+use crate::judge::summary::Summary;
+use crate::judge::sweeps::Sweep;
+use crate::record::finding::Validity;
+use crate::record::{
+    BlockRecord, LoadRecord, Machine, Measured, PastBaseline, STUDY_SCHEMA, Settings,
+    SkippedSubject, StudyEnd, SubjectRecord,
+};
+
+/// A study as it is saved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyRecord {
+    /// What was measured.
+    pub measured: Measured,
+    /// What it means.
+    pub conclusions: Conclusions,
+}
+
+impl StudyRecord {
+    /// A study with what is concluded from it.
+    #[must_use]
+    pub fn judged(measured: Measured) -> StudyRecord {
+        let conclusions = judge(&measured);
+        StudyRecord {
+            measured,
+            conclusions,
+        }
+    }
+}
+
+/// The keys of the file. What scripts look for first, whether measured or
+/// concluded, stands at the top; the other conclusions have an object of their own.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StudyRecord")]
+struct StudyFile<'a> {
+    #[schemars(description = "The schema of a study.", extend("const" = STUDY_SCHEMA))]
+    schema: Cow<'a, str>,
+    /// The version of abx that measured.
+    abx_version: Cow<'a, str>,
+    /// The command line that started the study.
+    command: Cow<'a, [String]>,
+    /// When it started, in milliseconds since 1970-01-01 UTC.
+    started_unix_ms: u64,
+    /// How long it took, in seconds.
+    elapsed_s: f64,
+    /// What all randomness of the study was drawn from.
+    seed: u64,
+    /// How the study was conducted.
+    settings: Cow<'a, Settings>,
+    /// Where it was conducted.
+    machine: Cow<'a, Machine>,
+    /// The servers under test, in the order in which they were named.
+    subjects: Cow<'a, [SubjectRecord]>,
+    /// Subjects of the study that were not measured, for want of what they need.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    skipped: Cow<'a, [SkippedSubject]>,
+    /// The loads, in the order in which they were named.
+    loads: Cow<'a, [LoadRecord]>,
+    /// Why the study ended.
+    end: Cow<'a, StudyEnd>,
+    /// What was concluded of each subject beside the baseline, under each load
+    /// and by each metric, the primary ones first.
+    comparisons: Cow<'a, [Comparison]>,
+    /// What limits the conclusions.
+    validity: Cow<'a, Validity>,
+    /// What else was concluded.
+    conclusions: OtherConclusions<'a>,
+    /// The subject of an older record that it is compared with, when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    past_baseline: Option<Cow<'a, PastBaseline>>,
+    /// Everything that was measured.
+    blocks: Cow<'a, [BlockRecord]>,
+}
+
+/// Conclusions beside comparisons and validity.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Conclusions")]
+struct OtherConclusions<'a> {
+    /// The order of the subjects under each load, where there are more than two.
+    rankings: Cow<'a, [Ranking]>,
+    /// Loads that differ in one number only, read together.
+    sweeps: Cow<'a, [Sweep]>,
+    /// The highest rate at which each subject keeps to each objective.
+    capacities: Cow<'a, [Capacity]>,
+    /// What the generator got from a server that does nothing, for each load
+    /// that was offered to one.
+    ceilings: Cow<'a, [Ceiling]>,
+    /// One for each load and subject.
+    summaries: Cow<'a, [Summary]>,
+    /// Each subject beside that of the older record, under each load.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    past_comparisons: Cow<'a, [Unpaired]>,
+}
+
+impl<'a> From<&'a StudyRecord> for StudyFile<'a> {
+    fn from(record: &'a StudyRecord) -> StudyFile<'a> {
+        let StudyRecord {
+            measured,
+            conclusions,
+        } = record;
+        StudyFile {
+            schema: STUDY_SCHEMA.into(),
+            abx_version: (&measured.abx_version).into(),
+            command: (&measured.command).into(),
+            started_unix_ms: measured.started_unix_ms,
+            elapsed_s: measured.elapsed_s,
+            seed: measured.seed,
+            settings: Cow::Borrowed(&measured.settings),
+            machine: Cow::Borrowed(&measured.machine),
+            subjects: (&measured.subjects).into(),
+            skipped: (&measured.skipped).into(),
+            loads: (&measured.loads).into(),
+            end: Cow::Borrowed(&measured.end),
+            comparisons: (&conclusions.comparisons).into(),
+            validity: Cow::Borrowed(&conclusions.validity),
+            conclusions: OtherConclusions {
+                rankings: (&conclusions.rankings).into(),
+                sweeps: (&conclusions.sweeps).into(),
+                capacities: (&conclusions.capacities).into(),
+                ceilings: (&conclusions.ceilings).into(),
+                summaries: (&conclusions.summaries).into(),
+                past_comparisons: (&conclusions.past_comparisons).into(),
+            },
+            past_baseline: measured.past_baseline.as_ref().map(Cow::Borrowed),
+            blocks: (&measured.blocks).into(),
+        }
+    }
+}
+
+impl From<StudyFile<'_>> for StudyRecord {
+    fn from(file: StudyFile) -> StudyRecord {
+        let others = file.conclusions;
+        StudyRecord {
+            measured: Measured {
+                abx_version: file.abx_version.into_owned(),
+                command: file.command.into_owned(),
+                started_unix_ms: file.started_unix_ms,
+                elapsed_s: file.elapsed_s,
+                seed: file.seed,
+                settings: file.settings.into_owned(),
+                machine: file.machine.into_owned(),
+                subjects: file.subjects.into_owned(),
+                skipped: file.skipped.into_owned(),
+                loads: file.loads.into_owned(),
+                end: file.end.into_owned(),
+                past_baseline: file.past_baseline.map(Cow::into_owned),
+                blocks: file.blocks.into_owned(),
+            },
+            conclusions: Conclusions {
+                comparisons: file.comparisons.into_owned(),
+                validity: file.validity.into_owned(),
+                rankings: others.rankings.into_owned(),
+                sweeps: others.sweeps.into_owned(),
+                capacities: others.capacities.into_owned(),
+                ceilings: others.ceilings.into_owned(),
+                summaries: others.summaries.into_owned(),
+                past_comparisons: others.past_comparisons.into_owned(),
+            },
+        }
+    }
+}
+
+impl Serialize for StudyRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        StudyFile::from(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for StudyRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StudyRecord, D::Error> {
+        StudyFile::deserialize(deserializer).map(StudyRecord::from)
+    }
+}
+
+impl JsonSchema for StudyRecord {
+    fn schema_name() -> Cow<'static, str> {
+        StudyFile::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        StudyFile::json_schema(generator)
+    }
+}

@@ -1,0 +1,42 @@
+//! All that is concluded from a study.
+
+use crate::judge::capacities::Capacity;
+use crate::judge::ceilings::Ceiling;
+use crate::judge::comparison::{Comparison, Role};
+use crate::judge::past_baseline::Unpaired;
+use crate::judge::ranking::Ranking;
+use crate::judge::summary::Summary;
+use crate::judge::sweeps::Sweep;
+use crate::record::finding::Validity;
+
+/// What [`judge`](crate::judge()) makes of what was measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conclusions {
+    /// Each subject beside the baseline, under each load and by each metric, the
+    /// primary ones first.
+    pub comparisons: Vec<Comparison>,
+    /// What limits the conclusions.
+    pub validity: Validity,
+    /// The order of the subjects under each load, where there are more than two.
+    pub rankings: Vec<Ranking>,
+    /// Loads that differ in one number only, read together.
+    pub sweeps: Vec<Sweep>,
+    /// The highest rate at which each subject keeps to each objective.
+    pub capacities: Vec<Capacity>,
+    /// What the generator got from a server that does nothing, for each load
+    /// that was offered to one.
+    pub ceilings: Vec<Ceiling>,
+    /// One for each load and subject.
+    pub summaries: Vec<Summary>,
+    /// Each subject beside that of the older record, under each load; empty when
+    /// there is no older record.
+    pub past_comparisons: Vec<Unpaired>,
+}
+
+impl Conclusions {
+    /// The comparisons that the study was made for.
+    pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
+        let comparisons = self.comparisons.iter();
+        comparisons.filter(|one| one.role == Role::Primary)
+    }
+}
