@@ -60,23 +60,23 @@ macro_rules! finding_ids {
 finding_ids! {
     // What became of requests, messages and connections.
     FailedRequests: "failed_requests", [Note, Void],
-        "requests or messages failed; above one in a thousand no claim stands",
+        "requests or messages failed; above one in a thousand there is no claim",
         "mend the server, offer less load, or say what it should answer (`--expect-status`, \
          `--expect-body`)";
     StoppedAnswering: "stopped_answering", [Void],
-        "no connection to the server got an answer any more, and slices ended early",
+        "the server stopped answering on all connections, and slices ended early",
         "look at its log, and try it alone with `abx run`";
     NoAnswers: "no_answers", [Void],
-        "a subject gave no verified answer in a whole block",
+        "a subject gave no verified response in a whole block",
         "look at the outcomes of that block in the record, and try the subject alone with `abx run`";
     GeneratorExhausted: "generator_exhausted", [Void],
-        "abx itself ran out of local ports or of file descriptors",
+        "abx itself ran out of local ports or file descriptors",
         "keep connections alive, offer less load, or raise `ulimit -n`";
     NotConnected: "not_connected", [Note],
         "connections could not be opened before the load",
         "raise the limit of connections of the subject, or offer fewer";
     ConnectionsNotHeld: "connections_not_held", [Note, Void],
-        "idle connections did not last; above one in a hundred no claim stands",
+        "idle connections did not last; above one in a hundred there is no claim",
         "raise the server's limits of descriptors (`ulimit -n`), of connections and of its listen \
          backlog, or hold fewer connections";
     ListenersMissed: "listeners_missed", [Note],
@@ -88,56 +88,57 @@ finding_ids! {
          delayed acknowledgement",
         "set TCP_NODELAY on the server's connections, or write each frame, head and payload, at once";
     BodyVaries: "body_varies", [Note],
-        "the same request is answered with bodies that differ, so that only the status was checked",
+        "the same request is answered with different bodies, so only the status was checked",
         "compare on a path whose answer is always the same";
     UnequalResponses: "unequal_responses", [Note],
-        "the two sides answer with different bodies, and the ratio holds that difference too",
+        "the two sides answer with different bodies, so the ratio includes that difference",
         "let all subjects answer the same bytes";
 
     // Who was the limit.
     GeneratorBound: "generator_bound", [Bound, Void],
-        "the generator was the limit: for the faster subject the ratio is a bound, for the slower \
-         one or for both there is no ratio of throughputs",
+        "the generator was the limit: when it limited the faster subject the ratio is a bound, \
+         when the slower one or both, there is no ratio of throughputs",
         "add a thread (`-t`) on a processor of its own, make the subject do more for each request, \
          or run on a machine with more processors";
     NotSaturated: "not_saturated", [Note],
-        "neither the subject nor the generator was at its limit: throughput is connections over \
-         response time",
+        "neither the subject nor the generator was at its limit: throughput is connections \
+         divided by response time",
         "raise `-c` to find the most that it can serve";
     NearCeiling: "near_ceiling", [Note],
-        "a subject came near to what the generator gets from a server that does nothing",
+        "a subject came close to the throughput that the generator gets from a server that does \
+         nothing",
         "add a thread (`-t`) on a processor of its own, or make the subject do more for each request";
     SharedCpus: "shared_cpus", [Bound],
-        "subjects and generator ran on the same processors",
+        "subjects and generator ran on the same CPUs",
         "leave out `--pin shared`, on a machine with at least two processors";
 
     // Open loops.
     OfferedRateNotReached: "offered_rate_not_reached", [Note, Bound],
-        "requests that were due were never sent; a bound where the generator was the reason",
+        "requests that were due were never sent; a bound when the generator was the reason",
         "add connections (`-c`), or lower the rate (`-r`)";
     BothKeptUp: "both_kept_up", [Note],
-        "both sides answered all that was offered, so that throughput is the load's and is not \
-         compared",
+        "both sides answered everything that was offered, so throughput is that of the load and \
+         is not compared",
         "read their response times and processor time for each answer, or raise the rate (`-r`)";
     HeldByRate: "held_by_rate", [Bound],
-        "the faster side answered all that was offered, and may be able to answer more",
+        "the faster side answered everything that was offered, and may be able to answer more",
         "raise the rate (`-r`), or find the most that each can serve with a closed loop";
     Queued: "queued", [Note],
-        "requests had to wait for a free connection, which response times hold and service times \
-         do not",
+        "requests had to wait for a free connection, which counts in response times but not in \
+         service times",
         "add connections (`-c`), or lower the rate (`-r`)";
     LateSends: "late_sends", [Note, Bound],
-        "requests were sent late by the generator's doing or the machine's; a bound above 1 ms",
+        "the generator or the machine made requests leave late; a bound above 1 ms",
         "close other programs, add a thread (`-t`) on a processor of its own, or lower the rate \
          (`-r`)";
     LoopLag: "loop_lag", [Note],
-        "the generator was away from its clock, and times may be off by as much",
+        "the generator did not look at its clock for a while, and times may be off by as much",
         "add a thread (`-t`) on a processor of its own, or lower the rate (`-r`)";
     TimesAtLeast: "times_at_least", [Bound, Void],
-        "quantiles of response times rest on requests that never had an answer",
+        "quantiles of response times depend on requests that never got a response",
         "offer less load, or give requests more time (`--timeout`)";
     TooFewRequests: "too_few_requests", [Note],
-        "blocks hold too few requests for their response times to be compared",
+        "blocks have too few requests to compare their response times",
         "raise the rate (`-r`), or lengthen the slices (`--slice`)";
     BeyondTheGrid: "beyond_the_grid", [Bound, Void],
         "a capacity lies above or below all rates that were tried",
@@ -148,44 +149,45 @@ finding_ids! {
         "fewer blocks were measured than a verdict needs",
         "give more time (`--budget`) or more blocks (`--blocks`)";
     SlicesTooShort: "slices_too_short", [Note, Void],
-        "connections sent nothing in a slice; above one in ten no claim stands",
+        "connections sent nothing in a slice; above one in ten there is no claim",
         "use longer slices (`--slice`)";
     LittleLaw: "little_law", [Note, Void],
-        "rate times mean response time is not what was asked to be in flight (Little's law); no \
-         claim stands where a fifth is missing",
+        "rate times mean response time differs from the requested number in flight (Little's \
+         law); when a fifth is missing, there is no claim",
         "use longer slices (`--slice`), or fewer connections";
     NotSettled: "not_settled", [Note],
         "a subject was still warming up when the pilot ended",
         "look whether it gets faster for longer than a second, with `abx run -d 60s`";
     NeverSteady: "never_steady", [Note],
-        "a subject gets faster, or slower, within its blocks, and the same way in most of them",
+        "a subject gets faster, or slower, within its blocks, in the same direction in most of \
+         them",
         "look with `abx run -d 60s` when it settles, and measure longer: `--slice`, or \
          `--interleave trials`";
     RanAsTrials: "ran_as_trials", [Note],
-        "each subject was loaded in one long stretch instead of slices",
+        "each subject was loaded for one long period instead of in slices",
         "expect wider intervals than with slices; more blocks narrow them";
     NotRestarted: "not_restarted", [Note],
-        "a subject was running already: how its speed differs from start to start is not in the \
-         interval",
+        "a subject was already running: the interval does not include how its speed varies from \
+         start to start",
         "give its command instead of its address";
     StandIn: "stand_in", [Note],
-        "a subject stands in for another that was not to be had",
+        "a subject stands in for another that was not available",
         "measure the one that is meant where it can be had";
     Skipped: "skipped", [Note],
-        "a subject was not measured, for want of what it needs",
+        "a subject was not measured because something that it needs is missing",
         "provide what it needs";
     MemoryUnknown: "memory_unknown", [Note],
-        "the memory of a connection is not known for every subject in every block",
+        "the memory per connection is not known for every subject in every block",
         "hold more connections (`connections`), and let abx start the subjects, on this machine";
     NotCold: "not_cold", [Note],
-        "files that were to be read from the disk were in memory, or this could not be checked",
+        "files that should have been read from disk were in memory, or this could not be checked",
         "set TMPDIR to a folder on a disk (a tmpfs is memory), and let no other program map or \
          read the files";
     Interrupted: "interrupted", [Note],
-        "the measurement was stopped before its end",
+        "the measurement was stopped before it was complete",
         "judge it as one with fewer blocks";
     StudyFailed: "study_failed", [Note],
-        "the study ended early, because abx could not go on",
+        "the study ended early because abx could not go on",
         "mend that, and judge this as a study with fewer blocks";
     SubjectFailed: "subject_failed", [Void],
         "a subject could not go on",
@@ -193,65 +195,65 @@ finding_ids! {
 
     // What else the machine did.
     Steal: "steal", [Note],
-        "the hypervisor gave our processors to others",
+        "the hypervisor gave our CPUs to others",
         "run at a quieter time, or on a machine of your own";
     ForeignCpu: "foreign_cpu", [Note, Bound],
-        "other programs had our processors; a bound above a tenth of the time",
+        "other programs used our CPUs; a bound above a tenth of the time",
         "close other programs, or run on a machine of your own";
     GeneratorWait: "generator_wait", [Note],
-        "the generator was ready to run and had to wait for a processor",
+        "the generator was ready to run and had to wait for a CPU",
         "close other programs, or run on a machine of your own";
     BackgroundWork: "background_work", [Note],
         "subjects worked while they should have been idle",
         "compare by `--interleave trials`, in which background work meets its own subject";
     DisturbedRounds: "disturbed_rounds", [Note],
-        "rounds were disturbed from outside; they are marked and count all the same",
+        "rounds were disturbed from outside; they are marked but still count",
         "run at a quieter time; more blocks even out what hits all subjects alike";
     SpeedChanged: "speed_changed", [Note],
-        "a processor did not always run at the same speed",
+        "a CPU did not always run at the same speed",
         "fix the frequency (`cpupower frequency-set -g performance`), or run on a machine whose \
          cores nobody else uses";
     HeatThrottled: "heat_throttled", [Note],
-        "processors were slowed down for their heat",
+        "CPUs were slowed down because of heat",
         "cool the machine, or fix a lower frequency";
     CpuPressure: "cpu_pressure", [Note],
-        "threads were ready to run and had no processor, though the subject did not use all of its \
+        "threads were ready to run and had no CPU, although the subject did not use all of its \
          own",
         "close other programs, or run on a machine of your own";
     MemoryPressure: "memory_pressure", [Note],
-        "everything that would run waited for memory",
+        "everything that could run was waiting for memory",
         "free memory, or give the subjects less to hold";
     IoPressure: "io_pressure", [Note],
-        "everything that would run waited for a disk",
+        "everything that could run was waiting for a disk",
         "end other programs that use disks, and let the subjects log less";
     Throttled: "throttled", [Note, Bound],
-        "a limit of processor time around abx and its subjects was reached; a bound above one in a \
-         hundred of the time",
+        "a CPU time limit on abx and its subjects was reached; a bound above one in a hundred of \
+         the time",
         "raise the limit (`docker run --cpus`, `CPUQuota=`), or run outside of it";
     DescriptorsLow: "descriptors_low", [Note, Bound],
-        "a subject came near to its limit of file descriptors; a bound where it was at it",
+        "a subject came close to its limit of file descriptors; a bound when it reached it",
         "raise the subject's limit of open files (`ulimit -n`, or `LimitNOFILE=` of its service)";
     GeneratorDescriptorsLow: "generator_descriptors_low", [Note, Bound],
-        "a thread of the generator came near to its limit of file descriptors; a bound where it \
-         was at it",
+        "a thread of the generator came close to its limit of file descriptors; a bound when it \
+         reached it",
         "raise `ulimit -n`, add threads (`-t`), or use fewer connections";
     PortsLow: "ports_low", [Note],
-        "closed connections hold most of the local ports that the load has",
+        "closed connections still occupy most of the local ports that the load has",
         "keep connections alive, spread them over more addresses (`--local-address`), or widen \
          `net.ipv4.ip_local_port_range`";
     ListenOverflows: "listen_overflows", [Note, Bound],
-        "the kernel turned connections away, because a listen queue was full; a bound above one in \
+        "the kernel turned connections away because a listen queue was full; a bound above one in \
          a thousand",
         "raise the subject's backlog and `net.core.somaxconn`, or offer fewer connections";
     LostPackets: "lost_packets", [Note],
-        "TCP lost packets on this machine, of which one may cost 0.2 s or more",
+        "TCP lost packets on this machine; each may cost 0.2 s or more",
         "end other programs that use the network; else raise the subject's backlog, and look at \
          `nstat -az` for what drops them";
     PacketsDropped: "packets_dropped", [Note],
-        "packets were dropped, because a processor's queue of received packets was full",
+        "packets were dropped because a CPU's queue of received packets was full",
         "raise `net.core.netdev_max_backlog`, or offer fewer connections";
     NotChecked: "not_checked", [Note],
-        "something could not be read, so that what rests on it was not checked",
+        "something could not be read, so whatever depends on it was not checked",
         "run where abx may read it, and let abx start the subjects, on this machine";
 
     // Beside an older record.
@@ -259,7 +261,7 @@ finding_ids! {
         "the two sides were not measured side by side, which is weaker evidence",
         "compare both in one study where the older one can still be run";
     DisturbedAlone: "disturbed_alone", [Void],
-        "something disturbed the machine while one side was measured, and not the other",
+        "something disturbed the machine while one side was measured but not the other",
         "measure when nothing else runs, or both sides in one study, where it hits both alike";
 }
 

@@ -8,17 +8,17 @@ use abx_evidence::{FindingId, Level};
 const HEAD: &str = "\
 # Findings
 
-A *finding* is something that limits what a result may claim. `abx report` prints those of a record, worst
-first; in records they have an `id`, a `level`, a `message` with figures, and a `remedy`. Scripts look for the
-id; later versions of abx may add ids.
+A *finding* is something that limits what a result may claim. `abx report` prints the findings of a record, the
+most serious first. In records each has an `id`, a `level`, a `message` with figures, and a `remedy`. Scripts should
+look for the id; later versions of abx may add ids.
 
 | level | what it does to a claim |
 |---|---|
 | note | the claim stands; worth knowing |
-| bound | the claim stands as a bound only: a ratio or a throughput is \"at least\" |
-| void | no claim stands |
+| bound | the claim stands only as a bound: a ratio or a throughput is \"at least\" |
+| void | there is no claim |
 
-Where an id has several levels, the message says what made it the worse one.
+Where an id has several levels, the message says why the more serious one applies.
 
 | id | level | what it means | what to do |
 |---|---|---|---|
