@@ -69,7 +69,7 @@ fn a_machine_with_too_few_descriptors_is_told_so() {
     let doctor = [&SHORT[..], &["--json", "-"]].concat();
     let ended = home.run(&mut home.abx_after("ulimit -n 64", &doctor));
     let record = ended
-        .expect(0, &["stop comparisons", "ulimit -n 65536"])
+        .expect(0, &["prevent comparisons", "ulimit -n 65536"])
         .json();
     assert_eq!(record["noise"], Value::Null);
     assert_eq!(check(&record, "refused")["status"], "stops");

@@ -133,7 +133,10 @@ fn a_subject_of_an_older_record_is_compared_with() {
             .ends_with(file)
     );
     let words: Vec<&str> = ended.stdout.split_whitespace().collect();
-    assert!(words.join(" ").contains("Not side by side"), "{ended:#?}");
+    assert!(
+        words.join(" ").contains("Not measured side by side"),
+        "{ended:#?}"
+    );
 
     // The older record is not needed to print it again.
     change(&home, file, |record| {

@@ -35,10 +35,9 @@ pub(crate) fn blocks(record: &StudyRecord, cast: &Cast) -> Markup {
     if figures.is_empty() {
         return Markup::new();
     }
-    let text = "Each point is one block, in which every server was started anew. The interval, \
-                shaded around the ratio, is computed over these points and nothing else: points \
-                that drift, or that stand in two groups, say that starts or the machine make the \
-                difference.";
+    let text = "Each point is one block, for which every server was restarted. The interval \
+                (shaded) is computed from these points and nothing else: if they drift, or fall \
+                into two groups, restarts or the machine make the difference.";
     let mut all = Markup::from(element("p").class("note").text(text));
     all.push(side_by_side(figures));
     all
@@ -95,7 +94,7 @@ pub(crate) fn block_axis(indices: &[u32]) -> Axis {
         [indices.first(), indices.last()].map(|one| one.copied().map_or(0.0, f64::from));
     let scale = Scale::linear(first - 0.5, last + 0.5);
     let whole = |value: &f64| value.fract() == 0.0;
-    let mut axis = Axis::new("block, in the order they ran", scale, 12, plain);
+    let mut axis = Axis::new("block, in the order measured", scale, 12, plain);
     axis.ticks.retain(|tick| whole(&tick.at));
     axis
 }

@@ -19,9 +19,9 @@ pub(crate) fn capacities(record: &StudyRecord) -> Markup {
         .collect();
     if !out.is_empty() {
         let note = format!(
-            "Diamond: the highest rate that keeps to the objective; bar: its interval; an arrow: \
-             beyond the rates that were tried, which are the dots below. Hatched: up to {} from \
-             the baseline's, which does not matter.",
+            "Diamond: highest rate that meets the objective; bar: its interval; arrow: outside \
+             the rates that were tried, which are the dots below. Hatched: within {} of the \
+             baseline, which does not matter.",
             percent(record.measured.settings.margin)
         );
         out.push(element("p").class("note").text(&note));
@@ -40,7 +40,7 @@ fn table(record: &StudyRecord, all: &[Capacity]) -> Markup {
         return Markup::new();
     };
     let caption = format!(
-        "The highest rate that keeps to {} under {} (interval at {} confidence)",
+        "Highest rate that meets {} under {} ({} interval)",
         first.objective,
         name(&first.load),
         percent(first.confidence)
@@ -102,7 +102,7 @@ fn interval(one: &Capacity, unit: &str) -> String {
         }
         (_, Some(low), None) => format!("at least {}", rate(low)),
         (_, None, Some(high)) => format!("at most {}", rate(high)),
-        _ => "beyond the rates that were tried".to_owned(),
+        _ => "outside the rates that were tried".to_owned(),
     }
 }
 

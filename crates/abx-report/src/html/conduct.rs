@@ -62,7 +62,8 @@ fn command(record: &StudyRecord) -> Markup {
     let block = element("pre")
         .with("tabindex", 0)
         .add(element("code").text(&line));
-    let text = "The seed draws the same orders again; what the machine does is its own.";
+    let text = "With the seed the order of slices is the same again; what the machine does is \
+                not.";
     [block, element("p").class("note").text(text)]
         .into_iter()
         .collect()
@@ -82,7 +83,7 @@ fn subjects(record: &StudyRecord) -> Markup {
     };
     let grid = Grid {
         caption: "Subjects".to_owned(),
-        headers: ["subject", "version, by its own word", "command"]
+        headers: ["subject", "reported version", "command"]
             .map(str::to_owned)
             .into(),
         rows: record.measured.subjects.iter().map(row).collect(),
@@ -120,7 +121,7 @@ fn loads(record: &StudyRecord) -> Markup {
     };
     let grid = Grid {
         caption: "Loads".to_owned(),
-        headers: ["load", "offered", "requests", "right answers have"]
+        headers: ["load", "offered", "requests", "correct responses have"]
             .map(str::to_owned)
             .into(),
         rows: record.measured.loads.iter().map(row).collect(),
@@ -167,17 +168,17 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
         ("baseline", name(&settings.baseline)),
         ("margin", percent(settings.margin)),
         (
-            "blocks ordered",
+            "blocks requested",
             blocks.unwrap_or_else(|| "as many as precision needs".to_owned()),
         ),
         ("budget", seconds(settings.budget_s)),
         ("generator threads", count(settings.threads as u64)),
         (
-            "processors of the subjects",
+            "CPUs of the subjects",
             numbers(&settings.subject_cpus),
         ),
         (
-            "processors of the generator",
+            "CPUs of the generator",
             numbers(&settings.generator_cpus),
         ),
         ("seed", record.measured.seed.to_string()),
@@ -197,18 +198,18 @@ pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
     let memory = machine.memory_bytes.map(|size| bytes(size as f64));
     vec![
         ("processor", text(&machine.cpu_model)),
-        ("processors that abx may use", count(machine.cpus as u64)),
+        ("CPUs that abx may use", count(machine.cpus as u64)),
         ("memory", text(&memory)),
         ("kernel", text(&machine.kernel)),
         ("virtual machine", text(&is_virtual)),
-        ("source of time", text(&machine.clocksource)),
+        ("clock source", text(&machine.clocksource)),
         ("frequency governor", text(&machine.governor)),
         (
             "longest listen queue",
             number(machine.somaxconn.map(u64::from)),
         ),
         ("local ports", text(&ports)),
-        ("descriptors of a process", number(machine.descriptors_max)),
+        ("descriptors per process", number(machine.descriptors_max)),
     ]
 }
 

@@ -57,7 +57,7 @@ impl Reading {
 
     fn title(self, under: &str) -> String {
         match self {
-            Reading::Cpu => format!("Processor time for each answer {under}"),
+            Reading::Cpu => format!("CPU time per response {under}"),
             Reading::Busy => format!("How busy the servers were {under}"),
             Reading::Memory => "Memory in each block".to_owned(),
         }
@@ -66,8 +66,8 @@ impl Reading {
     fn label(self) -> &'static str {
         match self {
             Reading::Cpu => "µs of CPU per answer",
-            Reading::Busy => "share of its processors",
-            Reading::Memory => "most resident memory",
+            Reading::Busy => "share of its CPUs",
+            Reading::Memory => "peak resident memory",
         }
     }
 

@@ -109,8 +109,9 @@ const SHOWN: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quant
 const COSTS: [&str; 8] = [
     "CPU µs", "busy", "switches", "memory", "received", "ready", "ok", "failed",
 ];
-const LEGEND: &str = "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
-     server's processor time for each answer. busy: share of its processors that it used. \
-     switches: context switches of its threads for each answer. memory: the most of its processes \
-     together, the median over blocks. received: bytes for each answer. ready: from its start to the \
-     first right answer, the median over blocks. ok: verified answers. -: not checked.";
+const LEGEND: &str = "p50 to p99.9: response time that this share of the requests does not \
+                      exceed. CPU: the server's CPU time per response. busy: share of its CPUs in \
+                      use. switches: context switches of its threads per response. memory: peak \
+                      of all its processes together, median over blocks. received: bytes per \
+                      response. ready: from start to the first correct response, median over \
+                      blocks. ok: verified responses. -: not checked.";

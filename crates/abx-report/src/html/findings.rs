@@ -31,7 +31,7 @@ pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {
         let others: Vec<String> = others.into_iter().map(name).collect();
         let likewise = (!others.is_empty()).then(|| {
             let names = others.join(", ");
-            element("p").text(&format!("Likewise under {names}."))
+            element("p").text(&format!("Also under {names}."))
         });
         let remedy = element("p")
             .class("remedy")
@@ -44,8 +44,8 @@ pub(crate) fn list(all: &[Finding], loads: usize) -> Markup {
                 .add(remedy.add(quoting(&finding.remedy))),
         );
     }
-    let how = "note: worth knowing, the claim stands. bound: the ratio is an \"at least\". void: no \
-               claim stands.";
+    let how = "note: worth knowing, the claim stands. bound: the ratio is only an \"at least\". \
+               void: no claim can be made.";
     [
         element("ul").class("findings").add_all(entries),
         element("p").class("note").text(how),

@@ -29,15 +29,15 @@ pub enum Listed<'a> {
 #[must_use]
 pub fn index_html(history: &History, listed: Listed<'_>) -> String {
     let from = match listed {
-        Listed::Kept { .. } => format!("Those in {}, newest first.", clean_name(&history.folder)),
-        Listed::Named => "Those that were named, newest first.".to_owned(),
+        Listed::Kept { .. } => format!("Records in {}, newest first.", clean_name(&history.folder)),
+        Listed::Named => "The given records, newest first.".to_owned(),
     };
     let sections = [
         ("records", "Newest first", records(history, listed)),
         ("unread", "Not listed", unread(&history.unread)),
     ];
     let page = Page {
-        title: "Records of abx".to_owned(),
+        title: "abx records".to_owned(),
         subtitle: element("p").class("subtitle").text(&from).into(),
         sections: sections
             .map(|(id, title, body)| Section { id, title, body })
@@ -72,7 +72,8 @@ fn records(history: &History, listed: Listed<'_>) -> Markup {
         out.push(search(text.unwrap_or_default()));
     }
     if history.entries.is_empty() {
-        let none = "No such record. `abx compare` and `abx run` keep one of each measurement.";
+        let none = "No matching record. `abx compare` and `abx run` save one for each \
+                    measurement.";
         out.push(element("p").add(quoting(none)));
         return out;
     }
@@ -80,7 +81,7 @@ fn records(history: &History, listed: Listed<'_>) -> Markup {
     let form = element("form")
         .with("action", "/side")
         .add(table(&history.entries))
-        .add(element("p").add(button.text("Show those marked side by side")));
+        .add(element("p").add(button.text("Show the marked ones side by side")));
     out.push(form);
     if history.left_out > 0 {
         let more = count(history.left_out as u64);
@@ -108,7 +109,7 @@ fn table(entries: &[Entry]) -> Element {
     let mut heads = vec![header("mark")];
     heads.extend(COLUMN_NAMES.map(header));
     heads.push(header("file"));
-    let caption = "Records, each with its verdict in short";
+    let caption = "Records and their verdicts";
     let table = element("table")
         .add(element("caption").text(caption))
         .add(element("thead").add(element("tr").add_all(heads)))

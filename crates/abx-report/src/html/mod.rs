@@ -51,16 +51,16 @@ pub fn study_html(record: &StudyRecord) -> String {
     let cast = Cast::of(record);
     let sections = [
         ("verdicts", "Verdicts", verdicts::verdicts(record)),
-        ("order", "Order", order::order(record)),
+        ("order", "Ranking", order::order(record)),
         ("ratios", "Ratios", ratios::ratios(record)),
         ("figures", "Figures", figures::figures(record)),
         ("blocks", "Block by block", blocks::blocks(record, &cast)),
         ("slices", "Slices over time", slices::slices(record, &cast)),
         ("times", "Response times", times::times(record, &cast)),
         ("phases", "Where the time goes", phases::phases(record)),
-        ("sweep", "From load to load", sweep::sweep(record, &cast)),
+        ("sweep", "Sweeps", sweep::sweep(record, &cast)),
         ("capacity", "Capacity", capacity::capacities(record)),
-        ("cost", "Processor and memory", cost::cost(record, &cast)),
+        ("cost", "CPU and memory", cost::cost(record, &cast)),
         ("outcomes", "Outcomes", outcomes::outcomes(record)),
         (
             "findings",

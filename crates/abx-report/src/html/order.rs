@@ -17,7 +17,7 @@ pub(crate) fn order(record: &StudyRecord) -> Markup {
     let mut out = Markup::new();
     if !tables.is_empty() {
         out.push(element("div").class("pair").add_all(tables));
-        let text = "Places that a subject may have, from every pair judged together. Those tied \
+        let text = "Ranks that each subject may have, with all pairs judged together. Those tied \
                     for first are not certainly behind the best.";
         out.push(element("p").class("note").text(text));
     }
@@ -44,16 +44,16 @@ fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
         vec![name(&place.subject), place.text(), first.to_owned()]
     };
     let grid = Grid {
-        caption: format!("Order by {by}"),
-        headers: ["subject", "places", "first"].map(str::to_owned).into(),
+        caption: format!("Ranking by {by}"),
+        headers: ["subject", "rank", "first"].map(str::to_owned).into(),
         rows: ranking.places.iter().map(row).collect(),
         names: 1,
         cells: Cells::Words,
     };
-    let pairs = pairs(record, &format!("Every pair by {by}"), &ranking.pairs);
+    let pairs = pairs(record, &format!("All pairs by {by}"), &ranking.pairs);
     let out = element("div").add(grid.markup());
     match pairs.is_empty() {
         true => out,
-        false => out.add(folded("Every pair", pairs)),
+        false => out.add(folded("All pairs", pairs)),
     }
 }

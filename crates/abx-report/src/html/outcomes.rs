@@ -37,14 +37,14 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
         cells
     });
     let grid = Grid {
-        caption: "Attempts by what became of them".to_owned(),
+        caption: "Attempts by outcome".to_owned(),
         headers,
         rows: rows.collect(),
         names: 2,
         cells: Cells::Figures,
     };
     let mut out = Markup::from(grid.markup());
-    let text = "Each attempt has exactly one outcome; only ok counts as throughput. ✕: speaks \
+    let text = "Each attempt has exactly one outcome; only ok counts as throughput. ✕: counts \
                 against the server.";
     out.push(element("p").class("note").text(text));
     out

@@ -124,10 +124,10 @@ fn raw(record: &Embedded) -> Markup {
         .with("hidden", "")
         .text("Save the record as a file");
     let told = format!(
-        "Everything above is made of the record alone. The record is part of this page: in the \
-         element `record` of its source, with each < written as \\u003c. Saved as a file, `abx \
-         report {file}` prints the report again, and `abx report {file} --html FILE` writes this \
-         page again.",
+        "Everything above is computed from the record, which is part of this page: in the element \
+         `record` of its source, with each < written as \\u003c. Saved as a file, `abx report \
+         {file}` prints the report again, and `abx report {file} --html FILE` writes this page \
+         again.",
         file = record.file
     );
     [element("p").add(quoting(&told)), element("p").add(button)]

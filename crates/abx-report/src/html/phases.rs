@@ -95,7 +95,7 @@ fn figure(title: String, rows: &[Row]) -> Option<Figure> {
         legend: legend(keys.into_iter()),
         body: body.into(),
         note: format!(
-            "Of answers drawn at random: {}. {LEGEND}",
+            "Responses sampled at random: {}. {LEGEND}",
             samples.join(", ")
         ),
         table: Some(table(&title, rows)),
@@ -149,7 +149,13 @@ fn said(times: &PhaseTimes, phase: Phase) -> String {
 
 fn table(title: &str, rows: &[Row]) -> Grid {
     let headers = [
-        "subject", "answers", "phase", "mean µs", "share", "p50 µs", "p99 µs",
+        "subject",
+        "responses",
+        "phase",
+        "mean µs",
+        "share",
+        "p50 µs",
+        "p99 µs",
     ];
     let known = rows.iter().filter_map(|row| Some((row, row.times?)));
     let lines = known.flat_map(|(row, times)| {

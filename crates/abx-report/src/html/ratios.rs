@@ -42,8 +42,8 @@ pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<Row<'_>>)> {
 /// What the pictures of ratios show.
 pub(crate) fn legend(record: &StudyRecord) -> String {
     format!(
-        "Diamond: the ratio; bar: its interval; an arrow: or further. Dots below: single \
-         blocks. Hatched: differences of up to {}, which do not matter.",
+        "Diamond: ratio; bar: its interval; arrow: or further. Dots below: single blocks. \
+         Hatched: differences of up to {}, which do not matter.",
         percent(record.measured.settings.margin)
     )
 }
@@ -77,9 +77,9 @@ fn beside(record: &StudyRecord) -> Markup {
     if tables.is_empty() {
         return tables;
     }
-    let note = "Found by looking at many figures at once, each with its own interval: of so many \
-                one may well be off.";
-    let mut out = Markup::from(element("h3").text("Beside that"));
+    let note = "Exploratory: each figure has its own interval, and with this many intervals, one \
+                may miss by chance.";
+    let mut out = Markup::from(element("h3").text("Also compared"));
     out.push(element("p").class("note").text(note));
     out.push(tables);
     out
@@ -169,7 +169,7 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[Row]) -> Markup {
     baselines.dedup();
     let baseline = Some(baselines[0]).filter(|_| baselines.len() == 1);
     let caption = match baseline {
-        Some(baseline) => format!("{caption}, as a multiple of {}'s", name(baseline)),
+        Some(baseline) => format!("{caption}, relative to {}", name(baseline)),
         None => caption.to_owned(),
     };
     let line = || element("tr").with("role", "row");

@@ -79,8 +79,9 @@ fn times(record: &RunRecord) -> Markup {
     };
     let at_least = at_least_legend(all[..2].iter().map(|(_, times)| *times), &SHOWN, &LINE);
     let text = format!(
-        "Response time runs from the intended send, service time from the actual one; lateness is \
-         what the generator adds, loop lag for how long it did not look at its clock.{at_least}"
+        "Response time is counted from the intended send, service time from the actual send; \
+         lateness is what the generator adds, loop lag how long it did not look at its \
+         clock.{at_least}"
     );
     let figure = Figure {
         title: None,

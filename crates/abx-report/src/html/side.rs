@@ -192,7 +192,7 @@ fn figures(records: &[SideRecord<'_>]) -> Markup {
     let at_least = at_least_legend(lines.iter().map(|line| line.times), &SHOWN, &LINE);
     let text = format!(
         "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
-         server's processor time for each answer. -: not checked.{at_least}"
+         server's CPU time per response. -: not checked.{at_least}"
     );
     let note = element("p").class("note").text(&text);
     [grid.markup(), note].into_iter().collect()
@@ -305,6 +305,7 @@ fn unread(all: &[NotShown]) -> Markup {
 }
 
 const SHOWN: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P999];
-const HOW_TO_READ: &str = "Subject over baseline; for times, below 1 is faster. Diamond: the ratio; bar: its interval; an \
-     arrow: or further. Dots below: single blocks. Hatched: differences of up to the margin of that \
-     record, which do not matter.";
+const HOW_TO_READ: &str = "Subject over baseline; for times, below 1 is faster. Diamond: the \
+                           ratio; bar: its interval; arrow: or further. Dots below: single \
+                           blocks. Hatched: differences of up to the margin of that record, which \
+                           do not matter.";

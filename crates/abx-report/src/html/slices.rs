@@ -26,9 +26,9 @@ pub(crate) fn slices(record: &StudyRecord, cast: &Cast) -> Markup {
     if out.is_empty() {
         return out;
     }
-    let text = "Each point is one slice in which one server was loaded and the others rested; \
-                blocks stand side by side with a gap between them. A line that slopes is drift, a \
-                point near zero is a stall.";
+    let text = "Each point is one slice, in which one server was loaded and the others were idle; \
+                blocks are separated by gaps. A sloping line is drift, a point near zero is a \
+                stall.";
     let mut all = Markup::from(element("p").class("note").text(text));
     all.push(out);
     all
@@ -216,8 +216,8 @@ fn note(all: &[SliceFigures], shown: &[&SliceFigures], every: usize) -> String {
     let mut text = String::new();
     if every > 1 {
         text.push_str(&format!(
-            "{} of {} slices are drawn: of every {every} rounds of a block the slowest and the \
-             fastest of each subject, so that stalls and peaks stay. ",
+            "{} of {} slices are drawn: the slowest and the fastest of each subject in every \
+             {every} rounds of a block, so that stalls and peaks stay visible. ",
             count(shown.len() as u64),
             count(all.len() as u64)
         ));

@@ -140,8 +140,7 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
         id: format!("sweep-{number}"),
         title: format!("{title}: against {over}"),
         description: format!(
-            "One point for each subject at {} values of {over}; where subjects certainly change \
-             places is shaded.",
+            "One point per subject at {} values of {over}; certain crossovers are shaded.",
             sweep.at.len()
         ),
     };

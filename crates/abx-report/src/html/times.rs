@@ -41,8 +41,7 @@ pub(crate) fn times(record: &StudyRecord, cast: &Cast) -> Markup {
         .any(|load| load.settings.arrivals.is_saturating())
     {
         text.push_str(
-            "In a closed loop they follow from throughput: they describe, and are no second \
-             verdict. ",
+            "In a closed loop they follow from throughput, so they are no second verdict. ",
         );
     }
     text.push_str(

@@ -24,7 +24,7 @@ pub(crate) fn against(record: &StudyRecord, style: &Style) -> String {
     }
     if comparisons.is_empty() {
         let then = name(&against.subject.name);
-        add(&format!("Nothing was compared with {then} of then."), "");
+        add(&format!("Nothing was compared with the older {then}."), "");
     }
     add(&source(against), "  ");
     out
@@ -36,8 +36,8 @@ fn source(against: &PastBaseline) -> String {
     let version = subject.version.as_deref().map(clean_name);
     let version = version.map_or_else(String::new, |version| format!(", {version}"));
     format!(
-        "Then: {}{version}, measured on {} UTC by abx {}, from {}. Not side by side: weaker than a \
-         study of both.",
+        "Then: {}{version}, measured on {} UTC by abx {}, from {}. Not measured side by side: \
+         weaker evidence than a study of both.",
         name(&subject.name),
         moment(against.started_unix_ms),
         clean_name(&against.abx_version),
@@ -104,8 +104,7 @@ fn settling(one: &Unpaired) -> String {
         None if one.at_least => {
             "the true difference may be larger than what was measured".to_owned()
         }
-        None => "no number of blocks now would settle it, as those of then are too few or too far \
-                 apart"
+        None => "more blocks now would not settle it: the older ones are too few or too scattered"
             .to_owned(),
     }
 }

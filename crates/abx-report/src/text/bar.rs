@@ -34,7 +34,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     );
     let baseline = shorten(&clean_name(&first.baseline), 30);
     let what = capitalized(metric_under(record, &first.load, metric));
-    let heading = format!("{what} as a multiple of {baseline}'s:");
+    let heading = format!("{what} relative to {baseline}:");
     let mut out = wrap(&heading, "", "  ", style.columns());
     for ((one, values), label) in found.iter().zip(&labels) {
         let label = shorten(label, label_width);

@@ -22,8 +22,8 @@ pub(crate) fn beside(record: &StudyRecord, style: &Style) -> String {
     let baseline = name(&record.measured.settings.baseline);
     let confidence = explored.first().map_or(0.95, |one| one.confidence);
     let heading = format!(
-        "Beside that, as a multiple of {baseline}'s (interval at {} confidence; of so many \
-         figures one may well be off):",
+        "Also compared, relative to {baseline} ({} intervals; with this many intervals, one may \
+         miss by chance):",
         percent(confidence)
     );
     let mut out = wrap(&heading, "", "  ", style.columns());

@@ -54,7 +54,7 @@ fn totals(record: &CheckRecord) -> String {
     };
     let words = all.map(|status| format!("{} {}", count(status), status.word()));
     let end = match record.interrupted {
-        true => "; stopped before its end",
+        true => "; interrupted",
         false => "",
     };
     format!("{}{end}.", words.join(", "))

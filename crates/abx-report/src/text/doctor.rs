@@ -27,16 +27,16 @@ fn headline(record: &DoctorRecord, style: &Style) -> String {
     };
     let limits = match count(CheckStatus::Limits) {
         0 => "nothing limits them".to_owned(),
-        1 => "1 thing limits them".to_owned(),
-        many => format!("{} limit them", plural(many, "thing")),
+        1 => "1 problem limits them".to_owned(),
+        many => format!("{} limit them", plural(many, "problem")),
     };
     let stops = match count(CheckStatus::Stops) {
-        0 => "Nothing stops comparisons here".to_owned(),
-        1 => "1 thing stops comparisons here".to_owned(),
-        many => format!("{} stop comparisons here", plural(many, "thing")),
+        0 => "Nothing prevents comparisons here".to_owned(),
+        1 => "1 problem prevents comparisons here".to_owned(),
+        many => format!("{} prevent comparisons here", plural(many, "problem")),
     };
     let checked = match count(CheckStatus::NotChecked) {
-        0 => "all was checked".to_owned(),
+        0 => "everything was checked".to_owned(),
         1 => "1 was not checked".to_owned(),
         many => format!("{many} were not checked"),
     };
@@ -44,7 +44,7 @@ fn headline(record: &DoctorRecord, style: &Style) -> String {
     let mut out = wrap(&text, "", "  ", style.columns());
     out.push_str(&wrap(&place(&record.readings), "  ", "  ", style.columns()));
     if record.interrupted {
-        let text = "Stopped before its end: this is what was seen until then.";
+        let text = "Interrupted: this is what was found so far.";
         out.push_str(&wrap(text, "  ", "  ", style.columns()));
     }
     out
@@ -94,8 +94,8 @@ fn glued(text: &str) -> String {
 
 fn legend(record: &DoctorRecord, style: &Style) -> String {
     let text = format!(
-        "stops: usual comparisons cannot be made, or show nothing. limits: they take longer, or \
-         show less. Looked for {}, abx {}.",
+        "stops: comparisons are impossible or meaningless. limits: they take longer or show less. \
+         Took {}, abx {}.",
         seconds(record.elapsed_s),
         clean_name(&record.abx_version)
     );

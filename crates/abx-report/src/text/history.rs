@@ -15,7 +15,7 @@ pub fn history_text(history: &History, style: &Style) -> String {
     let mut out = String::new();
     let folder = clean_name(&history.folder);
     let head = match history.entries.len() {
-        0 => format!("No such record in {folder}"),
+        0 => format!("No matching record in {folder}"),
         _ => format!("Records in {folder}, newest first:"),
     };
     out.push_str(&wrap(&head, "", "  ", style.columns()));
@@ -25,7 +25,7 @@ pub fn history_text(history: &History, style: &Style) -> String {
     let mut say = |text: &str| out.push_str(&wrap(text, "", "  ", style.columns()));
     if history.left_out > 0 {
         let more = count(history.left_out as u64);
-        say(&format!("{more} more: `--limit N` shows more of them."));
+        say(&format!("{more} more: show them with `--limit N`."));
     }
     for one in &history.unread {
         let file = clean_name(&one.file);

@@ -22,7 +22,7 @@ pub(crate) fn of_run(record: &RunRecord, style: &Style) -> String {
         rows: Phase::ALL.map(|phase| cells(times, phase)).into(),
     };
     let legend = format!(
-        "Of {} answers drawn at random, {}{GLUE}µs on average. {LEGEND}",
+        "Mean of {} responses, sampled at random: {}{GLUE}µs. {LEGEND}",
         count(times.requests),
         figure(times.response_us())
     );

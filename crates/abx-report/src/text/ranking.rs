@@ -16,8 +16,8 @@ pub(crate) fn rankings(record: &StudyRecord, style: &Style) -> String {
         .map(|one| line(record, one, style));
     let mut out: String = lines.collect();
     if !out.is_empty() {
-        let legend = "places that a subject may have, from every pair judged together; those tied \
-                      for first are not certainly behind the best";
+        let legend = "ranks that each subject may have, with all pairs judged together; those \
+                      tied for first are not certainly behind the best";
         out.push_str(&wrap(legend, "  ", "  ", style.columns()));
     }
     out
@@ -39,7 +39,7 @@ fn line(record: &StudyRecord, ranking: &Ranking, style: &Style) -> String {
         }
     };
     let text = format!(
-        "Order by {} {}: {}{first}.",
+        "Ranking by {} {}: {}{first}.",
         metric_under(record, &ranking.load, ranking.metric),
         place(record, &ranking.load),
         each.join(", ")

@@ -47,12 +47,12 @@ fn outcomes(record: &RunRecord, style: &Style) -> String {
         rows: rows.collect(),
     };
     let compared = format!(
-        "Of {} whole {}, {} compared.",
+        "Of {} complete {}, {} verified.",
         count(requests.completed),
         if requests.completed == 1 {
-            "answer"
+            "response"
         } else {
-            "answers"
+            "responses"
         },
         match requests.hashed {
             1 => "1 body was".to_owned(),
@@ -78,9 +78,10 @@ fn times(record: &RunRecord, style: &Style) -> String {
         row(format!("{name} {}", unit.sign()), times, unit)
     };
     let mut legend =
-        "Response time runs from the intended send, service time from the actual one".to_owned();
+        "Response time is counted from the intended send, service time from the actual send"
+            .to_owned();
     let (title, mut rows) = if record.settings.arrivals.is_open() {
-        legend.push_str("; lateness is what the generator itself adds");
+        legend.push_str("; lateness is what the generator adds");
         let rows = vec![
             own("response", response),
             own("service", service),
@@ -100,8 +101,8 @@ fn times(record: &RunRecord, style: &Style) -> String {
     legend.push('.');
     if record.broadcasts.is_some() {
         legend.push_str(
-            " A broadcast's response ends when the last listener has it; first and half: when the \
-             first and half of the listeners have it.",
+            " A broadcast is complete when the last listener has it; first and half: when the \
+             first listener and half of them have it.",
         );
     }
     legend.push_str(&at_least_legend(

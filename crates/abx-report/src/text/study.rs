@@ -84,8 +84,8 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
         return out;
     }
     let mut legend = "p50, p99: response time of half and of 99 % of the requests. CPU: the \
-                      server's processor time for each answer. busy: share of its processors that \
-                      it used. memory: the most of its processes together."
+                      server's CPU time per response. busy: share of its CPUs in use. memory: \
+                      peak of all its processes together."
         .to_owned();
     let has_gap = |one: &Summary| {
         one.server_cpu_us_per_request.is_none()
@@ -156,7 +156,7 @@ pub(crate) fn conduct(record: &StudyRecord, style: &Style) -> String {
     let incomplete = match broken {
         0 => String::new(),
         _ => format!(
-            " and {} that did not end, not judged",
+            " and {} incomplete (not judged)",
             plural(broken as u64, "block")
         ),
     };
@@ -186,5 +186,5 @@ pub(crate) fn versions(record: &StudyRecord) -> String {
     if all.is_empty() {
         return String::new();
     }
-    format!("By their own word: {}.", all.join(", "))
+    format!("Reported versions: {}.", all.join(", "))
 }

@@ -27,8 +27,7 @@ pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
         let first = &alike[0];
         let unit = rate_of(record, &first.objective);
         let heading = format!(
-            "The highest rate in {unit} that keeps to {} under {} (interval at {} \
-             confidence):",
+            "Highest rate in {unit} that meets {} under {} ({} intervals):",
             first.objective,
             name(&first.load),
             percent(first.confidence)
@@ -40,7 +39,7 @@ pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
         let rates = tried(record, &first.objective);
         if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
             let text = format!(
-                "from {} rates of {} to {} {unit}, all of them in every block",
+                "from {} rates between {} and {} {unit}, all of them in every block",
                 rates.len(),
                 figure(*low),
                 figure(*high)
@@ -48,7 +47,7 @@ pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
             out.push_str(&wrap(&text, "  ", "  ", style.columns()));
         }
         if alike.iter().any(|one| one.rate_per_s.is_none()) {
-            let legend = format!("{UNKNOWN}: beyond the rates that were tried");
+            let legend = format!("{UNKNOWN}: outside the rates that were tried");
             out.push_str(&wrap(&legend, "  ", "  ", style.columns()));
         }
     }

@@ -12,30 +12,31 @@ pub(crate) fn ended(record: &StudyRecord) -> String {
     // The finding about a failure has all of its text.
     let first_line = |text: &str| clean(text).lines().next().unwrap_or_default().to_owned();
     match &record.measured.end {
-        StudyEnd::Running => "Not at its end: saved under way".to_owned(),
+        StudyEnd::Running => "Unfinished: saved while it was running".to_owned(),
         StudyEnd::Precision => format!(
-            "Ended: every interval is as narrow as the margin of {} asks for",
+            "Ended: every interval is narrow enough for the margin of {}",
             percent(settings.margin)
         ),
         StudyEnd::Certain if record.conclusions.primary().count() < 2 => {
             "Ended: the difference is certain".to_owned()
         }
         StudyEnd::Certain => format!(
-            "Ended: each difference is certain, or as narrow as the margin of {} asks for",
+            "Ended: each difference is certain, or its interval narrow enough for the margin of \
+             {}",
             percent(settings.margin)
         ),
 
-        StudyEnd::Blocks => "Ended: the blocks that were ordered are measured".to_owned(),
+        StudyEnd::Blocks => "Ended: the requested blocks are done".to_owned(),
         StudyEnd::Budget => format!(
             "Ended: the budget of {} is used up",
             seconds(settings.budget_s)
         ),
-        StudyEnd::Interrupted => "Interrupted before its end".to_owned(),
+        StudyEnd::Interrupted => "Interrupted".to_owned(),
         StudyEnd::Failed { why } => {
-            format!("Ended before its time: {}", first_line(why))
+            format!("Ended early: {}", first_line(why))
         }
         StudyEnd::SubjectFailed { subject, how } => format!(
-            "Ended before its time: {} could not go on: {}",
+            "Ended early: {} could not go on: {}",
             name(subject),
             first_line(how)
         ),
@@ -52,11 +53,11 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
         Interleave::Trials => "trials",
     };
     let mut text = format!(
-        "{} of {} (the first {} not counted), {} in a block, warm-up {}",
+        "{} of {} (the first {} not counted), {} per block, warm-up {}",
         if record.measured.loads.len() > 1 {
             format!("{}: {stretch}", name(&load.name))
         } else {
-            format!("Subjects took turns: {stretch}")
+            format!("Interleaving: {stretch}")
         },
         nanos(pilot.slice_ns),
         nanos(pilot.discard_ns),
@@ -74,7 +75,7 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
         text.push_str(&format!("; {how} {}", clean_name(reason)));
     }
     if pilot.shortened {
-        text.push_str("; less than usual, so that the study fits into its time");
+        text.push_str("; shortened to fit the time of the study");
     }
     let unsettled: Vec<String> = pilot
         .subjects
@@ -84,7 +85,7 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
         .collect();
     if !unsettled.is_empty() {
         text.push_str(&format!(
-            "; not settled in the pilot: {}",
+            "; still warming up when the pilot ended: {}",
             unsettled.join(", ")
         ));
     }

@@ -39,14 +39,17 @@ fn doubting(doubt: Doubt, answer: &Answer) -> String {
     let factor = answer.wanted.map_or(1.0, |(_, factor)| factor);
     match doubt {
         Doubt::Straddles => format!(
-            "the interval reaches to both sides of {}",
+            "the interval includes {}",
             // 1 + 0.03 has a long tail of digits.
             (factor * 1e9).round() / 1e9
         ),
         Doubt::Bound => "the true ratio may lie further out, see the findings".to_owned(),
-        Doubt::FewBlocks => format!("it takes {}", plural(BLOCKS_FOR_VERDICT as u64, "block")),
+        Doubt::FewBlocks => format!(
+            "it needs at least {}",
+            plural(BLOCKS_FOR_VERDICT as u64, "block")
+        ),
         Doubt::NoInterval => "there is no interval".to_owned(),
-        Doubt::NotCompared => "these two were not compared by this".to_owned(),
+        Doubt::NotCompared => "these two were not compared by this metric metric".to_owned(),
     }
 }
 

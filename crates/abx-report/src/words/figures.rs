@@ -99,8 +99,8 @@ pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
         };
         let blocks = record.measured.block_loads(&load.name).count() as u64;
         let text = format!(
-            "Each was loaded for {span}{under} in {}; a stall that comes less often than every {} \
-             may be unseen.",
+            "Each subject was loaded for {span}{under} in {}; stalls rarer than one in {} may go \
+             unseen.",
             plural(blocks, "block"),
             seconds(least / 3.0)
         );

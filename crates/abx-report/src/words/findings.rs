@@ -26,8 +26,8 @@ impl Told<'_> {
         let names = names.join(", ");
         match self.others.len() {
             0 => String::new(),
-            1..=NAMED => format!(" (likewise under {names})"),
-            more => format!(" (likewise under {names} and {} more)", more - NAMED),
+            1..=NAMED => format!(" (also under {names})"),
+            more => format!(" (also under {names} and {} more)", more - NAMED),
         }
     }
 }

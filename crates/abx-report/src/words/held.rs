@@ -36,10 +36,12 @@ pub(crate) fn held_table(summaries: &[&Summary]) -> Option<Table<6>> {
 }
 
 /// What the columns of that table mean.
-pub(crate) const HELD_LEGEND: &str = "asked, held, lost: connections in all blocks, those that stood at the end, and those that had \
-     stood before. opened/s: connections opened per second, handshake included. memory each: what \
-     the memory of the server's processes grew by, for each connection that stood, without \
-     pages of files and the kernel's own share. Medians over blocks.";
+pub(crate) const HELD_LEGEND: &str = "asked, held, lost: connections in all blocks: asked for, \
+                                      open at the end, and lost before. opened/s: connections \
+                                      opened per second, including the handshake. memory each: \
+                                      growth of the server's memory per open connection, without \
+                                      file pages and without the kernel's share. Medians over \
+                                      blocks.";
 
 /// The same for a terminal.
 pub(crate) fn held_legend(style: &Style) -> String {
@@ -53,7 +55,7 @@ pub(crate) fn held_text(held: &Held) -> String {
         lost => format!("{} lost", count(lost)),
     };
     format!(
-        "Connections: {} of {} held, {lost}; {} opened per second, handshake included; {}.",
+        "Connections: {} of {} held, {lost}; {} opened per second, including the handshake; {}.",
         count(held.standing),
         count(held.asked),
         or_unknown(held.connect_rate_per_s(), figure),
@@ -65,9 +67,9 @@ pub(crate) fn held_text(held: &Held) -> String {
 fn grown(held: &Held) -> String {
     let is_read = held.memory_before_bytes.is_some() && held.memory_after_bytes.is_some();
     match held.memory_per_connection() {
-        Some(each) => format!("{} of the server's memory for each", bytes(each)),
+        Some(each) => format!("{} of server memory per connection", bytes(each)),
         None if is_read && held.standing > 0 => {
-            "they fit in the memory that the server had".to_owned()
+            "the server needed no more memory for them".to_owned()
         }
         None => "the server's memory could not be read".to_owned(),
     }
@@ -90,14 +92,14 @@ mod tests {
         };
         assert_eq!(
             held_text(&held),
-            "Connections: 1,000 of 1,000 held, none lost; 2,000 opened per second, handshake \
-             included; 2.0\u{a0}kB of the server's memory for each."
+            "Connections: 1,000 of 1,000 held, none lost; 2,000 opened per second, including \
+             the handshake; 2.0\u{a0}kB of server memory per connection."
         );
         let same = Held {
             memory_after_bytes: held.memory_before_bytes,
             ..held
         };
-        assert!(held_text(&same).ends_with("; they fit in the memory that the server had."));
+        assert!(held_text(&same).ends_with("; the server needed no more memory for them."));
         let unread = Held {
             memory_after_bytes: None,
             ..held

@@ -10,17 +10,17 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
         Metric::ResponseP90 => "p90 response time",
         Metric::ResponseP99 => "p99 response time",
         Metric::ResponseP999 => "p99.9 response time",
-        Metric::ServerCpu => "CPU for each answer",
+        Metric::ServerCpu => "CPU per response",
         Metric::Memory => "memory",
-        Metric::ContextSwitches => "context switches for each answer",
-        Metric::WireBytes => "bytes for each answer",
-        Metric::BroadcastFirstP50 => "p50 time until the first listener has it",
-        Metric::BroadcastMedianP50 => "p50 time until half of the listeners have it",
-        Metric::MemoryPerConnection => "memory for each connection",
+        Metric::ContextSwitches => "context switches per response",
+        Metric::WireBytes => "bytes per response",
+        Metric::BroadcastFirstP50 => "p50 time to the first listener",
+        Metric::BroadcastMedianP50 => "p50 time to half of the listeners",
+        Metric::MemoryPerConnection => "memory per connection",
         Metric::ConnectRate => "connections opened per second",
         Metric::Capacity => "capacity",
-        Metric::ReadyTime => "time to be ready",
-        Metric::ColdStart => "share of speed when cold",
+        Metric::ReadyTime => "startup time",
+        Metric::ColdStart => "cold-start throughput",
     }
 }
 
@@ -29,10 +29,10 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
 pub(crate) fn metric_under(record: &StudyRecord, load: &str, metric: Metric) -> &'static str {
     match (metric, shape_under(record, load)) {
         (Metric::Throughput, shape) => rate_name(shape),
-        (Metric::ResponseP50, LoadShape::Broadcast) => "p50 time until the last listener has it",
-        (Metric::ResponseP90, LoadShape::Broadcast) => "p90 time until the last listener has it",
-        (Metric::ResponseP99, LoadShape::Broadcast) => "p99 time until the last listener has it",
-        (Metric::ResponseP999, LoadShape::Broadcast) => "p99.9 time until the last listener has it",
+        (Metric::ResponseP50, LoadShape::Broadcast) => "p50 time to the last listener",
+        (Metric::ResponseP90, LoadShape::Broadcast) => "p90 time to the last listener",
+        (Metric::ResponseP99, LoadShape::Broadcast) => "p99 time to the last listener",
+        (Metric::ResponseP999, LoadShape::Broadcast) => "p99.9 time to the last listener",
         _ => metric_name(metric),
     }
 }

@@ -73,16 +73,17 @@ fn means(found: &[(&str, &PhaseTimes)]) -> Table<6> {
             connect,
             first_byte,
             body,
-            "answers".to_owned(),
+            "responses".to_owned(),
         ],
         rows: found.iter().map(row).collect(),
     }
 }
 
 /// What the phases are.
-pub(crate) const LEGEND: &str = "waiting: until it is sent, and the answers before it on its connection are whole; connect: making \
-     a connection of its own; first byte: from there to the answer's first byte; body: to its last. \
-     -: none had it, or too few for a p99.";
+pub(crate) const LEGEND: &str = "waiting: until the request is sent and earlier responses on its \
+                                 connection are complete; connect: opening a connection for it; \
+                                 first byte: until the first byte of the response; body: until \
+                                 the last. -: no request had this phase, or too few for a p99.";
 /// Stands where nothing was.
-pub(crate) const NOT_RECORDED: &str =
-    "Where the time goes: not recorded. It is read of the answers that `--verify-every` draws.";
+pub(crate) const NOT_RECORDED: &str = "Where the time goes: not recorded. It is timed for the responses that `--verify-every` \
+     samples.";

@@ -53,18 +53,15 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
     let (limit, claim) = match worst {
         Some(Level::Void) => (
             "",
-            format!(
-                " No claim stands: see {} below.",
-                style.paint("VOID", Tint::Bad)
-            ),
+            format!(" Not valid: see {} below.", style.paint("VOID", Tint::Bad)),
         ),
         Some(Level::Bound) => ("at least ", String::new()),
         Some(Level::Note) | None => ("", String::new()),
     };
     let counted = match record.settings.exchange.shape {
-        LoadShape::Request => "/s (verified answers)",
-        LoadShape::Echo => " messages/s (each of them came back)",
-        LoadShape::Broadcast => " broadcasts/s (all listeners have each)",
+        LoadShape::Request => "/s (verified responses)",
+        LoadShape::Echo => " messages/s (each echoed back)",
+        LoadShape::Broadcast => " broadcasts/s (each received by all listeners)",
         LoadShape::Connections => " connections/s",
     };
     let asked = rate(&record.settings.arrivals)
@@ -121,13 +118,13 @@ fn generator(side: &GeneratorSide) -> String {
     let unit = TimeUnit::of([side.lateness_us.p99]);
     let waited = side
         .wait_s
-        .map(|wait| format!("waited {} for a processor", seconds(wait)));
+        .map(|wait| format!("waited {} for a CPU", seconds(wait)));
     let late = side.lateness_us.p99;
     let lag = side.loop_lag_us.p99;
     let turns = TimeUnit::of([lag]);
     let turns = lag.map_or_else(String::new, |_| {
         format!(
-            "99 % of its turns at most {}{GLUE}{} long, ",
+            "99 % of event loop turns within {}{GLUE}{}, ",
             turns.show(lag),
             turns.sign()
         )
@@ -142,9 +139,9 @@ fn generator(side: &GeneratorSide) -> String {
                 unit.show(late),
                 unit.sign()
             ),
-            None => "no send to be late".to_owned(),
+            None => "nothing sent".to_owned(),
         },
-        waited.unwrap_or_else(|| format!("its waiting {NOT_CHECKED}"))
+        waited.unwrap_or_else(|| format!("waiting for a CPU {NOT_CHECKED}"))
     )
 }
 
@@ -164,8 +161,8 @@ fn server(side: &ServerSide) -> String {
 
 fn cpu(us_per_request: Option<f64>) -> String {
     us_per_request.map_or_else(
-        || format!("CPU for each answer {NOT_CHECKED}"),
-        |us| format!("{}{GLUE}µs of CPU for each answer", figure(us)),
+        || format!("CPU per response {NOT_CHECKED}"),
+        |us| format!("{}{GLUE}µs of CPU per response", figure(us)),
     )
 }
 const NOT_CHECKED: &str = "not checked";

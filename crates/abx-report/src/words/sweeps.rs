@@ -46,21 +46,18 @@ pub(crate) fn text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> String
     let mut lines: Vec<String> = each.collect();
     if lines.is_empty() {
         lines.push(format!(
-            "From {} to {}, no subject certainly changes places with the baseline.",
+            "From {} to {}, no certain crossover with the baseline.",
             or_unknown(sweep.at.first().copied(), |at| count(at as u64)),
             or_unknown(sweep.at.last().copied(), |at| number(&at))
         ));
     }
     for one in &sweep.scalability {
         let peak = match one.peak_connections {
-            Some(peak) => format!("most at about {} connections", figure(peak)),
+            Some(peak) => format!("peak at about {} connections", figure(peak)),
             None => "no peak in sight".to_owned(),
         };
         let fit = one.r2.map_or(String::new(), |r2| {
-            format!(
-                ", which explains {} of what was measured",
-                percent(r2.max(0.0))
-            )
+            format!(", which explains {} of the variation", percent(r2.max(0.0)))
         });
         lines.push(format!(
             "{} by the Universal Scalability Law: {} {unit} with one connection, contention {}, \
@@ -82,7 +79,7 @@ fn crossover(one: &Crossover, metric: &str, number: impl Fn(&f64) -> String) -> 
         (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
         (None, Some(high)) => format!("at most {}", figure(high)),
         (Some(low), None) => format!("at least {}", figure(low)),
-        (None, None) => "no end to either side".to_owned(),
+        (None, None) => "unbounded".to_owned(),
     };
     format!(
         "{} is ahead by {} up to {}, {} from {} on; they are even at about {} ({range}).",

@@ -35,7 +35,7 @@ pub(crate) fn at_least_legend<'a>(
         return String::new();
     }
     format!(
-        " {}: at least. Requests without an answer count with the time that they had waited.",
+        " {}: at least. Requests without a response count with the time they waited.",
         style.at_least()
     )
 }

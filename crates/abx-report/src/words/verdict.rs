@@ -21,7 +21,8 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
                 shape_under(record, &one.load).units()
             ),
             Metric::Capacity => format!(
-                "{subject} keeps to {} up to {limit}{ratio} times {baseline}'s rate ({low} to {high})",
+                "{subject} meets {} up to {limit}{ratio} times {baseline}'s rate ({low} to \
+                 {high})",
                 objective(record, &one.load)
             ),
             metric => format!(
@@ -70,12 +71,14 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
     let mut remarks = Vec::new();
     if one.fragile {
         let mut text =
-            "Fragile: another way of reading the same blocks gives another verdict or a \
-                        clearly different ratio."
+            "Fragile: another sound way to read the same blocks gives another verdict or a \
+             clearly different ratio."
                 .to_owned();
         if let Some(other) = &one.hodges_lehmann {
             let other = interval(other);
-            text.push_str(&format!(" Trusting single blocks less, it is {other}."));
+            text.push_str(&format!(
+                " Giving single blocks less weight, it is {other}."
+            ));
         }
         remarks.push(text);
     }
@@ -83,7 +86,7 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
         let rounds = other.rounds_left_out;
         let were = if rounds == 1 { "was" } else { "were" };
         remarks.push(format!(
-            "{} {were} disturbed from outside; without them it is {}: {}.",
+            "{} {were} disturbed from outside; without those, the ratio is {}: {}.",
             plural(rounds, "round"),
             interval(&other.bounds),
             word(other.verdict)
@@ -200,7 +203,7 @@ pub(crate) fn void_line(void: Option<&Finding>) -> String {
     let message = void.map(|finding| clean(&finding.message));
     let line = message.as_deref().and_then(|text| text.lines().next());
     line.map_or_else(
-        || "in at least one block one of them gave no verified answer".to_owned(),
+        || "in at least one block one of them gave no verified response".to_owned(),
         |line| line.trim_end_matches(['.', ':', ' ']).to_owned(),
     )
 }
@@ -210,7 +213,7 @@ fn among_many(one: &Comparison) -> Option<String> {
     let excludes = one.low? > 1.0 || one.high? < 1.0;
     (excludes && one.together > 1 && one.verdict == Verdict::Inconclusive).then(|| {
         format!(
-            "Alone it would be a difference; as one of {} comparisons it may be chance.",
+            "On its own this would be a difference; among {} comparisons it may be chance.",
             one.together
         )
     })
@@ -218,17 +221,17 @@ fn among_many(one: &Comparison) -> Option<String> {
 
 fn against_itself(one: &Comparison) -> Vec<String> {
     let mut remarks =
-        vec!["This is one subject against itself: it cannot truly differ.".to_owned()];
+        vec!["This compares a subject with itself: there is no true difference.".to_owned()];
     if matches!(one.verdict, Verdict::Faster | Verdict::Slower) {
         remarks.push(
-            "The verdict is a false alarm of machine or method (expected in at most 1 of 20 \
-             studies)."
+            "The verdict is a false alarm, caused by machine or method (expected in at most 1 of \
+             20 studies)."
                 .to_owned(),
         );
     }
     if let Some(share) = one.detectable {
         remarks.push(format!(
-            "The smallest difference that {} on this machine show in 4 of 5 studies: {}.",
+            "The smallest difference that {} on this machine detect in 4 of 5 studies: {}.",
             plural(one.blocks as u64, "block"),
             percent(share)
         ));

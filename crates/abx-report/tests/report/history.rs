@@ -113,7 +113,7 @@ fn a_list_of_records_in_ascii() {
 fn no_record_is_said_in_words() {
     // Method: an empty list.
     let text = history_text(&history(Vec::new()), &Style::plain());
-    assert_eq!(text, "No such record in /home/me/.local/state/abx\n");
+    assert_eq!(text, "No matching record in /home/me/.local/state/abx\n");
 }
 
 proptest! {

@@ -29,10 +29,7 @@ fn a_run_says_what_it_sent_and_what_came_back() {
         text.contains("websocket, echo, binary messages of 5,000 bytes"),
         "{text}"
     );
-    assert!(
-        text.contains("messages/s (each of them came back)"),
-        "{text}"
-    );
+    assert!(text.contains("messages/s (each echoed back)"), "{text}");
     assert!(
         !text.contains("GET") && !text.contains("keep-alive"),
         "{text}"
@@ -52,7 +49,7 @@ fn a_run_of_broadcasts_says_when_listeners_have_them() {
     });
     let text = words(&record);
     assert!(
-        text.contains("broadcasts/s (all listeners have each)"),
+        text.contains("broadcasts/s (each received by all listeners)"),
         "{text}"
     );
     assert!(
@@ -77,8 +74,8 @@ fn a_run_of_held_connections_has_no_requests_to_tell_of() {
         memory_after_bytes: Some(9_990_000),
     });
     let text = words(&record);
-    let said = "Connections: 999 of 1,000 held, 1 lost; 10,000 opened per second, handshake \
-                included; 10.0 kB of the server's memory for each.";
+    let said = "Connections: 999 of 1,000 held, 1 lost; 10,000 opened per second, including \
+                the handshake; 10.0 kB of server memory per connection.";
     assert!(text.contains(said), "{text}");
     assert!(
         !text.contains("outcome") && !text.contains("Throughput"),
@@ -129,7 +126,7 @@ fn a_study_of_held_connections_shows_the_memory_of_each() {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.contains("lighttpd or nginx needs less"), "{text}");
     assert!(
-        joined.contains("memory for each connection is 0.90 times"),
+        joined.contains("memory per connection is 0.90 times"),
         "{text}"
     );
     assert!(joined.contains("6,000 5,999 1 12,345 4.2 kB"), "{text}");

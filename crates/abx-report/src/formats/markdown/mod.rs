@@ -58,7 +58,7 @@ pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
 pub fn run_markdown(record: &RunRecord) -> String {
     let url = code(&record.settings.url);
     let headline = match record.throughput_per_s {
-        Some(throughput) => format!("{} verified answers/s from {url}", figure(throughput)),
+        Some(throughput) => format!("{} verified responses/s from {url}", figure(throughput)),
         None => format!("{url}: nothing was measured"),
     };
     let bare = RunRecord {
@@ -249,8 +249,7 @@ fn beside(record: &StudyRecord) -> String {
         .map_or(0.95, |one| one.confidence);
     details(
         &format!(
-            "What else was compared (intervals at {} confidence; of so many figures one may well \
-             be off)",
+            "Also compared ({} intervals; with this many intervals, one may miss by chance)",
             percent(confidence)
         ),
         &table,
@@ -300,7 +299,7 @@ fn reproduce(record: &StudyRecord) -> String {
             .map(|kernel| format!("Linux {kernel}")),
     );
     text.push_str(&format!("- Machine: {}.\n", escape(&about.join(", "))));
-    details("How it was measured, and how to do it again", &text)
+    details("How it was measured, and how to repeat it", &text)
 }
 
 fn details(summary: &str, text: &str) -> String {
