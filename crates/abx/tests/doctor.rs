@@ -99,7 +99,7 @@ fn ctrl_c_ends_the_study_of_noise() {
     // Method: SIGINT once a server runs.
     let (home, ended) = interrupted_after("with itself");
     ended.expect(130, &[]);
-    assert!(ended.stdout.contains("Stopped before its end"));
+    assert!(ended.stdout.contains("Interrupted"));
     let record = read_json(&home.join("doctor.json"));
     assert_eq!(record["interrupted"], true);
     assert_eq!(record["ceilings"].as_array().unwrap().len(), 0);

@@ -268,6 +268,6 @@ fn a_history_of_nothing_leaves_nothing() {
     // Method: the list before anything was measured.
     let home = Home::new();
     let list = home.run_abx(&["history"]);
-    assert!(list.expect(0, &[]).stdout.contains("No such record"));
+    assert!(list.expect(0, &[]).stdout.contains("No matching record"));
     assert!(!home.join("state/abx").exists());
 }

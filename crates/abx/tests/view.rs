@@ -182,7 +182,7 @@ fn records_are_listed_shown_and_put_side_by_side() {
         .expect(200, &[&links[0], "value=\"THREAD\""]);
     assert!(!found.body.contains(&links[1]));
     view.get("/?text=%22%3E%3Cscript%3E")
-        .expect(200, &["No such record", "&quot;&gt;&lt;script"]);
+        .expect(200, &["No matching record", "&quot;&gt;&lt;script"]);
 
     send(view.child.id(), Signal::Int);
     let status = wait_for("its end", || view.child.try_wait().unwrap());

@@ -173,14 +173,8 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
         ),
         ("budget", seconds(settings.budget_s)),
         ("generator threads", count(settings.threads as u64)),
-        (
-            "CPUs of the subjects",
-            numbers(&settings.subject_cpus),
-        ),
-        (
-            "CPUs of the generator",
-            numbers(&settings.generator_cpus),
-        ),
+        ("CPUs of the subjects", numbers(&settings.subject_cpus)),
+        ("CPUs of the generator", numbers(&settings.generator_cpus)),
         ("seed", record.measured.seed.to_string()),
     ]
 }
