@@ -12,7 +12,9 @@ use crate::support::{ABX, Home, findings, in_five_looks, slices, subject};
 /// A small comparison of `good` with another subject, and its record.
 fn compared(other: &str, more: &[&str]) -> Value {
     let good = subject("good", "");
-    let usual = ["compare", &good, other, "--slice", "20ms", "--json", "-"];
+    let usual = [
+        "compare", &good, other, "--slice", "20ms", "--pilot", "brief", "--json", "-",
+    ];
     in_five_looks(|| {
         let ended = Home::new().run_abx(&[&usual[..], more].concat());
         // Who has little time to answer may meet a moment in which nobody runs.
@@ -58,7 +60,9 @@ fn a_generator_at_its_limit_makes_no_claim() {
     // generator that hashes all of them.
     let words = "--model null --page-bytes 100000";
     let (one, other) = (subject("one", words), subject("other", words));
-    let usual = ["compare", &one, &other, "--slice", "20ms", "--json", "-"];
+    let usual = [
+        "compare", &one, &other, "--slice", "20ms", "--pilot", "brief", "--json", "-",
+    ];
     let more = ["--verify-every", "1", "-c", "10", "--blocks", "2"];
     let (ended, record) = in_five_looks(|| {
         let ended = Home::new().run_abx(&[&usual[..], &more].concat());

@@ -49,6 +49,8 @@ fn a_subject_that_fails_is_never_judged() {
                 "1",
                 "--slice",
                 "20ms",
+                "--pilot",
+                "brief",
                 "--verify-every",
                 "1",
                 "--json",

@@ -208,7 +208,16 @@ fn records_are_as_their_schema_says() {
     // that the schema has not, by jsonschema for Python.
     let home = Home::new();
     let server = Server::start(&[]);
-    let short = ["--blocks", "1", "--slice", "20ms", "--json", "study.json"];
+    let short = [
+        "--blocks",
+        "1",
+        "--slice",
+        "20ms",
+        "--pilot",
+        "brief",
+        "--json",
+        "study.json",
+    ];
     let compared = home.run_abx(&[&["compare"], &short[..]].concat());
     compared.expect_measured(&home.record());
     home.run_abx(&["run", &server.url, "-n", "100", "--json", "run.json"])
@@ -302,7 +311,7 @@ fn what_cannot_be_written_keeps_nothing_else_from_being_written() {
     home.write("file", "");
     let bad = ["--csv", "file/slices.csv", "--junit", "/proc/junit.xml"];
     let good = ["--markdown", "new/summary.md", "--json", "mine.json"];
-    let short = ["--blocks", "1", "--slice", "20ms"];
+    let short = ["--blocks", "1", "--slice", "20ms", "--pilot", "brief"];
     let ended = home.run_abx(&[&["compare"], &short[..], &bad, &good].concat());
     ended.expect(
         3,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{Home, Server, findings, in_five_looks, read_json, subject};
 
-const SIX: [&str; 4] = ["--blocks", "6", "--slice", "20ms"];
+const SIX: [&str; 6] = ["--blocks", "6", "--slice", "20ms", "--pilot", "brief"];
 
 /// Six blocks of the built-in pair, which make a claim about both.
 fn compare_the_pair(home: &Home) {
@@ -50,7 +50,9 @@ fn studies_and_runs_are_listed_and_named_by_id() {
     // Method: a study of the built-in server, a run, the list in both forms and
     // filtered, and both records printed again by their ids.
     let home = Home::new();
-    let short = ["--blocks", "1", "--slice", "20ms", "--seed", "7"];
+    let short = [
+        "--blocks", "1", "--slice", "20ms", "--pilot", "brief", "--seed", "7",
+    ];
     let study = home.run_abx(&[&["compare"], &short[..]].concat());
     let server = Server::start(&[]);
     let run = home.run_abx(&["run", &server.url, "-n", "99", "-c", "3"]);

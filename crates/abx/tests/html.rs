@@ -20,7 +20,8 @@ struct Measured {
 
 static MEASURED: LazyLock<Measured> = LazyLock::new(|| {
     let home = Home::new();
-    let words = "compare --blocks 2 --slice 20ms --html new/page.html --json record.json";
+    let words =
+        "compare --blocks 2 --slice 20ms --pilot brief --html new/page.html --json record.json";
     let words: Vec<&str> = words.split(' ').collect();
     let ended = home.run_abx(&words);
     ended.expect_measured(&home.record());

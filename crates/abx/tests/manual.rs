@@ -17,7 +17,9 @@ fn root() -> PathBuf {
 static RECORD: LazyLock<String> = LazyLock::new(|| {
     let home = Home::new();
     let [nginx, old] = ["nginx", "old"].map(|name| crate::support::subject(name, ""));
-    home.run_abx(&["compare", &nginx, &old, "--blocks", "1", "--slice", "20ms"]);
+    home.run_abx(&[
+        "compare", &nginx, &old, "--blocks", "1", "--slice", "20ms", "--pilot", "brief",
+    ]);
     fs::read_to_string(home.record_path()).unwrap()
 });
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{Home, Server, assert_honest, findings, read_json, slices, subject};
 
-const SHORT: [&str; 4] = ["--blocks", "2", "--slice", "20ms"];
+const SHORT: [&str; 6] = ["--blocks", "2", "--slice", "20ms", "--pilot", "brief"];
 
 #[test]
 fn the_built_in_comparison_gives_a_whole_record() {

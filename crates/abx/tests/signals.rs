@@ -7,7 +7,9 @@ use abx_sys::process::Signal;
 
 use crate::support::{ABX, Home, Running, Server, is_server, send, subject, wait_for};
 
-const LONG: [&str; 5] = ["compare", "--blocks", "1000", "--slice", "20ms"];
+const LONG: [&str; 7] = [
+    "compare", "--blocks", "1000", "--slice", "20ms", "--pilot", "brief",
+];
 
 fn is_asked_to_stop_in_a_block(signal: Signal) {
     let home = Home::new();

@@ -79,7 +79,9 @@ fn a_study_is_conducted_as_its_file_says() {
     let home = Home::new();
     let folder = study(&home, "blocks = 1", "blocks = 9");
     let folder = folder.to_str().unwrap();
-    let ended = home.run_abx(&["compare", folder, "--blocks", "1", "--json", "-"]);
+    let ended = home.run_abx(&[
+        "compare", folder, "--blocks", "1", "--pilot", "brief", "--json", "-",
+    ]);
     let record = ended.json();
     ended.expect_measured(&record);
     assert_eq!(rows(&record), ["small-c1", "small-c4", "fresh"]);
@@ -127,7 +129,8 @@ fn the_studies_of_this_repository_are_conducted() {
             .join(name);
         let folder = folder.to_str().unwrap();
         let ended = home.run_abx(&[
-            "compare", folder, "--blocks", "1", "--slice", "20ms", "--json", "-",
+            "compare", folder, "--blocks", "1", "--slice", "20ms", "--pilot", "brief", "--json",
+            "-",
         ]);
         let record = ended.json();
         ended.expect_measured(&record);
@@ -283,7 +286,14 @@ fn what_subjects_need_is_listed_and_had_only_when_asked_for() {
         .replace("path = \"www/small.bin\"", "path = \"www/page\"")
         .replace("[[load]]", "[[load]]\nexpect = { body = \"any\" }");
     fs::write(&file, built).unwrap();
-    let words = ["compare", folder.to_str().unwrap(), "--json", "-"];
+    let words = [
+        "compare",
+        folder.to_str().unwrap(),
+        "--pilot",
+        "brief",
+        "--json",
+        "-",
+    ];
     home.run_abx(&words)
         .expect(2, &["study.toml", "one: ", "sh -c", "--install"]);
     assert!(!home.join(".cache").exists(), "had without being asked");

@@ -9,7 +9,7 @@ use crate::support::{
     ABX, Home, Server, assert_honest, findings, read_json, send, subject, wait_for,
 };
 
-const SHORT: [&str; 4] = ["--blocks", "1", "--slice", "20ms"];
+const SHORT: [&str; 6] = ["--blocks", "1", "--slice", "20ms", "--pilot", "brief"];
 
 #[test]
 fn a_subject_that_ends_at_its_start_shows_how() {
@@ -44,7 +44,7 @@ fn a_subject_that_dies_in_a_block_leaves_the_blocks_before() {
     let home = Home::new();
     let (stays, dies) = (subject("stays", ""), subject("dies", "--seed 4711"));
     let compare = [
-        "compare", &stays, &dies, "--blocks", "1000", "--slice", "20ms",
+        "compare", &stays, &dies, "--blocks", "1000", "--slice", "20ms", "--pilot", "brief",
     ];
     let mut running = home.start(&mut home.abx(&compare));
     let pid = running.in_a_block("--seed 4711");
@@ -79,7 +79,7 @@ fn a_subject_that_answers_differently_from_its_third_start_on_ends_the_study() {
     );
     let same = subject("same", "");
     let compare = ["compare", &same, &changes, "--blocks", "9"];
-    home.run_abx(&[&compare[..], &["--slice", "20ms"]].concat())
+    home.run_abx(&[&compare[..], &["--slice", "20ms", "--pilot", "brief"]].concat())
         .expect(3, &["same", "changes", "different bodies", "Record: "]);
     let record = home.record();
     assert_eq!(record["blocks"].as_array().unwrap().len(), 1);

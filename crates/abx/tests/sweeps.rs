@@ -9,7 +9,9 @@ fn compared(subjects: &[String], more: &[&str]) -> Value {
     let home = Home::new();
     let mut words = vec!["compare"];
     words.extend(subjects.iter().map(String::as_str));
-    words.extend(["--blocks", "1", "--slice", "20ms", "--json", "-", "--quiet"]);
+    words.extend([
+        "--blocks", "1", "--slice", "20ms", "--pilot", "brief", "--json", "-", "--quiet",
+    ]);
     words.extend(more);
     let ended = home.run_abx(&words);
     let record = ended.json();

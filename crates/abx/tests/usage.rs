@@ -154,7 +154,9 @@ fn different_bodies_are_refused_unless_they_are_meant() {
     // one, then with any body allowed.
     let home = Home::new();
     let (short, long) = (subject("short", ""), subject("long", "--page-bytes 88"));
-    let compare = ["compare", &short, &long, "--blocks", "1", "--slice", "20ms"];
+    let compare = [
+        "compare", &short, &long, "--blocks", "1", "--slice", "20ms", "--pilot", "brief",
+    ];
     home.run_abx(&compare)
         .expect(2, &["short", "long", "87", "88", "--expect-body any"]);
     let wrong = "0".repeat(64);

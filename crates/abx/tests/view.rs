@@ -109,7 +109,7 @@ impl Answer {
 
 /// A study of the built-in pair and a run, and their ids, the study's first.
 fn two_records(home: &Home) -> [String; 2] {
-    let words = "compare --blocks 2 --slice 20ms --seed 7";
+    let words = "compare --blocks 2 --slice 20ms --pilot brief --seed 7";
     home.run_abx(&words.split(' ').collect::<Vec<_>>());
     let server = Server::start(&[]);
     home.run_abx(&["run", &server.url, "-n", "99", "-c", "3"])

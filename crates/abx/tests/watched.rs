@@ -15,7 +15,11 @@ fn with_failures(command: impl Fn(&Home, &[&str]) -> Command) -> Ended {
         let home = Home::new();
         let bad = subject("bad", &format!("--fail 10 --seed {seed}"));
         let words = ["compare", &subject("good", ""), &bad, "--no-ceiling"];
-        let words = [&words[..], &["--blocks", "2", "--slice", "20ms"]].concat();
+        let words = [
+            &words[..],
+            &["--blocks", "2", "--slice", "20ms", "--pilot", "brief"],
+        ]
+        .concat();
         let ended = home.run(&mut command(&home, &words));
         // 2: it failed before the load, and nothing was measured.
         if ended.status.code() != Some(2) {
@@ -72,7 +76,15 @@ fn a_log_gets_a_line_for_each_block() {
 fn quiet_is_quiet() {
     // Method: a study without a word on standard error.
     let home = Home::new();
-    let short = ["--blocks", "1", "--slice", "20ms", "--no-ceiling"];
+    let short = [
+        "--blocks",
+        "1",
+        "--slice",
+        "20ms",
+        "--pilot",
+        "brief",
+        "--no-ceiling",
+    ];
     let ended = home.run_abx(&[&["compare", "--quiet"], &short[..]].concat());
     assert_eq!(ended.stderr, "", "{ended:#?}");
 }

@@ -35,9 +35,10 @@ pub const ROUNDS_MIN: u64 = 2;
 const ROUNDS_MAX: u64 = 20;
 /// The same where slices may be shorter than usual and load for as long.
 const ROUNDS_AUTO_MAX: u64 = 80;
-/// Rounds of the pilot itself, and of a quick look.
+/// Rounds of the pilot itself, of a quick look, and of a brief one.
 const PILOT_ROUNDS: u32 = 4;
 const PILOT_ROUNDS_QUICK: u32 = 2;
+const PILOT_ROUNDS_BRIEF: u32 = 1;
 /// The series from which the warm-up is read: this many bins, of a length that
 /// holds some answers of a slow subject.
 const BINS: usize = 40;
@@ -120,7 +121,7 @@ fn explore(
     let (bins, bin_max_ns, rounds) = match care {
         PilotEffort::Usual => (BINS, BIN_MAX_NS, PILOT_ROUNDS),
         PilotEffort::Quick => (BINS_QUICK, BIN_MIN_NS, PILOT_ROUNDS_QUICK),
-        PilotEffort::Brief => (BINS_BRIEF, BIN_MAX_NS, PILOT_ROUNDS),
+        PilotEffort::Brief => (BINS_BRIEF, BIN_MAX_NS, PILOT_ROUNDS_BRIEF),
     };
     let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, bin_max_ns);
     let mut rates = Vec::with_capacity(bins);

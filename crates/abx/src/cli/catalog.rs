@@ -92,11 +92,11 @@ struct Run {
     loads: Vec<String>,
     /// A first look: six blocks within 20 minutes including --install (or within --budget). It
     /// may well be inconclusive.
-    #[arg(long, conflicts_with_all = ["tiny", "blocks"])]
+    #[arg(long, conflicts_with_all = ["tiny", "blocks", "pilot"])]
     quick: bool,
     /// A smoke test of a minute or two: one block of short slices, with the first position of
     /// each sweep. It shows that everything works, and nothing else.
-    #[arg(long, conflicts_with_all = ["blocks", "budget", "slice"])]
+    #[arg(long, conflicts_with_all = ["blocks", "budget", "slice", "pilot"])]
     tiny: bool,
 }
 

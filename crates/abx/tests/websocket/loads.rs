@@ -121,7 +121,7 @@ fn two_servers_are_compared_by_their_echoes() {
     );
     let ended = home.run_abx(&[
         "compare", &one, &other, "--shape", "echo", "--path", "/echo", "-c", "4", "--blocks", "1",
-        "--rounds", "6", "--slice", "20ms",
+        "--rounds", "6", "--slice", "20ms", "--pilot", "brief",
     ]);
     let record = home.record();
     ended.expect_measured(&record);
@@ -171,7 +171,16 @@ fn a_study_file_has_every_shape() {
     // come first in a block, those with fewest before the others.
     let home = Home::new();
     let study = home.write("study.toml", STUDY);
-    let words = ["--rounds", "6", "--slice", "20ms", "--html", "page.html"];
+    let words = [
+        "--rounds",
+        "6",
+        "--slice",
+        "20ms",
+        "--pilot",
+        "brief",
+        "--html",
+        "page.html",
+    ];
     let ended = home.run_abx(&[&["compare", &study], &words[..]].concat());
     let record = home.record();
     ended.expect_measured(&record);

@@ -61,6 +61,9 @@ pub struct Compare {
     /// warming up takes].
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     pub cold: Option<Duration>,
+    /// How long the pilot, the discarded first block, measures each subject [default: usual].
+    #[arg(long, value_enum)]
+    pub pilot: Option<PilotName>,
     /// Do not measure the generator's ceiling, by loading a server that does nothing beside the
     /// subjects.
     #[arg(long)]
@@ -98,6 +101,15 @@ pub enum InterleaveName {
     Slices,
     /// One long period per subject, in random order.
     Trials,
+}
+
+/// How long the pilot measures each subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PilotName {
+    /// Until it is known how long the subject takes to warm up: about 2s for each load.
+    Usual,
+    /// Under half a second, for smoke tests: warm-ups are as short as they can be.
+    Brief,
 }
 
 /// Who uses which CPUs.

@@ -14,7 +14,7 @@ use abx_lab::{
 
 use super::against::past;
 use super::extent::{Absent, Extent};
-use super::flags::{Compare, InterleaveName, PinName};
+use super::flags::{Compare, InterleaveName, PilotName, PinName};
 use super::named_study::NamedStudy;
 use crate::cli::load::seed_from_clock;
 use crate::cli::own_program;
@@ -83,7 +83,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         against: None,
         skipped: Vec::new(),
         blocks_within: None,
-        pilot: PilotEffort::Usual,
+        pilot: pilot(compare),
     })
 }
 
@@ -142,7 +142,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         against: None,
         skipped,
         blocks_within: None,
-        pilot: PilotEffort::Usual,
+        pilot: pilot(compare),
     })
 }
 
@@ -272,6 +272,13 @@ fn interleave(compare: &Compare) -> Option<Interleave> {
         InterleaveName::Slices => Interleave::Slices,
         InterleaveName::Trials => Interleave::Trials,
     })
+}
+
+fn pilot(compare: &Compare) -> PilotEffort {
+    match compare.pilot {
+        None | Some(PilotName::Usual) => PilotEffort::Usual,
+        Some(PilotName::Brief) => PilotEffort::Brief,
+    }
 }
 
 fn pin(compare: &Compare) -> Option<Pin> {
