@@ -15,12 +15,12 @@ mod measure;
 pub mod record;
 mod series;
 pub mod stats;
+mod view;
 
 pub use expectation::{Answer, Doubt, Expectation, Standing};
 pub use file::StudyRecord;
 pub use file::schema::record_schema;
 pub use judge::capacities::Capacity;
-pub use judge::ceilings::Ceiling;
 pub use judge::comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use judge::conclusions::Conclusions;
 pub use judge::metric::{Metric, Sense};
@@ -29,7 +29,6 @@ pub use judge::past_baseline::{
 };
 pub use judge::ranking::{Place, Ranking};
 pub use judge::run::judge_run;
-pub use judge::summary::Summary;
 pub use judge::sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use judge::throughput::block_throughputs;
 pub use judge::verdict::{self, Verdict};
@@ -54,3 +53,5 @@ pub use record::{Measured, PastBaseline, PastLoad};
 pub use series::{
     BlockFigures, ResponseTimes, SliceFigures, block_figures, response_times, slice_figures,
 };
+pub use view::ceilings::Ceiling;
+pub use view::summary::Summary;

@@ -1,10 +1,11 @@
 //! What plots show of a record: figures of single slices and blocks, and times
 //! of all blocks together. Nothing is concluded from them.
 
-use crate::judge::summary::{Sums, pooled, share};
 use crate::measure::histogram::Histogram;
 use crate::measure::quantile::Quantile;
+use crate::measure::share::share;
 use crate::record::{BlockLoad, CEILING, LoadRecord, Measured, SliceRecord};
+use crate::view::summary::{Sums, pooled};
 
 /// One slice under one load, with its place among the others.
 #[derive(Debug, Clone, Copy, PartialEq)]

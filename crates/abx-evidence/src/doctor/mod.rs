@@ -8,12 +8,13 @@ mod readings;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::metric::Metric;
-use crate::judge::summary::{Sums, share};
 use crate::judge::values::{Rounds, Values};
+use crate::measure::share::share;
 use crate::record::{LoadSettings, Measured, SliceRecord};
 use crate::stats::Margin;
 use crate::stats::paired::PairedMean;
 use crate::stats::student::Confidence;
+use crate::view::summary::Sums;
 
 /// The schema that this version writes.
 pub const DOCTOR_SCHEMA: &str = "abx.doctor/1";

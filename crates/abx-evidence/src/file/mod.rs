@@ -10,19 +10,19 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::judge::capacities::Capacity;
-use crate::judge::ceilings::Ceiling;
 use crate::judge::comparison::Comparison;
 use crate::judge::conclusions::Conclusions;
 use crate::judge::judge;
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::ranking::Ranking;
-use crate::judge::summary::Summary;
 use crate::judge::sweeps::Sweep;
 use crate::record::finding::Validity;
 use crate::record::{
     BlockRecord, LoadRecord, Machine, Measured, PastBaseline, STUDY_SCHEMA, Settings,
     SkippedSubject, StudyEnd, SubjectRecord,
 };
+use crate::view::ceilings::Ceiling;
+use crate::view::summary::Summary;
 
 /// A study as it is saved.
 #[derive(Debug, Clone, PartialEq)]

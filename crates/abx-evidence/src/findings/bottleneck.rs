@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::judge::summary::{Sums, share, sums_by_subject};
+use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Measured, Settings};
+use crate::view::summary::{Sums, sums_by_subject};
 
 /// A subject this busy is the limit, whatever the generator does.
 pub(crate) const SUBJECT_BUSY: f64 = 0.95;

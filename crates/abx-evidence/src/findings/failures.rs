@@ -1,8 +1,8 @@
 //! Findings about outcomes, the same for a run and for a study.
 
-use crate::judge::summary::share;
 use crate::measure::exchange::LoadShape;
 use crate::measure::outcome::{Outcome, Outcomes};
+use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 

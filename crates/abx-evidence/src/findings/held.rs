@@ -1,7 +1,7 @@
 //! Findings about connections that are held open and say nothing.
 
-use crate::judge::summary::share;
 use crate::measure::held::Held;
+use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Measured};

@@ -1,11 +1,11 @@
 //! Findings about what else ran on the machine.
 
 use crate::findings::processors;
-use crate::judge::comparison::disturbed_rounds;
-use crate::judge::summary::{Sums, share};
+use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Measured};
+use crate::view::summary::{Sums, disturbed_rounds};
 
 /// Processor time that is neither ours nor the subjects', as a share of all.
 pub(crate) const FOREIGN_MAX: f64 = 0.03;

@@ -5,6 +5,7 @@
 pub(crate) mod acknowledgements;
 mod answers;
 mod bottleneck;
+mod ceiling;
 mod cold_cache;
 mod descriptors;
 pub(crate) mod failures;
@@ -19,16 +20,18 @@ mod steady;
 mod strain;
 mod unread;
 
-use crate::judge::ceilings::{Ceiling, near_ceiling};
-use crate::judge::summary::{Summary, Sums, share, sums_by_subject};
 use crate::measure::exchange::LoadShape;
+use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{Interleave, LoadRecord, Measured, StudyEnd, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::view::ceilings::Ceiling;
+use crate::view::summary::{Summary, Sums, sums_by_subject};
 
 use acknowledgements::Echoes;
 use answers::{answers_differ, varying};
+use ceiling::near_ceiling;
 use cold_cache::cold_cache;
 use descriptors::descriptors;
 use frequency::frequency;

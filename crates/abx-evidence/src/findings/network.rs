@@ -1,10 +1,11 @@
 //! Findings about connections and packets on their way: accept queues, loss,
 //! ports. The kernel counts most of it for the whole machine.
 
-use crate::judge::summary::{Sums, share};
+use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{InUse, LoadRecord, Measured, SubjectReadings};
+use crate::view::summary::Sums;
 
 /// From this share of new connections on, those that were turned away bound a ratio.
 const TURNED_AWAY_BOUND: f64 = 0.001;

@@ -3,8 +3,8 @@
 //! requests that never had an answer. [`Pace::findings`] is the list.
 
 use crate::findings::bottleneck::GENERATOR_BUSY;
-use crate::judge::summary::share;
 use crate::measure::arrivals::Offered;
+use crate::measure::share::share;
 use crate::measure::times::{Figure, Times};
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;

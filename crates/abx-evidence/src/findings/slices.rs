@@ -1,9 +1,10 @@
 //! Findings about the slices of one subject under one load.
 
-use crate::judge::summary::{Sums, share};
+use crate::measure::share::share;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
+use crate::view::summary::Sums;
 
 /// Little's law may be off by this much before it is noted, and before it voids.
 const LITTLE_NOTE: f64 = 0.03;

@@ -1,6 +1,5 @@
 //! Subjects that go on changing while they are measured.
 
-use crate::judge::summary::Sums;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 use crate::record::{BlockLoad, Interleave, LoadRecord, Measured};
@@ -8,6 +7,7 @@ use crate::stats::paired::PairedMean;
 use crate::stats::segments::{DRIFT_MAX, Segments, rise};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::stats::student::Confidence;
+use crate::view::summary::Sums;
 
 /// That a subject's throughput rises, or falls, within its blocks: most of them
 /// are not steady, and their rise is the same way beyond chance. What the

@@ -1,7 +1,7 @@
 //! Findings about want of processors, memory and disks while one subject was
 //! loaded, by the kernel's own account of who had to wait.
 
-use crate::judge::summary::share;
+use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{HostCounters, LoadRecord, Measured};

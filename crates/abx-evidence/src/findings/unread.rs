@@ -2,10 +2,10 @@
 //! load lists it all.
 
 use crate::findings::frequency;
-use crate::judge::summary::Sums;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 use crate::record::{HostCounters, LoadRecord, Measured, SubjectReadings};
+use crate::view::summary::Sums;
 
 const MOUNTED: &str = "run where /proc is mounted";
 const KEPT: &str = "let abx start the subjects, on this machine";

@@ -8,7 +8,6 @@ use crate::findings::Bottleneck;
 use crate::findings::pace::has_kept_up;
 use crate::judge::capacities::Grid;
 use crate::judge::metric::Metric;
-use crate::judge::summary::Sums;
 use crate::judge::values::{Rounds, Value, Values};
 use crate::judge::verdict::{Assessment, Verdict, assess, assess_together};
 use crate::measure::arrivals::Offered;
@@ -19,6 +18,7 @@ use crate::stats::paired::{PairedMean, RatioInterval};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
 use crate::stats::student::Confidence;
 use crate::stats::{Margin, StatsError, power};
+use crate::view::summary::{Sums, disturbed_rounds};
 
 /// What a comparison is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -475,12 +475,4 @@ fn bounds(one: &Assessment) -> Option<Bounds> {
 /// The difference that as many blocks of the same spread show in 4 of 5 studies.
 fn detectable(one: &Assessment) -> Option<f64> {
     power::detectable((one.high / one.low).ln() / 2.0, one.blocks)
-}
-
-/// How many of a load's rounds were disturbed, and how many there are.
-pub(crate) fn disturbed_rounds(record: &Measured, load: &LoadRecord) -> (u64, u64) {
-    let rounds = record.block_loads(&load.name).flat_map(|part| &part.rounds);
-    rounds.fold((0, 0), |(disturbed, all), round| {
-        (disturbed + u64::from(!round.disturbed.is_empty()), all + 1)
-    })
 }

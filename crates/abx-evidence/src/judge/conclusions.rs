@@ -1,13 +1,13 @@
 //! All that is concluded from a study.
 
 use crate::judge::capacities::Capacity;
-use crate::judge::ceilings::Ceiling;
 use crate::judge::comparison::{Comparison, Role};
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::ranking::Ranking;
-use crate::judge::summary::Summary;
 use crate::judge::sweeps::Sweep;
 use crate::record::finding::Validity;
+use crate::view::ceilings::Ceiling;
+use crate::view::summary::Summary;
 
 /// What [`judge`](crate::judge()) makes of what was measured.
 #[derive(Debug, Clone, Default, PartialEq)]

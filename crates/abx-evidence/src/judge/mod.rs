@@ -1,7 +1,6 @@
 //! From what was measured to what it means.
 
 pub(crate) mod capacities;
-pub(crate) mod ceilings;
 pub(crate) mod comparison;
 pub(crate) mod comparison_plan;
 pub(crate) mod conclusions;
@@ -9,7 +8,6 @@ pub(crate) mod metric;
 pub(crate) mod past_baseline;
 pub(crate) mod ranking;
 pub(crate) mod run;
-pub(crate) mod summary;
 pub(crate) mod sweeps;
 pub(crate) mod throughput;
 pub(crate) mod values;
@@ -19,18 +17,18 @@ use std::collections::BTreeMap;
 
 use crate::findings::{Bottleneck, findings};
 use crate::judge::capacities::capacities;
-use crate::judge::ceilings::ceilings;
 use crate::judge::comparison::{Comparison, Family, Ground, Role};
 use crate::judge::comparison_plan::{ComparisonPlan, Question};
 use crate::judge::conclusions::Conclusions;
 use crate::judge::past_baseline::BesidePast;
 use crate::judge::ranking::rankings;
-use crate::judge::summary::summaries;
 use crate::judge::sweeps::sweeps;
 use crate::record::Measured;
 use crate::record::finding::{Finding, Validity};
 use crate::stats::Margin;
 use crate::stats::stop::{Decision, decide_all};
+use crate::view::ceilings::ceilings;
+use crate::view::summary::summaries;
 
 /// Concludes all that can be concluded. Pure, and it takes no part of an earlier
 /// judgement: the same study gives the same conclusions at any later time.

@@ -1,8 +1,8 @@
 //! What one subject gave in each block, by itself: what is left to compare when
 //! the other side was measured at another time.
 
-use crate::judge::summary::Sums;
 use crate::record::{LoadRecord, Measured};
+use crate::view::summary::Sums;
 
 /// A subject's verified answers per second in each complete block of a load, in
 /// the order of the blocks.

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use crate::judge::metric::Metric;
-use crate::judge::summary::{Pick, Sums, share};
 use crate::measure::held::Held;
 use crate::measure::quantile::Quantile;
+use crate::measure::share::share;
 use crate::record::{BlockLoad, BlockRecord, LoadRecord, Measured};
+use crate::view::summary::{Pick, Sums};
 
 /// One block's number.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::outcome::{Outcome, Outcomes};
-use crate::measure::tally::Tally;
 
 /// When requests are due.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,17 +66,8 @@ pub struct Offered {
 }
 
 impl Offered {
-    /// Reads them from what was counted; `None` in a closed loop, where each
-    /// request is due when it is sent.
-    #[must_use]
-    pub fn of(arrivals: &Arrivals, tally: &Tally) -> Option<Offered> {
-        let late = Late {
-            unsent: tally.unsent,
-            queued: tally.queued,
-        };
-        Offered::counted(arrivals, &tally.outcomes, late)
-    }
-
+    /// The same from counts; `None` in a closed loop, where each request is due when
+    /// it is sent.
     pub(crate) fn counted(arrivals: &Arrivals, outcomes: &Outcomes, late: Late) -> Option<Offered> {
         // After an idle close the same request was tried again.
         let again = outcomes.count(Outcome::IdleClose);
@@ -131,6 +121,7 @@ pub(crate) fn throughput_per_s(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::tally::Tally;
 
     #[test]
     fn a_request_that_was_tried_twice_was_due_once() {

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::measure::histogram::Histogram;
 use crate::measure::tally::Tally;
 use crate::measure::times::Times;
-use crate::record::Histograms;
 
 /// What listeners made of broadcasts. When the last one had each is its response
 /// time.
@@ -33,17 +33,15 @@ impl Broadcasts {
         }
     }
 
-    /// Those of a study's blocks.
-    pub(crate) fn over<'a>(
-        times: impl Iterator<Item = &'a Histograms>,
-        lost: u64,
-        out_of_order: u64,
+    /// Those of a study's blocks: the times of the first listener and of the median one.
+    pub(crate) fn over(
+        first_listener: &Histogram,
+        median_listener: &Histogram,
+        [lost, out_of_order]: [u64; 2],
     ) -> Broadcasts {
-        let mut all = Histograms::default();
-        times.for_each(|one| all.merge(one));
         Broadcasts {
-            first_listener_us: Times::of(&all.first_listener),
-            median_listener_us: Times::of(&all.median_listener),
+            first_listener_us: Times::of(first_listener),
+            median_listener_us: Times::of(median_listener),
             lost,
             out_of_order,
         }

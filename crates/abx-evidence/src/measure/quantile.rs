@@ -1,5 +1,7 @@
 //! Quantiles of times of which some are only known as "at least".
 
+use std::cmp::Ordering;
+
 use crate::measure::histogram::Histogram;
 
 /// A quantile of times.
@@ -39,6 +41,13 @@ impl Quantile {
         }
         None
     }
+}
+
+/// The lower median.
+pub(crate) fn median<T: Copy + PartialOrd>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut values: Vec<T> = values.collect();
+    values.sort_by(|one, other| one.partial_cmp(other).unwrap_or(Ordering::Equal));
+    values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
 #[cfg(test)]
@@ -141,5 +150,14 @@ mod tests {
         assert_eq!(quantile(&[], &[], 0.5), None);
         let alone = quantile(&[], &[7], 0.5).unwrap();
         assert_eq!((alone.us, alone.at_least), (7, true));
+    }
+
+    #[test]
+    fn the_median_is_one_of_the_values() {
+        // Method: none, one, even and odd counts.
+        assert_eq!(median::<u64>([].into_iter()), None);
+        assert_eq!(median([7].into_iter()), Some(7));
+        assert_eq!(median([9, 1, 5].into_iter()), Some(5));
+        assert_eq!(median([9, 1, 5, 3].into_iter()), Some(3));
     }
 }

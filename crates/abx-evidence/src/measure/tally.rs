@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::measure::arrivals::{Arrivals, Spans, throughput_per_s};
+use crate::measure::arrivals::{Arrivals, Late, Offered, Spans, throughput_per_s};
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::phases::Phases;
@@ -210,6 +210,19 @@ pub struct SliceTally {
     /// The connections themselves; `None` when they carried requests of HTTP.
     #[serde(default)]
     pub connections: Option<Connections>,
+}
+
+impl Offered {
+    /// Reads them from what was counted; `None` in a closed loop, where each
+    /// request is due when it is sent.
+    #[must_use]
+    pub fn of(arrivals: &Arrivals, tally: &Tally) -> Option<Offered> {
+        let late = Late {
+            unsent: tally.unsent,
+            queued: tally.queued,
+        };
+        Offered::counted(arrivals, &tally.outcomes, late)
+    }
 }
 
 /// What became of connections that are there to be held.

@@ -4,21 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::finding_id::FindingId;
-
-/// How far a finding limits what may be claimed.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Worth knowing; the claim stands.
-    Note,
-    /// The claim stands as a bound only: of a ratio or a throughput as "at
-    /// least"; for times the message says to which side.
-    Bound,
-    /// No claim stands.
-    Void,
-}
+pub use crate::record::level::Level;
 
 /// Which figures a finding limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

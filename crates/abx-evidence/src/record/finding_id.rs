@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::record::finding::Level;
+use crate::record::level::Level;
 
 /// What every finding with the same id has in common.
 struct Entry {

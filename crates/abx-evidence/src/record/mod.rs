@@ -4,6 +4,7 @@
 
 pub(crate) mod finding;
 pub(crate) mod finding_id;
+pub(crate) mod level;
 pub(crate) mod objective;
 mod past_baseline;
 mod readings;

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::findings::pace::has_kept_up;
 use crate::judge::past_baseline::Difference;
-use crate::judge::summary::Sums;
 use crate::record::{LoadRecord, LoadSettings, Measured};
+use crate::view::summary::Sums;
 
 /// Settings that are no part of what is offered: whether bodies are compared is
 /// known only after the first answers.

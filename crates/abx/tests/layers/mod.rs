@@ -1,6 +1,8 @@
 //! The arrows between the crates, one way: whoever adds one that is not in the
 //! table below changes the design, and does so on purpose.
 
+mod circles;
+
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Each crate, and the crates of this workspace that it may use.

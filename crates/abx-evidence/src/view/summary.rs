@@ -1,6 +1,5 @@
 //! One subject under one load, described: no comparison rests on these figures.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -14,7 +13,8 @@ use crate::measure::histogram::Histogram;
 use crate::measure::outcome::Outcomes;
 use crate::measure::phase_times::PhaseTimes;
 use crate::measure::phases::Phases;
-pub(crate) use crate::measure::share::share;
+use crate::measure::quantile::median;
+use crate::measure::share::share;
 use crate::measure::times::Times;
 use crate::record::{Histograms, LoadRecord, LoadSettings, Measured, SliceRecord};
 
@@ -276,10 +276,17 @@ fn broadcasts(
     subject: &str,
     sums: &Sums,
 ) -> Option<Broadcasts> {
-    let parts = record.block_loads(&load.name);
-    let times = parts.filter_map(|part| part.histograms.get(subject));
-    let is_asked = load.settings.exchange.shape == LoadShape::Broadcast;
-    is_asked.then(|| Broadcasts::over(times, sums.lost, sums.out_of_order))
+    if load.settings.exchange.shape != LoadShape::Broadcast {
+        return None;
+    }
+    let times = |pick| pooled(record, &load.name, subject, pick).unwrap_or_default();
+    let first = times(|all| &all.first_listener);
+    let median = times(|all| &all.median_listener);
+    Some(Broadcasts::over(
+        &first,
+        &median,
+        [sums.lost, sums.out_of_order],
+    ))
 }
 
 /// Which of a block's histograms.
@@ -321,13 +328,6 @@ fn bounded((times, at_least): (Option<Histogram>, Option<Histogram>)) -> Times {
     }
 }
 
-/// The lower median.
-pub(crate) fn median<T: Copy + PartialOrd>(values: impl Iterator<Item = T>) -> Option<T> {
-    let mut values: Vec<T> = values.collect();
-    values.sort_by(|one, other| one.partial_cmp(other).unwrap_or(Ordering::Equal));
-    values.get(values.len().saturating_sub(1) / 2).copied()
-}
-
 /// Each subject's sums under one load.
 pub(crate) fn sums_by_subject(record: &Measured, load: &str) -> BTreeMap<String, Sums> {
     record
@@ -340,16 +340,10 @@ pub(crate) fn sums_by_subject(record: &Measured, load: &str) -> BTreeMap<String,
         .collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_one_of_the_values() {
-        // Method: none, one, even and odd counts.
-        assert_eq!(median::<u64>([].into_iter()), None);
-        assert_eq!(median([7].into_iter()), Some(7));
-        assert_eq!(median([9, 1, 5].into_iter()), Some(5));
-        assert_eq!(median([9, 1, 5, 3].into_iter()), Some(3));
-    }
+/// How many of a load's rounds were disturbed, and how many there are.
+pub(crate) fn disturbed_rounds(record: &Measured, load: &LoadRecord) -> (u64, u64) {
+    let rounds = record.block_loads(&load.name).flat_map(|part| &part.rounds);
+    rounds.fold((0, 0), |(disturbed, all), round| {
+        (disturbed + u64::from(!round.disturbed.is_empty()), all + 1)
+    })
 }
