@@ -193,7 +193,7 @@ impl Io for EpollIo {
             let Some(connection) = place.as_mut().filter(is_current) else {
                 continue;
             };
-            if connection.take(event, token, ready) == Kept::No {
+            if connection.take(event, token, ready) == Keeps::No {
                 *place = None;
             }
         }
@@ -237,7 +237,7 @@ impl Io for EpollIo {
 
 /// Whether a connection lives on.
 #[derive(PartialEq)]
-enum Kept {
+enum Keeps {
     Yes,
     No,
 }
@@ -254,15 +254,15 @@ impl Connection {
     }
 
     /// Turns one event into what it means for the engine.
-    fn take(&mut self, event: Event, token: Token, ready: &mut Vec<Ready>) -> Kept {
+    fn take(&mut self, event: Event, token: Token, ready: &mut Vec<Ready>) -> Keeps {
         if self.is_connecting {
             if !event.writable() {
-                return Kept::Yes;
+                return Keeps::Yes;
             }
             self.is_connecting = false;
             if let Err(error) = self.socket.pending_error() {
                 ready.push(Ready::Unconnected(token, error));
-                return Kept::No;
+                return Keeps::No;
             }
             ready.push(Ready::Connected(token));
         } else if self.is_blocked && event.writable() {
@@ -274,7 +274,7 @@ impl Connection {
             self.has_ended |= event.ended();
             ready.push(Ready::Receivable(token));
         }
-        Kept::Yes
+        Keeps::Yes
     }
 }
 
@@ -289,7 +289,7 @@ fn current(connections: &mut [Option<Connection>], token: Token) -> &mut Connect
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::script::{Loopback, Step};
+    use crate::simulation::script::{Loopback, PeerStep};
 
     #[test]
     fn an_event_of_a_closed_connection_that_lives_on_elsewhere_is_dropped() {
@@ -297,7 +297,7 @@ mod tests {
         // is being started, keeps its place in the set when it is closed. Then
         // bytes come on it, and must not be taken for the second one's.
         let peer = Loopback::start(Box::new(|number| match number {
-            0 => vec![Step::Await(1), Step::Send([1].into())],
+            0 => vec![PeerStep::Await(1), PeerStep::Send([1].into())],
             _ => Vec::new(),
         }));
         let mut io = EpollIo::new().unwrap();

@@ -7,18 +7,21 @@ use std::time::{Duration, Instant};
 use super::ProbeError;
 
 /// A connection with a deadline for all of it.
-pub(super) struct Line {
+pub(super) struct ProbeConnection {
     stream: TcpStream,
     begun: Instant,
     timeout: Duration,
 }
 
-impl Line {
-    pub(super) fn connect(address: SocketAddr, timeout: Duration) -> Result<Line, ProbeError> {
+impl ProbeConnection {
+    pub(super) fn connect(
+        address: SocketAddr,
+        timeout: Duration,
+    ) -> Result<ProbeConnection, ProbeError> {
         let begun = Instant::now();
         let stream = TcpStream::connect_timeout(&address, timeout);
         let stream = stream.map_err(|error| broken(error, timeout))?;
-        Ok(Line {
+        Ok(ProbeConnection {
             stream,
             begun,
             timeout,

@@ -15,7 +15,7 @@ use crate::plan::{BodyIdentity, RequestPlan};
 
 pub use websocket::{Echo, WebSocketAnswer, probe_websocket};
 
-use line::Line;
+use line::ProbeConnection;
 
 /// Bytes of an answer that are kept for a look at its headers.
 const START_BYTES: usize = 16 * 1024;
@@ -69,7 +69,7 @@ pub fn probe(
     timeout: Duration,
 ) -> Result<Answer, ProbeError> {
     let bytes = request.encode(false)?;
-    let mut line = Line::connect(address, timeout)?;
+    let mut line = ProbeConnection::connect(address, timeout)?;
     line.send(&bytes)?;
 
     let mut client = http1::Client::new();

@@ -10,7 +10,7 @@ use abx_wire::websocket::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-use super::line::Line;
+use super::line::ProbeConnection;
 use super::{ProbeError, START_BYTES};
 use crate::plan::{BodyIdentity, MessagePlan, RequestPlan};
 use crate::protocol::message::payload;
@@ -67,8 +67,8 @@ pub fn probe_websocket(
     let nonce = [(); NONCE_BYTES].map(|()| u8::try_from(random.below(256)).expect("below 256"));
     let mut out = Vec::new();
     let client = Client::open(options, &opening, nonce, &mut out);
-    let line = Line::connect(address, timeout)?;
-    Talk {
+    let line = ProbeConnection::connect(address, timeout)?;
+    ProbeProtocol {
         line,
         client,
         out,
@@ -79,8 +79,8 @@ pub fn probe_websocket(
 }
 
 /// One protocol of a probe.
-struct Talk {
-    line: Line,
+struct ProbeProtocol {
+    line: ProbeConnection,
     client: Client,
     /// What is to be sent next.
     out: Vec<u8>,
@@ -90,7 +90,7 @@ struct Talk {
     hasher: Xxh3,
 }
 
-impl Talk {
+impl ProbeProtocol {
     fn follow(
         mut self,
         message: Option<(MessagePlan, Vec<u8>)>,

@@ -11,7 +11,7 @@ use crate::plan::{LoadPlan, MessagePlan, Shape};
 use crate::pool::{Broadcast, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::schedule::{Arrivals, Share};
-use crate::simulation::network::hub::{Act, Hub, Said, frame, to_all};
+use crate::simulation::network::hub::{Act, Hub, HubMessage, frame, to_all};
 use crate::simulation::network::{Faults, Network, Sim};
 
 const MESSAGE: MessagePlan = MessagePlan {
@@ -50,7 +50,11 @@ fn run(broadcast: &mut Broadcast<Sim>, requests_max: u64, span: u64) -> SliceOut
 }
 
 /// What so many broadcasts to `listeners` gave, when the server follows its rule.
-fn tally_of(listeners: u32, count: u64, rule: impl FnMut(Said) -> Vec<Act> + 'static) -> Tally {
+fn tally_of(
+    listeners: u32,
+    count: u64,
+    rule: impl FnMut(HubMessage) -> Vec<Act> + 'static,
+) -> Tally {
     let plan = broadcast_plan(listeners);
     let mut broadcast = broadcast(Network::faultless(1), &plan, Hub::new(rule));
     run(&mut broadcast, count, 3_600 * SECOND);
@@ -108,7 +112,7 @@ fn what_comes_twice_late_or_changed_is_not_right() {
     // Method: each server does one thing wrong with the fifth message at one of
     // three listeners. It says it behind the sixth, when two may be in flight; twice,
     // while another listener still waits; a byte longer; as binary.
-    type Wrong = fn(&Said) -> Vec<Act>;
+    type Wrong = fn(&HubMessage) -> Vec<Act>;
     let late: Wrong = |said| vec![Act::Send(1, frame(said), Nanos(MS))];
     let twice: Wrong = |said| vec![Act::Send(1, frame(said).repeat(2), Nanos(0))];
     let longer: Wrong = |said| {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use abx_sys::Nanos;
 
 use super::network::{Network, Sim};
-use super::script::{Loopback, NOBODY, Script, Step};
+use super::script::{Loopback, NOBODY, PeerStep, Script};
 use super::sealed::{Sealed, sealed};
 use crate::io::{Io, Ready, Received, RequestId, Token};
 use crate::random::Random;
@@ -77,7 +77,7 @@ fn pattern(count: usize) -> Arc<[u8]> {
 impl<I: Io> User<I> {
     fn new(
         maker: Maker<I>,
-        script: impl Fn(usize) -> Vec<Step> + Send + Sync + 'static,
+        script: impl Fn(usize) -> Vec<PeerStep> + Send + Sync + 'static,
     ) -> User<I> {
         let Made(io, address, peer) = maker(Box::new(script));
         User {
@@ -185,7 +185,7 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
         let all = pattern(bytes);
         let sent = Arc::clone(&all);
         let mut user = User::new(maker, move |_| {
-            vec![Step::Send(Arc::clone(&sent)), Step::Close]
+            vec![PeerStep::Send(Arc::clone(&sent)), PeerStep::Close]
         });
         user.connect(token(3, 9));
         let (got, end) = user.read(token(3, 9), usize::MAX);
@@ -195,7 +195,11 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
     let all = pattern(200);
     let sent = Arc::clone(&all);
     let mut user = User::new(maker, move |_| {
-        vec![Step::Send(Arc::clone(&sent)), Step::Await(1), Step::Reset]
+        vec![
+            PeerStep::Send(Arc::clone(&sent)),
+            PeerStep::Await(1),
+            PeerStep::Reset,
+        ]
     });
     let request = user.io.register(b"x".to_vec());
     user.connect(token(0, 0));
@@ -212,9 +216,9 @@ fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
     let sizes = [43, 16_000_000];
     let mut user = User::new(maker, move |_| {
         vec![
-            Step::Await(sizes[1] - 100),
-            Step::Echo(100),
-            Step::Echo(sizes[0]),
+            PeerStep::Await(sizes[1] - 100),
+            PeerStep::Echo(100),
+            PeerStep::Echo(sizes[0]),
         ]
     });
     let all = sizes.map(pattern);
@@ -229,7 +233,7 @@ fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
 
 fn the_end_of_what_is_registered_goes_out_alone<I: Io>(maker: Maker<I>) {
     // Method: three copies of a request; two of them, then one, then all.
-    let mut user = User::new(maker, |_| vec![Step::Echo(3), Step::Again]);
+    let mut user = User::new(maker, |_| vec![PeerStep::Echo(3), PeerStep::Again]);
     let copies = user.io.register(b"abcabcabc".to_vec());
     user.connect(token(0, 0));
     for offset in [3, 6, 0] {
@@ -250,7 +254,11 @@ fn what_is_said_keeps_its_place<I: Io>(maker: Maker<I>) {
     for bytes in [5, 16_000_000] {
         let said = pattern(bytes);
         let mut user = User::new(maker, move |_| {
-            vec![Step::Echo(7), Step::Await(bytes - 5), Step::Echo(12)]
+            vec![
+                PeerStep::Echo(7),
+                PeerStep::Await(bytes - 5),
+                PeerStep::Echo(12),
+            ]
         });
         let request = user.io.register(b"request".to_vec());
         user.connect(token(0, 0));
@@ -279,7 +287,7 @@ fn skipped_bytes_are_exactly_those_asked_for<I: Io>(maker: Maker<I>) {
     for seed in 0..6 {
         let sent = Arc::clone(&all);
         let mut user = User::new(maker, move |_| {
-            vec![Step::Send(Arc::clone(&sent)), Step::Close]
+            vec![PeerStep::Send(Arc::clone(&sent)), PeerStep::Close]
         });
         let mut random = Random::new(seed);
         user.connect(token(0, 0));
@@ -316,7 +324,9 @@ fn skipped_bytes_are_exactly_those_asked_for<I: Io>(maker: Maker<I>) {
 
 fn a_stream_that_ends_while_it_is_skipped_ends<I: Io>(maker: Maker<I>) {
     // Method: 100 bytes, of which a thousand are to be skipped.
-    let mut user = User::new(maker, |_| vec![Step::Send(pattern(100)), Step::Close]);
+    let mut user = User::new(maker, |_| {
+        vec![PeerStep::Send(pattern(100)), PeerStep::Close]
+    });
     user.connect(token(0, 0));
     user.io.skip(token(0, 0), 1000);
     let taken = user.pull(token(0, 0), usize::MAX, |_| panic!("bytes to be skipped"));
@@ -328,7 +338,10 @@ fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
     // nothing on its way; the next one must see its own bytes alone.
     const ROUNDS: u32 = 60;
     let mut user = User::new(maker, |number| {
-        vec![Step::Send(vec![number as u8; 500].into()), Step::Close]
+        vec![
+            PeerStep::Send(vec![number as u8; 500].into()),
+            PeerStep::Close,
+        ]
     });
     for generation in 0..ROUNDS {
         let token = token(2, generation);
@@ -357,7 +370,7 @@ fn many_connections_have_each_their_answer<I: Io>(maker: Maker<I>) {
     // Method: more connections than one list of events holds, each echoed a
     // request of its own, all in flight together.
     const COUNT: u32 = 520;
-    let mut user = User::new(maker, |_| vec![Step::Echo(4)]);
+    let mut user = User::new(maker, |_| vec![PeerStep::Echo(4)]);
     let ids: Vec<RequestId> = (0..COUNT)
         .map(|number| user.io.register(number.to_be_bytes().to_vec()))
         .collect();

@@ -108,12 +108,12 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
 #[test]
 fn a_wrong_echo_is_known_for_what_it_is() {
     // Method: each echo changed in one way: another kind, a byte more, another byte.
-    let longer = |said: &mut crate::simulation::network::hub::Said| said.payload.push(b'x');
-    let other = |said: &mut crate::simulation::network::hub::Said| said.payload[50] ^= 1;
-    let kind = |said: &mut crate::simulation::network::hub::Said| {
+    let longer = |said: &mut crate::simulation::network::hub::HubMessage| said.payload.push(b'x');
+    let other = |said: &mut crate::simulation::network::hub::HubMessage| said.payload[50] ^= 1;
+    let kind = |said: &mut crate::simulation::network::hub::HubMessage| {
         said.kind = abx_wire::websocket::MessageKind::Binary;
     };
-    type Change = fn(&mut crate::simulation::network::hub::Said);
+    type Change = fn(&mut crate::simulation::network::hub::HubMessage);
     let cases: [(Change, Outcome); 3] = [
         (longer, Outcome::WrongLength),
         (other, Outcome::WrongBody),

@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use abx_sys::Nanos;
 
-use super::script::{NOBODY, Script, Step};
+use super::script::{NOBODY, PeerStep, Script};
 use crate::io::{Io, Ready, Received, RequestId, Token};
 use crate::random::Random;
 
@@ -80,7 +80,7 @@ pub(crate) struct Sim {
     now: Nanos,
     requests: Vec<Vec<u8>>,
     connections: Vec<Option<Connection>>,
-    events: BinaryHeap<Reverse<Event>>,
+    events: BinaryHeap<Reverse<NetworkEvent>>,
     /// Breaks ties, so that what was caused first comes first.
     caused: u64,
     accepted: usize,
@@ -108,7 +108,7 @@ struct Connection {
     most: usize,
     /// No piece arrives before an earlier one.
     last_arrival: Nanos,
-    steps: Vec<Step>,
+    steps: Vec<PeerStep>,
     place: usize,
     /// What the peer has received and not read.
     unread: VecDeque<u8>,
@@ -123,7 +123,7 @@ enum Piece {
 }
 
 /// Something that will happen, ordered by time and then by cause.
-struct Event {
+struct NetworkEvent {
     at: Nanos,
     number: u64,
     token: Token,
@@ -174,7 +174,7 @@ impl Sim {
 
     fn cause(&mut self, at: Nanos, token: Token, what: What) {
         self.caused += 1;
-        self.events.push(Reverse(Event {
+        self.events.push(Reverse(NetworkEvent {
             at,
             number: self.caused,
             token,
@@ -211,7 +211,7 @@ impl Sim {
     }
 
     /// Lets one event happen; what the engine is to be told of goes to `ready`.
-    fn happen(&mut self, event: Event, ready: &mut Vec<Ready>) {
+    fn happen(&mut self, event: NetworkEvent, ready: &mut Vec<Ready>) {
         let token = event.token;
         if let What::Served = event.what {
             // The worker is free also when the client has gone.
@@ -409,28 +409,28 @@ fn refused() -> io::Error {
     io::ErrorKind::ConnectionRefused.into()
 }
 
-impl Event {
+impl NetworkEvent {
     fn order(&self) -> (Nanos, u64) {
         (self.at, self.number)
     }
 }
 
-impl Ord for Event {
-    fn cmp(&self, other: &Event) -> std::cmp::Ordering {
+impl Ord for NetworkEvent {
+    fn cmp(&self, other: &NetworkEvent) -> std::cmp::Ordering {
         self.order().cmp(&other.order())
     }
 }
 
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Event) -> Option<std::cmp::Ordering> {
+impl PartialOrd for NetworkEvent {
+    fn partial_cmp(&self, other: &NetworkEvent) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Event {
-    fn eq(&self, other: &Event) -> bool {
+impl PartialEq for NetworkEvent {
+    fn eq(&self, other: &NetworkEvent) -> bool {
         self.order() == other.order()
     }
 }
 
-impl Eq for Event {}
+impl Eq for NetworkEvent {}

@@ -13,7 +13,7 @@ use crate::pool::Pool;
 use crate::protocol::Http;
 use crate::schedule::Arrivals;
 use crate::simulation::network::{Network, Sim};
-use crate::simulation::script::Step;
+use crate::simulation::script::PeerStep;
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
 const BODY: &[u8] = b"hello";
@@ -30,13 +30,13 @@ fn watched(connections: u32) -> LoadPlan {
 }
 
 /// The steps that answer one request: its body comes some work behind its head.
-fn in_two(request_bytes: usize) -> [Step; 5] {
+fn in_two(request_bytes: usize) -> [PeerStep; 5] {
     [
-        Step::Await(request_bytes),
-        Step::Work,
-        Step::Send(HEAD.into()),
-        Step::Work,
-        Step::Send(BODY.into()),
+        PeerStep::Await(request_bytes),
+        PeerStep::Work,
+        PeerStep::Send(HEAD.into()),
+        PeerStep::Work,
+        PeerStep::Send(BODY.into()),
     ]
 }
 
@@ -48,7 +48,7 @@ fn request_bytes(plan: &LoadPlan) -> usize {
 /// A pool whose connections stand, each of the peer's with the steps of its number.
 fn scripted(
     plan: LoadPlan,
-    steps: impl Fn(usize) -> Vec<Step> + Send + Sync + 'static,
+    steps: impl Fn(usize) -> Vec<PeerStep> + Send + Sync + 'static,
 ) -> Pool<Sim, Http> {
     let mut pool = pool_of_steps(Network::faultless(1), plan, Box::new(steps));
     pool.connect_all(&AtomicBool::new(false));
@@ -57,7 +57,7 @@ fn scripted(
 
 /// A pool on a peer that answers every request in two parts.
 fn on_slow_bodies(plan: LoadPlan) -> Pool<Sim, Http> {
-    let steps = [&in_two(request_bytes(&plan))[..], &[Step::Again]].concat();
+    let steps = [&in_two(request_bytes(&plan))[..], &[PeerStep::Again]].concat();
     scripted(plan, move |_| steps.clone())
 }
 
@@ -110,7 +110,7 @@ fn an_answer_that_comes_with_the_one_before_had_only_to_wait() {
     plan.pipeline = 2;
     let bytes = request_bytes(&plan);
     let both: Arc<[u8]> = [HEAD, BODY, HEAD, BODY].concat().into();
-    let steps = [Step::Await(2 * bytes), Step::Send(both)];
+    let steps = [PeerStep::Await(2 * bytes), PeerStep::Send(both)];
     let mut pool = scripted(plan, move |_| steps.to_vec());
     run_requests(&mut pool, 2);
     assert_eq!(sums_us(pool.tally()), [TRIP_US, 0, TRIP_US, 0]);
@@ -122,8 +122,12 @@ fn a_try_that_was_lost_is_waiting() {
     // the next one is connecting.
     let plan = watched(1);
     let bytes = request_bytes(&plan);
-    let once = [&in_two(bytes)[..], &[Step::Await(bytes), Step::Close]].concat();
-    let again = [&in_two(bytes)[..], &[Step::Again]].concat();
+    let once = [
+        &in_two(bytes)[..],
+        &[PeerStep::Await(bytes), PeerStep::Close],
+    ]
+    .concat();
+    let again = [&in_two(bytes)[..], &[PeerStep::Again]].concat();
     let mut pool = scripted(plan, move |number| match number {
         0 => once.clone(),
         _ => again.clone(),
@@ -140,7 +144,7 @@ fn what_a_lost_answer_had_begun_is_not_the_next_one_s() {
     // answers the request behind it. Its first byte is its own.
     let plan = watched(1);
     let bytes = request_bytes(&plan);
-    let broken = [&in_two(bytes)[..3], &[Step::Reset]].concat();
+    let broken = [&in_two(bytes)[..3], &[PeerStep::Reset]].concat();
     let whole = in_two(bytes);
     let mut pool = scripted(plan, move |number| match number {
         0 => broken.clone(),

@@ -13,7 +13,7 @@ use crate::pool::Pool;
 use crate::protocol::Http;
 use crate::schedule::{Arrivals, Schedule};
 use crate::simulation::network::{Faults, Network, Service, Sim};
-use crate::simulation::script::Step;
+use crate::simulation::script::PeerStep;
 
 const BODY: &[u8] = b"hello";
 
@@ -56,13 +56,13 @@ fn connected(mut pool: Pool<Sim, Http>) -> Pool<Sim, Http> {
 
 /// A faultless pool of one connection at a time, each with its steps: `answers`
 /// gives what it answers, and `end` what it does then.
-fn scripted(plan: LoadPlan, answers: Vec<Arc<[u8]>>, end: Step) -> Pool<Sim, Http> {
+fn scripted(plan: LoadPlan, answers: Vec<Arc<[u8]>>, end: PeerStep) -> Pool<Sim, Http> {
     let request = plan.requests[0].request.encode(true).unwrap().len();
     let steps = answers
         .into_iter()
-        .flat_map(move |answer| [Step::Await(request), Step::Send(answer)])
+        .flat_map(move |answer| [PeerStep::Await(request), PeerStep::Send(answer)])
         .chain([end])
-        .collect::<Vec<Step>>();
+        .collect::<Vec<PeerStep>>();
     connected(pool_of_steps(
         Network::faultless(1),
         plan,
@@ -270,7 +270,7 @@ fn answers_are_never_taken_for_each_other_s() {
             let request = plan.requests[which].request.encode(true).unwrap();
             (request, answer("", bodies[which]))
         });
-        let steps = vec![Step::Choose(Arc::new([one, other])), Step::Again];
+        let steps = vec![PeerStep::Choose(Arc::new([one, other])), PeerStep::Again];
         let mut network = Network::faultless(7);
         network.faults.split = 300;
         network.faults.short_send = 300;
@@ -297,7 +297,7 @@ fn what_is_behind_an_announced_close_is_sent_again_and_is_no_failure() {
     // unanswered behind each close but the last one.
     let [plain, last] = ["", "Connection: close\r\n"].map(|field| answer(field, BODY));
     let answers = vec![Arc::clone(&plain), plain, last];
-    let mut pool = scripted(deep(1, BODY, 4, 1), answers, Step::Close);
+    let mut pool = scripted(deep(1, BODY, 4, 1), answers, PeerStep::Close);
     let ran = run_requests(&mut pool, 300);
     let tally = pool.tally();
     assert!(!ran.stopped_answering);
@@ -311,7 +311,7 @@ fn a_close_after_each_answer_costs_time_and_never_a_request() {
     // Method: the worst of them: sixteen in flight, one answer for each
     // connection. A request may go out sixteen times, and is still answered.
     let answers = vec![answer("Connection: close\r\n", BODY)];
-    let mut pool = scripted(deep(2, BODY, 16, 1), answers, Step::Close);
+    let mut pool = scripted(deep(2, BODY, 16, 1), answers, PeerStep::Close);
     run_requests(&mut pool, 200);
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), tally.outcomes.failed()), (200, 0));
@@ -321,7 +321,7 @@ fn a_close_after_each_answer_costs_time_and_never_a_request() {
         let mut pool = scripted(
             deep(2, BODY, 1, 1),
             vec![answer("Connection: close\r\n", BODY)],
-            Step::Close,
+            PeerStep::Close,
         );
         run_requests(&mut pool, 200);
         pool.tally().connection_ns
@@ -335,13 +335,13 @@ fn a_break_fails_those_on_a_fresh_connection_and_spares_the_others_once() {
     // close at once fail all four; those that answer once and then close
     // leave three behind, which go out once more, and so on.
     let silent = Vec::new();
-    let mut pool = scripted(deep(1, BODY, 4, 1), silent, Step::Close);
+    let mut pool = scripted(deep(1, BODY, 4, 1), silent, PeerStep::Close);
     run_requests(&mut pool, 4);
     let failed = pool.tally().outcomes.failed();
     assert_eq!(pool.tally().outcomes.sent(), failed);
 
     let answers = vec![answer("", BODY)];
-    let mut pool = scripted(deep(1, BODY, 4, 1), answers, Step::Reset);
+    let mut pool = scripted(deep(1, BODY, 4, 1), answers, PeerStep::Reset);
     let ran = run_requests(&mut pool, 100);
     let tally = pool.tally();
     assert!(!ran.stopped_answering);
@@ -360,7 +360,7 @@ fn one_answer_that_breaks_off_fails_and_those_behind_it_do_not() {
     let half = answer("", BODY);
     let half: Arc<[u8]> = half[..half.len() - 2].into();
     let answers = vec![answer("", BODY), half];
-    let mut pool = scripted(deep(1, BODY, 3, 1), answers, Step::Close);
+    let mut pool = scripted(deep(1, BODY, 3, 1), answers, PeerStep::Close);
     run_requests(&mut pool, 3);
     let tally = pool.tally();
     assert_eq!(tally.outcomes.ok(), 2);
@@ -376,7 +376,7 @@ fn what_nobody_asked_for_makes_the_last_answer_malformed() {
     // flight it is that one's own; before another it is no head.
     for depth in [1, 4] {
         let longer: Arc<[u8]> = [&answer("", BODY)[..], b"!"].concat().into();
-        let mut pool = scripted(deep(1, BODY, depth, 1), vec![longer], Step::Again);
+        let mut pool = scripted(deep(1, BODY, depth, 1), vec![longer], PeerStep::Again);
         let ran = run_requests(&mut pool, 100);
         let tally = pool.tally();
         let malformed = count(tally, Outcome::Malformed);
@@ -399,11 +399,16 @@ fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
     let request = plan.requests[0].request.encode(true).unwrap().len();
     let hello = answer("", BODY);
     let steps = move |number| {
-        let (asked, answered) = (Step::Await(request), Step::Send(Arc::clone(&hello)));
-        let slow = [asked.clone(), Step::Work, Step::Work, answered.clone()];
+        let (asked, answered) = (PeerStep::Await(request), PeerStep::Send(Arc::clone(&hello)));
+        let slow = [
+            asked.clone(),
+            PeerStep::Work,
+            PeerStep::Work,
+            answered.clone(),
+        ];
         match number {
             0 => [slow.clone(), slow].concat(),
-            _ => vec![asked, Step::Work, answered, Step::Again],
+            _ => vec![asked, PeerStep::Work, answered, PeerStep::Again],
         }
     };
     let mut network = Network::faultless(1);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// One step of a peer on one connection. Behind the last one it waits for the client to close.
 #[derive(Clone)]
-pub(crate) enum Step {
+pub(crate) enum PeerStep {
     /// Receives so many bytes.
     Await(usize),
     /// Receives so many bytes and sends them back.
@@ -35,7 +35,7 @@ pub(crate) enum Step {
 pub(crate) type Choice = (Vec<u8>, Arc<[u8]>);
 
 /// The steps of each connection, by its number in the order of accepting.
-pub(crate) type Script = Box<dyn Fn(usize) -> Vec<Step> + Send + Sync>;
+pub(crate) type Script = Box<dyn Fn(usize) -> Vec<PeerStep> + Send + Sync>;
 
 /// Nobody listens there, neither in this machine's tests nor in simulations.
 pub(crate) const NOBODY: SocketAddr = SocketAddr::new(
@@ -102,17 +102,17 @@ fn accept(listener: &TcpListener, script: &Script, stopping: &AtomicBool) {
 }
 
 /// `None` when the client or the test has ended it before the last step.
-fn follow(mut stream: TcpStream, steps: &[Step], stopping: &AtomicBool) -> Option<()> {
+fn follow(mut stream: TcpStream, steps: &[PeerStep], stopping: &AtomicBool) -> Option<()> {
     let mut place = 0;
     while let Some(step) = steps.get(place) {
         place += 1;
         match step {
-            Step::Await(count) => drop(read(&mut stream, *count, stopping)?),
-            Step::Echo(count) => {
+            PeerStep::Await(count) => drop(read(&mut stream, *count, stopping)?),
+            PeerStep::Echo(count) => {
                 let bytes = read(&mut stream, *count, stopping)?;
                 stream.write_all(&bytes).ok()?;
             }
-            Step::Choose(choices) => {
+            PeerStep::Choose(choices) => {
                 let mut bytes = Vec::new();
                 let chosen = loop {
                     bytes.extend(read(&mut stream, 1, stopping)?);
@@ -122,13 +122,13 @@ fn follow(mut stream: TcpStream, steps: &[Step], stopping: &AtomicBool) -> Optio
                 };
                 stream.write_all(chosen).ok()?;
             }
-            Step::Work => {}
-            Step::Send(bytes) => stream.write_all(bytes).ok()?,
-            Step::Close => return Some(()),
-            Step::Reset => {
+            PeerStep::Work => {}
+            PeerStep::Send(bytes) => stream.write_all(bytes).ok()?,
+            PeerStep::Close => return Some(()),
+            PeerStep::Reset => {
                 return rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).ok();
             }
-            Step::Again => place = 0,
+            PeerStep::Again => place = 0,
         }
     }
     read(&mut stream, usize::MAX, stopping).map(|_| ())

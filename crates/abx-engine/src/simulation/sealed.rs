@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use abx_sys::Nanos;
 
-use super::script::{Script, Step};
+use super::script::{PeerStep, Script};
 use crate::io::{Io, Ready, Received, RequestId, Token};
 
 /// What both sides say first.
@@ -23,14 +23,14 @@ const SEAL: u8 = 0x5a;
 pub(crate) struct Sealed<I> {
     under: I,
     requests: Vec<Vec<u8>>,
-    lines: Vec<Option<Line>>,
+    lines: Vec<Option<SealedConnection>>,
     /// What one receive gave, unsealed.
     received: Vec<u8>,
 }
 
 /// One connection.
 #[derive(Default)]
-struct Line {
+struct SealedConnection {
     is_open: bool,
     /// Sealed bytes that the back end below has not taken yet.
     outgoing: Vec<u8>,
@@ -52,7 +52,7 @@ impl<I: Io> Sealed<I> {
         }
     }
 
-    fn line(&mut self, token: Token) -> &mut Line {
+    fn line(&mut self, token: Token) -> &mut SealedConnection {
         let line = self.lines.get_mut(token.slot as usize);
         let line = line.and_then(Option::as_mut);
         line.expect("a call names a connection that was not closed")
@@ -166,7 +166,7 @@ impl<I: Io> Io for Sealed<I> {
         let place = token.slot as usize;
         let lines = self.lines.len().max(place + 1);
         self.lines.resize_with(lines, || None);
-        self.lines[place] = Some(Line::default());
+        self.lines[place] = Some(SealedConnection::default());
         Ok(())
     }
 
@@ -227,10 +227,10 @@ pub(crate) fn sealed(script: Script) -> Script {
     Box::new(move |connection| {
         let steps = script(connection);
         let rounds = match steps.last() {
-            Some(Step::Again) => ROUNDS,
+            Some(PeerStep::Again) => ROUNDS,
             _ => 1,
         };
-        let hello = [Step::Await(HELLO.len()), Step::Send(seal(&HELLO))];
+        let hello = [PeerStep::Await(HELLO.len()), PeerStep::Send(seal(&HELLO))];
         let one_round = || steps.iter().filter_map(sealed_step);
         let all = std::iter::repeat_with(one_round).take(rounds).flatten();
         hello.into_iter().chain(all).collect()
@@ -239,14 +239,14 @@ pub(crate) fn sealed(script: Script) -> Script {
 
 const ROUNDS: usize = 100;
 
-fn sealed_step(step: &Step) -> Option<Step> {
+fn sealed_step(step: &PeerStep) -> Option<PeerStep> {
     match step {
-        Step::Again => None,
-        Step::Send(bytes) => Some(Step::Send(seal(bytes))),
-        Step::Choose(choices) => {
+        PeerStep::Again => None,
+        PeerStep::Send(bytes) => Some(PeerStep::Send(seal(bytes))),
+        PeerStep::Choose(choices) => {
             let sealed = choices.iter();
             let sealed = sealed.map(|(asked, answer)| (seal(asked).to_vec(), seal(answer)));
-            Some(Step::Choose(sealed.collect()))
+            Some(PeerStep::Choose(sealed.collect()))
         }
         other => Some(other.clone()),
     }

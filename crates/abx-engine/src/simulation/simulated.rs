@@ -12,7 +12,7 @@ use crate::pool::{Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::{Http, Protocol};
 use crate::schedule::Share;
 use crate::simulation::network::{Faults, Network, Service, Sim};
-use crate::simulation::script::{NOBODY, Script, Step};
+use crate::simulation::script::{NOBODY, PeerStep, Script};
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const SECOND: u64 = 1_000 * MS;
@@ -56,7 +56,7 @@ pub(super) fn pool(network: Network, plan: LoadPlan, body: &[u8]) -> Pool<Sim, H
         network,
         plan,
         &[head(body.len()).as_bytes(), body].concat(),
-        Step::Again,
+        PeerStep::Again,
     )
 }
 
@@ -65,15 +65,15 @@ fn head(length: usize) -> String {
 }
 
 /// A pool on a peer that reads a request, works, sends `answer`, and then does the `last` step.
-fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: Step) -> Pool<Sim, Http> {
+fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: PeerStep) -> Pool<Sim, Http> {
     let request = &plan.requests[0].request;
     let request_bytes = request.encode(plan.keep_alive).unwrap().len();
     let answer: Arc<[u8]> = answer.into();
     let steps = move |_| {
         vec![
-            Step::Await(request_bytes),
-            Step::Work,
-            Step::Send(Arc::clone(&answer)),
+            PeerStep::Await(request_bytes),
+            PeerStep::Work,
+            PeerStep::Send(Arc::clone(&answer)),
             last.clone(),
         ]
     };
@@ -344,8 +344,12 @@ fn a_skipped_body_of_another_length_is_no_right_answer() {
     let whole = [head(body.len()).as_bytes(), &body].concat();
     let longer = [&whole[..], b"!"].concat();
     for (answer, last, outcome) in [
-        (&longer[..], Step::Again, Outcome::Malformed),
-        (&whole[..whole.len() - 1], Step::Close, Outcome::EarlyClose),
+        (&longer[..], PeerStep::Again, Outcome::Malformed),
+        (
+            &whole[..whole.len() - 1],
+            PeerStep::Close,
+            Outcome::EarlyClose,
+        ),
     ] {
         let mut plan = plan(4, &body, 4);
         plan.verify_every = 0;

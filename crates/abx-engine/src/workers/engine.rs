@@ -16,7 +16,7 @@ use crate::plan::{EnginePlan, LoadPlan, Shape, SliceEnd, SlicePlan};
 use crate::schedule;
 use crate::workers::any_pool::PoolParts;
 use crate::workers::prepared::Prepared;
-use crate::workers::worker::{Order, Reply, Share, work};
+use crate::workers::worker::{Share, WorkerOrder, WorkerReply, work};
 
 /// Why the engine cannot go on. What a subject does is never an error.
 #[derive(Debug, thiserror::Error)]
@@ -105,8 +105,8 @@ impl Stopper {
 }
 
 struct Worker {
-    orders: Option<Sender<Order>>,
-    replies: Receiver<Reply>,
+    orders: Option<Sender<WorkerOrder>>,
+    replies: Receiver<WorkerReply>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -200,7 +200,7 @@ impl Engine {
                 first: first as usize,
                 connections: (next - first) as usize,
             };
-            worker.order(Order::Open(id, Box::new(parts)))?;
+            worker.order(WorkerOrder::Open(id, Box::new(parts)))?;
         }
         match self.connected() {
             Ok(report) => Ok((id, report)),
@@ -218,7 +218,7 @@ impl Engine {
     /// [`EngineError::WorkerDied`] only.
     pub fn refresh(&mut self, pool: PoolId) -> Result<OpenReport, EngineError> {
         for worker in &self.workers {
-            worker.order(Order::Refresh(pool))?;
+            worker.order(WorkerOrder::Refresh(pool))?;
         }
         self.connected()
     }
@@ -244,11 +244,11 @@ impl Engine {
                 requests_max,
                 schedule: self.part_of_schedule(number, pool),
             };
-            worker.order(Order::Run(pool, share))?;
+            worker.order(WorkerOrder::Run(pool, share))?;
         }
         let mut sum: Option<SliceTally> = None;
         for worker in &self.workers {
-            let Reply::SliceOutcome(part) = worker.reply()? else {
+            let WorkerReply::SliceOutcome(part) = worker.reply()? else {
                 return Err(EngineError::WorkerDied);
             };
             match &mut sum {
@@ -263,7 +263,7 @@ impl Engine {
     pub fn close(&mut self, pool: PoolId) {
         for worker in &self.workers {
             // A worker that has died has closed its connections too.
-            let _ = worker.order(Order::Close(pool));
+            let _ = worker.order(WorkerOrder::Close(pool));
         }
     }
 
@@ -290,13 +290,13 @@ impl Engine {
         let mut refused = None;
         for worker in &self.workers {
             match worker.reply()? {
-                Reply::Connected(standing, opened, failures) => {
+                WorkerReply::Connected(standing, opened, failures) => {
                     report.standing += standing;
                     report.opened += opened;
                     report.failures.merge(&failures);
                 }
-                Reply::Failed(error) => refused = Some(error),
-                Reply::SliceOutcome(_) => return Err(EngineError::WorkerDied),
+                WorkerReply::Failed(error) => refused = Some(error),
+                WorkerReply::SliceOutcome(_) => return Err(EngineError::WorkerDied),
             }
         }
         match refused {
@@ -320,12 +320,12 @@ impl Drop for Engine {
 }
 
 impl Worker {
-    fn order(&self, order: Order) -> Result<(), EngineError> {
+    fn order(&self, order: WorkerOrder) -> Result<(), EngineError> {
         let orders = self.orders.as_ref().ok_or(EngineError::WorkerDied)?;
         orders.send(order).map_err(|_| EngineError::WorkerDied)
     }
 
-    fn reply(&self) -> Result<Reply, EngineError> {
+    fn reply(&self) -> Result<WorkerReply, EngineError> {
         self.replies.recv().map_err(|_| EngineError::WorkerDied)
     }
 }

@@ -14,7 +14,7 @@ use crate::workers::any_pool::{AnyPool, PoolParts};
 use crate::workers::engine::{EngineError, PoolId};
 
 /// What a worker is told. Each order but the last has one answer.
-pub(crate) enum Order {
+pub(crate) enum WorkerOrder {
     /// Make a pool of this many connections and connect them.
     Open(PoolId, Box<PoolParts>),
     /// Reopen what has died, before a slice.
@@ -35,7 +35,7 @@ pub(crate) struct Share {
 }
 
 /// What a worker answers.
-pub(crate) enum Reply {
+pub(crate) enum WorkerReply {
     /// To `Open` and `Refresh`: how many connections stand, how many of them are
     /// new, and how tries ended badly.
     Connected(usize, usize, Outcomes),
@@ -48,8 +48,8 @@ pub(crate) enum Reply {
 /// The life of a worker: until the engine is dropped.
 pub(crate) fn work(
     cpus: &[usize],
-    orders: &Receiver<Order>,
-    replies: &Sender<Reply>,
+    orders: &Receiver<WorkerOrder>,
+    replies: &Sender<WorkerReply>,
     stop: &Arc<AtomicBool>,
 ) {
     if !cpus.is_empty() {
@@ -61,13 +61,13 @@ pub(crate) fn work(
     let mut pools: HashMap<PoolId, Box<dyn AnyPool>> = HashMap::new();
     while let Ok(order) = orders.recv() {
         let reply = match order {
-            Order::Open(id, parts) => match parts.pool() {
+            WorkerOrder::Open(id, parts) => match parts.pool() {
                 Ok(pool) => connect(&mut **pools.entry(id).or_insert(pool), stop),
-                Err(error) => Reply::Failed(error),
+                Err(error) => WorkerReply::Failed(error),
             },
-            Order::Refresh(id) => connect(pool(&mut pools, id), stop),
-            Order::Run(id, share) => run(pool(&mut pools, id), share, stop),
-            Order::Close(id) => {
+            WorkerOrder::Refresh(id) => connect(pool(&mut pools, id), stop),
+            WorkerOrder::Run(id, share) => run(pool(&mut pools, id), share, stop),
+            WorkerOrder::Close(id) => {
                 pools.remove(&id);
                 continue;
             }
@@ -83,12 +83,12 @@ fn pool(pools: &mut HashMap<PoolId, Box<dyn AnyPool>>, id: PoolId) -> &mut dyn A
     &mut **pool.expect("the engine names only pools that it opened")
 }
 
-fn connect(pool: &mut dyn AnyPool, stop: &AtomicBool) -> Reply {
+fn connect(pool: &mut dyn AnyPool, stop: &AtomicBool) -> WorkerReply {
     let (standing, opened, failures) = pool.connect_all(stop);
-    Reply::Connected(standing, opened, failures)
+    WorkerReply::Connected(standing, opened, failures)
 }
 
-fn run(pool: &mut dyn AnyPool, share: Share, stop: &AtomicBool) -> Reply {
+fn run(pool: &mut dyn AnyPool, share: Share, stop: &AtomicBool) -> WorkerReply {
     let stood = pool.standing();
     let scheduled = abx_sys::counters::thread_schedstat();
     let cpu = abx_sys::thread_cpu();
@@ -111,7 +111,7 @@ fn run(pool: &mut dyn AnyPool, share: Share, stop: &AtomicBool) -> Reply {
         .and_then(|before| Ok((before, abx_sys::counters::thread_schedstat()?)))
         .ok()
         .map(|(before, after)| after.wait.since(before.wait).0);
-    Reply::SliceOutcome(Box::new(SliceTally {
+    WorkerReply::SliceOutcome(Box::new(SliceTally {
         tally: pool.tally().clone(),
         wall_ns: end.since(start).0,
         measured_ns: counted_until.since(counted_from).0,

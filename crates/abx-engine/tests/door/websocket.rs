@@ -10,7 +10,7 @@ use abx_engine::{
     probe_websocket,
 };
 use abx_evidence::{Connections, Outcome};
-use abx_wire::websocket::{Close, Place, Server};
+use abx_wire::websocket::{Close, FragmentPlace, Server};
 
 use crate::peer::Peer;
 use crate::talker::{Said, accept, echo, room, talking};
@@ -66,9 +66,9 @@ fn fragments_and_pings_between_them_make_one_echo() {
     // Method: each echo in two fragments with a ping between them, in time.
     let peer = talking(|server: &mut Server, said: Said, out: &mut Vec<u8>| {
         let (first, second) = said.payload.split_at(said.number % 300);
-        let sent = server.send_fragment(said.kind, first, Place::Inner, out);
+        let sent = server.send_fragment(said.kind, first, FragmentPlace::Inner, out);
         sent.and_then(|()| server.ping(b"there?", out))
-            .and_then(|()| server.send_fragment(said.kind, second, Place::Last, out))
+            .and_then(|()| server.send_fragment(said.kind, second, FragmentPlace::Last, out))
             .is_ok()
     });
     let mut plan = websockets(peer.address(), Shape::Echo(TEXT));

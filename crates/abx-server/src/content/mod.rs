@@ -21,13 +21,13 @@ use crate::faults::InjectedFault;
 /// All that is served.
 #[derive(Debug)]
 pub(crate) enum Site {
-    Page(Page),
+    Page(PageAnswers),
     Files(Folder),
 }
 
 /// The page, right and wrong.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct PageAnswers {
     bytes: Vec<u8>,
     /// The same with one byte changed; empty when never asked for.
     changed: Vec<u8>,
@@ -37,14 +37,14 @@ pub(crate) struct Page {
 /// What a request is to be answered with.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    found: Found,
+    found: FoundContent,
     version: Version,
     keep_alive: bool,
     is_head_only: bool,
 }
 
 #[derive(Debug)]
-enum Found {
+enum FoundContent {
     Page,
     File(FoundFile),
     /// Nothing: an error with this status.
@@ -55,7 +55,7 @@ enum Found {
 #[derive(Debug)]
 pub(crate) enum Tail {
     None,
-    Page {
+    PageAnswers {
         is_changed: bool,
         range: Range<usize>,
     },
@@ -69,7 +69,7 @@ pub(crate) enum Tail {
 
 /// An answer, but for the bytes that were written out.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct PreparedAnswer {
     pub(crate) tail: Tail,
     /// Close the connection behind it.
     pub(crate) close: bool,
@@ -81,7 +81,7 @@ impl Site {
         match &config.content {
             Content::Page { bytes } => {
                 let needs_changed = config.faults.wrong_body_percent > 0.0;
-                Ok(Site::Page(Page::new(*bytes, needs_changed)))
+                Ok(Site::Page(PageAnswers::new(*bytes, needs_changed)))
             }
             Content::Files { root, sending } => {
                 let folder = Folder::open(root, *sending);
@@ -96,15 +96,15 @@ impl Site {
     /// Decides what a request is answered with.
     pub(crate) fn plan(&self, head: &RequestHead<'_>) -> Plan {
         let found = match self {
-            Site::Page(_) => Found::Page,
-            Site::Files(_) if head.method == Method::Other => Found::Refused(405),
+            Site::Page(_) => FoundContent::Page,
+            Site::Files(_) if head.method == Method::Other => FoundContent::Refused(405),
             Site::Files(folder) => match folder.find(head.target) {
-                Ok(found) => Found::File(found),
+                Ok(found) => FoundContent::File(found),
                 // Trouble of ours that passes; all else means that the file cannot be had.
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => {
-                    Found::Refused(503)
+                    FoundContent::Refused(503)
                 }
-                Err(_) => Found::Refused(404),
+                Err(_) => FoundContent::Refused(404),
             },
         };
         Plan {
@@ -116,7 +116,12 @@ impl Site {
     }
 
     /// Writes the answer to the end of `out`, all of it or all but a tail.
-    pub(crate) fn answer(&self, plan: Plan, injected: InjectedFault, out: &mut Vec<u8>) -> Answer {
+    pub(crate) fn answer(
+        &self,
+        plan: Plan,
+        injected: InjectedFault,
+        out: &mut Vec<u8>,
+    ) -> PreparedAnswer {
         let close = !plan.keep_alive || injected == InjectedFault::CloseEarly;
         let mut head = AnswerHead {
             status: 200,
@@ -126,11 +131,11 @@ impl Site {
             keep_alive: plan.keep_alive,
         };
         let found = match injected {
-            InjectedFault::Fail => Found::Refused(503),
+            InjectedFault::Fail => FoundContent::Refused(503),
             _ => plan.found,
         };
         let tail = match found {
-            Found::Refused(status) => {
+            FoundContent::Refused(status) => {
                 let body = refusal(status);
                 head.status = status;
                 head.content_length = body.len() as u64;
@@ -140,7 +145,7 @@ impl Site {
                 }
                 Tail::None
             }
-            Found::File(found) => {
+            FoundContent::File(found) => {
                 head.content_length = found.bytes;
                 head.content_type = found.content_type;
                 answer_head(&head, out);
@@ -149,7 +154,7 @@ impl Site {
                     false => Tail::of(found),
                 }
             }
-            Found::Page => {
+            FoundContent::Page => {
                 let page = self.page();
                 let (announced, sent) = page.lengths(injected);
                 head.content_length = announced as u64;
@@ -161,14 +166,14 @@ impl Site {
                 }
             }
         };
-        Answer { tail, close }
+        PreparedAnswer { tail, close }
     }
 
     /// Sends one piece of a page or by sendfile; done when the tail is [`Tail::None`].
     pub(crate) fn send_piece(&self, socket: impl AsFd, tail: &mut Tail) -> io::Result<()> {
         match tail {
             Tail::None | Tail::Read(_) | Tail::Uring(_) => {}
-            Tail::Page { is_changed, range } => {
+            Tail::PageAnswers { is_changed, range } => {
                 let end = range.end.min(range.start + PIECE_BYTES_MAX);
                 let bytes = &self.page().copy(*is_changed)[range.start..end];
                 range.start += send(socket, bytes, SendFlags::NOSIGNAL)?;
@@ -186,7 +191,7 @@ impl Site {
         Ok(())
     }
 
-    fn page(&self) -> &Page {
+    fn page(&self) -> &PageAnswers {
         match self {
             Site::Page(page) => page,
             Site::Files(_) => unreachable!("a page is planned only where there is one"),
@@ -196,13 +201,15 @@ impl Site {
     /// The answer that the null model gives to everything.
     pub(crate) fn canned_answer(&self) -> Vec<u8> {
         let plan = Plan {
-            found: Found::Page,
+            found: FoundContent::Page,
             version: Version::Http11,
             keep_alive: true,
             is_head_only: false,
         };
         let mut out = Vec::new();
-        if let Tail::Page { range, .. } = self.answer(plan, InjectedFault::None, &mut out).tail {
+        if let Tail::PageAnswers { range, .. } =
+            self.answer(plan, InjectedFault::None, &mut out).tail
+        {
             out.extend_from_slice(&self.page().bytes[range]);
         }
         out
@@ -252,8 +259,8 @@ impl Tail {
     }
 }
 
-impl Page {
-    fn new(bytes: Option<u64>, needs_changed: bool) -> Page {
+impl PageAnswers {
+    fn new(bytes: Option<u64>, needs_changed: bool) -> PageAnswers {
         let (bytes, content_type) = match bytes {
             None => (USUAL_PAGE.to_vec(), "text/html"),
             Some(length) => {
@@ -268,7 +275,7 @@ impl Page {
             let middle = changed.len() / 2;
             changed[middle] ^= 1;
         }
-        Page {
+        PageAnswers {
             bytes,
             changed,
             content_type,
@@ -300,7 +307,7 @@ impl Page {
         out.extend_from_slice(&self.copy(is_changed)[..start]);
         match start == length {
             true => Tail::None,
-            false => Tail::Page {
+            false => Tail::PageAnswers {
                 is_changed,
                 range: start..length,
             },

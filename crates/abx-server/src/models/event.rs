@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 
 use abx_sys::{Delivery, Events, FileRing, Nanos};
 
-use connection::{Connection, Step};
+use connection::{Connection, TurnStep};
 
 use crate::config::{ServeError, ServerConfig, WebSocket};
 use crate::connection_table::{ConnectionTable, EventSource, event_source};
@@ -128,14 +128,14 @@ impl EventLoop {
                 return;
             };
             let step = connection.step(number, self);
-            if let Step::Close = step {
+            if let TurnStep::Close = step {
                 connection.leave(number, self);
                 table.close(number);
             }
             self.deliver(table);
             match step {
-                Step::GoOn => {}
-                Step::Wait | Step::Close => return,
+                TurnStep::GoOn => {}
+                TurnStep::Wait | TurnStep::Close => return,
             }
         }
         if let Some(connection) = table.connection(number) {

@@ -12,7 +12,7 @@ use rustix::net::send;
 
 use crate::config::{Nagle, ServeError, ServerConfig};
 use crate::connection_table::{RETRY_AFTER, is_of_one_connection};
-use crate::content::{Answer, CONTINUE, Plan, Site, Tail, answer_malformed};
+use crate::content::{CONTINUE, Plan, PreparedAnswer, Site, Tail, answer_malformed};
 use crate::faults::FaultInjector;
 
 /// Serves until the process ends.
@@ -33,7 +33,8 @@ pub(crate) fn run(
         let accepted = listener.accept().and_then(|(stream, _)| {
             number += 1;
             stream.set_nodelay(config.nagle == Nagle::Off)?;
-            let session = Session::new(stream, Arc::clone(&site), injector.for_connection(number));
+            let session =
+                Conversation::new(stream, Arc::clone(&site), injector.for_connection(number));
             // A thread that cannot be started closes the connection.
             let builder = thread::Builder::new().stack_size(STACK_BYTES);
             builder.spawn(move || session.run())?;
@@ -55,7 +56,7 @@ fn listen(config: &ServerConfig) -> io::Result<(TcpListener, SocketAddr)> {
 }
 
 /// The session with one client.
-struct Session {
+struct Conversation {
     stream: TcpStream,
     site: Arc<Site>,
     injector: FaultInjector,
@@ -65,14 +66,14 @@ struct Session {
 
 /// Whether more requests are taken.
 #[derive(PartialEq, Eq)]
-enum Next {
+enum NextRequest {
     GoOn,
     Close,
 }
 
-impl Session {
-    fn new(stream: TcpStream, site: Arc<Site>, injector: FaultInjector) -> Session {
-        Session {
+impl Conversation {
+    fn new(stream: TcpStream, site: Arc<Site>, injector: FaultInjector) -> Conversation {
+        Conversation {
             stream,
             site,
             injector,
@@ -113,7 +114,7 @@ impl Session {
                     }
                     ServerEvent::Done => {
                         let plan = plan.take().expect("a request has a head");
-                        if self.answer(plan)? == Next::Close {
+                        if self.answer(plan)? == NextRequest::Close {
                             return Ok(());
                         }
                     }
@@ -128,7 +129,7 @@ impl Session {
     }
 
     /// Answers one request; a small answer stays in the buffer for now.
-    fn answer(&mut self, plan: Plan) -> io::Result<Next> {
+    fn answer(&mut self, plan: Plan) -> io::Result<NextRequest> {
         self.injector.stall();
         self.injector.work();
         if let Some(delay) = self.injector.delay() {
@@ -136,14 +137,14 @@ impl Session {
             thread::sleep(delay);
         }
         let injected = self.injector.draw();
-        let Answer { tail, close } = self.site.answer(plan, injected, &mut self.out);
+        let PreparedAnswer { tail, close } = self.site.answer(plan, injected, &mut self.out);
         let has_enough = self.out.len() >= OUT_BYTES_ENOUGH;
         if close || has_enough || !tail.is_none() {
             self.send(tail)?;
         }
         match close {
-            true => Ok(Next::Close),
-            false => Ok(Next::GoOn),
+            true => Ok(NextRequest::Close),
+            false => Ok(NextRequest::GoOn),
         }
     }
 

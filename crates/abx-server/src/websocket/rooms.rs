@@ -8,14 +8,14 @@ use std::rc::Rc;
 pub(crate) struct Rooms {
     /// Each room's members, by their numbers, in no order.
     members: HashMap<Rc<str>, Vec<usize>>,
-    said: Option<Said>,
+    said: Option<RoomMessage>,
     /// Room for the next frames, kept from the last ones.
     spare: Vec<u8>,
 }
 
 /// What is to be delivered.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct RoomMessage {
     pub(crate) room: Rc<str>,
     /// Whole frames, the same for every member.
     pub(crate) frames: Vec<u8>,
@@ -49,7 +49,7 @@ impl Rooms {
     ///
     /// What was said before must be delivered first when it was in another one.
     pub(crate) fn say(&mut self, room: &Rc<str>) -> &mut Vec<u8> {
-        let said = self.said.get_or_insert_with(|| Said {
+        let said = self.said.get_or_insert_with(|| RoomMessage {
             room: Rc::clone(room),
             frames: std::mem::take(&mut self.spare),
         });
@@ -65,7 +65,7 @@ impl Rooms {
     /// What was said and not yet delivered, with those who are to hear it.
     ///
     /// Both come back by [`Rooms::put_back`].
-    pub(crate) fn take_said(&mut self) -> Option<(Said, Vec<usize>)> {
+    pub(crate) fn take_said(&mut self) -> Option<(RoomMessage, Vec<usize>)> {
         let said = self.said.take()?;
         let members = self.members.get_mut(&said.room);
         let members = members.map(std::mem::take).unwrap_or_default();
@@ -73,7 +73,7 @@ impl Rooms {
     }
 
     /// All was delivered, to these who stay.
-    pub(crate) fn put_back(&mut self, said: Said, members: Vec<usize>) {
+    pub(crate) fn put_back(&mut self, said: RoomMessage, members: Vec<usize>) {
         match members.is_empty() {
             true => {
                 self.members.remove(&said.room);

@@ -16,9 +16,9 @@ use crate::websocket::rooms::Rooms;
 
 /// What a request asks for beside the content.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum UpgradeRequest {
     /// A WebSocket, and the answer that opens it.
-    Session(Box<Session>, Vec<u8>),
+    WebSocketSession(Box<WebSocketSession>, Vec<u8>),
     /// A WebSocket that cannot be had.
     Refused(OfferFault),
     /// The number of members, and whether the connection stays.
@@ -27,7 +27,7 @@ pub(crate) enum Asked {
 
 /// One connection that speaks WebSocket.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct WebSocketSession {
     server: Server,
     /// The room that the connection is in; `None` for an echo.
     room: Option<Rc<str>>,
@@ -38,7 +38,7 @@ pub(crate) struct Session {
 
 /// What the bytes of a client were.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Received {
+pub(crate) enum SessionInput {
     /// Nothing that is whole yet.
     Part,
     /// A whole message: answer it before more is taken.
@@ -47,9 +47,9 @@ pub(crate) enum Received {
     End,
 }
 
-impl Asked {
+impl UpgradeRequest {
     /// What a request wishes for; `None` for the content.
-    pub(crate) fn of(head: &RequestHead<'_>) -> Option<Asked> {
+    pub(crate) fn of(head: &RequestHead<'_>) -> Option<UpgradeRequest> {
         let path = head.target.split('?').next().unwrap_or_default();
         let room = match path.strip_prefix("/chat/") {
             Some("") => return None,
@@ -58,17 +58,17 @@ impl Asked {
             None => return None,
         };
         match (Offer::read(head), room) {
-            (Err(fault), _) => Some(Asked::Refused(fault)),
+            (Err(fault), _) => Some(UpgradeRequest::Refused(fault)),
             (Ok(Some(offer)), room) => {
                 let mut answer = Vec::new();
                 let server = Server::accept(&offer, LIMITS, &mut answer);
-                let session = Box::new(Session {
+                let session = Box::new(WebSocketSession {
                     server,
                     room,
                     message: Vec::new(),
                     kind: MessageKind::Binary,
                 });
-                Some(Asked::Session(session, answer))
+                Some(UpgradeRequest::WebSocketSession(session, answer))
             }
             (Ok(None), Some(room)) if head.method == Method::Get => {
                 let answer = AnswerHead {
@@ -78,7 +78,7 @@ impl Asked {
                     version: head.version,
                     keep_alive: head.keep_alive,
                 };
-                Some(Asked::Count(room, answer))
+                Some(UpgradeRequest::Count(room, answer))
             }
             (Ok(None), _) => None,
         }
@@ -93,26 +93,26 @@ pub(crate) fn answer_count(members: usize, mut head: AnswerHead<'_>, out: &mut V
     out.extend_from_slice(body.as_bytes());
 }
 
-impl Session {
+impl WebSocketSession {
     /// The room that the connection is in.
     pub(crate) fn room(&self) -> Option<&Rc<str>> {
         self.room.as_ref()
     }
 
     /// Takes bytes up to the end of a message; pongs and closes are written to `out`.
-    pub(crate) fn hear(&mut self, input: &mut &mut [u8], out: &mut Vec<u8>) -> Received {
+    pub(crate) fn hear(&mut self, input: &mut &mut [u8], out: &mut Vec<u8>) -> SessionInput {
         while let Some(event) = self.server.receive(input, out) {
             match event {
                 Event::Data { bytes, .. } => self.message.extend_from_slice(bytes),
                 Event::Message(message) => {
                     self.kind = message.kind;
-                    return Received::Message;
+                    return SessionInput::Message;
                 }
                 Event::Open | Event::Ping(_) | Event::Pong(_) => {}
-                Event::Close(_) | Event::Failed(_) => return Received::End,
+                Event::Close(_) | Event::Failed(_) => return SessionInput::End,
             }
         }
-        Received::Part
+        SessionInput::Part
     }
 
     /// Sends the message to whom it may concern, and gives the place in `out` where

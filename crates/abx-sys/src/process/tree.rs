@@ -83,7 +83,7 @@ impl Member {
 
 /// One look at one process.
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct CpuReading {
     own: Nanos,
     reaped: Nanos,
 }
@@ -284,7 +284,7 @@ impl ProcTree {
     /// way round it would count twice.
     fn account(
         &mut self,
-        mut read: impl FnMut(Process) -> io::Result<Option<Reading>>,
+        mut read: impl FnMut(Process) -> io::Result<Option<CpuReading>>,
     ) -> io::Result<Nanos> {
         if !self.counts_root
             && let Some(reading) = read(self.root)?
@@ -338,12 +338,12 @@ impl ProcTree {
     }
 }
 
-fn read_cpu(process: Process) -> io::Result<Option<Reading>> {
+fn read_cpu(process: Process) -> io::Result<Option<CpuReading>> {
     // The line comes second: its start time proves whose clock was read.
     let own = process_cpu(process.pid);
     let stat =
         ProcessStat::read(process.pid)?.filter(|stat| stat.start_ticks == process.start_ticks);
-    Ok(own.zip(stat).map(|(own, stat)| Reading {
+    Ok(own.zip(stat).map(|(own, stat)| CpuReading {
         own,
         reaped: stat.reaped_cpu(),
     }))

@@ -13,7 +13,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 /// Bytes that came in: so many of one buffer, from a place in it on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct BufferSpan {
     pub(super) buffer: u16,
     pub(super) from: u32,
     pub(super) len: u32,
@@ -86,7 +86,7 @@ impl Buffers {
     /// Takes note that the kernel wrote `len` bytes to `buffer`, next to what it
     /// wrote there before; `has_more` says that it goes on with this buffer, else
     /// the next bytes come to another one, however much room is left.
-    pub(super) fn filled(&mut self, buffer: u16, len: u32, has_more: bool) -> Span {
+    pub(super) fn filled(&mut self, buffer: u16, len: u32, has_more: bool) -> BufferSpan {
         let used = &mut self.uses[usize::from(buffer)];
         let from = used.filled;
         used.filled += len;
@@ -99,12 +99,12 @@ impl Buffers {
             used.is_done = true;
             self.offered -= 1;
         }
-        Span { buffer, from, len }
+        BufferSpan { buffer, from, len }
     }
 
     /// The bytes of a span that was not given back.
     #[allow(unsafe_code)]
-    pub(super) fn bytes(&self, span: Span) -> &[u8] {
+    pub(super) fn bytes(&self, span: BufferSpan) -> &[u8] {
         let used = &self.uses[usize::from(span.buffer)];
         assert!(used.held > 0 && span.from + span.len <= used.filled);
         let at = usize::from(span.buffer) * self.size as usize + span.from as usize;

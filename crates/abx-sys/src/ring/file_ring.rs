@@ -22,7 +22,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::ring::setup::{Needed, bare};
 use crate::{RingError, Socket};
-use transfer::{Next, Transfer};
+use transfer::{Transfer, TransferStep};
 
 /// What is still to be sent of a file.
 #[derive(Debug)]
@@ -145,13 +145,13 @@ impl FileRing {
         self.enter(0)?;
         while let Some((number, next)) = self.reap_one() {
             match next {
-                Next::Waits => {}
-                Next::Piece => self.push_next(number)?,
-                Next::Full => deliveries.push(Delivery {
+                TransferStep::Waits => {}
+                TransferStep::Piece => self.push_next(number)?,
+                TransferStep::Full => deliveries.push(Delivery {
                     number,
                     sent: Sent::Full,
                 }),
-                Next::End(end) => {
+                TransferStep::StreamEnd(end) => {
                     let transfer = self.transfers[number].take();
                     let transfer = transfer.expect("it has just ended");
                     let sent = match end {
@@ -166,15 +166,15 @@ impl FileRing {
     }
 
     /// Takes out one completion, and says what its transfer does next.
-    fn reap_one(&mut self) -> Option<(usize, Next)> {
+    fn reap_one(&mut self) -> Option<(usize, TransferStep)> {
         let entry = self.ring.completion().next()?;
         self.under_way -= 1;
         let (number, kind) = named(entry.user_data());
         let transfer = self.transfers[number].as_mut();
         let transfer = transfer.expect("a transfer outlives its operations");
         let next = match kind {
-            Kind::Read => transfer.has_read(entry.result()),
-            Kind::Send => transfer.has_sent(entry.result()),
+            PieceOperation::Read => transfer.has_read(entry.result()),
+            PieceOperation::Send => transfer.has_sent(entry.result()),
         };
         Some((number, next))
     }
@@ -199,7 +199,7 @@ impl FileRing {
         let send = opcode::Send::new(socket, span.unsent, span.unsent_bytes)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
             .build()
-            .user_data(user_data(Kind::Send));
+            .user_data(user_data(PieceOperation::Send));
         match span.read {
             None => {
                 transfer.under_way = 1;
@@ -211,7 +211,7 @@ impl FileRing {
                     .offset(read.offset)
                     .build()
                     .flags(squeue::Flags::IO_LINK)
-                    .user_data(user_data(Kind::Read));
+                    .user_data(user_data(PieceOperation::Read));
                 self.push(&[read, send])
             }
         }
@@ -287,17 +287,17 @@ impl Drop for FileRing {
 
 /// The operations of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PieceOperation {
     Read,
     Send,
 }
 
 /// The connection and the operation that a completion is of.
-fn named(user_data: u64) -> (usize, Kind) {
+fn named(user_data: u64) -> (usize, PieceOperation) {
     let number = usize::try_from(user_data / KINDS).expect("made from an index");
     let kind = match user_data % KINDS {
-        0 => Kind::Read,
-        _ => Kind::Send,
+        0 => PieceOperation::Read,
+        _ => PieceOperation::Send,
     };
     (number, kind)
 }

@@ -8,12 +8,12 @@
 use std::os::fd::OwnedFd;
 
 use super::RequestId;
-use super::op::{Kind, Op};
+use super::op::{Op, Operation};
 use super::pieces::Queue;
 
 /// How far a line has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum ConnectionStage {
     /// Nobody's.
     Free,
     Connecting,
@@ -35,7 +35,7 @@ pub(super) enum Incoming {
 
 /// How a line's bytes came to an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum StreamEnd {
     /// The peer sends no more.
     Ended,
     /// The connection broke, with this error number.
@@ -52,12 +52,12 @@ pub(super) struct Sending {
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct RingConnection {
     pub(super) token: u64,
     /// Counts the connections that used this place, modulo 2^24.
     pub(super) generation: u32,
     pub(super) socket: Option<OwnedFd>,
-    pub(super) stage: Stage,
+    pub(super) stage: ConnectionStage,
     pub(super) incoming: Incoming,
     /// The receive under way was told to stop.
     pub(super) is_stopping: bool,
@@ -84,12 +84,12 @@ pub(super) struct Line {
     pub(super) to_skip: u64,
     /// So many bytes were discarded and not reported yet.
     pub(super) skipped: u64,
-    pub(super) end: Option<End>,
+    pub(super) end: Option<StreamEnd>,
     /// In which batch the caller was told of bytes.
     pub(super) told: u64,
 }
 
-impl Line {
+impl RingConnection {
     /// Whether an entry with a send waits to be handed in, or its completion to be seen.
     pub(super) fn is_handed_in(&self, batch: u64) -> bool {
         self.handed_in.is_some() && self.batch == batch
@@ -101,26 +101,26 @@ impl Line {
     }
 
     /// The kinds of operation that are under way.
-    pub(super) fn kinds_under_way(&self) -> [Option<Kind>; 4] {
+    pub(super) fn kinds_under_way(&self) -> [Option<Operation>; 4] {
         let incoming = match self.incoming {
             Incoming::Idle => None,
-            Incoming::Receive => Some(Kind::Receive),
-            Incoming::Skip => Some(Kind::Skip),
+            Incoming::Receive => Some(Operation::Receive),
+            Incoming::Skip => Some(Operation::Skip),
         };
         [
-            (self.stage == Stage::Connecting).then_some(Kind::Connect),
+            (self.stage == ConnectionStage::Connecting).then_some(Operation::Connect),
             incoming,
-            self.sending.map(|_| Kind::SendOn),
-            self.awaits_room.then_some(Kind::Room),
+            self.sending.map(|_| Operation::SendOn),
+            self.awaits_room.then_some(Operation::Room),
         ]
     }
 
-    fn new() -> Line {
-        Line {
+    fn new() -> RingConnection {
+        RingConnection {
             token: 0,
             generation: 0,
             socket: None,
-            stage: Stage::Free,
+            stage: ConnectionStage::Free,
             incoming: Incoming::Idle,
             is_stopping: false,
             is_listed: false,
@@ -143,7 +143,7 @@ impl Line {
 
 /// All lines, and which of them each of the caller's places has now.
 pub(super) struct Lines {
-    lines: Vec<Line>,
+    lines: Vec<RingConnection>,
     free: Vec<u32>,
     /// By the low half of the token.
     places: Vec<Option<u32>>,
@@ -172,17 +172,17 @@ impl Lines {
             "one place has one connection at a time"
         );
         let at = self.free.pop().unwrap_or_else(|| {
-            self.lines.push(Line::new());
+            self.lines.push(RingConnection::new());
             u32::try_from(self.lines.len() - 1).expect("fewer lines than descriptors")
         });
         self.places[place] = Some(at);
         let line = &mut self.lines[at as usize];
-        *line = Line {
+        *line = RingConnection {
             token,
             generation: line.generation.wrapping_add(1) & GENERATION_MAX,
             socket: Some(socket),
-            stage: Stage::Connecting,
-            ..Line::new()
+            stage: ConnectionStage::Connecting,
+            ..RingConnection::new()
         };
         at
     }
@@ -196,25 +196,25 @@ impl Lines {
     /// The line that a completion belongs to, unless it has gone to someone else since.
     pub(super) fn of(&self, op: Op) -> Option<u32> {
         let line = self.lines.get(op.line as usize)?;
-        let is_same = line.generation == op.generation && line.stage != Stage::Free;
+        let is_same = line.generation == op.generation && line.stage != ConnectionStage::Free;
         is_same.then_some(op.line)
     }
 
-    pub(super) fn line(&mut self, at: u32) -> &mut Line {
+    pub(super) fn line(&mut self, at: u32) -> &mut RingConnection {
         &mut self.lines[at as usize]
     }
 
     /// The caller's close: the place is free for the next connection.
     pub(super) fn detach(&mut self, at: u32) {
         let line = &mut self.lines[at as usize];
-        line.stage = Stage::Closing;
+        line.stage = ConnectionStage::Closing;
         self.places[place(line.token)] = None;
     }
 
     /// The kernel has let go of a line that was closed: its socket is closed here.
     pub(super) fn free(&mut self, at: u32) {
         let line = &mut self.lines[at as usize];
-        line.stage = Stage::Free;
+        line.stage = ConnectionStage::Free;
         line.socket = None;
         self.free.push(at);
     }

@@ -40,10 +40,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, socket_
 use crate::Nanos;
 use crate::net::socket::set_bind_address_no_port;
 use destination::Destinations;
-use line::{End, Incoming, Stage};
-use op::{Kind, Op};
+use line::{ConnectionStage, Incoming, StreamEnd};
+use op::{Op, Operation};
 pub use setup::RingError;
-use state::State;
+use state::RingState;
 
 /// How a ring is made.
 #[derive(Debug, Clone, Copy)]
@@ -128,7 +128,7 @@ pub enum Received<'a> {
 pub struct Ring {
     /// Dropped first, so that the kernel is done with what follows.
     ring: ManuallyDrop<IoUring>,
-    state: ManuallyDrop<State>,
+    state: ManuallyDrop<RingState>,
     /// Bytes that the kernel reads: never moved, changed or dropped before the ring.
     requests: ManuallyDrop<Vec<Box<[u8]>>>,
     destinations: ManuallyDrop<Destinations>,
@@ -151,7 +151,7 @@ impl Ring {
         let (ring, buffers) = setup::make(&options)?;
         Ok(Ring {
             ring: ManuallyDrop::new(ring),
-            state: ManuallyDrop::new(State::new(buffers)),
+            state: ManuallyDrop::new(RingState::new(buffers)),
             requests: ManuallyDrop::new(Vec::new()),
             destinations: ManuallyDrop::new(Destinations::default()),
             lent: None,
@@ -181,7 +181,7 @@ impl Ring {
         let at = self.state.lines.open(token, socket);
         let (address, length) = self.destinations.find(to);
         let entry = opcode::Connect::new(fd, address, length).build();
-        self.push(at, Kind::Connect, entry).inspect_err(|_| {
+        self.push(at, Operation::Connect, entry).inspect_err(|_| {
             self.state.lines.detach(at);
             self.state.lines.free(at);
         })?;
@@ -278,8 +278,10 @@ impl Ring {
         let Some(span) = self.state.pieces.pop(&mut queue) else {
             return match end {
                 None => Received::Nothing,
-                Some(End::Ended) => Received::Ended,
-                Some(End::Failed(number)) => Received::Failed(io::Error::from_raw_os_error(number)),
+                Some(StreamEnd::Ended) => Received::Ended,
+                Some(StreamEnd::Failed(number)) => {
+                    Received::Failed(io::Error::from_raw_os_error(number))
+                }
             };
         };
         self.state.lines.line(at).pieces = queue;
@@ -308,7 +310,7 @@ impl Ring {
             let entry = opcode::AsyncCancel::new(op.to_bits())
                 .build()
                 .flags(squeue::Flags::SKIP_SUCCESS);
-            self.push(op.line, Kind::Cancel, entry)?;
+            self.push(op.line, Operation::Cancel, entry)?;
         }
         while let Some(at) = self.state.sending.pop() {
             self.send_on(at)?;
@@ -326,7 +328,7 @@ impl Ring {
         for index in 0..self.arming.len() {
             let at = self.arming[index];
             let line = self.state.lines.line(at);
-            let may = line.stage == Stage::Open && line.incoming == Incoming::Idle;
+            let may = line.stage == ConnectionStage::Open && line.incoming == Incoming::Idle;
             // One that was closed since may be somebody else's now, who is listed anew.
             let was_listed = std::mem::take(&mut line.is_listed);
             if !was_listed || !may || line.end.is_some() {
@@ -357,11 +359,11 @@ impl Ring {
             let entry = opcode::Recv::new(fd, std::ptr::null_mut(), length)
                 .flags(libc::MSG_TRUNC)
                 .ioprio(first);
-            (Kind::Skip, entry.build())
+            (Operation::Skip, entry.build())
         } else if receiving == Receiving::Multishot {
             line.incoming = Incoming::Receive;
             (
-                Kind::Receive,
+                Operation::Receive,
                 opcode::RecvMulti::new(fd, BUFFER_GROUP).build(),
             )
         } else {
@@ -370,7 +372,7 @@ impl Ring {
                 .buf_group(BUFFER_GROUP)
                 .ioprio(first);
             let entry = entry.build().flags(squeue::Flags::BUFFER_SELECT);
-            (Kind::Receive, entry)
+            (Operation::Receive, entry)
         };
         self.push(at, kind, entry)?;
         self.state.begun(at);
@@ -385,7 +387,7 @@ impl Ring {
 
     /// Writes one entry, handing over earlier ones when there is no room.
     #[allow(unsafe_code)]
-    fn push(&mut self, at: u32, kind: Kind, entry: squeue::Entry) -> io::Result<()> {
+    fn push(&mut self, at: u32, kind: Operation, entry: squeue::Entry) -> io::Result<()> {
         let generation = self.state.lines.line(at).generation;
         let op = Op {
             line: at,
@@ -399,7 +401,7 @@ impl Ring {
             // addresses are boxed and never dropped before the ring, buffers are
             // named by their group, and a skip's null is not written to. The
             // socket's number stays its own until nothing is under way
-            // (`State::close`). `Drop` waits for all completions, or keeps the memory.
+            // (`RingState::close`). `Drop` waits for all completions, or keeps the memory.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return Ok(());
             }
@@ -445,7 +447,7 @@ impl Ring {
         for at in numbers {
             if matches!(
                 self.state.lines.line(at).stage,
-                Stage::Connecting | Stage::Open
+                ConnectionStage::Connecting | ConnectionStage::Open
             ) {
                 self.state.close(at);
             }

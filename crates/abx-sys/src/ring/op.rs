@@ -4,7 +4,7 @@ use super::line::GENERATION_MAX;
 
 /// A kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Operation {
     Connect,
     Receive,
     Skip,
@@ -22,7 +22,7 @@ pub(super) enum Kind {
 pub(super) struct Op {
     pub(super) line: u32,
     pub(super) generation: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: Operation,
 }
 
 impl Op {
@@ -41,14 +41,14 @@ impl Op {
 }
 
 /// In the order of their numbers.
-const ALL: [Kind; 7] = [
-    Kind::Connect,
-    Kind::Receive,
-    Kind::Skip,
-    Kind::Send,
-    Kind::SendOn,
-    Kind::Room,
-    Kind::Cancel,
+const ALL: [Operation; 7] = [
+    Operation::Connect,
+    Operation::Receive,
+    Operation::Skip,
+    Operation::Send,
+    Operation::SendOn,
+    Operation::Room,
+    Operation::Cancel,
 ];
 
 #[cfg(test)]

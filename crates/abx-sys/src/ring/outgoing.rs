@@ -5,9 +5,9 @@ use std::io;
 use io_uring::{opcode, squeue};
 use rustix::net::SendFlags;
 
-use super::line::{End, Sending, Stage};
-use super::op::Kind;
-use super::state::State;
+use super::line::{ConnectionStage, Sending, StreamEnd};
+use super::op::Operation;
+use super::state::RingState;
 use super::{RequestId, Ring};
 
 /// What is left of a request from here on is sent at once. Below, it fits the
@@ -57,7 +57,7 @@ impl Ring {
         let entry = self
             .send_entry(at, sending, flags)
             .flags(squeue::Flags::SKIP_SUCCESS);
-        self.push(at, Kind::Send, entry)?;
+        self.push(at, Operation::Send, entry)?;
         Ok(end - offset)
     }
 
@@ -85,7 +85,10 @@ impl Ring {
     fn must_wait(&mut self, at: u32) -> bool {
         let batch = self.state.batch;
         let line = self.state.lines.line(at);
-        assert!(line.stage == Stage::Open, "a send follows `Connected`");
+        assert!(
+            line.stage == ConnectionStage::Open,
+            "a send follows `Connected`"
+        );
         let is_handed_in = line.is_handed_in(batch);
         let must_wait = is_handed_in || line.is_sending();
         line.wants_send |= must_wait;
@@ -109,7 +112,7 @@ impl Ring {
             line.wants_send = true;
             line.awaits_room = true;
             let entry = opcode::PollAdd::new(self.fd(at), u32::from(POLLOUT)).build();
-            self.push(at, Kind::Room, entry)?;
+            self.push(at, Operation::Room, entry)?;
             self.state.begun(at);
         }
         Ok(taken)
@@ -118,11 +121,11 @@ impl Ring {
     /// Sends what was left of a request, for as long as it takes.
     pub(super) fn send_on(&mut self, at: u32) -> io::Result<()> {
         let line = self.state.lines.line(at);
-        let (Stage::Open, Some(sending)) = (line.stage, line.sending) else {
+        let (ConnectionStage::Open, Some(sending)) = (line.stage, line.sending) else {
             return Ok(());
         };
         let entry = self.send_entry(at, sending, libc::MSG_NOSIGNAL | libc::MSG_WAITALL);
-        self.push(at, Kind::SendOn, entry)?;
+        self.push(at, Operation::SendOn, entry)?;
         self.state.begun(at);
         Ok(())
     }
@@ -137,7 +140,7 @@ impl Ring {
     }
 }
 
-impl State {
+impl RingState {
     /// Sends what the socket has room for, and answers how much that was. All of it,
     /// when the connection is broken: that is told behind the bytes that may still be
     /// there to be pulled.
@@ -149,7 +152,7 @@ impl State {
             Ok(taken) => taken,
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => 0,
             Err(error) => {
-                self.end(at, End::Failed(error.raw_os_error()));
+                self.end(at, StreamEnd::Failed(error.raw_os_error()));
                 bytes.len()
             }
         }

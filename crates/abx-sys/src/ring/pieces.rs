@@ -1,6 +1,6 @@
 //! What came in and was not asked for yet: a queue for each line, in one store.
 
-use super::buffers::Span;
+use super::buffers::BufferSpan;
 
 /// The end of a queue.
 const NONE: u32 = u32::MAX;
@@ -14,7 +14,7 @@ pub(super) struct Pieces {
 
 #[derive(Clone, Copy)]
 struct Piece {
-    span: Span,
+    span: BufferSpan,
     next: u32,
 }
 
@@ -39,7 +39,7 @@ impl Queue {
 }
 
 impl Pieces {
-    pub(super) fn push(&mut self, queue: &mut Queue, span: Span) {
+    pub(super) fn push(&mut self, queue: &mut Queue, span: BufferSpan) {
         let piece = Piece { span, next: NONE };
         let at = match self.free.pop() {
             Some(at) => {
@@ -59,7 +59,7 @@ impl Pieces {
         queue.last = at;
     }
 
-    pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Span> {
+    pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<BufferSpan> {
         if queue.is_empty() {
             return None;
         }
@@ -71,7 +71,7 @@ impl Pieces {
     }
 
     /// The oldest span, for taking bytes off its front.
-    pub(super) fn front(&mut self, queue: Queue) -> Option<&mut Span> {
+    pub(super) fn front(&mut self, queue: Queue) -> Option<&mut BufferSpan> {
         (!queue.is_empty()).then(|| &mut self.places[queue.first as usize].span)
     }
 }
@@ -80,8 +80,8 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    fn span(from: u32) -> Span {
-        Span {
+    fn span(from: u32) -> BufferSpan {
+        BufferSpan {
             buffer: 0,
             from,
             len: 1,

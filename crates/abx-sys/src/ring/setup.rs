@@ -32,7 +32,7 @@ pub enum RingError {
 
 /// A step of the setup, and what the kernel lacks when it does not know it.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum SetupStep {
     Make,
     Probe,
     Buffers,
@@ -73,7 +73,7 @@ pub(crate) fn bare(entries: u32, needed: &[Needed]) -> Result<IoUring, RingError
         .setup_cqsize(entries.saturating_mul(COMPLETIONS_PER_ENTRY))
         .dontfork()
         .build(entries)
-        .map_err(|error| refused(error, Step::Make))?;
+        .map_err(|error| refused(error, SetupStep::Make))?;
     check_features(&ring)?;
     check_opcodes(&ring, needed)?;
     Ok(ring)
@@ -107,7 +107,7 @@ fn check_opcodes(ring: &IoUring, needed: &[Needed]) -> Result<(), RingError> {
     let mut probe = Probe::new();
     ring.submitter()
         .register_probe(&mut probe)
-        .map_err(|error| refused(error, Step::Probe))?;
+        .map_err(|error| refused(error, SetupStep::Probe))?;
     match needed.iter().find(|(code, _)| !probe.is_supported(*code)) {
         Some((_, name)) => Err(RingError::Lacks(name)),
         None => Ok(()),
@@ -132,7 +132,7 @@ fn register(ring: &IoUring, buffers: &Buffers) -> Result<(), RingError> {
     if is_packing_safe() && with_flags(PACKED).is_ok() {
         return Ok(());
     }
-    with_flags(0).map_err(|error| refused(error, Step::Buffers))
+    with_flags(0).map_err(|error| refused(error, SetupStep::Buffers))
 }
 
 /// Whether the kernel reports packed bytes in the order in which it wrote them.
@@ -156,13 +156,13 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?, numbers.next()?))
 }
 
-fn refused(error: io::Error, step: Step) -> RingError {
+fn refused(error: io::Error, step: SetupStep) -> RingError {
     match (error.raw_os_error(), step) {
         (Some(libc::ENOSYS), _) => RingError::Absent,
         (Some(libc::EPERM | libc::EACCES), _) => RingError::Forbidden,
-        (Some(libc::EINVAL), Step::Make) => RingError::Lacks("deferred task work"),
-        (Some(libc::EINVAL), Step::Probe) => RingError::Lacks("a list of its operations"),
-        (Some(libc::EINVAL), Step::Buffers) => RingError::Lacks("lists of provided buffers"),
+        (Some(libc::EINVAL), SetupStep::Make) => RingError::Lacks("deferred task work"),
+        (Some(libc::EINVAL), SetupStep::Probe) => RingError::Lacks("a list of its operations"),
+        (Some(libc::EINVAL), SetupStep::Buffers) => RingError::Lacks("lists of provided buffers"),
         _ => RingError::Failed(error),
     }
 }
@@ -180,24 +180,24 @@ mod tests {
         // Method: what the kernel answers, by step, against the error that comes of it.
         let answer = |number, step| refused(io::Error::from_raw_os_error(number), step);
         assert!(matches!(
-            answer(libc::ENOSYS, Step::Make),
+            answer(libc::ENOSYS, SetupStep::Make),
             RingError::Absent
         ));
         assert!(matches!(
-            answer(libc::EPERM, Step::Make),
+            answer(libc::EPERM, SetupStep::Make),
             RingError::Forbidden
         ));
         assert!(matches!(
-            answer(libc::EACCES, Step::Buffers),
+            answer(libc::EACCES, SetupStep::Buffers),
             RingError::Forbidden
         ));
         assert!(matches!(
-            answer(libc::ENOMEM, Step::Make),
+            answer(libc::ENOMEM, SetupStep::Make),
             RingError::Failed(_)
         ));
-        let lacks = answer(libc::EINVAL, Step::Make).to_string();
+        let lacks = answer(libc::EINVAL, SetupStep::Make).to_string();
         assert!(lacks.contains("deferred task work"), "{lacks}");
-        let lacks = answer(libc::EINVAL, Step::Buffers).to_string();
+        let lacks = answer(libc::EINVAL, SetupStep::Buffers).to_string();
         assert!(lacks.contains("provided buffers"), "{lacks}");
     }
 

@@ -7,13 +7,13 @@ use std::io;
 use io_uring::cqueue;
 
 use super::RingEvent;
-use super::buffers::{Buffers, Span};
-use super::line::{End, Incoming, Lines, Sending, Stage};
-use super::op::{Kind, Op};
+use super::buffers::{BufferSpan, Buffers};
+use super::line::{ConnectionStage, Incoming, Lines, Sending, StreamEnd};
+use super::op::{Op, Operation};
 use super::pieces::Pieces;
 
 /// Everything about a ring but the queues that the kernel shares.
-pub(super) struct State {
+pub(super) struct RingState {
     pub(super) lines: Lines,
     pub(super) buffers: Buffers,
     pub(super) pieces: Pieces,
@@ -35,9 +35,9 @@ pub(super) struct State {
     pub(super) under_way: usize,
 }
 
-impl State {
-    pub(super) fn new(buffers: Buffers) -> State {
-        State {
+impl RingState {
+    pub(super) fn new(buffers: Buffers) -> RingState {
+        RingState {
             lines: Lines::new(),
             buffers,
             pieces: Pieces::default(),
@@ -64,20 +64,20 @@ impl State {
             return;
         };
         match kind {
-            Kind::Cancel => {}
-            Kind::Connect => self.connect_done(at, result),
-            Kind::Receive => self.receive_done(at, result, flags),
-            Kind::Skip => self.skip_done(at, result, flags),
-            Kind::Send => self.send_fell_short(at, result),
-            Kind::SendOn => self.send_on_done(at, result),
-            Kind::Room => self.has_room(at),
+            Operation::Cancel => {}
+            Operation::Connect => self.connect_done(at, result),
+            Operation::Receive => self.receive_done(at, result, flags),
+            Operation::Skip => self.skip_done(at, result, flags),
+            Operation::Send => self.send_fell_short(at, result),
+            Operation::SendOn => self.send_on_done(at, result),
+            Operation::Room => self.has_room(at),
         }
     }
 
     /// Lists a line for a receive with the next wait, if it may have one.
     pub(super) fn want(&mut self, at: u32) {
         let line = self.lines.line(at);
-        let may = line.stage == Stage::Open && line.incoming == Incoming::Idle;
+        let may = line.stage == ConnectionStage::Open && line.incoming == Incoming::Idle;
         if may && line.end.is_none() && !line.is_listed {
             line.is_listed = true;
             self.wanting.push(at);
@@ -137,7 +137,7 @@ impl State {
             let op = Op {
                 line: at,
                 generation: line.generation,
-                kind: Kind::Receive,
+                kind: Operation::Receive,
             };
             self.cancels.push(op);
         }
@@ -147,7 +147,7 @@ impl State {
         self.ended(at);
         let line = self.lines.line(at);
         let token = line.token;
-        if line.stage == Stage::Closing {
+        if line.stage == ConnectionStage::Closing {
             self.free_when_done(at);
         } else if result < 0 {
             let error = io::Error::from_raw_os_error(-result);
@@ -155,7 +155,7 @@ impl State {
             self.lines.free(at);
             self.news.push(RingEvent::Unconnected(token, error));
         } else {
-            line.stage = Stage::Open;
+            line.stage = ConnectionStage::Open;
             self.news.push(RingEvent::Connected(token));
             self.want(at);
         }
@@ -170,11 +170,11 @@ impl State {
         }
         let line = self.lines.line(at);
         line.has_more = cqueue::sock_nonempty(flags);
-        if line.stage == Stage::Closing || result <= 0 {
+        if line.stage == ConnectionStage::Closing || result <= 0 {
             self.drop_buffer(result, flags);
         }
         if result > 0 {
-            if self.lines.line(at).stage == Stage::Open {
+            if self.lines.line(at).stage == ConnectionStage::Open {
                 self.deliver(at, result, flags);
             }
         } else {
@@ -205,18 +205,18 @@ impl State {
     /// A receive came to an end without bytes: for good, or only to be asked for again.
     fn receive_ended(&mut self, at: u32, result: i32) {
         let end = match -result {
-            0 => End::Ended,
+            0 => StreamEnd::Ended,
             // Out of buffers, told to stop, or interrupted.
             libc::ENOBUFS | libc::ECANCELED | libc::EINTR | libc::EAGAIN => return,
-            number => End::Failed(number),
+            number => StreamEnd::Failed(number),
         };
         self.end(at, end);
     }
 
     /// Notes an end, to be told behind the bytes before it.
-    pub(super) fn end(&mut self, at: u32, end: End) {
+    pub(super) fn end(&mut self, at: u32, end: StreamEnd) {
         let line = self.lines.line(at);
-        if line.stage == Stage::Open && line.end.is_none() {
+        if line.stage == ConnectionStage::Open && line.end.is_none() {
             line.end = Some(end);
             self.tell_receivable(at);
         }
@@ -225,7 +225,7 @@ impl State {
     /// A request was not taken whole at the first try: the rest follows in the background.
     fn send_fell_short(&mut self, at: u32, result: i32) {
         let line = self.lines.line(at);
-        if line.stage != Stage::Open {
+        if line.stage != ConnectionStage::Open {
             return;
         }
         let Some(mut rest) = line.handed_in.take() else {
@@ -234,7 +234,7 @@ impl State {
         match result {
             0.. => rest.offset += result.unsigned_abs() as usize,
             _ if -result == libc::EAGAIN || -result == libc::EINTR => {}
-            _ => return self.end(at, End::Failed(-result)),
+            _ => return self.end(at, StreamEnd::Failed(-result)),
         }
         line.sending = Some(rest);
         self.sending.push(at);
@@ -244,12 +244,12 @@ impl State {
         self.ended(at);
         let line = self.lines.line(at);
         let sending = line.sending.take();
-        if line.stage == Stage::Open {
+        if line.stage == ConnectionStage::Open {
             let rest = sending.expect("a send goes on until it is done");
             match result {
                 0.. => self.sent_on(at, rest, result.unsigned_abs() as usize),
                 _ if -result == libc::EINTR || -result == libc::EAGAIN => self.sent_on(at, rest, 0),
-                _ => self.end(at, End::Failed(-result)),
+                _ => self.end(at, StreamEnd::Failed(-result)),
             }
         }
         self.free_when_done(at);
@@ -308,7 +308,7 @@ impl State {
 
     fn drop_pieces(&mut self, at: u32) {
         let line = self.lines.line(at);
-        while let Some(Span { buffer, .. }) = self.pieces.pop(&mut line.pieces) {
+        while let Some(BufferSpan { buffer, .. }) = self.pieces.pop(&mut line.pieces) {
             self.buffers.give_back(buffer);
         }
     }
@@ -325,7 +325,7 @@ impl State {
     fn tell_receivable(&mut self, at: u32) {
         let batch = self.batch;
         let line = self.lines.line(at);
-        if line.stage == Stage::Open && line.told != batch {
+        if line.stage == ConnectionStage::Open && line.told != batch {
             line.told = batch;
             self.news.push(RingEvent::Receivable(line.token));
         }
@@ -333,7 +333,7 @@ impl State {
 
     fn tell_may_send(&mut self, at: u32) {
         let line = self.lines.line(at);
-        if line.stage == Stage::Open && line.wants_send && !line.is_sending() {
+        if line.stage == ConnectionStage::Open && line.wants_send && !line.is_sending() {
             line.wants_send = false;
             self.news.push(RingEvent::MaySend(line.token));
         }
@@ -349,7 +349,7 @@ impl State {
         let batch = self.batch;
         let line = self.lines.line(at);
         let is_done = line.under_way == 0 && !line.is_handed_in(batch);
-        if line.stage == Stage::Closing && is_done {
+        if line.stage == ConnectionStage::Closing && is_done {
             self.lines.free(at);
         }
     }

@@ -31,7 +31,7 @@ pub enum AnswerKind {
 /// needs no memory at all; several need a queue that is kept and reused.
 #[derive(Debug)]
 pub struct Client {
-    state: State,
+    state: ClientState,
     /// The kind of the answer that is awaited or in progress.
     kind: AnswerKind,
     /// The kinds of those behind it.
@@ -74,7 +74,7 @@ pub struct Done {
 }
 
 #[derive(Debug)]
-enum State {
+enum ClientState {
     /// No answer is awaited.
     Idle,
     /// A head is awaited or in progress.
@@ -117,7 +117,7 @@ impl Client {
     #[must_use]
     pub fn new() -> Client {
         Client {
-            state: State::Idle,
+            state: ClientState::Idle,
             kind: AnswerKind::WithBody,
             behind: VecDeque::new(),
             has_started: false,
@@ -136,8 +136,8 @@ impl Client {
     /// After a fault, when no answer can come any more.
     pub fn expect(&mut self, kind: AnswerKind) {
         match self.state {
-            State::Idle => self.begin(kind),
-            State::Broken(_) => panic!("an answer is awaited from a broken connection"),
+            ClientState::Idle => self.begin(kind),
+            ClientState::Broken(_) => panic!("an answer is awaited from a broken connection"),
             _ => self.behind.push_back(kind),
         }
     }
@@ -150,9 +150,9 @@ impl Client {
     #[must_use]
     pub fn awaited(&self) -> usize {
         match self.state {
-            State::Idle => 0,
-            State::Ended => self.behind.len(),
-            State::Broken(awaited) => awaited,
+            ClientState::Idle => 0,
+            ClientState::Ended => self.behind.len(),
+            ClientState::Broken(awaited) => awaited,
             _ => 1 + self.behind.len(),
         }
     }
@@ -185,7 +185,7 @@ impl Client {
         memo: &HeadMemo,
         input: &mut &'a [u8],
     ) -> Option<(Done, &'a [u8])> {
-        if !(matches!(self.state, State::Head) && self.stash.is_empty()) {
+        if !(matches!(self.state, ClientState::Head) && self.stash.is_empty()) {
             return None;
         }
         let (head, start) = memo.known(self.kind)?;
@@ -210,38 +210,38 @@ impl Client {
 
     fn step<'a>(&mut self, memo: Option<&mut HeadMemo>, input: &mut &'a [u8]) -> Option<Event<'a>> {
         match &mut self.state {
-            State::Idle if !self.done.reusable && self.has_started => {
+            ClientState::Idle if !self.done.reusable && self.has_started => {
                 // Whatever comes behind the last answer of a connection is not ours: of a
                 // protocol that was switched to, or of a server that does not keep its word.
                 *input = &[];
                 None
             }
-            State::Idle => {
+            ClientState::Idle => {
                 skip_empty_lines(input);
                 match input.is_empty() {
                     true => None,
                     false => Some(self.fail(Fault::Unasked)),
                 }
             }
-            State::Head => self.receive_head(memo, input),
-            State::Sized(0) => Some(self.finish()),
-            State::Sized(left) => {
+            ClientState::Head => self.receive_head(memo, input),
+            ClientState::Sized(0) => Some(self.finish()),
+            ClientState::Sized(left) => {
                 let body = take(input, *left);
                 *left -= body.len() as u64;
                 self.body(body)
             }
-            State::Chunked(chunks) => match chunks.receive(input) {
+            ClientState::Chunked(chunks) => match chunks.receive(input) {
                 Ok(Chunk::Data(body)) => self.body(body),
                 Ok(Chunk::End) => Some(self.finish()),
                 Ok(Chunk::More) => None,
                 Err(fault) => Some(self.fail(fault)),
             },
-            State::UntilClose => {
+            ClientState::UntilClose => {
                 let body = take(input, u64::MAX);
                 self.body(body)
             }
-            State::Ended => Some(self.fail(Fault::ClosedIdle)),
-            State::Broken(_) => {
+            ClientState::Ended => Some(self.fail(Fault::ClosedIdle)),
+            ClientState::Broken(_) => {
                 *input = &[];
                 None
             }
@@ -255,16 +255,16 @@ impl Client {
     /// came before the close must have gone through [`Client::receive`].
     pub fn eof(&mut self) -> Option<Event<'static>> {
         match self.state {
-            State::Idle | State::Broken(_) => None,
-            State::Ended => Some(self.fail(Fault::ClosedIdle)),
-            State::UntilClose | State::Sized(0) => Some(self.finish()),
-            State::Head if !self.has_started => Some(self.fail(Fault::ClosedIdle)),
-            State::Head => {
+            ClientState::Idle | ClientState::Broken(_) => None,
+            ClientState::Ended => Some(self.fail(Fault::ClosedIdle)),
+            ClientState::UntilClose | ClientState::Sized(0) => Some(self.finish()),
+            ClientState::Head if !self.has_started => Some(self.fail(Fault::ClosedIdle)),
+            ClientState::Head => {
                 // A line that is not whole may be broken all the same.
                 let parsed = parse_head(head_view(&self.stash), self.kind);
                 Some(self.fail(parsed.err().unwrap_or(Fault::ClosedEarly)))
             }
-            State::Sized(_) | State::Chunked(_) => Some(self.fail(Fault::ClosedEarly)),
+            ClientState::Sized(_) | ClientState::Chunked(_) => Some(self.fail(Fault::ClosedEarly)),
         }
     }
 
@@ -273,7 +273,7 @@ impl Client {
     #[must_use]
     pub fn body_ahead(&self) -> u64 {
         match self.state {
-            State::Sized(left) => left,
+            ClientState::Sized(left) => left,
             _ => 0,
         }
     }
@@ -293,7 +293,7 @@ impl Client {
             bytes <= ahead,
             "{bytes} bytes skipped where {ahead} are left"
         );
-        if let State::Sized(left) = &mut self.state {
+        if let ClientState::Sized(left) = &mut self.state {
             *left -= bytes;
             self.done.body_bytes += bytes;
         }
@@ -302,7 +302,7 @@ impl Client {
     /// No answer is awaited or in progress, and nothing failed.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        matches!(self.state, State::Idle)
+        matches!(self.state, ClientState::Idle)
     }
 
     /// At least one byte of the answer that is awaited came; when none is, of the last one.
@@ -338,9 +338,9 @@ impl Client {
                 continue;
             }
             self.state = match head.framing {
-                Framing::Sized(length) => State::Sized(length),
-                Framing::Chunked => State::Chunked(Chunks::new()),
-                Framing::UntilClose => State::UntilClose,
+                Framing::Sized(length) => ClientState::Sized(length),
+                Framing::Chunked => ClientState::Chunked(Chunks::new()),
+                Framing::UntilClose => ClientState::UntilClose,
             };
             self.done = Done {
                 status: head.status,
@@ -406,13 +406,13 @@ impl Client {
     }
 
     fn begin(&mut self, kind: AnswerKind) {
-        self.state = State::Head;
+        self.state = ClientState::Head;
         self.kind = kind;
         self.has_started = false;
     }
 
     fn finish(&mut self) -> Event<'static> {
-        self.state = State::Idle;
+        self.state = ClientState::Idle;
         if !self.behind.is_empty() {
             self.finish_first_of_many();
         }
@@ -424,14 +424,14 @@ impl Client {
     fn finish_first_of_many(&mut self) {
         self.has_started = false;
         if !self.done.reusable {
-            self.state = State::Ended;
+            self.state = ClientState::Ended;
         } else if let Some(kind) = self.behind.pop_front() {
             self.begin(kind);
         }
     }
 
     fn fail(&mut self, fault: Fault) -> Event<'static> {
-        self.state = State::Broken(self.awaited());
+        self.state = ClientState::Broken(self.awaited());
         self.stash = Vec::new();
         Event::Failed(fault)
     }

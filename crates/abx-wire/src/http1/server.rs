@@ -12,7 +12,7 @@ use super::{
 /// A head that comes in one piece is read where it lies.
 #[derive(Debug)]
 pub struct Server {
-    state: State,
+    state: ServerState,
     /// The part of a head that has come so far, or the head that was just given out.
     stash: Vec<u8>,
 }
@@ -59,7 +59,7 @@ pub enum Method {
 }
 
 #[derive(Debug)]
-enum State {
+enum ServerState {
     Head,
     /// Inside a body; the bytes still to come.
     Sized(u64),
@@ -73,7 +73,7 @@ impl Server {
     #[must_use]
     pub fn new() -> Server {
         Server {
-            state: State::Head,
+            state: ServerState::Head,
             stash: Vec::new(),
         }
     }
@@ -83,31 +83,31 @@ impl Server {
     /// `None` means that `input` is empty and more is needed. After
     /// [`ServerEvent::Done`] the rest of `input` may wait until the answer is sent.
     pub fn receive<'s, 'i: 's>(&'s mut self, input: &mut &'i [u8]) -> Option<ServerEvent<'s>> {
-        if !matches!(self.state, State::Head) {
+        if !matches!(self.state, ServerState::Head) {
             self.forget_stash();
         }
         match &mut self.state {
-            State::Head => match self.receive_head(input) {
+            ServerState::Head => match self.receive_head(input) {
                 Ok(head) => head.map(ServerEvent::Head),
                 Err(fault) => Some(ServerEvent::Failed(fault)),
             },
-            State::Sized(left) => {
+            ServerState::Sized(left) => {
                 *left -= take(input, *left).len() as u64;
                 let is_done = *left == 0;
                 is_done.then(|| self.finish())
             }
-            State::Chunked(chunks) => loop {
+            ServerState::Chunked(chunks) => loop {
                 match chunks.receive(input) {
                     Ok(Chunk::Data(_)) => {}
                     Ok(Chunk::End) => return Some(self.finish()),
                     Ok(Chunk::More) => return None,
                     Err(fault) => {
-                        self.state = State::Broken;
+                        self.state = ServerState::Broken;
                         return Some(ServerEvent::Failed(fault));
                     }
                 }
             },
-            State::Broken => {
+            ServerState::Broken => {
                 *input = &[];
                 None
             }
@@ -115,7 +115,7 @@ impl Server {
     }
 
     fn finish(&mut self) -> ServerEvent<'static> {
-        self.state = State::Head;
+        self.state = ServerState::Head;
         ServerEvent::Done
     }
 
@@ -133,7 +133,7 @@ impl Server {
         if self.stash.is_empty() {
             skip_empty_lines(input);
             let view = head_view(input);
-            let parsed = parse_head(view).inspect_err(|_| self.state = State::Broken)?;
+            let parsed = parse_head(view).inspect_err(|_| self.state = ServerState::Broken)?;
             if let Some((head, body, length)) = parsed {
                 self.state = body;
                 *input = &input[length..];
@@ -143,9 +143,9 @@ impl Server {
         let before = self.stash.len();
         self.stash.extend_from_slice(head_view(input));
         let view = head_view(&self.stash);
-        let parsed = parse_head(view).inspect_err(|_| self.state = State::Broken)?;
+        let parsed = parse_head(view).inspect_err(|_| self.state = ServerState::Broken)?;
         let Some((head, body, length)) = parsed else {
-            unfinished(view).inspect_err(|_| self.state = State::Broken)?;
+            unfinished(view).inspect_err(|_| self.state = ServerState::Broken)?;
             *input = &[];
             return Ok(None);
         };
@@ -163,7 +163,7 @@ impl Default for Server {
 }
 
 /// Reads a head from the front of `view` and gives it with its body's framing and its length.
-fn parse_head(view: &[u8]) -> Result<Option<(RequestHead<'_>, State, usize)>, Fault> {
+fn parse_head(view: &[u8]) -> Result<Option<(RequestHead<'_>, ServerState, usize)>, Fault> {
     let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut []);
     let parsed = request.parse_with_uninit_headers(view, &mut room);
@@ -179,8 +179,10 @@ fn parse_head(view: &[u8]) -> Result<Option<(RequestHead<'_>, State, usize)>, Fa
         return Err(Fault::Malformed);
     }
     let body = match (fields.coding, fields.content_length) {
-        (Coding::Plain, length) => State::Sized(length.unwrap_or(0)),
-        (Coding::Chunked, None) if version == Version::Http11 => State::Chunked(Chunks::new()),
+        (Coding::Plain, length) => ServerState::Sized(length.unwrap_or(0)),
+        (Coding::Chunked, None) if version == Version::Http11 => {
+            ServerState::Chunked(Chunks::new())
+        }
         // A length beside chunks is how requests are smuggled past a proxy.
         (Coding::Chunked, Some(_)) => return Err(Fault::BadContentLength),
         (Coding::Chunked | Coding::Unknown, _) => return Err(Fault::UnknownTransferEncoding),

@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::handshake::{Awaited, EncodedOpening, NONCE_BYTES};
 use super::inbound::Limits;
 use super::mask::Masking;
-use super::outbound::{NotOpen, Place};
+use super::outbound::{FragmentPlace, NotOpen};
 
 /// How a client behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,14 +28,14 @@ pub struct ClientOptions {
 /// room in `out`.
 #[derive(Debug)]
 pub struct Client {
-    stage: Stage,
+    stage: ClientStage,
     endpoint: Endpoint,
     protocols: Arc<[String]>,
     protocol: Option<usize>,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum ClientStage {
     Opening(Awaited),
     Open,
     /// The handshake failed.
@@ -56,7 +56,7 @@ impl Client {
         let accept = opening.write(nonce, out);
         let protocols = Arc::clone(&opening.protocols);
         Client {
-            stage: Stage::Opening(Awaited {
+            stage: ClientStage::Opening(Awaited {
                 accept,
                 protocols: Arc::clone(&protocols),
                 stash: Vec::new(),
@@ -77,25 +77,25 @@ impl Client {
         out: &mut Vec<u8>,
     ) -> Option<Event<'s>> {
         match &mut self.stage {
-            Stage::Opening(awaited) => match awaited.receive(input) {
+            ClientStage::Opening(awaited) => match awaited.receive(input) {
                 Ok(None) => None,
                 Ok(Some(agreed)) => {
                     self.protocol = agreed.protocol;
-                    self.stage = Stage::Open;
+                    self.stage = ClientStage::Open;
                     Some(Event::Open)
                 }
                 Err(fault) => {
-                    self.stage = Stage::Refused;
+                    self.stage = ClientStage::Refused;
                     Some(Event::Failed(fault))
                 }
             },
-            Stage::Open => {
+            ClientStage::Open => {
                 let mut bytes = Bytes::Shared(input);
                 let event = self.endpoint.receive(&mut bytes, out);
                 *input = bytes.into_shared();
                 event
             }
-            Stage::Refused => {
+            ClientStage::Refused => {
                 *input = &[];
                 None
             }
@@ -107,12 +107,12 @@ impl Client {
     /// Bytes that came before the end must have gone through [`Client::receive`].
     pub fn eof(&mut self) -> Option<Event<'static>> {
         match self.stage {
-            Stage::Opening(_) => {
-                self.stage = Stage::Refused;
+            ClientStage::Opening(_) => {
+                self.stage = ClientStage::Refused;
                 Some(Event::Failed(Fault::ClosedEarly))
             }
-            Stage::Open => self.endpoint.eof(),
-            Stage::Refused => None,
+            ClientStage::Open => self.endpoint.eof(),
+            ClientStage::Refused => None,
         }
     }
 
@@ -125,7 +125,7 @@ impl Client {
     /// Messages may be sent: the handshake is done and neither side has closed.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        matches!(self.stage, Stage::Open) && self.endpoint.is_open()
+        matches!(self.stage, ClientStage::Open) && self.endpoint.is_open()
     }
 
     /// Both sides have closed, as the standard has it. The server ends the connection.
@@ -163,7 +163,7 @@ impl Client {
         payload: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), NotOpen> {
-        self.send_fragment(kind, payload, Place::Last, out)
+        self.send_fragment(kind, payload, FragmentPlace::Last, out)
     }
 
     /// Writes one fragment of a message; pings may stand between fragments.
@@ -177,7 +177,7 @@ impl Client {
         &mut self,
         kind: MessageKind,
         payload: &[u8],
-        place: Place,
+        place: FragmentPlace,
         out: &mut Vec<u8>,
     ) -> Result<(), NotOpen> {
         self.check_stage()?;
@@ -211,8 +211,8 @@ impl Client {
 
     fn check_stage(&self) -> Result<(), NotOpen> {
         match self.stage {
-            Stage::Open => Ok(()),
-            Stage::Opening(_) | Stage::Refused => Err(NotOpen),
+            ClientStage::Open => Ok(()),
+            ClientStage::Opening(_) | ClientStage::Refused => Err(NotOpen),
         }
     }
 }

@@ -5,20 +5,20 @@ use super::close::Close;
 use super::event::{Event, MessageKind};
 use super::fault::Fault;
 use super::frame::{Opcode, Sender};
-use super::inbound::{Inbound, Limits, Step};
+use super::inbound::{Inbound, InboundStep, Limits};
 use super::mask::Masking;
-use super::outbound::{NotOpen, Outbound, Place};
+use super::outbound::{FragmentPlace, NotOpen, Outbound};
 
 /// One side of a connection.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     inbound: Inbound,
     outbound: Outbound,
-    state: State,
+    state: EndpointState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum EndpointState {
     Open,
     /// We have sent a close; the peer's is still to come.
     Closing,
@@ -36,7 +36,7 @@ impl Endpoint {
                 masking,
                 is_inside_message: false,
             },
-            state: State::Open,
+            state: EndpointState::Open,
         }
     }
 
@@ -46,7 +46,7 @@ impl Endpoint {
             outbound: Outbound::Server {
                 is_inside_message: false,
             },
-            state: State::Open,
+            state: EndpointState::Open,
         }
     }
 
@@ -55,15 +55,15 @@ impl Endpoint {
         bytes: &mut Bytes<'i>,
         out: &mut Vec<u8>,
     ) -> Option<Event<'s>> {
-        if matches!(self.state, State::Closed | State::Broken) {
+        if matches!(self.state, EndpointState::Closed | EndpointState::Broken) {
             bytes.clear();
             return None;
         }
         match self.inbound.next(bytes) {
-            Ok(Step::More) => None,
-            Ok(Step::Data { kind, bytes }) => Some(Event::Data { kind, bytes }),
-            Ok(Step::Message(message)) => Some(Event::Message(message)),
-            Ok(Step::Control(opcode)) => Some(self.control(opcode, out)),
+            Ok(InboundStep::More) => None,
+            Ok(InboundStep::Data { kind, bytes }) => Some(Event::Data { kind, bytes }),
+            Ok(InboundStep::Message(message)) => Some(Event::Message(message)),
+            Ok(InboundStep::Control(opcode)) => Some(self.control(opcode, out)),
             Err(fault) => Some(fail(&mut self.state, &mut self.outbound, fault, out)),
         }
     }
@@ -73,7 +73,7 @@ impl Endpoint {
         match opcode {
             Opcode::Ping => {
                 // Behind our close nothing may follow.
-                if self.state == State::Open {
+                if self.state == EndpointState::Open {
                     self.outbound.control(Opcode::Pong, payload, out);
                 }
                 Event::Ping(payload)
@@ -81,14 +81,14 @@ impl Endpoint {
             Opcode::Pong => Event::Pong(payload),
             Opcode::Close => match Close::read(payload) {
                 Ok(close) => {
-                    if self.state == State::Open {
+                    if self.state == EndpointState::Open {
                         let answer = Close {
                             reason: "",
                             ..close
                         };
                         self.outbound.close(answer, out);
                     }
-                    self.state = State::Closed;
+                    self.state = EndpointState::Closed;
                     Event::Close(close)
                 }
                 Err(fault) => fail(&mut self.state, &mut self.outbound, fault, out),
@@ -101,26 +101,26 @@ impl Endpoint {
 
     pub(super) fn eof(&mut self) -> Option<Event<'static>> {
         match self.state {
-            State::Closed | State::Broken => None,
-            State::Open | State::Closing => {
-                self.state = State::Broken;
+            EndpointState::Closed | EndpointState::Broken => None,
+            EndpointState::Open | EndpointState::Closing => {
+                self.state = EndpointState::Broken;
                 Some(Event::Failed(Fault::ClosedEarly))
             }
         }
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.state == State::Open
+        self.state == EndpointState::Open
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.state == State::Closed
+        self.state == EndpointState::Closed
     }
 
     pub(super) fn payload_ahead(&self) -> u64 {
         match self.state {
-            State::Open | State::Closing => self.inbound.payload_ahead(),
-            State::Closed | State::Broken => 0,
+            EndpointState::Open | EndpointState::Closing => self.inbound.payload_ahead(),
+            EndpointState::Closed | EndpointState::Broken => 0,
         }
     }
 
@@ -132,7 +132,7 @@ impl Endpoint {
         &mut self,
         kind: MessageKind,
         payload: &[u8],
-        place: Place,
+        place: FragmentPlace,
         out: &mut Vec<u8>,
     ) -> Result<(), NotOpen> {
         self.check_open()?;
@@ -149,29 +149,29 @@ impl Endpoint {
     pub(super) fn close(&mut self, close: Close<'_>, out: &mut Vec<u8>) -> Result<(), NotOpen> {
         self.check_open()?;
         self.outbound.close(close, out);
-        self.state = State::Closing;
+        self.state = EndpointState::Closing;
         Ok(())
     }
 
     fn check_open(&self) -> Result<(), NotOpen> {
         match self.state {
-            State::Open => Ok(()),
-            State::Closing | State::Closed | State::Broken => Err(NotOpen),
+            EndpointState::Open => Ok(()),
+            EndpointState::Closing | EndpointState::Closed | EndpointState::Broken => Err(NotOpen),
         }
     }
 }
 
 /// Ends the connection, and tells the peer why where it may still be told.
 fn fail(
-    state: &mut State,
+    state: &mut EndpointState,
     outbound: &mut Outbound,
     fault: Fault,
     out: &mut Vec<u8>,
 ) -> Event<'static> {
-    if *state == State::Open && fault.close_code().is_some() {
+    if *state == EndpointState::Open && fault.close_code().is_some() {
         let code = fault.close_code();
         outbound.close(Close { code, reason: "" }, out);
     }
-    *state = State::Broken;
+    *state = EndpointState::Broken;
     Event::Failed(fault)
 }

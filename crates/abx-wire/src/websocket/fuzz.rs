@@ -5,8 +5,8 @@
 //! loop must end.
 
 use super::{
-    Client, ClientOptions, EncodedOpening, Event, Fault, Limits, Masking, Message, MessageKind,
-    Offer, Opening, Place, Server,
+    Client, ClientOptions, EncodedOpening, Event, Fault, FragmentPlace, Limits, Masking, Message,
+    MessageKind, Offer, Opening, Server,
 };
 use crate::fuzz::pieces;
 use crate::http1;
@@ -77,8 +77,8 @@ pub fn round_trip(data: &[u8]) {
         let mut fragments = payload.chunks(fragment_bytes).peekable();
         while let Some(fragment) = fragments.next() {
             let place = match fragments.peek() {
-                Some(_) => Place::Inner,
-                None => Place::Last,
+                Some(_) => FragmentPlace::Inner,
+                None => FragmentPlace::Last,
             };
             let sent = client.send_fragment(MessageKind::Binary, fragment, place, &mut to_server);
             sent.expect("it is open");

@@ -173,14 +173,14 @@ impl Awaited {
             *input = &input[length - before..];
             self.stash.clear();
             match answer {
-                Answer::Interim => {}
-                Answer::Agreed(agreed) => return Ok(Some(agreed)),
+                HandshakeAnswer::Interim => {}
+                HandshakeAnswer::Agreed(agreed) => return Ok(Some(agreed)),
             }
         }
     }
 
     /// Reads the head in the stash, if it is whole, and gives it with its length.
-    fn read(&self) -> Result<Option<(Answer, usize)>, Fault> {
+    fn read(&self) -> Result<Option<(HandshakeAnswer, usize)>, Fault> {
         let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut room);
         let parsed = head.parse(&self.stash).map_err(|_| {
@@ -190,8 +190,8 @@ impl Awaited {
             return Ok(None);
         };
         let answer = match head.code.expect("a whole head has a status") {
-            101 => Answer::Agreed(self.check(head.headers)?),
-            100..=199 => Answer::Interim,
+            101 => HandshakeAnswer::Agreed(self.check(head.headers)?),
+            100..=199 => HandshakeAnswer::Interim,
             status => return Err(Fault::Refused(status)),
         };
         Ok(Some((answer, length)))
@@ -223,7 +223,7 @@ impl Awaited {
     }
 }
 
-enum Answer {
+enum HandshakeAnswer {
     /// Another one follows.
     Interim,
     Agreed(Agreed),

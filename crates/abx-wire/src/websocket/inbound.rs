@@ -57,7 +57,7 @@ struct Frame {
 }
 
 /// What the front of the input was.
-pub(super) enum Step<'i> {
+pub(super) enum InboundStep<'i> {
     /// The input is used up.
     More,
     Data {
@@ -85,12 +85,12 @@ impl Inbound {
     }
 
     /// Takes bytes up to the next thing to tell. After a fault nothing may follow.
-    pub(super) fn next<'i>(&mut self, bytes: &mut Bytes<'i>) -> Result<Step<'i>, Fault> {
+    pub(super) fn next<'i>(&mut self, bytes: &mut Bytes<'i>) -> Result<InboundStep<'i>, Fault> {
         loop {
             let Some(frame) = &mut self.frame else {
                 match self.take_head(bytes)? {
                     Some(head) => self.begin(head)?,
-                    None => return Ok(Step::More),
+                    None => return Ok(InboundStep::More),
                 }
                 continue;
             };
@@ -102,7 +102,7 @@ impl Inbound {
             }
             let there = bytes.peek().len();
             if there == 0 {
-                return Ok(Step::More);
+                return Ok(InboundStep::More);
             }
             let count = usize::try_from(frame.left).map_or(there, |left| left.min(there));
             let payload = bytes.take_payload(count, frame.mask, frame.taken);
@@ -120,7 +120,7 @@ impl Inbound {
             if kind == MessageKind::Text {
                 self.text.push(payload)?;
             }
-            return Ok(Step::Data {
+            return Ok(InboundStep::Data {
                 kind,
                 bytes: payload,
             });
@@ -214,17 +214,17 @@ impl Inbound {
     }
 
     /// A frame has ended; tells what ended with it.
-    fn end_frame(&mut self) -> Result<Option<Step<'static>>, Fault> {
+    fn end_frame(&mut self) -> Result<Option<InboundStep<'static>>, Fault> {
         let frame = self.frame.take().expect("it has just ended");
         if frame.opcode.is_control() {
-            return Ok(Some(Step::Control(frame.opcode)));
+            return Ok(Some(InboundStep::Control(frame.opcode)));
         }
         if !frame.is_last {
             return Ok(None);
         }
         self.text.finish()?;
         let message = self.message.take().expect("a data frame has its message");
-        Ok(Some(Step::Message(message)))
+        Ok(Some(InboundStep::Message(message)))
     }
 }
 

@@ -30,5 +30,7 @@ pub use handshake::{EncodedOpening, NONCE_BYTES, Opening, OpeningError};
 pub use inbound::Limits;
 pub use mask::Masking;
 pub use offer::{Offer, OfferFault};
-pub use outbound::{CONTROL_BYTES_MAX, NotOpen, Place, masked_message_frame, message_frame};
+pub use outbound::{
+    CONTROL_BYTES_MAX, FragmentPlace, NotOpen, masked_message_frame, message_frame,
+};
 pub use server::Server;

@@ -10,7 +10,7 @@ pub const CONTROL_BYTES_MAX: usize = CONTROL_PAYLOAD_BYTES_MAX as usize;
 
 /// Where in its message a fragment stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FragmentPlace {
     /// Others follow.
     Inner,
     /// The message ends with it.
@@ -46,7 +46,7 @@ pub fn masked_message_frame(kind: MessageKind, payload: &[u8], mask: [u8; 4], ou
         masking: Masking::Fixed(mask),
         is_inside_message: false,
     };
-    client.fragment(kind, payload, Place::Last, out);
+    client.fragment(kind, payload, FragmentPlace::Last, out);
 }
 
 /// The frames of one side.
@@ -67,14 +67,14 @@ impl Outbound {
         &mut self,
         kind: MessageKind,
         payload: &[u8],
-        place: Place,
+        place: FragmentPlace,
         out: &mut Vec<u8>,
     ) {
         let (Outbound::Client {
             is_inside_message, ..
         }
         | Outbound::Server { is_inside_message }) = self;
-        let goes_on = place == Place::Inner;
+        let goes_on = place == FragmentPlace::Inner;
         let opcode = match std::mem::replace(is_inside_message, goes_on) {
             true => Opcode::Continuation,
             false => Opcode::Data(kind),
@@ -88,7 +88,7 @@ impl Outbound {
             "a control frame of {} bytes",
             payload.len()
         );
-        self.frame(opcode, Place::Last, payload, out);
+        self.frame(opcode, FragmentPlace::Last, payload, out);
     }
 
     pub(super) fn close(&mut self, close: Close<'_>, out: &mut Vec<u8>) {
@@ -103,14 +103,14 @@ impl Outbound {
         self.control(Opcode::Close, &payload[..end], out);
     }
 
-    fn frame(&mut self, opcode: Opcode, place: Place, payload: &[u8], out: &mut Vec<u8>) {
+    fn frame(&mut self, opcode: Opcode, place: FragmentPlace, payload: &[u8], out: &mut Vec<u8>) {
         let (sender, mask) = match self {
             Outbound::Client { masking, .. } => (Sender::Client, masking.next()),
             Outbound::Server { .. } => (Sender::Server, [0; 4]),
         };
         FrameHead {
             opcode,
-            is_last: place == Place::Last,
+            is_last: place == FragmentPlace::Last,
             bytes: payload.len() as u64,
             mask,
         }

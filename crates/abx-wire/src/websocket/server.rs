@@ -7,7 +7,7 @@ use super::event::{Event, MessageKind};
 use super::handshake::accept_of;
 use super::inbound::Limits;
 use super::offer::Offer;
-use super::outbound::{NotOpen, Place};
+use super::outbound::{FragmentPlace, NotOpen};
 
 /// One connection, from the accepted handshake to the close.
 ///
@@ -82,7 +82,7 @@ impl Server {
         payload: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), NotOpen> {
-        self.send_fragment(kind, payload, Place::Last, out)
+        self.send_fragment(kind, payload, FragmentPlace::Last, out)
     }
 
     /// As [`super::Client::send_fragment`].
@@ -93,7 +93,7 @@ impl Server {
         &mut self,
         kind: MessageKind,
         payload: &[u8],
-        place: Place,
+        place: FragmentPlace,
         out: &mut Vec<u8>,
     ) -> Result<(), NotOpen> {
         self.endpoint.send_fragment(kind, payload, place, out)

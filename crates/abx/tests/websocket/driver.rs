@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use abx_wire::websocket::{
-    Client, ClientOptions, Close, CloseCode, Event, Fault, Limits, Masking, MessageKind, Opening,
-    Place,
+    Client, ClientOptions, Close, CloseCode, Event, Fault, FragmentPlace, Limits, Masking,
+    MessageKind, Opening,
 };
 
 /// Where to connect.
@@ -134,13 +134,13 @@ impl Peer {
     pub fn say_in_pieces(&mut self, kind: MessageKind, pieces: &[&[u8]]) {
         for (number, piece) in pieces.iter().enumerate() {
             let place = match number + 1 == pieces.len() {
-                true => Place::Last,
-                false => Place::Inner,
+                true => FragmentPlace::Last,
+                false => FragmentPlace::Inner,
             };
             self.client
                 .send_fragment(kind, piece, place, &mut self.out)
                 .unwrap();
-            if place == Place::Inner {
+            if place == FragmentPlace::Inner {
                 self.client.ping(&[number as u8], &mut self.out).unwrap();
             }
         }

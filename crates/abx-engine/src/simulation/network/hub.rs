@@ -7,7 +7,7 @@ use abx_wire::websocket::{Event, Limits, MessageKind, Offer, Server};
 use super::{Sim, Token, What};
 
 /// A message that the server got.
-pub(crate) struct Said {
+pub(crate) struct HubMessage {
     /// The place of the connection that it came on.
     pub(crate) from: usize,
     pub(crate) kind: MessageKind,
@@ -26,21 +26,21 @@ pub(crate) enum Act {
     Close(usize, Nanos),
 }
 
-pub(crate) type Rule = Box<dyn FnMut(Said) -> Vec<Act>>;
+pub(crate) type Rule = Box<dyn FnMut(HubMessage) -> Vec<Act>>;
 
 /// The server's end of all connections.
 pub(crate) struct Hub {
     rule: Rule,
     /// What is answered to a handshake in place of accepting it.
     refusal: Option<Vec<u8>>,
-    talks: Vec<Option<Talk>>,
+    talks: Vec<Option<HubConnection>>,
     said: usize,
     /// Pongs that came.
     pub(crate) pongs: usize,
 }
 
 /// The server's end of one connection.
-struct Talk {
+struct HubConnection {
     generation: u32,
     /// `None` until the handshake is done.
     server: Option<Server>,
@@ -50,7 +50,7 @@ struct Talk {
 
 impl Hub {
     /// A server that accepts every WebSocket.
-    pub(crate) fn new(rule: impl FnMut(Said) -> Vec<Act> + 'static) -> Hub {
+    pub(crate) fn new(rule: impl FnMut(HubMessage) -> Vec<Act> + 'static) -> Hub {
         Hub {
             rule: Box::new(rule),
             refusal: None,
@@ -78,7 +78,7 @@ impl Hub {
         Hub::new(|said| to_all(&said))
     }
 
-    fn talk(&mut self, token: Token) -> &mut Talk {
+    fn talk(&mut self, token: Token) -> &mut HubConnection {
         let place = token.slot as usize;
         if place >= self.talks.len() {
             self.talks.resize_with(place + 1, || None);
@@ -88,7 +88,7 @@ impl Hub {
             .as_ref()
             .is_none_or(|one| one.generation != token.generation)
         {
-            *talk = Some(Talk {
+            *talk = Some(HubConnection {
                 generation: token.generation,
                 server: None,
                 head: Vec::new(),
@@ -101,8 +101,9 @@ impl Hub {
     /// Forgets connections that are closed.
     fn forget_all_but(&mut self, alive: &[Option<Token>]) {
         for (talk, token) in self.talks.iter_mut().zip(alive) {
-            let is_same =
-                |one: &mut Talk| token.is_some_and(|token| token.generation == one.generation);
+            let is_same = |one: &mut HubConnection| {
+                token.is_some_and(|token| token.generation == one.generation)
+            };
             talk.take_if(|one| !is_same(one));
         }
     }
@@ -141,9 +142,10 @@ impl Hub {
         let mut acts = vec![Act::Send(place, out, Nanos(0))];
         for (kind, payload) in whole {
             let talks = self.talks.iter().enumerate();
-            let is_open =
-                |talk: &Option<Talk>| talk.as_ref().is_some_and(|one| one.server.is_some());
-            let said = Said {
+            let is_open = |talk: &Option<HubConnection>| {
+                talk.as_ref().is_some_and(|one| one.server.is_some())
+            };
+            let said = HubMessage {
                 from: place,
                 kind,
                 payload,
@@ -171,14 +173,14 @@ fn accept(head: &[u8], out: &mut Vec<u8>) -> Server {
 }
 
 /// The frame that sends a message back.
-pub(crate) fn frame(said: &Said) -> Vec<u8> {
+pub(crate) fn frame(said: &HubMessage) -> Vec<u8> {
     let mut frame = Vec::new();
     abx_wire::websocket::message_frame(said.kind, &said.payload, &mut frame);
     frame
 }
 
 /// Sends a message to everybody.
-pub(crate) fn to_all(said: &Said) -> Vec<Act> {
+pub(crate) fn to_all(said: &HubMessage) -> Vec<Act> {
     let frame = frame(said);
     let open = said.open.iter();
     open.map(|to| Act::Send(*to, frame.clone(), Nanos(0)))

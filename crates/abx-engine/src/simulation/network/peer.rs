@@ -2,7 +2,7 @@
 
 use abx_sys::Nanos;
 
-use super::{Piece, Service, Sim, Step, Token, What};
+use super::{PeerStep, Piece, Service, Sim, Token, What};
 
 /// Between the pieces of an answer that comes in several.
 const PIECE_GAP: Nanos = Nanos(20_000);
@@ -49,16 +49,16 @@ impl Sim {
                 return;
             };
             match step {
-                Step::Await(count) | Step::Echo(count) => {
+                PeerStep::Await(count) | PeerStep::Echo(count) => {
                     if connection.unread.len() < count {
                         return;
                     }
                     let bytes: Vec<u8> = connection.unread.drain(..count).collect();
-                    if let Step::Echo(_) = step {
+                    if let PeerStep::Echo(_) = step {
                         self.answer(token, bytes);
                     }
                 }
-                Step::Choose(choices) => {
+                PeerStep::Choose(choices) => {
                     let unread = connection.unread.make_contiguous();
                     let asked = choices.iter().find(|(asked, _)| unread.starts_with(asked));
                     let Some((asked, answer)) = asked else {
@@ -67,7 +67,7 @@ impl Sim {
                     connection.unread.drain(..asked.len());
                     self.answer(token, answer.to_vec());
                 }
-                Step::Work => {
+                PeerStep::Work => {
                     if self.chance(self.network.faults.silence) {
                         self.connection(token).steps.clear();
                         return;
@@ -77,10 +77,10 @@ impl Sim {
                     self.serve();
                     return self.pass(token);
                 }
-                Step::Send(bytes) => self.answer(token, bytes.to_vec()),
-                Step::Close => return self.peer_closes(token),
-                Step::Reset => return self.breaks(token, self.now),
-                Step::Again => {
+                PeerStep::Send(bytes) => self.answer(token, bytes.to_vec()),
+                PeerStep::Close => return self.peer_closes(token),
+                PeerStep::Reset => return self.breaks(token, self.now),
+                PeerStep::Again => {
                     connection.place = 0;
                     self.may_close_idle(token);
                     continue;

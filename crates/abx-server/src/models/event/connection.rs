@@ -12,7 +12,9 @@ use super::ring::RingTransfer;
 use crate::config::WebSocket;
 use crate::content::{CONTINUE, Plan, Site, Tail, answer_malformed};
 use crate::faults::{Frames, InjectedFault};
-use crate::websocket::session::{Asked, LISTENER_BYTES_MAX, Received, Session, answer_count};
+use crate::websocket::session::{
+    LISTENER_BYTES_MAX, SessionInput, UpgradeRequest, WebSocketSession, answer_count,
+};
 
 /// A client's socket, and where the session with it stands.
 pub(super) struct Connection {
@@ -21,9 +23,9 @@ pub(super) struct Connection {
     /// The request in progress, once its head is read.
     plan: Option<Plan>,
     /// What it wishes for beside the content.
-    wish: Option<Asked>,
+    wish: Option<UpgradeRequest>,
     /// The WebSocket that the connection has become.
-    session: Option<Box<Session>>,
+    session: Option<Box<WebSocketSession>>,
     /// Bytes that were read and belong to requests not yet looked at.
     unread: Vec<u8>,
     /// Bytes to send, of which the first `sent` are sent; then the tail.
@@ -36,7 +38,7 @@ pub(super) struct Connection {
     pub(super) ring_transfer: RingTransfer,
     /// When the answer to a request or message is due, while it waits.
     pub(super) due: Option<Nanos>,
-    phase: Phase,
+    phase: ConnectionPhase,
     /// The socket may have bytes.
     is_readable: bool,
     /// The socket may have its end, which no later event tells.
@@ -47,7 +49,7 @@ pub(super) struct Connection {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum ConnectionPhase {
     /// Requests are taken.
     Open,
     /// All but what is to be sent is over.
@@ -58,7 +60,7 @@ enum Phase {
 }
 
 /// What a connection does next.
-pub(super) enum Step {
+pub(super) enum TurnStep {
     GoOn,
     Wait,
     Close,
@@ -79,7 +81,7 @@ impl Connection {
             tail: Tail::None,
             ring_transfer: RingTransfer::None,
             due: None,
-            phase: Phase::Open,
+            phase: ConnectionPhase::Open,
             is_readable: false,
             has_ended: false,
             is_full: false,
@@ -93,27 +95,27 @@ impl Connection {
         self.is_full &= !event.writable();
     }
 
-    pub(super) fn step(&mut self, number: usize, event_loop: &mut EventLoop) -> Step {
+    pub(super) fn step(&mut self, number: usize, event_loop: &mut EventLoop) -> TurnStep {
         if let Some(step) = self.step_of_ring_transfer(number, event_loop) {
             return step;
         }
         if !self.out.is_empty() || !self.tail.is_none() {
             if self.is_full {
-                return Step::Wait;
+                return TurnStep::Wait;
             }
             return match self.send(&event_loop.site) {
-                Ok(()) => Step::GoOn,
+                Ok(()) => TurnStep::GoOn,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.is_full = true;
-                    Step::Wait
+                    TurnStep::Wait
                 }
-                Err(_) => Step::Close,
+                Err(_) => TurnStep::Close,
             };
         }
         if self.due.is_some() {
-            return Step::Wait;
+            return TurnStep::Wait;
         }
-        if self.phase == Phase::Closing {
+        if self.phase == ConnectionPhase::Closing {
             return self.end();
         }
         if !self.unread.is_empty() {
@@ -122,11 +124,11 @@ impl Connection {
             bytes.drain(..used);
             bytes.shrink_to(UNREAD_KEPT_BYTES);
             self.unread = bytes;
-            return Step::GoOn;
+            return TurnStep::GoOn;
         }
         match self.is_readable {
             true => self.read(number, event_loop),
-            false => Step::Wait,
+            false => TurnStep::Wait,
         }
     }
 
@@ -152,25 +154,25 @@ impl Connection {
         Ok(())
     }
 
-    fn read(&mut self, number: usize, event_loop: &mut EventLoop) -> Step {
+    fn read(&mut self, number: usize, event_loop: &mut EventLoop) -> TurnStep {
         let mut buffer = std::mem::take(&mut event_loop.buffer);
         let step = match self.socket.receive(&mut buffer) {
-            Ok(0) => Step::Close,
+            Ok(0) => TurnStep::Close,
             Ok(received) => {
                 // After a short read the next bytes come with an event, but not the end.
                 self.is_readable = received == buffer.len() || self.has_ended;
-                if self.phase == Phase::Open {
+                if self.phase == ConnectionPhase::Open {
                     let used = self.take(&mut buffer[..received], number, event_loop);
                     self.unread.extend_from_slice(&buffer[used..received]);
                 }
-                Step::GoOn
+                TurnStep::GoOn
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.is_readable = false;
-                Step::Wait
+                TurnStep::Wait
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Step::GoOn,
-            Err(_) => Step::Close,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => TurnStep::GoOn,
+            Err(_) => TurnStep::Close,
         };
         event_loop.buffer = buffer;
         step
@@ -192,7 +194,7 @@ impl Connection {
                 ServerEvent::Head(head) => {
                     self.plan = Some(event_loop.site.plan(&head));
                     self.wish = match event_loop.websocket {
-                        WebSocket::On => Asked::of(&head),
+                        WebSocket::On => UpgradeRequest::of(&head),
                         WebSocket::Off => None,
                     };
                     if head.expects_continue {
@@ -203,7 +205,7 @@ impl Connection {
                     self.take_whole(number, event_loop);
                     let has_enough = self.due.is_some()
                         || self.session.is_some()
-                        || self.phase != Phase::Open
+                        || self.phase != ConnectionPhase::Open
                         || self.out.len() >= OUT_BYTES_ENOUGH
                         || !self.tail.is_none();
                     if has_enough {
@@ -212,7 +214,7 @@ impl Connection {
                 }
                 ServerEvent::Failed(_) => {
                     answer_malformed(&mut self.out);
-                    self.phase = Phase::Closing;
+                    self.phase = ConnectionPhase::Closing;
                     // Who knows what still comes: end softly in any case.
                     self.is_readable = true;
                     break;
@@ -233,8 +235,8 @@ impl Connection {
         let mut input = bytes;
         while let Some(session) = &mut self.session {
             match session.hear(&mut input, &mut self.out) {
-                Received::Part => break,
-                Received::Message => {
+                SessionInput::Part => break,
+                SessionInput::Message => {
                     self.take_whole(number, event_loop);
                     let has_enough = self.due.is_some()
                         || self.pause_at.is_some()
@@ -244,7 +246,7 @@ impl Connection {
                         break;
                     }
                 }
-                Received::End => self.leave(number, event_loop),
+                SessionInput::End => self.leave(number, event_loop),
             }
         }
         all - input.len()
@@ -281,28 +283,28 @@ impl Connection {
         let answer = event_loop.site.answer(plan, injected, &mut self.out);
         self.tail = answer.tail;
         if answer.close {
-            self.phase = Phase::Closing;
+            self.phase = ConnectionPhase::Closing;
         }
     }
 
-    fn grant(&mut self, wish: Asked, number: usize, event_loop: &mut EventLoop) {
+    fn grant(&mut self, wish: UpgradeRequest, number: usize, event_loop: &mut EventLoop) {
         match wish {
-            Asked::Session(session, answer) => {
+            UpgradeRequest::WebSocketSession(session, answer) => {
                 self.out.extend_from_slice(&answer);
                 if let Some(room) = session.room() {
                     event_loop.rooms.join(room, number);
                 }
                 self.session = Some(session);
             }
-            Asked::Refused(fault) => {
+            UpgradeRequest::Refused(fault) => {
                 fault.answer(&mut self.out);
-                self.phase = Phase::Closing;
+                self.phase = ConnectionPhase::Closing;
                 self.is_readable = true;
             }
-            Asked::Count(room, head) => {
+            UpgradeRequest::Count(room, head) => {
                 answer_count(event_loop.rooms.count(&room), head, &mut self.out);
                 if !head.keep_alive {
-                    self.phase = Phase::Closing;
+                    self.phase = ConnectionPhase::Closing;
                 }
             }
         }
@@ -340,21 +342,21 @@ impl Connection {
 
     /// Ends the connection when all is sent, softly: the client may still be sending.
     fn hang_up(&mut self) {
-        self.phase = Phase::Closing;
+        self.phase = ConnectionPhase::Closing;
         self.due = None;
         self.is_readable = true;
     }
 
     /// All is sent: ends the connection, softly where the client may still be sending.
-    fn end(&mut self) -> Step {
+    fn end(&mut self) -> TurnStep {
         if self.unread.is_empty() && !self.is_readable {
-            return Step::Close;
+            return TurnStep::Close;
         }
-        self.phase = Phase::Lingering;
+        self.phase = ConnectionPhase::Lingering;
         self.unread = Vec::new();
         match shutdown(&*self.socket, Shutdown::Write) {
-            Ok(()) => Step::GoOn,
-            Err(_) => Step::Close,
+            Ok(()) => TurnStep::GoOn,
+            Err(_) => TurnStep::Close,
         }
     }
 }
@@ -385,7 +387,7 @@ mod tests {
         let Some(ServerEvent::Head(head)) = requests.receive(&mut input) else {
             panic!("no head");
         };
-        let Some(Asked::Session(session, _)) = Asked::of(&head) else {
+        let Some(UpgradeRequest::WebSocketSession(session, _)) = UpgradeRequest::of(&head) else {
             panic!("no handshake");
         };
         let mut connection = Connection::new(socket);
@@ -417,6 +419,6 @@ mod tests {
         let waiting = member.out.len();
         assert!(!member.tell(b"\x82\0"));
         assert_eq!(member.out[waiting..][..4], [0x88, 30, 0x03, 0xF0]);
-        assert!(member.session.is_none() && member.phase == Phase::Closing);
+        assert!(member.session.is_none() && member.phase == ConnectionPhase::Closing);
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use abx_sys::{FileRing, Sent};
 
 use super::EventLoop;
-use super::connection::{Connection, Step};
+use super::connection::{Connection, TurnStep};
 use crate::config::{Content, Sending, ServeError};
 use crate::connection_table::ConnectionTable;
 use crate::content::Tail;
@@ -39,11 +39,11 @@ impl Connection {
         &mut self,
         number: usize,
         event_loop: &mut EventLoop,
-    ) -> Option<Step> {
+    ) -> Option<TurnStep> {
         match (self.ring_transfer, &self.tail) {
-            (RingTransfer::UnderWay, _) => Some(Step::Wait),
+            (RingTransfer::UnderWay, _) => Some(TurnStep::Wait),
             (RingTransfer::Full, _) | (RingTransfer::None, Tail::Uring(_)) if self.is_full => {
-                Some(Step::Wait)
+                Some(TurnStep::Wait)
             }
             (RingTransfer::Full, _) | (RingTransfer::None, Tail::Uring(_)) => {
                 Some(self.hand_over(number, event_loop))
@@ -53,7 +53,7 @@ impl Connection {
     }
 
     /// Has the ring send what is owed, or go on with it.
-    fn hand_over(&mut self, number: usize, event_loop: &mut EventLoop) -> Step {
+    fn hand_over(&mut self, number: usize, event_loop: &mut EventLoop) -> TurnStep {
         let Some(ring) = &mut event_loop.ring else {
             unreachable!("the tail of a ring is planned only where there is one");
         };
@@ -71,9 +71,9 @@ impl Connection {
         match given {
             Ok(()) => {
                 self.ring_transfer = RingTransfer::UnderWay;
-                Step::Wait
+                TurnStep::Wait
             }
-            Err(_) => Step::Close,
+            Err(_) => TurnStep::Close,
         }
     }
 }

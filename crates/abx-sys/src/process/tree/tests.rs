@@ -9,7 +9,7 @@ const MILLISECOND: u64 = 1_000_000;
 /// A tree of processes that exist only in the test's mind.
 struct Story {
     tree: ProcTree,
-    readings: HashMap<u32, Reading>,
+    readings: HashMap<u32, CpuReading>,
 }
 
 impl Story {
@@ -44,7 +44,7 @@ impl Story {
     }
 
     fn reads(&mut self, pid: u32, own: u64, reaped: u64) {
-        let reading = Reading {
+        let reading = CpuReading {
             own: Nanos(own * MILLISECOND),
             reaped: Nanos(reaped * MILLISECOND),
         };

@@ -39,7 +39,7 @@ enum Outcome {
 
 /// What a transfer does next.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum TransferStep {
     /// The other operation of its piece has not ended.
     Waits,
     /// There is more to be sent.
@@ -47,18 +47,18 @@ pub(super) enum Next {
     /// More when the socket has room.
     Full,
     /// It has come to its end.
-    End(io::Result<()>),
+    StreamEnd(io::Result<()>),
 }
 
 /// Where the next piece is read and sent from.
-pub(super) struct Span {
-    pub(super) read: Option<Reading>,
+pub(super) struct FileSpan {
+    pub(super) read: Option<FileRead>,
     pub(super) unsent: *const u8,
     pub(super) unsent_bytes: u32,
 }
 
 /// A read of the file into the buffer's spare capacity.
-pub(super) struct Reading {
+pub(super) struct FileRead {
     pub(super) file: RawFd,
     pub(super) offset: u64,
     pub(super) into: *mut u8,
@@ -88,7 +88,7 @@ impl Transfer {
     }
 
     /// Makes room for the next piece and says where it goes. Nothing is under way.
-    pub(super) fn prepare(&mut self) -> Span {
+    pub(super) fn prepare(&mut self) -> FileSpan {
         assert!(self.under_way == 0, "one piece at a time");
         if self.sent == self.buffer.len() {
             self.buffer.clear();
@@ -105,8 +105,8 @@ impl Transfer {
         let unsent_bytes = self.buffer.len() - self.sent + self.awaited;
         let length = |bytes| u32::try_from(bytes).expect("a buffer holds heads and one piece");
         let spare = self.buffer.spare_capacity_mut().as_mut_ptr();
-        Span {
-            read: (self.awaited > 0).then(|| Reading {
+        FileSpan {
+            read: (self.awaited > 0).then(|| FileRead {
                 file: self.part.file.as_raw_fd(),
                 offset: self.part.offset,
                 into: spare.cast(),
@@ -123,7 +123,7 @@ impl Transfer {
     }
 
     /// The read has ended with this result of the kernel's.
-    pub(super) fn has_read(&mut self, result: i32) -> Next {
+    pub(super) fn has_read(&mut self, result: i32) -> TransferStep {
         match usize::try_from(result) {
             // The file is shorter than was said.
             Ok(0) => self.outcome = Outcome::Failed(io::ErrorKind::UnexpectedEof.into()),
@@ -147,7 +147,7 @@ impl Transfer {
     }
 
     /// The send has ended with this result of the kernel's.
-    pub(super) fn has_sent(&mut self, result: i32) -> Next {
+    pub(super) fn has_sent(&mut self, result: i32) -> TransferStep {
         match usize::try_from(result) {
             Ok(sent) => self.sent += sent,
             Err(_) => match -result {
@@ -161,17 +161,17 @@ impl Transfer {
         self.ended()
     }
 
-    fn ended(&mut self) -> Next {
+    fn ended(&mut self) -> TransferStep {
         self.under_way -= 1;
         if self.under_way > 0 {
-            return Next::Waits;
+            return TransferStep::Waits;
         }
         let is_whole = self.sent == self.buffer.len() && self.part.left == 0;
         match std::mem::take(&mut self.outcome) {
-            Outcome::Failed(error) => Next::End(Err(error)),
-            Outcome::Full => Next::Full,
-            Outcome::Moved if is_whole => Next::End(Ok(())),
-            Outcome::Moved => Next::Piece,
+            Outcome::Failed(error) => TransferStep::StreamEnd(Err(error)),
+            Outcome::Full => TransferStep::Full,
+            Outcome::Moved if is_whole => TransferStep::StreamEnd(Ok(())),
+            Outcome::Moved => TransferStep::Piece,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Frames and messages in both directions.
 
 use abx_wire::websocket::{
-    Event, Fault, Limits, MessageKind, Place, masked_message_frame, message_frame,
+    Event, Fault, FragmentPlace, Limits, MessageKind, masked_message_frame, message_frame,
 };
 
 use super::support::{
@@ -82,14 +82,14 @@ fn fragments_are_written_with_the_kind_first_and_the_end_last() {
     let mut client = open_client(Limits::default());
     let mut out = Vec::new();
     client
-        .send_fragment(MessageKind::Text, b"a", Place::Inner, &mut out)
+        .send_fragment(MessageKind::Text, b"a", FragmentPlace::Inner, &mut out)
         .unwrap();
     client.ping(b"p", &mut out).unwrap();
     client
-        .send_fragment(MessageKind::Text, b"b", Place::Inner, &mut out)
+        .send_fragment(MessageKind::Text, b"b", FragmentPlace::Inner, &mut out)
         .unwrap();
     client
-        .send_fragment(MessageKind::Text, b"c", Place::Last, &mut out)
+        .send_fragment(MessageKind::Text, b"c", FragmentPlace::Last, &mut out)
         .unwrap();
     client.send(MessageKind::Binary, b"d", &mut out).unwrap();
     let expected = [
