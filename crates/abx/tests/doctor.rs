@@ -109,7 +109,7 @@ fn ctrl_c_ends_the_study_of_noise() {
 fn ctrl_c_at_the_ceiling_keeps_the_noise() {
     // Method: SIGINT once the second part has its server: the first part's engine
     // has ended, and must not be what a signal is told by.
-    let (home, ended) = interrupted_after("can ask for");
+    let (home, ended) = interrupted_after("as hard as");
     ended.expect(130, &[]);
     let record = read_json(&home.join("doctor.json"));
     assert_eq!(record["interrupted"], true);

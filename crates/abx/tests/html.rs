@@ -209,6 +209,6 @@ fn what_has_no_page_is_refused_one() {
     let record = home.write("doctor.json", &serde_json::to_string(&seen).unwrap());
     home.run_abx(&["report", &record]).expect(0, &[]);
     home.run_abx(&["report", &record, "--html", "page.html"])
-        .expect(2, &["seen of a machine", "--html"]);
+        .expect(2, &["`abx doctor`", "--html"]);
     assert!(!home.join("page.html").exists());
 }

@@ -211,7 +211,7 @@ fn named_records_alone_are_shown() {
     home.run_abx(&["view", "gone.json"])
         .expect(2, &["gone.json", "abx history"]);
     home.run_abx(&["view", "old"])
-        .expect(2, &["old", "no file"]);
+        .expect(2, &["old", "not a file"]);
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn an_address_that_others_reach_is_said_plainly() {
     running.signal(Signal::Int);
     running
         .wait()
-        .expect(0, &["0.0.0.0", "whoever can reach it"]);
+        .expect(0, &["0.0.0.0", "anyone who can reach it"]);
 
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = taken.local_addr().unwrap().port().to_string();

@@ -34,8 +34,8 @@ impl Echoes<'_> {
         let time_us = self.service_p50_us.filter(|us| DELAYED_US.contains(us))?;
         let is_idle = self.server_busy.is_none_or(|busy| busy < IDLE_MAX);
         let message = format!(
-            "half of the messages to {} take {:.0} ms or more while its processor has nothing to \
-             do: this looks like Nagle's algorithm waiting for a delayed acknowledgement",
+            "half of the messages to {} take {:.0} ms or more while its CPU is idle: this looks \
+             like Nagle's algorithm waiting for a delayed acknowledgement",
             self.who,
             time_us as f64 / 1e3
         );

@@ -10,7 +10,7 @@ pub(super) fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
     let subjects = load.answers.iter().filter(move |one| varies(one.1));
     subjects.map(|(subject, _)| {
         let message = format!(
-            "{subject} answers the same request with bodies that differ: only its status was \
+            "{subject} answers the same request with different bodies: only the status was \
              checked"
         );
         Finding::new(FindingId::BodyVaries, message)
@@ -34,7 +34,7 @@ pub(super) fn answers_differ(record: &Measured, load: &LoadRecord) -> Vec<Findin
         let (answer, expected) = { pairs }.find(|(answer, expected)| differs(answer, expected))?;
         let message = format!(
             "the subjects answer with different bodies ({baseline}: {} bytes, {subject}: {} \
-             bytes): the ratio holds that difference too",
+             bytes): the ratio includes that difference",
             expected.body_bytes, answer.body_bytes
         );
         let finding = Finding::new(FindingId::UnequalResponses, message);

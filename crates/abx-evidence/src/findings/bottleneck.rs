@@ -76,8 +76,8 @@ impl Bottleneck {
                 Finding::new(
                     FindingId::GeneratorBound,
                     format!(
-                        "the generator used {:.0} % of its processor and {faster} had time to \
-                         spare: {faster} could have answered more",
+                        "the generator used {:.0} % of its CPU and {faster} had time to spare: \
+                         {faster} could have done more",
                         percent(faster)
                     ),
                 )
@@ -89,8 +89,7 @@ impl Bottleneck {
                     FindingId::GeneratorBound,
                     format!(
                         "the generator was the limit for both {faster} and {slower} (it used \
-                         {:.0} % and {:.0} % of its processor): their throughput is the \
-                         generator's",
+                         {:.0} % and {:.0} % of its CPU): their throughput is the generator's",
                         percent(faster),
                         percent(slower)
                     ),
@@ -102,7 +101,7 @@ impl Bottleneck {
                     FindingId::GeneratorBound,
                     format!(
                         "the generator was the limit for {slower}, the slower of the two (it used \
-                         {:.0} % of its processor), so {slower} may be the faster one",
+                         {:.0} % of its CPU), so {slower} may be the faster one",
                         percent(slower)
                     ),
                 )
@@ -130,7 +129,7 @@ impl Bottleneck {
                     FindingId::NotSaturated,
                     format!(
                         "neither {subject} ({:.0} % busy) nor the generator ({:.0} %) was at its \
-                         limit: throughput is connections over response time here",
+                         limit: throughput is connections divided by response time here",
                         100.0 * busy.subject.unwrap_or_default(),
                         100.0 * busy.generator.unwrap_or_default()
                     ),

@@ -16,7 +16,7 @@ pub(super) fn cold_cache(record: &Measured, load: &LoadRecord, subject: &str) ->
     let sides = parts.filter_map(|part| part.sides.get(subject));
     let most = { sides.filter_map(|side| side.resident_pages) }.reduce(InUse::nearer);
     let message = match most {
-        None => "whether the files left memory before slices is not checked".to_owned(),
+        None => "whether the files had left memory before each slice was not checked".to_owned(),
         Some(most) => {
             let share = most.share().filter(|share| *share > RESIDENT_MAX)?;
             format!(

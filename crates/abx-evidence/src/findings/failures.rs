@@ -35,7 +35,7 @@ pub(crate) fn failed_requests(
     );
     if wrong_bodies > 0 {
         message.push_str(&format!(
-            " ({wrong_bodies} of the {hashed} bodies that were looked at were wrong)"
+            " ({wrong_bodies} of the {hashed} verified bodies were wrong)"
         ));
     }
     (failed > 0).then(|| Finding::new(FindingId::FailedRequests, message).at(level))

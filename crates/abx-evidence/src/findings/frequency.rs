@@ -41,8 +41,8 @@ fn speed_changed(record: &Measured) -> Option<Finding> {
         Finding::new(
             FindingId::SpeedChanged,
             format!(
-                "the same work took processor {cpu} from {:.2} to {:.2} ms of its time ({:.0} % \
-                 more), by looks before and after each block: its speed changed within the study",
+                "the same work took CPU {cpu} from {:.2} to {:.2} ms ({:.0} % more), measured \
+                 before and after each block: its speed changed within the study",
                 least as f64 / 1e6,
                 most as f64 / 1e6,
                 100.0 * spread
@@ -57,7 +57,7 @@ fn heat(record: &Measured) -> Option<Finding> {
     (times > 0).then(|| {
         Finding::new(
             FindingId::HeatThrottled,
-            format!("processors were slowed down for their heat {times} times within blocks"),
+            format!("CPUs were slowed down because of heat {times} times within blocks"),
         )
     })
 }

@@ -29,10 +29,10 @@ pub(crate) fn not_held(who: &str, held: impl Iterator<Item = Held>) -> Option<Fi
     };
     let lost = match worst.lost {
         0 => String::new(),
-        lost => format!(", {lost} of them lost after they had stood"),
+        lost => format!(", {lost} of them lost after they had been established"),
     };
     let message = format!(
-        "{count} of {} connections to {who} did not stand when they had been held{lost}",
+        "{count} of {} connections to {who} were not open at the end{lost}",
         worst.asked
     );
     (count > 0).then(|| Finding::new(FindingId::ConnectionsNotHeld, message).at(level))

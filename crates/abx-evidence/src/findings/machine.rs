@@ -61,7 +61,7 @@ pub(super) fn machine(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
         FindingId::Steal,
         all.steal_ns.and_then(|steal| share(steal, capacity)),
         STEAL,
-        "the hypervisor gave our processors to others",
+        "the hypervisor gave our CPUs to others",
     );
     let known = all
         .server_cpu_ns
@@ -75,7 +75,7 @@ pub(super) fn machine(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
         FindingId::ForeignCpu,
         foreign.and_then(|foreign| share(foreign, capacity)),
         FOREIGN,
-        "other programs had our processors",
+        "other programs used our CPUs",
     );
     let threads = record.settings.threads.max(1) as u64;
     look(
@@ -83,14 +83,14 @@ pub(super) fn machine(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
         all.generator_wait_ns
             .and_then(|wait| share(wait, all.wall_ns * threads)),
         WAIT,
-        "the generator was ready to run and had to wait",
+        "the generator was ready to run and had to wait for a CPU",
     );
     look(
         FindingId::BackgroundWork,
         all.others_cpu_ns
             .and_then(|others| share(others, all.window_ns)),
         BACKGROUND,
-        "subjects that should have been idle worked, by one processor's measure,",
+        "subjects that should have been idle used one CPU for",
     );
     found
 }
@@ -103,7 +103,7 @@ pub(super) fn disturbed(record: &Measured, load: &LoadRecord) -> Option<Finding>
             FindingId::DisturbedRounds,
             format!(
                 "{disturbed} of {all} rounds were disturbed from outside, by the hypervisor or by \
-                 other programs; they count all the same"
+                 other programs; they still count"
             ),
         )
         .under(&load.name)

@@ -222,7 +222,7 @@ fn unsettled(load: &LoadRecord) -> impl Iterator<Item = Finding> {
             Finding::new(
                 FindingId::NotSettled,
                 format!(
-                    "{subject} had not settled within the pilot: it may still warm up while it \
+                    "{subject} was still warming up when the pilot ended, and may do so while it \
                      is measured"
                 ),
             )
@@ -238,7 +238,7 @@ fn turns(load: &LoadRecord) -> Option<Finding> {
     (pilot.interleave == Interleave::Trials).then(|| {
         Finding::new(
             FindingId::RanAsTrials,
-            format!("each subject was loaded in one long stretch: {reason}"),
+            format!("each subject was loaded for one long period: {reason}"),
         )
         .under(&load.name)
     })
@@ -251,8 +251,8 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
             Finding::new(
                 FindingId::NotRestarted,
                 format!(
-                    "{} was running already and was not restarted: how much its speed differs \
-                     from start to start is not covered by the interval",
+                    "{} was already running and was not restarted: the interval does not cover \
+                     how its speed varies from start to start",
                     subject.name
                 ),
             )
@@ -264,7 +264,7 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
         found.push(
             Finding::new(
                 FindingId::StandIn,
-                format!("{name} stands in for {meant}: what is said of it holds for {name} itself"),
+                format!("{name} stands in for {meant}: results hold for {name} only"),
             )
             .about(name),
         );
@@ -283,14 +283,14 @@ fn whole(record: &Measured) -> Vec<Finding> {
     if are_shared {
         found.push(Finding::new(
             FindingId::SharedCpus,
-            "subjects and generator shared processors: each took time from the other",
+            "subjects and generator shared CPUs: each took time from the other",
         ));
     }
     found.extend(record.skipped.iter().map(|one| {
         Finding::new(
             FindingId::Skipped,
             format!(
-                "{} was not measured: it needs {}; what is said holds for the others alone",
+                "{} was not measured: it needs {}; results hold for the others only",
                 one.name, one.needs
             ),
         )
@@ -306,11 +306,11 @@ fn whole(record: &Measured) -> Vec<Finding> {
         ),
         StudyEnd::Failed { why } => found.push(Finding::new(
             FindingId::StudyFailed,
-            format!("the study ended before its time: {why}"),
+            format!("the study ended early: {why}"),
         )),
         StudyEnd::Interrupted => found.push(Finding::new(
             FindingId::Interrupted,
-            "the study was stopped before its end",
+            "the study was stopped before it was complete",
         )),
         _ => {}
     }

@@ -156,8 +156,8 @@ impl<'a> Network<'a> {
             Finding::new(
                 FindingId::PacketsDropped,
                 format!(
-                    "{dropped} packets were dropped while {} was loaded, because a processor's \
-                     queue of received packets was full",
+                    "{dropped} packets were dropped while {} was loaded, because a CPU's queue of \
+                     received packets was full",
                     self.subject
                 ),
             )

@@ -72,12 +72,12 @@ impl Pace<'_> {
         let is_generator = !limits.is_subject_bound && taken >= GENERATOR_BUSY;
         let (level, cause, remedy) = if is_generator {
             let cause = format!(
-                "the generator used or waited for {:.0} % of its processor",
+                "the generator used or waited for {:.0} % of its CPU",
                 100.0 * taken
             );
             (Level::Bound, cause, ADD_THREAD)
         } else {
-            let cause = "every connection was waiting for an answer".to_owned();
+            let cause = "every connection was waiting for a response".to_owned();
             (Level::Note, cause, ADD_CONNECTIONS)
         };
         let message = format!(
@@ -100,7 +100,7 @@ impl Pace<'_> {
         let queued = share(offered.queued, offered.sent).filter(|part| *part >= CAUSE_MIN)?;
         let message = format!(
             "{:.1} % of the requests to {} were due when every connection was in use, and had to \
-             wait for one, which their response time holds and their service time does not",
+             wait for one, which counts in response times but not in service times",
             100.0 * queued,
             self.who
         );
@@ -127,8 +127,7 @@ impl Pace<'_> {
         };
         let texts: Vec<String> = causes.iter().map(|cause| cause.text()).collect();
         let message = format!(
-            "one send in 100 to {} was more than {} later than it could have been, which its \
-             response time holds: {}",
+            "one send in 100 to {} was more than {} late, which counts in its response time: {}",
             self.who,
             span(late_us),
             texts.join(", and ")
@@ -162,8 +161,8 @@ impl Pace<'_> {
             .map(Figure::name)
             .collect();
         let message = format!(
-            "{} of the response times of {} are at least what is shown, and nobody knows how \
-             long: {} requests had no answer",
+            "{} of the response times of {} are at least what is shown, and how long is not \
+             known: {} requests had no response",
             names.join(", "),
             self.who,
             self.unanswered
@@ -175,8 +174,8 @@ impl Pace<'_> {
     fn loop_lag(&self) -> Option<Finding> {
         let lag_us = self.loop_lag.p99?;
         let message = format!(
-            "in one turn of 100 of its loop the generator did not look at its clock for more than \
-             {}, and the times of {} may be off by as much",
+            "in one of 100 turns of its event loop the generator did not look at its clock for \
+             more than {}, and the times of {} may be off by as much",
             span(lag_us),
             self.who
         );
@@ -197,14 +196,14 @@ impl Cause {
     fn text(self) -> String {
         match self {
             Cause::Generator(part) => {
-                format!("the generator used {:.0} % of its processor", 100.0 * part)
+                format!("the generator used {:.0} % of its CPU", 100.0 * part)
             }
             Cause::Wait(part) => format!(
                 "the generator was ready to run and had to wait {:.1} % of the time",
                 100.0 * part
             ),
             Cause::Steal(part) => format!(
-                "the hypervisor gave our processors to others {:.1} % of the time",
+                "the hypervisor gave our CPUs to others {:.1} % of the time",
                 100.0 * part
             ),
             Cause::Unknown => "the cause is not known".to_owned(),

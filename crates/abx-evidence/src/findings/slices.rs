@@ -40,8 +40,8 @@ pub(super) fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Fi
         Finding::new(
             FindingId::LittleLaw,
             format!(
-                "{subject} had {busy:.1} {} in flight on average (rate times mean response \
-                 time) where {asked} were asked for",
+                "{subject} had {busy:.1} {} in flight on average (rate times mean response time) \
+                 where {asked} were requested",
                 load.settings.exchange.shape.units()
             ),
         )

@@ -41,8 +41,8 @@ pub(super) fn never_steady(record: &Measured, load: &LoadRecord, subject: &str) 
         "slower"
     };
     let message = format!(
-        "{subject} gets {way} all the while, by {:.1} % within a block, and {restless} of {} blocks \
-         are not steady: it is measured on its way",
+        "{subject} keeps getting {way}, by {:.1} % within a block, and {restless} of {} blocks \
+         are not steady: it had not settled",
         100.0 * interval.center.exp_m1().abs(),
         series.len()
     );

@@ -43,8 +43,8 @@ pub(super) fn strain(
             Finding::new(
                 FindingId::CpuPressure,
                 format!(
-                    "threads were ready to run and had no processor {:.0} % of the time while \
-                     {subject} was loaded, though it did not use all of its own",
+                    "threads were ready to run and had no CPU {:.0} % of the time while {subject} \
+                     was loaded, though it did not use all of its own",
                     100.0 * part
                 ),
             )
@@ -58,7 +58,7 @@ pub(super) fn strain(
         let stood = part(time_us).filter(|part| *part > FULL_PRESSURE_MAX);
         found.extend(stood.map(|part| {
             let message = format!(
-                "everything that would run waited for {what} {:.1} % of the time while {subject} \
+                "everything that could run waited for {what} {:.1} % of the time while {subject} \
                  was loaded",
                 100.0 * part
             );
@@ -77,8 +77,8 @@ fn throttled(subject: &str, all: &HostCounters, part: Option<f64>) -> Option<Fin
         other => (Level::Note, 100.0 * other.unwrap_or_default()),
     };
     let message = format!(
-        "a limit of processor time around abx and its subjects was reached {periods} times while \
-         {subject} was loaded, and kept them from running {time:.1} % of the time"
+        "a CPU time limit on abx and its subjects was reached {periods} times while {subject} was \
+         loaded, and kept them from running {time:.1} % of the time"
     );
     Some(Finding::new(FindingId::Throttled, message).at(level))
 }

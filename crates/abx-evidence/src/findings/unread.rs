@@ -31,7 +31,7 @@ pub(super) fn unread(record: &Measured, load: &LoadRecord) -> Option<Finding> {
         }
     }
     let message = format!(
-        "not checked, since it could not be read: {}",
+        "not checked, because it could not be read: {}",
         texts.join("; ")
     );
     (!unread.is_empty()).then(|| {
@@ -46,24 +46,24 @@ fn of_slices(record: &Measured, load: &LoadRecord) -> Vec<Unread> {
     let looks = [
         (
             all.busy_ns.is_none() || all.steal_ns.is_none(),
-            "steal and foreign processor time (/proc/stat)",
+            "steal and foreign CPU time (/proc/stat)",
             MOUNTED,
         ),
         (
             all.server_cpu_ns.is_none() || all.others_cpu_ns.is_none(),
-            "the processor time of at least one subject, and with it who was the limit, foreign \
-             and background work",
+            "the CPU time of at least one subject, and with it the bottleneck, foreign and \
+             background work",
             KEPT,
         ),
         (
             all.generator_wait_ns.is_none(),
-            "whether the generator had to wait for its processor (/proc/thread-self/schedstat)",
+            "whether the generator had to wait for a CPU (/proc/thread-self/schedstat)",
             "run on a kernel with scheduler statistics",
         ),
         (
             !frequency::is_checked(record),
-            "whether processors changed their speed (the same work before and after each block)",
-            "run where abx may bind threads to its processors",
+            "whether CPUs changed their speed (the same work before and after each block)",
+            "run where abx may bind threads to its CPUs",
         ),
     ];
     missing(looks)
@@ -94,12 +94,12 @@ fn of_sides(record: &Measured, load: &LoadRecord) -> Vec<Unread> {
         ),
         (
             lacks(|side| lacks_of(side, PRESSURE)),
-            "want of processors, memory and disks (/proc/pressure)",
+            "pressure on CPUs, memory and disks (/proc/pressure)",
             "run on a kernel with pressure stall information (`psi=1`)",
         ),
         (
             lacks(|side| lacks_of(side, |strain| strain.throttled.is_none())),
-            "limits of processor time (cpu.stat of the control groups)",
+            "CPU time limits (cpu.stat of the control groups)",
             "run where /sys/fs/cgroup is mounted",
         ),
         (

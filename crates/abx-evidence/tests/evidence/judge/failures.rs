@@ -49,7 +49,10 @@ fn wrong_bodies_weigh_by_those_that_were_looked_at() {
     let found = with_outcomes(&wrong);
     assert_eq!(found.verdict, Verdict::Invalid);
     let message = &found.findings[0].message;
-    assert!(message.contains("12 of the 1200 bodies"), "{message}");
+    assert!(
+        message.contains("12 of the 1200 verified bodies"),
+        "{message}"
+    );
 
     // All bodies hashed: the same wrong ones are 0.011 %.
     let mut record = pair();

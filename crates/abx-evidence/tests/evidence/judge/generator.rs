@@ -183,7 +183,7 @@ fn an_unread_subject_is_said_and_its_generator_still_judged() {
         let found = compared(record);
         assert_eq!((found.verdict, found.at_least), (Verdict::Faster, at_least));
         let unread = find(&found.findings, FindingId::NotChecked).unwrap();
-        assert!(unread.message.contains("processor time"), "{unread:?}");
+        assert!(unread.message.contains("CPU time"), "{unread:?}");
         assert_eq!(find(&found.findings, FindingId::NotSaturated), None);
     }
 }

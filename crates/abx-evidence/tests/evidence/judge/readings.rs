@@ -278,11 +278,7 @@ fn a_processor_whose_speed_changes_is_named() {
     assert_eq!(ids(&slower(3)), []);
     let found = slower(4);
     assert_eq!(ids(&found), [(FindingId::SpeedChanged, Level::Note)]);
-    assert!(
-        found[0]
-            .message
-            .contains("processor 1 from 1.00 to 1.04 ms")
-    );
+    assert!(found[0].message.contains("CPU 1 from 1.00 to 1.04 ms"));
     let hot = compared(with_canaries(|_, one| one.heat_throttles = Some(2))).findings;
     assert_eq!(ids(&hot), [(FindingId::HeatThrottled, Level::Note)]);
     assert!(hot[0].message.contains("12 times"), "{hot:?}");

@@ -39,7 +39,10 @@ fn a_subject_that_gets_faster_in_every_block_never_settles() {
     let rising = rounds(|_, round| OK + 45 * round as u64);
     let finding = found(rising).unwrap();
     assert_eq!(finding.level, Level::Note);
-    assert!(finding.message.contains("new gets faster"), "{finding:?}");
+    assert!(
+        finding.message.contains("new keeps getting faster"),
+        "{finding:?}"
+    );
     assert!(finding.message.contains("8 of 8 blocks"), "{finding:?}");
     let falling = rounds(|_, round| OK - 45 * round as u64);
     assert!(found(falling).unwrap().message.contains("slower"));
