@@ -254,6 +254,6 @@ fn is_measured(record: &Value, rows: &[&str]) {
     for subject in record["subjects"].as_array().unwrap() {
         let all = slices(record, subject["name"].as_str().unwrap());
         assert!(!all.is_empty(), "{ABX} measured nothing of {subject}");
-        all.into_iter().for_each(assert_honest);
+        all.iter().for_each(assert_honest);
     }
 }

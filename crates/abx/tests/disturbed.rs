@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use abx_sys::cpus::{Split, allowed, cores};
 use serde_json::Value;
 
-use crate::support::{ABX, Home, findings, in_five_looks, slices, subject};
+use crate::support::{ABX, Home, findings, in_five_looks, readings, slices, subject};
 
 /// A small comparison of `good` with another subject, and its record.
 fn compared(other: &str, more: &[&str]) -> Value {
@@ -148,7 +148,7 @@ fn what_may_disturb_is_read_for_every_slice_and_load() {
     assert!(all.iter().any(|slice| slice["server_switches"].is_u64()));
     let block = &record["blocks"][0];
     for name in ["good", "other"] {
-        let side = &block["loads"][0]["sides"][name];
+        let side = readings(&block["loads"][0], name);
         let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{side:#}"));
         assert!(number(&side["pss_bytes"]) >= number(&side["pss_anon_bytes"]));
         assert!(number(&side["descriptors"]["count"]) > 20, "{side:#}");

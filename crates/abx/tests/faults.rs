@@ -68,8 +68,9 @@ fn a_subject_that_fails_is_never_judged() {
         let message = found[0]["message"].as_str().unwrap();
         assert!(message.contains(outcome), "{fault}: {message}");
 
-        let all = slices(&record, "bad").into_iter();
-        all.chain(slices(&record, "good")).for_each(assert_honest);
+        for name in ["bad", "good"] {
+            slices(&record, name).iter().for_each(assert_honest);
+        }
         let met = outcomes(&record, "bad");
         let failed = met.iter().find(|(name, _)| name == outcome);
         assert!(

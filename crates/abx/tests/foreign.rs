@@ -40,7 +40,7 @@ fn nginx_and_lighttpd_are_compared() {
     for name in ["nginx", "lighttpd"] {
         let all = slices(&record, name);
         assert!(!all.is_empty());
-        all.into_iter().for_each(assert_honest);
+        all.iter().for_each(assert_honest);
         for block in record["blocks"].as_array().unwrap() {
             let subject = &block["subjects"][name];
             let end = subject["end"].as_str().unwrap();

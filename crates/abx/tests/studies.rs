@@ -99,7 +99,7 @@ fn a_study_is_conducted_as_its_file_says() {
         );
     }
     for name in ["one", "two"] {
-        slices(&record, name).into_iter().for_each(assert_honest);
+        slices(&record, name).iter().for_each(assert_honest);
     }
     let end = &record["blocks"][0]["subjects"]["two"]["end"];
     assert!(end.as_str().unwrap().contains("when told"), "{end}");
@@ -138,7 +138,7 @@ fn the_studies_of_this_repository_are_conducted() {
         for subject in record["subjects"].as_array().unwrap() {
             let all = slices(&record, subject["name"].as_str().unwrap());
             assert!(!all.is_empty());
-            all.into_iter().for_each(assert_honest);
+            all.iter().for_each(assert_honest);
         }
     }
 }

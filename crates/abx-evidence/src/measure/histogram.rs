@@ -8,7 +8,7 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{
-    Deserializer as HdrReader, Serializer as HdrWriter, V2Serializer,
+    Deserializer as HdrReader, Serializer as HdrWriter, V2DeflateSerializer,
 };
 use layout::MICROS_MAX;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -18,13 +18,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// Times are recorded in nanoseconds and held in whole microseconds, at least
 /// one; each value is true to one part in a thousand. Above one hour a time
-/// counts as one hour. In JSON it is the HDR V2 format in base64.
+/// counts as one hour. In JSON it is the compressed HDR V2 format in base64.
 ///
 /// It counts by itself, since counting is done for each request: a shift, an add and
 /// a store. What is asked rarely walks the counters; formats are HdrHistogram's own.
 #[derive(Clone)]
 pub struct Histogram {
-    /// None of them as long as there is no memory.
+    /// None of them as long as there is no memory; those behind its end are zero.
     counts: Vec<u64>,
     total: u64,
 }
@@ -46,6 +46,7 @@ impl Histogram {
             // Pages of zeroes, which the kernel gives when they are first written.
             self.counts = vec![0; layout::COUNTERS];
         }
+        self.counts.resize(layout::COUNTERS, 0);
     }
 
     /// Counts one time, given in nanoseconds.
@@ -162,7 +163,9 @@ impl Histogram {
         if other.is_empty() {
             return;
         }
-        self.reserve();
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
         for (own, more) in self.counts.iter_mut().zip(&other.counts) {
             *own += more;
         }
@@ -202,7 +205,7 @@ impl fmt::Debug for Histogram {
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
-        V2Serializer::new()
+        V2DeflateSerializer::new()
             .serialize(&self.to_hdr(), &mut bytes)
             .map_err(serde::ser::Error::custom)?;
         serializer.serialize_str(&STANDARD.encode(bytes))
@@ -217,8 +220,13 @@ impl<'de> Deserialize<'de> for Histogram {
         let read: hdrhistogram::Histogram<u64> = HdrReader::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| D::Error::custom(format!("not an HDR histogram: {error:?}")))?;
-        // Other bounds could not be merged with ours, so the counts move over.
+        // Other bounds could not be merged with ours, so the counts move over: thousands
+        // of distributions are read at once, each with the memory for its longest time.
+        let longest_us = read.max().clamp(1, MICROS_MAX);
         let mut histogram = Histogram::new();
+        if !read.is_empty() {
+            histogram.counts = vec![0; layout::index_of(longest_us) + 1];
+        }
         for step in read.iter_recorded() {
             histogram.record_us(step.value_iterated_to(), step.count_at_value());
         }
@@ -233,7 +241,7 @@ impl JsonSchema for Histogram {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Times in µs: an HDR histogram, V2 format in base64.",
+            "description": "Times in µs: an HDR histogram, compressed V2 format in base64.",
             "type": "string",
             "contentEncoding": "base64",
         })

@@ -125,7 +125,7 @@ impl Outcome {
         matches!(self, Outcome::Timeout | Outcome::Unfinished)
     }
 
-    fn from_name(name: &str) -> Option<Outcome> {
+    pub(crate) fn from_name(name: &str) -> Option<Outcome> {
         Outcome::ALL.into_iter().find(|one| one.name() == name)
     }
 }
@@ -138,6 +138,11 @@ impl Outcomes {
     /// Counts one attempt.
     pub fn add(&mut self, outcome: Outcome) {
         self.0[outcome as usize] += 1;
+    }
+
+    /// Counts so many attempts.
+    pub(crate) fn add_times(&mut self, outcome: Outcome, times: u64) {
+        self.0[outcome as usize] += times;
     }
 
     /// How often `outcome` came.

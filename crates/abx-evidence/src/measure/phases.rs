@@ -148,12 +148,16 @@ struct Sampled {
     #[serde(flatten)]
     sums: PhaseSums,
     /// Times of waiting.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     waiting: Histogram,
     /// Times of connecting, of the requests that brought a connection along.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     connect: Histogram,
     /// Times to the first byte.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     first_byte: Histogram,
     /// Times of bodies.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     body: Histogram,
 }
 

@@ -2,6 +2,7 @@
 //! it was measured. Nothing here is concluded; see [`judge`](crate::judge()).
 //! `docs/record-format.md` explains each key.
 
+mod columns;
 pub(crate) mod finding;
 pub(crate) mod finding_id;
 pub(crate) mod level;
@@ -344,6 +345,8 @@ pub struct PilotSubject {
 
 /// One block: every subject started afresh, loaded, stopped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "columns::blocks::BlockForm")]
+#[schemars(!try_from)]
 pub struct BlockRecord {
     /// Its number from zero.
     pub index: u32,
@@ -358,7 +361,6 @@ pub struct BlockRecord {
     /// What each load gave.
     pub loads: Vec<BlockLoad>,
     /// How fast the processors were before and after; empty when that was not looked at.
-    #[serde(default)]
     pub canaries: Vec<Canary>,
 }
 
@@ -381,7 +383,7 @@ pub struct BlockSubject {
 }
 
 /// What one load gave in one block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BlockLoad {
     /// The load's name.
     pub load: String,
@@ -394,7 +396,7 @@ pub struct BlockLoad {
 }
 
 /// One slice for every subject.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Round {
     /// What disturbed it from outside; empty when nothing did.
     pub disturbed: Vec<Disturbance>,
@@ -413,7 +415,7 @@ pub enum Disturbance {
 }
 
 /// One slice.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SliceRecord {
     /// Who was loaded.
     pub subject: String,
@@ -434,16 +436,12 @@ pub struct SliceRecord {
     /// Outcomes of attempts that began in the discarded part.
     pub discarded: Outcomes,
     /// Requests of an open loop that were due and never sent.
-    #[serde(default)]
     pub unsent: u64,
     /// Requests of an open loop that were due when every connection was in use.
-    #[serde(default)]
     pub queued: u64,
     /// Listeners that never got a broadcast, summed over broadcasts.
-    #[serde(default)]
     pub lost: u64,
     /// Broadcasts that listeners got out of order or twice.
-    #[serde(default)]
     pub out_of_order: u64,
     /// Bytes received.
     pub bytes: u64,
@@ -460,14 +458,12 @@ pub struct SliceRecord {
     /// The sum of response times.
     pub response_ns_sum: u64,
     /// Where the time of a random sample of the whole answers went.
-    #[serde(default, skip_serializing_if = "PhaseSums::is_empty")]
     pub phases: PhaseSums,
     /// Processor time of the subject; `None` when not readable.
     pub server_cpu_ns: Option<u64>,
     /// Context switches of the subject's threads, those that came and went
     /// meanwhile left out; `None` when not readable, when a thread ended, and
     /// when there are too many to look at.
-    #[serde(default)]
     pub server_switches: Option<u64>,
     /// Processor time of the other subjects together, which should idle.
     pub others_cpu_ns: Option<u64>,
@@ -480,7 +476,6 @@ pub struct SliceRecord {
     /// Time that the hypervisor took from our processors.
     pub steal_ns: Option<u64>,
     /// What of it was taken from the generator's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_steal_ns: Option<u64>,
     /// Time for which our processors were busy, whoever used them.
     pub busy_ns: Option<u64>,
@@ -537,8 +532,10 @@ impl SliceRecord {
 pub struct Histograms {
     /// From the intended send to the last byte. Requests without an answer
     /// count with the time for which they had waited.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
     /// From the actual send to the last byte.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub service: Histogram,
     /// Those of `response` of which only this is known: it took at least so long.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]

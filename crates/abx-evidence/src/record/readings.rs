@@ -8,7 +8,7 @@ use crate::measure::held::Held;
 use crate::record::SliceRecord;
 
 /// What was read for one subject over one load of a block.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SubjectReadings {
     /// The warm-up: recorded, not counted.
     pub warm_up: Option<SliceRecord>,
@@ -20,40 +20,31 @@ pub struct SubjectReadings {
     /// Connections that could not be opened before the load.
     pub not_connected: u64,
     /// What else the machine counted while this subject was connected and loaded.
-    #[serde(default)]
     pub strain: Option<HostCounters>,
     /// Memory of the subject's processes after the load, a page that n processes
     /// share counted as 1/n for each.
-    #[serde(default)]
     pub pss_bytes: Option<u64>,
     /// The part of it that belongs to no file.
-    #[serde(default)]
     pub pss_anon_bytes: Option<u64>,
     /// Descriptors of the one of its processes that was nearest to its limit, at
     /// the end of the load, when its connections were still there.
-    #[serde(default)]
     pub descriptors: Option<InUse>,
     /// The same of the generator's threads.
-    #[serde(default)]
     pub generator_descriptors: Option<InUse>,
     /// Connections in TIME_WAIT after a slice, the most that was seen, beside the
     /// ports that the load's own addresses have for one destination.
-    #[serde(default)]
     pub time_wait: Option<InUse>,
     /// What came of holding connections that say nothing, where the load is that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
     /// Pages of the subject's files that were in memory although they had been
     /// dropped before a slice, the most that was seen, beside all of their pages.
     /// `None` where they were not dropped, or could not be counted.
-    #[serde(default)]
     pub resident_pages: Option<InUse>,
 }
 
 /// What the machine counted of its own troubles while one subject was loaded:
 /// the whole machine's, whoever caused them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostCounters {
     /// The wall time over which all of this was counted: the load's slices and
     /// the opening of its connections, with the readings around them.
@@ -137,7 +128,7 @@ impl HostCounters {
 }
 
 /// How much of something that is limited was in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InUse {
     /// What was in use.
     pub count: u64,

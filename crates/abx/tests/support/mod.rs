@@ -4,6 +4,7 @@
 //! Every process that abx starts inherits a marker and a working folder, so
 //! whatever is left of one test can be told from everything else.
 
+mod columns;
 pub mod transcript;
 
 use std::fs::{self, File};
@@ -18,6 +19,8 @@ use abx_sys::Nanos;
 use abx_sys::process::{Process, Signal, process_cpu};
 use serde_json::Value;
 use tempfile::TempDir;
+
+pub use columns::{readings, slices};
 
 /// The program under test.
 pub const ABX: &str = env!("CARGO_BIN_EXE_abx");
@@ -488,17 +491,6 @@ pub fn outcomes(record: &Value, subject: &str) -> Vec<(String, u64)> {
         }
     }
     sums.into_iter().collect()
-}
-
-/// All slices of one subject.
-pub fn slices<'a>(record: &'a Value, subject: &str) -> Vec<&'a Value> {
-    let list = |value: &'a Value, key: &str| value[key].as_array().unwrap().iter();
-    list(record, "blocks")
-        .flat_map(|block| list(block, "loads"))
-        .flat_map(|load| list(load, "rounds"))
-        .flat_map(|round| list(round, "slices"))
-        .filter(|slice| slice["subject"] == subject)
-        .collect()
 }
 
 /// Asserts that every attempt has one outcome and that only verified answers

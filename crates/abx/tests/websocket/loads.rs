@@ -4,7 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Home, Server, assert_honest, findings, in_five_looks, slices, subject};
+use crate::support::{
+    Home, Server, assert_honest, findings, in_five_looks, readings, slices, subject,
+};
 
 /// The record of a run against a place of a server.
 fn run_at(server: &Server, path: &str, words: &str, code: i32) -> Value {
@@ -130,7 +132,7 @@ fn two_servers_are_compared_by_their_echoes() {
     assert_eq!(findings(&record, "body_varies").len(), 0, "{record}");
     for name in ["one", "other"] {
         let all = slices(&record, name);
-        all.iter().for_each(|slice| assert_honest(slice));
+        all.iter().for_each(assert_honest);
         assert!(all.iter().any(|slice| slice["ok"].as_u64() > Some(0)));
     }
 }
@@ -204,7 +206,7 @@ fn a_study_file_has_every_shape() {
         assert_eq!(loads[0]["load"], "held-c1000");
         assert_eq!(loads[1]["load"], "held-c2000");
         for load in &loads[..2] {
-            let held = &load["sides"]["one"]["held"];
+            let held = &readings(load, "one")["held"];
             assert_eq!(held["standing"], held["asked"], "{held}");
         }
         let room = loads.iter().find(|one| one["load"] == "room").unwrap();

@@ -1,6 +1,6 @@
 //! Where the time goes, over blocks.
 
-use abx_evidence::record::{Histograms, SliceRecord};
+use abx_evidence::record::{BlockRecord, Histograms, Round, SliceRecord};
 use abx_evidence::{Measured, Phase, Phases, SliceTally, Split, Timestamps, judge};
 
 use abx_fixtures::pair;
@@ -54,17 +54,26 @@ fn a_summary_is_of_the_samples_of_all_complete_blocks() {
 fn records_hold_phases_only_where_there_are_any() {
     // Method: to JSON and back, with and without a sample; slices keep the sums.
     let mut slice = SliceTally::default();
-    let json = |slice: &SliceTally| serde_json::to_value(SliceRecord::of("old", slice)).unwrap();
-    assert!(json(&slice).get("phases").is_none());
+    let block = |slice: &SliceTally| {
+        let mut block = pair().blocks.swap_remove(0);
+        block.loads[0].rounds = vec![Round {
+            disturbed: Vec::new(),
+            slices: vec![SliceRecord::of("old", slice)],
+        }];
+        block
+    };
+    let json = |slice: &SliceTally| serde_json::to_value(block(slice)).unwrap();
+    let slices = |slice: &SliceTally| json(slice)["loads"][0]["slices"].clone();
+    assert!(slices(&slice).get("phases").is_none());
     assert!(
         !serde_json::to_string(&Histograms::default())
             .unwrap()
             .contains("phases")
     );
     slice.tally.phases = phases(2, 30);
-    assert_eq!(json(&slice)["phases"]["body_ns"], 60_000);
-    let read: SliceRecord = serde_json::from_value(json(&slice)).unwrap();
-    assert_eq!(read, SliceRecord::of("old", &slice));
+    assert_eq!(slices(&slice)["phases"]["body_ns"][0], 60_000);
+    let read: BlockRecord = serde_json::from_value(json(&slice)).unwrap();
+    assert_eq!(read, block(&slice));
     let times = Histograms::of(slice.tally);
     let text = serde_json::to_string(&times).unwrap();
     assert_eq!(serde_json::from_str::<Histograms>(&text).unwrap(), times);

@@ -1,0 +1,262 @@
+//! The rows of a block: its slices, and what was read for each subject. Start at
+//! [`BlockForm`], from which blocks are read, and [`LoadForm`], as which a load is written.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::{Cell, ColumnError, Row, columns, is_default};
+use crate::measure::held::Held;
+use crate::measure::outcome::Outcomes;
+use crate::measure::phases::PhaseSums;
+use crate::record::{
+    BlockLoad, BlockRecord, BlockSubject, Canary, Disturbance, Histograms, HostCounters, InUse,
+    Round, SliceRecord, SubjectReadings,
+};
+
+columns! {
+    /// Slices as columns.
+    SliceColumns of SliceRecord {
+        subject: String,
+        measured_ns: u64,
+        wall_ns: u64,
+        connection_ns: u64,
+        sent: u64,
+        completed: u64,
+        ok: u64,
+        outcomes: Outcomes,
+        discarded: Outcomes,
+        unsent: u64,
+        queued: u64,
+        lost: u64,
+        out_of_order: u64,
+        bytes: u64,
+        body_bytes: u64,
+        connects: u64,
+        reopened: u64,
+        hashed: u64,
+        silent: u64,
+        response_ns_sum: u64,
+        phases: PhaseSums,
+        server_cpu_ns: Option<u64>,
+        server_switches: Option<u64>,
+        others_cpu_ns: Option<u64>,
+        generator_cpu_ns: u64,
+        busiest_worker_ns: u64,
+        generator_wait_ns: Option<u64>,
+        steal_ns: Option<u64>,
+        generator_steal_ns: Option<u64>,
+        busy_ns: Option<u64>,
+        window_ns: u64,
+        stopped_answering: bool,
+    }
+}
+
+columns! {
+    /// Sums of phases as columns.
+    PhaseColumns of PhaseSums {
+        requests: u64,
+        waiting_ns: u64,
+        connect_ns: u64,
+        first_byte_ns: u64,
+        body_ns: u64,
+    }
+}
+
+columns! {
+    /// What was read for each subject, as columns.
+    ReadingColumns of SubjectReadings {
+        warm_up: Option<SliceRecord>,
+        busiest_thread_ns: Option<u64>,
+        listen_overflows: Option<u64>,
+        not_connected: u64,
+        strain: Option<HostCounters>,
+        pss_bytes: Option<u64>,
+        pss_anon_bytes: Option<u64>,
+        descriptors: Option<InUse>,
+        generator_descriptors: Option<InUse>,
+        time_wait: Option<InUse>,
+        held: Option<Held>,
+        resident_pages: Option<InUse>,
+    }
+}
+
+columns! {
+    /// What the machine counted, as columns.
+    HostColumns of HostCounters {
+        over_us: u64,
+        listen_drops: Option<u64>,
+        half_open_drops: Option<u64>,
+        backlog_drops: Option<u64>,
+        receive_queue_drops: Option<u64>,
+        timeouts: Option<u64>,
+        syn_retransmits: Option<u64>,
+        retransmits: Option<u64>,
+        packets_dropped: Option<u64>,
+        squeezes: Option<u64>,
+        cpu_pressure_us: Option<u64>,
+        memory_pressure_us: Option<u64>,
+        io_pressure_us: Option<u64>,
+        throttled: Option<u64>,
+        throttled_us: Option<u64>,
+    }
+}
+
+columns! {
+    /// What was in use of what is limited, as columns.
+    InUseColumns of InUse {
+        count: u64,
+        limit: Option<u64>,
+    }
+}
+
+columns! {
+    /// What came of held connections, as columns.
+    HeldColumns of Held {
+        asked: u64,
+        standing: u64,
+        lost: u64,
+        open_ns: u64,
+        memory_before_bytes: Option<u64>,
+        memory_after_bytes: Option<u64>,
+    }
+}
+
+/// The rounds of a load: how many of the slices each has, in order.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct RoundColumns {
+    /// How many slices each round has.
+    slices: Vec<usize>,
+    /// What disturbed each round from outside; left out when nothing disturbed any.
+    #[serde(default, skip_serializing_if = "is_default")]
+    disturbed: Vec<Vec<Disturbance>>,
+}
+
+/// What was read for subjects over a load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct SideColumns {
+    /// The subjects.
+    subjects: Vec<String>,
+    /// What was read for each.
+    readings: ReadingColumns,
+}
+
+/// One load of a block as it stands in a file.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "BlockLoad")]
+pub(in crate::record) struct LoadForm<'a> {
+    /// The load's name.
+    load: Cow<'a, str>,
+    /// The rounds in order.
+    rounds: RoundColumns,
+    /// The slices of all rounds in order: one list for each thing that was counted, with
+    /// a value for each slice. Lists of nothing but zero, null or false are left out.
+    slices: SliceColumns,
+    /// The times of each subject's counted requests.
+    histograms: Cow<'a, BTreeMap<String, Histograms>>,
+    /// What else was read for each subject.
+    sides: SideColumns,
+}
+
+impl<'a> LoadForm<'a> {
+    fn of(load: &'a BlockLoad) -> LoadForm<'a> {
+        let rounds = &load.rounds;
+        let slices = rounds.iter().flat_map(|round| &round.slices);
+        LoadForm {
+            load: Cow::Borrowed(&load.load),
+            rounds: RoundColumns {
+                slices: rounds.iter().map(|round| round.slices.len()).collect(),
+                disturbed: Cell::column(
+                    rounds.iter().map(|round| round.disturbed.clone()).collect(),
+                ),
+            },
+            slices: Cell::column(slices.cloned().collect()),
+            histograms: Cow::Borrowed(&load.histograms),
+            sides: SideColumns {
+                subjects: load.sides.keys().cloned().collect(),
+                readings: Cell::column(load.sides.values().cloned().collect()),
+            },
+        }
+    }
+
+    fn rows(self) -> Result<BlockLoad, ColumnError> {
+        let RoundColumns {
+            slices: counts,
+            disturbed,
+        } = self.rounds;
+        let disturbed: Vec<Vec<Disturbance>> = Cell::cells(disturbed, counts.len())
+            .map_err(|error| error.within("disturbed").within("rounds"))?;
+        let all = counts
+            .iter()
+            .fold(0, |sum: usize, count| sum.saturating_add(*count));
+        let slices: Vec<SliceRecord> =
+            Cell::cells(self.slices, all).map_err(|error| error.within("slices"))?;
+        let mut slices = slices.into_iter();
+        let rounds = counts.into_iter().zip(disturbed);
+        let rounds = rounds.map(|(count, disturbed)| Round {
+            disturbed,
+            slices: slices.by_ref().take(count).collect(),
+        });
+        let SideColumns { subjects, readings } = self.sides;
+        let readings: Vec<SubjectReadings> = Cell::cells(readings, subjects.len())
+            .map_err(|error| error.within("readings").within("sides"))?;
+        Ok(BlockLoad {
+            load: self.load.into_owned(),
+            rounds: rounds.collect(),
+            histograms: self.histograms.into_owned(),
+            sides: subjects.into_iter().zip(readings).collect(),
+        })
+    }
+}
+
+impl Serialize for BlockLoad {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        LoadForm::of(self).serialize(serializer)
+    }
+}
+
+impl JsonSchema for BlockLoad {
+    fn schema_name() -> Cow<'static, str> {
+        LoadForm::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        LoadForm::json_schema(generator)
+    }
+}
+
+/// A block as it is read: its loads still in columns.
+#[derive(Deserialize)]
+pub(in crate::record) struct BlockForm {
+    index: u32,
+    seed: u64,
+    complete: bool,
+    order: Vec<String>,
+    subjects: BTreeMap<String, BlockSubject>,
+    loads: Vec<LoadForm<'static>>,
+    canaries: Vec<Canary>,
+}
+
+impl TryFrom<BlockForm> for BlockRecord {
+    type Error = String;
+
+    fn try_from(form: BlockForm) -> Result<BlockRecord, String> {
+        let index = form.index;
+        let load = |form: LoadForm<'static>| {
+            let name = form.load.clone();
+            form.rows()
+                .map_err(|error| format!("block {index}, load `{name}`, {error}"))
+        };
+        Ok(BlockRecord {
+            index,
+            seed: form.seed,
+            complete: form.complete,
+            order: form.order,
+            subjects: form.subjects,
+            loads: form.loads.into_iter().map(load).collect::<Result<_, _>>()?,
+            canaries: form.canaries,
+        })
+    }
+}

@@ -1,0 +1,315 @@
+//! Blocks as columns: what is written is what is read, and nothing else is read.
+
+use std::collections::BTreeMap;
+
+use abx_evidence::record::{
+    BlockLoad, BlockRecord, Disturbance, Histograms, HostCounters, InUse, Round, SliceRecord,
+    SubjectReadings,
+};
+use abx_evidence::{Held, Outcome, Outcomes, PhaseSums, Phases, Split, Tally, Timestamps};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use serde_json::json;
+
+// Strategies are boxed: side by side, those of so many fields do not fit on a stack.
+
+/// Any counter: most often nothing, so that some columns have nothing but that.
+fn counter() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => Just(0), 1 => 1_u64..100, 1 => any::<u64>()]
+}
+
+fn reading() -> impl Strategy<Value = Option<u64>> {
+    option::of(counter())
+}
+
+fn outcomes() -> BoxedStrategy<Outcomes> {
+    vec(0_usize..Outcome::ALL.len(), 0..6)
+        .prop_map(|all| {
+            let mut outcomes = Outcomes::default();
+            all.into_iter()
+                .for_each(|one| outcomes.add(Outcome::ALL[one]));
+            outcomes
+        })
+        .boxed()
+}
+
+fn phase_sums() -> BoxedStrategy<PhaseSums> {
+    prop::array::uniform5(counter())
+        .prop_map(|counts| PhaseSums {
+            requests: counts[0],
+            waiting_ns: counts[1],
+            connect_ns: counts[2],
+            first_byte_ns: counts[3],
+            body_ns: counts[4],
+        })
+        .boxed()
+}
+
+fn slice() -> BoxedStrategy<SliceRecord> {
+    let numbers = prop::array::uniform20(counter());
+    let readings = prop::array::uniform7(reading());
+    let named = ("[a-c]", outcomes(), outcomes(), phase_sums(), any::<bool>());
+    (numbers, readings, named)
+        .prop_map(|(numbers, readings, named)| {
+            let (subject, outcomes, discarded, phases, stopped_answering) = named;
+            SliceRecord {
+                subject,
+                measured_ns: numbers[0],
+                wall_ns: numbers[1],
+                connection_ns: numbers[2],
+                sent: numbers[3],
+                completed: numbers[4],
+                ok: numbers[5],
+                outcomes,
+                discarded,
+                unsent: numbers[6],
+                queued: numbers[7],
+                lost: numbers[8],
+                out_of_order: numbers[9],
+                bytes: numbers[10],
+                body_bytes: numbers[11],
+                connects: numbers[12],
+                reopened: numbers[13],
+                hashed: numbers[14],
+                silent: numbers[15],
+                response_ns_sum: numbers[16],
+                phases,
+                server_cpu_ns: readings[0],
+                server_switches: readings[1],
+                others_cpu_ns: readings[2],
+                generator_cpu_ns: numbers[17],
+                busiest_worker_ns: numbers[18],
+                generator_wait_ns: readings[3],
+                steal_ns: readings[4],
+                generator_steal_ns: readings[5],
+                busy_ns: readings[6],
+                window_ns: numbers[19],
+                stopped_answering,
+            }
+        })
+        .boxed()
+}
+
+fn round() -> BoxedStrategy<Round> {
+    let disturbed = prop::sample::subsequence(vec![Disturbance::Steal, Disturbance::Wait], 0..=2);
+    (disturbed, vec(slice(), 0..4))
+        .prop_map(|(disturbed, slices)| Round { disturbed, slices })
+        .boxed()
+}
+
+fn strain() -> BoxedStrategy<HostCounters> {
+    (counter(), prop::array::uniform14(reading()))
+        .prop_map(|(over_us, counts)| HostCounters {
+            over_us,
+            listen_drops: counts[0],
+            half_open_drops: counts[1],
+            backlog_drops: counts[2],
+            receive_queue_drops: counts[3],
+            timeouts: counts[4],
+            syn_retransmits: counts[5],
+            retransmits: counts[6],
+            packets_dropped: counts[7],
+            squeezes: counts[8],
+            cpu_pressure_us: counts[9],
+            memory_pressure_us: counts[10],
+            io_pressure_us: counts[11],
+            throttled: counts[12],
+            throttled_us: counts[13],
+        })
+        .boxed()
+}
+
+fn in_use() -> BoxedStrategy<Option<InUse>> {
+    option::of((counter(), reading()).prop_map(|(count, limit)| InUse { count, limit })).boxed()
+}
+
+fn held() -> BoxedStrategy<Held> {
+    let numbers = prop::array::uniform4(counter());
+    (numbers, reading(), reading())
+        .prop_map(|(numbers, before, after)| Held {
+            asked: numbers[0],
+            standing: numbers[1],
+            lost: numbers[2],
+            open_ns: numbers[3],
+            memory_before_bytes: before,
+            memory_after_bytes: after,
+        })
+        .boxed()
+}
+
+fn readings() -> BoxedStrategy<SubjectReadings> {
+    let plain = (counter(), prop::array::uniform4(reading()));
+    let rows = (
+        option::of(slice()),
+        option::of(strain()),
+        option::of(held()),
+    );
+    (plain, rows, prop::array::uniform4(in_use()))
+        .prop_map(|(plain, rows, in_use)| {
+            let (not_connected, readings) = plain;
+            let (warm_up, strain, held) = rows;
+            SubjectReadings {
+                warm_up,
+                busiest_thread_ns: readings[0],
+                listen_overflows: readings[1],
+                not_connected,
+                strain,
+                pss_bytes: readings[2],
+                pss_anon_bytes: readings[3],
+                descriptors: in_use[0],
+                generator_descriptors: in_use[1],
+                time_wait: in_use[2],
+                held,
+                resident_pages: in_use[3],
+            }
+        })
+        .boxed()
+}
+
+/// The times of requests that waited so long and then had bodies of such a length.
+fn histograms() -> BoxedStrategy<Histograms> {
+    vec((0_u64..1 << 44, 0_u64..1 << 30), 0..5)
+        .prop_map(|times| {
+            let mut tally = Tally::default();
+            let mut phases = Phases::default();
+            for (waited_ns, body_ns) in times {
+                tally.response.record_ns(waited_ns);
+                tally.first_listener.record_ns(body_ns);
+                phases.record(&Split::of(&Timestamps {
+                    intended_ns: 0,
+                    connect_ns: None,
+                    turn_ns: waited_ns,
+                    first_byte_ns: waited_ns,
+                    done_ns: waited_ns + body_ns,
+                }));
+            }
+            Histograms {
+                phases,
+                ..Histograms::of(tally)
+            }
+        })
+        .boxed()
+}
+
+fn load() -> BoxedStrategy<BlockLoad> {
+    let times = btree_map("[a-c]", histograms(), 0..3);
+    let sides = btree_map("[a-c]", readings(), 0..3);
+    (vec(round(), 0..4), times, sides)
+        .prop_map(|(rounds, histograms, sides)| BlockLoad {
+            load: "small".to_owned(),
+            rounds,
+            histograms,
+            sides,
+        })
+        .boxed()
+}
+
+fn block(loads: Vec<BlockLoad>) -> BlockRecord {
+    BlockRecord {
+        index: 3,
+        seed: 7,
+        complete: true,
+        order: vec!["a".to_owned()],
+        subjects: BTreeMap::new(),
+        loads,
+        canaries: Vec::new(),
+    }
+}
+
+/// A block of two rounds of one slice each.
+fn two_slices() -> BlockRecord {
+    let slice = |measured_ns| SliceRecord {
+        measured_ns,
+        ..SliceRecord::of("a", &abx_evidence::SliceTally::default())
+    };
+    let rounds = [5, 6].map(|measured_ns| Round {
+        disturbed: Vec::new(),
+        slices: vec![slice(measured_ns)],
+    });
+    let load = BlockLoad {
+        load: "small".to_owned(),
+        rounds: rounds.to_vec(),
+        histograms: BTreeMap::new(),
+        sides: BTreeMap::from([("a".to_owned(), SubjectReadings::default())]),
+    };
+    block(vec![load])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_block_reads_back_the_same(loads in vec(load(), 0..3)) {
+        // Method: to JSON and back.
+        let before = block(loads);
+        let text = serde_json::to_string(&before).unwrap();
+        prop_assert_eq!(serde_json::from_str::<BlockRecord>(&text).unwrap(), before);
+    }
+}
+
+#[test]
+fn a_column_of_nothing_is_left_out_and_one_that_is_not_known_is_ignored() {
+    // Method: the keys of what is written; then one more key, read again.
+    let mut json = serde_json::to_value(two_slices()).unwrap();
+    let slices = &mut json["loads"][0]["slices"];
+    let expected = json!({
+        "subject": { "names": ["a"], "rows": [0, 0] },
+        "measured_ns": [5, 6],
+    });
+    assert_eq!(*slices, expected);
+    slices["from_tomorrow_ns"] = json!([1]);
+    let read: BlockRecord = serde_json::from_value(json).unwrap();
+    assert_eq!(read, two_slices());
+}
+
+#[test]
+fn a_column_that_is_not_one_of_its_rows_is_refused_by_its_name() {
+    // Method: one column made wrong at a time; the message says where and why.
+    let cases = [
+        (
+            "/slices/measured_ns",
+            json!([5]),
+            "slices.measured_ns`: 1 values for 2 rows",
+        ),
+        (
+            "/slices/outcomes",
+            json!({ "ok": [1, 2, 3] }),
+            "slices.outcomes.ok`: 3 values for 2 rows",
+        ),
+        (
+            "/slices/outcomes",
+            json!({ "fine": [1, 2] }),
+            "slices.outcomes`: unknown outcome `fine`",
+        ),
+        (
+            "/slices/subject/rows",
+            json!([0, 1]),
+            "slices.subject`: name 1 of 1 names",
+        ),
+        (
+            "/rounds/slices",
+            json!([1, u64::MAX]),
+            "slices.subject`: 2 values for ",
+        ),
+        (
+            "/rounds/disturbed",
+            json!([["steal"]]),
+            "rounds.disturbed`: 1 values for 2 rows",
+        ),
+        (
+            "/sides/readings/held",
+            json!({ "rows": [1], "values": {} }),
+            "sides.readings.held`: its rows are not rising numbers below 1",
+        ),
+    ];
+    for (place, wrong, said) in cases {
+        let mut json = serde_json::to_value(two_slices()).unwrap();
+        let load = &mut json["loads"][0];
+        let (outer, key) = place.rsplit_once('/').unwrap();
+        load.pointer_mut(outer).unwrap()[key] = wrong;
+        let error = serde_json::from_value::<BlockRecord>(json).unwrap_err();
+        let said = format!("block 3, load `small`, column `{said}");
+        assert!(error.to_string().contains(&said), "{error}\n{said}");
+    }
+}
