@@ -119,7 +119,7 @@ impl Asking {
             }],
             keep_alive: self.is_kept,
             verify_every: 100,
-            shape: abx_engine::Shape::Request,
+            shape: abx_evidence::Shape::Request,
             timeout_ns: 10_000_000_000,
             seed: 1,
             pipeline: 1,

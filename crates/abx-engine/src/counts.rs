@@ -119,7 +119,7 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
         }],
         keep_alive: true,
         verify_every: VERIFY_EVERY,
-        shape: crate::Shape::Request,
+        shape: abx_evidence::Shape::Request,
         timeout_ns: 10_000_000_000,
         seed: 1,
         pacing: Pacing::default(),

@@ -27,8 +27,8 @@ mod workers;
 
 pub use plan::backend::{Backend, BackendUsed};
 pub use plan::{
-    Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, MessagePlan, Pacing,
-    RequestPlan, Shape, SliceEnd, SlicePlan,
+    Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan,
+    SliceEnd, SlicePlan,
 };
 pub use probe::{Answer, Echo, ProbeError, WebSocketAnswer, probe, probe_websocket};
 pub use protocol::message::payload;

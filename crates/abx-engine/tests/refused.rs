@@ -42,7 +42,7 @@ fn load(address: SocketAddr, keep_alive: bool) -> LoadPlan {
         }],
         keep_alive,
         verify_every: 0,
-        shape: abx_engine::Shape::Request,
+        shape: abx_evidence::Shape::Request,
         timeout_ns: 30_000_000_000,
         seed: 1,
         pipeline: 1,

@@ -36,7 +36,7 @@ pub use judge::{judge, may_stop};
 pub use listing::{catalog, history};
 pub use measure::arrivals::{ArrivalKind, Arrivals, Offered};
 pub use measure::broadcasts::Broadcasts;
-pub use measure::exchange::{Exchange, LoadShape, Message, MessageKind};
+pub use measure::exchange::{Exchange, LoadShape, Message, MessageKind, Shape};
 pub use measure::held::{Held, HeldFigures};
 pub use measure::histogram::Histogram;
 pub use measure::outcome::{Outcome, Outcomes};

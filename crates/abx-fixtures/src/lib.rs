@@ -10,8 +10,8 @@ use abx_evidence::record::{
     SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
 };
 use abx_evidence::{
-    Arrivals, Comparison, Conclusions, Exchange, Finding, FindingId, Level, Measured, Outcome,
-    Outcomes, SliceTally, judge,
+    Comparison, Conclusions, Finding, FindingId, Level, Measured, Outcome, Outcomes, SliceTally,
+    judge,
 };
 
 /// A millisecond, in nanoseconds.
@@ -105,21 +105,17 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
             connections: CONNECTIONS,
-            exchange: Exchange::default(),
-            arrivals: Arrivals::default(),
-            share_of_slowest: None,
-            objective: None,
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),
                 weight: 1,
             }],
             keep_alive: true,
-            cold_cache: false,
             timeout_s: 10.0,
             verify_every: 64,
             status: 200,
             bodies_compared: true,
+            ..LoadSettings::default()
         },
         answers: answers.collect(),
         pilot: Some(PilotRecord {

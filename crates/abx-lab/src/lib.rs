@@ -31,8 +31,7 @@ pub use setup::{catalog, provision};
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
 pub use study::shape::{
-    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, Shape, is_long_enough,
-    suits,
+    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,
 };
 pub use study::subject::{Scheme, Source, Subject, SubjectError, Target};
 pub use study::{

@@ -14,15 +14,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use abx_engine::Backend;
 use abx_engine::Stopper;
-use abx_engine::{Backend, HttpVersion, Pacing};
 use abx_evidence::StudyRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Abort, ExpectBody, GeneratedFile, Launch, Load, PilotEffort, Pin, RateSpec, RequestSpec, Shape,
-    SliceLength, Source, Store, Study, StudyEnvironment, StudyError, StudyOutcome, StudyProgress,
-    Subject, run_study,
+    Abort, GeneratedFile, Launch, Load, PilotEffort, Pin, SliceLength, Source, Store, Study,
+    StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, run_study,
 };
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 use abx_sys::tree::descendants;
@@ -128,24 +127,9 @@ fn study(blocks: Option<u32>) -> Study {
         loads: vec![Load {
             name: "c4".to_owned(),
             connections: 4,
-            shape: Shape::Request,
-            requests: vec![RequestSpec {
-                method: "GET".to_owned(),
-                path: None,
-                headers: Vec::new(),
-                body: Vec::new(),
-                weight: 1,
-            }],
-            version: HttpVersion::Http11,
-            pipeline: 1,
-            keep_alive: true,
-            pacing: Pacing::default(),
-            rate: RateSpec::AsPaced,
             timeout: Duration::from_secs(60),
-            cold_cache: false,
             verify_every: 1,
-            status: 200,
-            body: ExpectBody::Same,
+            ..Load::default()
         }],
         aa: false,
         margin: Margin::DEFAULT,

@@ -4,6 +4,7 @@ pub(crate) mod backend;
 
 use std::net::{IpAddr, SocketAddr};
 
+use abx_evidence::Shape;
 use abx_wire::http1;
 use serde::{Deserialize, Serialize};
 
@@ -112,42 +113,6 @@ pub struct Asked {
     pub weight: u32,
 }
 
-/// What connections carry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shape {
-    /// Requests and answers of HTTP.
-    #[default]
-    Request,
-    /// WebSocket messages, each of which its connection gets back.
-    Echo(MessagePlan),
-    /// WebSocket messages of one connection, each of which all connections of the
-    /// pool get, the speaker among them.
-    Broadcast(MessagePlan),
-    /// WebSocket connections that say nothing, and answer pings.
-    Hold,
-}
-
-impl Shape {
-    /// The message that connections send, if they send any.
-    #[must_use]
-    pub fn message(self) -> Option<MessagePlan> {
-        match self {
-            Shape::Echo(message) | Shape::Broadcast(message) => Some(message),
-            Shape::Request | Shape::Hold => None,
-        }
-    }
-}
-
-/// A WebSocket message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MessagePlan {
-    /// Whether it is text; its bytes are visible ASCII then.
-    pub is_text: bool,
-    /// Length of its payload.
-    pub bytes: u32,
-}
-
 /// The load that one pool of connections makes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadPlan {
@@ -183,6 +148,12 @@ pub struct LoadPlan {
 }
 
 impl LoadPlan {
+    /// How many of its connections send.
+    #[must_use]
+    pub fn senders(&self) -> u32 {
+        self.shape.kind().senders(self.connections)
+    }
+
     /// How many requests a connection really has in flight at most.
     #[must_use]
     pub fn window(&self) -> u32 {

@@ -34,7 +34,10 @@ const ALL_BYTES: usize = usize::MAX;
 /// skipping, also when a part of it came with the head.
 pub(super) fn has_large_answer(plan: &LoadPlan, asked: &Asked) -> bool {
     // That a text is UTF-8 is seen by reading it.
-    let is_text = plan.shape.message().is_some_and(|message| message.is_text);
+    let is_text = plan
+        .shape
+        .message()
+        .is_some_and(abx_evidence::Message::is_text);
     let body = asked.expect.body.filter(|_| !is_text);
     body.is_some_and(|body| body.bytes >= SKIP_MIN + u64::from(HEAD_BYTES))
 }

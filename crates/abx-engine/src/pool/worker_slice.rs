@@ -10,7 +10,6 @@ use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
 use crate::connection::slot::Phase;
 use crate::io::Io;
-use crate::plan::Shape;
 use crate::protocol::Protocol;
 use crate::schedule::Share;
 
@@ -46,7 +45,7 @@ pub(crate) struct SliceOutcome {
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Loads the subject for one slice and waits for what is in flight.
     pub(crate) fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
-        if self.plan.shape == Shape::Hold {
+        if self.plan.shape.hold_ns().is_some() {
             return self.hold(&slice, stop);
         }
         self.tally.clear();

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use abx_evidence::Message;
 use abx_wire::http1;
 use abx_wire::websocket::{
     Client, ClientOptions, Close, CloseCode, Event, Fault, Limits, Masking, MessageKind,
@@ -12,8 +13,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::line::ProbeConnection;
 use super::{ProbeError, START_BYTES};
-use crate::plan::{BodyIdentity, MessagePlan, RequestPlan};
-use crate::protocol::message::payload;
+use crate::plan::{BodyIdentity, RequestPlan};
+use crate::protocol::message::{frame_kind, payload};
 use crate::random::Random;
 
 /// What a WebSocket answered.
@@ -49,7 +50,7 @@ pub struct Echo {
 pub fn probe_websocket(
     address: SocketAddr,
     request: &RequestPlan,
-    message: Option<MessagePlan>,
+    message: Option<Message>,
     seed: u64,
     timeout: Duration,
 ) -> Result<WebSocketAnswer, ProbeError> {
@@ -93,7 +94,7 @@ struct ProbeProtocol {
 impl ProbeProtocol {
     fn follow(
         mut self,
-        message: Option<(MessagePlan, Vec<u8>)>,
+        message: Option<(Message, Vec<u8>)>,
     ) -> Result<WebSocketAnswer, ProbeError> {
         let mut buffer = vec![0; 64 * 1024];
         loop {
@@ -115,14 +116,16 @@ impl ProbeProtocol {
     fn take(
         &mut self,
         mut input: &[u8],
-        message: Option<&(MessagePlan, Vec<u8>)>,
+        message: Option<&(Message, Vec<u8>)>,
     ) -> Result<Option<(u16, Option<Echo>)>, ProbeError> {
         while let Some(event) = self.client.receive(&mut input, &mut self.out) {
             match event {
                 Event::Open => match message {
                     None => return Ok(Some((SWITCHED, None))),
                     Some((message, payload)) => {
-                        let sent = self.client.send(message.kind(), payload, &mut self.out);
+                        let sent = self
+                            .client
+                            .send(frame_kind(*message), payload, &mut self.out);
                         sent.expect("it has just opened");
                     }
                 },

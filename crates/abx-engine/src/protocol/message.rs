@@ -1,9 +1,10 @@
 //! The WebSocket messages of a load: their bytes follow from the plan and its seed.
 
+use abx_evidence::Message;
 use abx_wire::websocket::{BEGINNING_BYTES, MessageKind, masked_message_frame};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::plan::{BodyIdentity, MessagePlan};
+use crate::plan::BodyIdentity;
 use crate::random::Random;
 
 /// The first and the last visible character of ASCII.
@@ -12,9 +13,9 @@ const VISIBLE: (u8, u8) = (b'!', b'~');
 /// The payload of a load's message: any bytes, of a text visible ASCII. The same
 /// plan and seed give the same bytes, here and wherever it is compared.
 #[must_use]
-pub fn payload(message: MessagePlan, seed: u64) -> Vec<u8> {
+pub fn payload(message: Message, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
-    let (first, end) = match message.is_text {
+    let (first, end) = match message.is_text() {
         true => (VISIBLE.0, u64::from(VISIBLE.1 - VISIBLE.0) + 1),
         false => (0, 256),
     };
@@ -22,42 +23,46 @@ pub fn payload(message: MessagePlan, seed: u64) -> Vec<u8> {
     (0..message.bytes).map(byte).collect()
 }
 
-impl MessagePlan {
-    pub(crate) fn kind(self) -> MessageKind {
-        match self.is_text {
-            true => MessageKind::Text,
-            false => MessageKind::Binary,
-        }
+/// How it is marked in its frame.
+pub(crate) fn frame_kind(message: Message) -> MessageKind {
+    match message.is_text() {
+        true => MessageKind::Text,
+        false => MessageKind::Binary,
     }
+}
 
-    /// What a right echo of it is.
-    pub(crate) fn identity(self, seed: u64) -> BodyIdentity {
-        let payload = payload(self, seed);
-        BodyIdentity {
-            bytes: payload.len() as u64,
-            xxh3: xxh3_64(&payload),
-        }
+/// What a right echo of it is.
+pub(crate) fn identity(message: Message, seed: u64) -> BodyIdentity {
+    let payload = payload(message, seed);
+    BodyIdentity {
+        bytes: payload.len() as u64,
+        xxh3: xxh3_64(&payload),
     }
+}
 
-    /// The one frame that it goes out in.
-    ///
-    /// Its mask is drawn from the seed and always the same. Masks are to differ so
-    /// that no script in a browser can write chosen bytes to a network (RFC 6455,
-    /// section 10.3); a load has no such script, and a frame that is encoded once
-    /// costs nothing per message. The server's work is the same with any mask.
-    pub(crate) fn frame(self, seed: u64) -> Vec<u8> {
-        let mut random = Random::new(!seed);
-        let mask = [(); 4].map(|()| u8::try_from(1 + random.below(255)).expect("below 256"));
-        let mut frame = Vec::new();
-        masked_message_frame(self.kind(), &payload(self, seed), mask, &mut frame);
-        frame
-    }
+/// The one frame that it goes out in.
+///
+/// Its mask is drawn from the seed and always the same. Masks are to differ so
+/// that no script in a browser can write chosen bytes to a network (RFC 6455,
+/// section 10.3); a load has no such script, and a frame that is encoded once
+/// costs nothing per message. The server's work is the same with any mask.
+pub(crate) fn frame(message: Message, seed: u64) -> Vec<u8> {
+    let mut random = Random::new(!seed);
+    let mask = [(); 4].map(|()| u8::try_from(1 + random.below(255)).expect("below 256"));
+    let mut frame = Vec::new();
+    masked_message_frame(
+        frame_kind(message),
+        &payload(message, seed),
+        mask,
+        &mut frame,
+    );
+    frame
 }
 
 /// A message that is said again and again, each time with another number in the
 /// beginning of its payload: [`NUMBER_BYTES`] hexadecimal digits.
 pub(crate) struct MessageSource {
-    message: MessagePlan,
+    message: Message,
     frame: Vec<u8>,
     /// Where in the frame its payload begins, behind the mask.
     payload_at: usize,
@@ -65,8 +70,8 @@ pub(crate) struct MessageSource {
 
 impl MessageSource {
     /// A source of messages of at least [`NUMBER_BYTES`].
-    pub(crate) fn new(message: MessagePlan, seed: u64) -> MessageSource {
-        let frame = message.frame(seed);
+    pub(crate) fn new(message: Message, seed: u64) -> MessageSource {
+        let frame = frame(message, seed);
         MessageSource {
             payload_at: frame.len() - message.bytes as usize,
             message,
@@ -75,7 +80,7 @@ impl MessageSource {
     }
 
     pub(crate) fn kind(&self) -> MessageKind {
-        self.message.kind()
+        frame_kind(self.message)
     }
 
     /// Length of the payload.
@@ -119,14 +124,7 @@ mod tests {
     fn a_payload_follows_from_its_plan_and_seed() {
         // Method: texts are visible, binary payloads have every byte; lengths are
         // as planned; another seed gives other bytes.
-        let text = MessagePlan {
-            is_text: true,
-            bytes: 10_000,
-        };
-        let binary = MessagePlan {
-            is_text: false,
-            ..text
-        };
+        let (text, binary) = (Message::text(10_000), Message::binary(10_000));
         assert!(payload(text, 1).iter().all(u8::is_ascii_graphic));
         let mut seen: Vec<u8> = payload(binary, 1);
         assert_eq!(seen.len(), 10_000);
@@ -135,6 +133,6 @@ mod tests {
         assert_eq!(seen.len(), 256);
         assert_eq!(payload(text, 7), payload(text, 7));
         assert_ne!(payload(text, 7), payload(text, 8));
-        assert_eq!(payload(MessagePlan { bytes: 0, ..text }, 1), b"");
+        assert_eq!(payload(Message::text(0), 1), b"");
     }
 }

@@ -3,7 +3,7 @@
 //! What the server is to be told at once (the handshake, pongs, the answer to a
 //! close) the parser writes to [`Talker::outbox`]; the pool sends it between messages.
 
-use abx_evidence::Outcome;
+use abx_evidence::{Outcome, Shape};
 use abx_wire::http1::AnswerKind;
 use abx_wire::websocket::{
     Client, ClientOptions, Close, CloseCode, EncodedOpening, Event, Fault, Limits, Masking,
@@ -11,7 +11,7 @@ use abx_wire::websocket::{
 };
 
 use super::{Lost, Protocol};
-use crate::plan::{LoadPlan, Shape};
+use crate::plan::LoadPlan;
 use crate::protocol::check;
 use crate::protocol::intake::{Intake, Parsed};
 use crate::protocol::message;
@@ -102,9 +102,9 @@ impl WebSocket {
 impl Messages {
     fn of(shape: Shape) -> Messages {
         match shape {
-            Shape::Echo(message) => Messages::Echoes(message.kind()),
+            Shape::Echo(message) => Messages::Echoes(message::frame_kind(message)),
             Shape::Broadcast(_) => Messages::Received,
-            Shape::Hold | Shape::Request => Messages::Ignored,
+            Shape::Connections { .. } | Shape::Request => Messages::Ignored,
         }
     }
 }

@@ -2,22 +2,19 @@
 
 use std::sync::atomic::AtomicBool;
 
-use abx_evidence::{Outcome, Outcomes, Tally};
+use abx_evidence::{Message, Outcome, Outcomes, Shape, Tally};
 use abx_sys::Nanos;
 
 use super::echoes::talking;
 use super::simulated::{MS, SECOND, count, plan};
-use crate::plan::{LoadPlan, MessagePlan, Shape};
+use crate::plan::LoadPlan;
 use crate::pool::{Broadcast, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::schedule::{Arrivals, Share};
 use crate::simulation::network::hub::{Act, Hub, HubMessage, frame, to_all};
 use crate::simulation::network::{Faults, Network, Sim};
 
-const MESSAGE: MessagePlan = MessagePlan {
-    is_text: true,
-    bytes: 60,
-};
+const MESSAGE: Message = Message::text(60);
 /// From the speaker to the server and from there to each listener.
 const HEARD_NS: u64 = 50_000;
 

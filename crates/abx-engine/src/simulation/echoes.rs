@@ -2,11 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use abx_evidence::Outcome;
+use abx_evidence::{Message, Outcome, Shape};
 use abx_sys::Nanos;
 
 use super::simulated::{MS, SECOND, count, plan, run, run_requests};
-use crate::plan::{LoadPlan, MessagePlan, Shape};
+use crate::plan::LoadPlan;
 use crate::pool::Pool;
 use crate::protocol::WebSocket;
 use crate::schedule::Arrivals;
@@ -21,7 +21,10 @@ const ANSWER_NS: u64 = 50_000;
 fn echo_plan(connections: u32, is_text: bool, bytes: u32, seed: u64) -> LoadPlan {
     let mut plan = plan(connections, b"", seed);
     plan.requests[0].expect.status = 101;
-    plan.shape = Shape::Echo(MessagePlan { is_text, bytes });
+    plan.shape = Shape::Echo(match is_text {
+        true => Message::text(bytes),
+        false => Message::binary(bytes),
+    });
     plan
 }
 
@@ -281,7 +284,7 @@ fn held_connections_say_nothing_and_answer_pings() {
     // Method: 10 connections held for a second; the server was told nothing, so it
     // has no occasion to ping: the pings are in the first slice's way.
     let mut plan = echo_plan(10, true, 10, 1);
-    plan.shape = Shape::Hold;
+    plan.shape = Shape::Connections { hold_ns: 0 };
     let mut pool = connected(Network::faultless(1), &plan, Hub::echoing());
     let start = pool.now();
     pool.io.hub_says(3, vec![0x89, 0]);
@@ -298,7 +301,7 @@ fn a_flood_of_pings_costs_the_connection_and_no_more_memory() {
     // Method: empty pings at once whose pongs of six bytes are more than 64 KiB
     // together, and on another connection fewer of them, which are all answered.
     let mut plan = echo_plan(2, true, 10, 1);
-    plan.shape = Shape::Hold;
+    plan.shape = Shape::Connections { hold_ns: 0 };
     let mut pool = connected(Network::faultless(1), &plan, Hub::echoing());
     pool.io.hub_says(0, [0x89, 0].repeat(20_000));
     pool.io.hub_says(1, [0x89, 0].repeat(1_000));

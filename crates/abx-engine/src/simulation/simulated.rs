@@ -43,7 +43,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
         }],
         keep_alive: true,
         verify_every: 10,
-        shape: crate::Shape::Request,
+        shape: abx_evidence::Shape::Request,
         timeout_ns: SECOND,
         seed,
         pacing: Pacing::default(),

@@ -3,12 +3,12 @@
 
 use std::sync::atomic::AtomicBool;
 
-use abx_evidence::{Outcomes, Tally};
+use abx_evidence::{Outcomes, Shape, Tally};
 use abx_sys::{Nanos, Receiving};
 
 use crate::io::{EpollIo, Io, UringIo};
+use crate::plan::LoadPlan;
 use crate::plan::backend::BackendUsed;
-use crate::plan::{LoadPlan, Shape};
 use crate::pool::{Broadcast, Pool, SliceOutcome, WorkerSlice, has_large_answers};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Protocol, WebSocket};

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use abx_evidence::{Outcomes, SliceTally};
+use abx_evidence::{Outcomes, Shape, SliceTally};
 use abx_sys::{Receiving, RingError};
 use abx_wire::{http1, websocket};
 
 use crate::io::UringIo;
 use crate::plan::backend::{Backend, BackendUsed};
-use crate::plan::{EnginePlan, LoadPlan, Shape, SliceEnd, SlicePlan};
+use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
 use crate::schedule;
 use crate::workers::any_pool::PoolParts;
 use crate::workers::prepared::Prepared;

@@ -1,9 +1,10 @@
 //! A load as workers get it: its bytes encoded once, for all of them.
 
+use abx_evidence::Shape;
 use abx_wire::websocket::{EncodedOpening, Opening};
 
-use crate::plan::{LoadPlan, RequestPlan, Shape};
-use crate::protocol::message::NUMBER_BYTES;
+use crate::plan::{LoadPlan, RequestPlan};
+use crate::protocol::message::{NUMBER_BYTES, frame, identity};
 use crate::workers::engine::EngineError;
 
 /// A plan that can be run, and its bytes.
@@ -71,9 +72,9 @@ fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     let opening = asked.request.opening().encode()?;
     let mut plan = plan.clone();
     let message = plan.shape.message();
-    plan.requests[0].expect.body = message.map(|message| message.identity(plan.seed));
+    plan.requests[0].expect.body = message.map(|message| identity(message, plan.seed));
     Ok(Prepared {
-        encoded: vec![message.map_or_else(Vec::new, |message| message.frame(plan.seed))],
+        encoded: vec![message.map_or_else(Vec::new, |message| frame(message, plan.seed))],
         plan,
         opening: Some(opening),
     })

@@ -68,7 +68,7 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
         }],
         keep_alive: true,
         verify_every: 1,
-        shape: abx_engine::Shape::Request,
+        shape: abx_evidence::Shape::Request,
         timeout_ns: 30_000_000_000,
         seed: 1,
         pacing: Pacing::default(),

@@ -5,21 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use abx_engine::{
-    EngineError, LoadPlan, MessagePlan, ProbeError, Shape, WebSocketAnswer, payload,
-    probe_websocket,
-};
-use abx_evidence::{Connections, Outcome};
+use abx_engine::{EngineError, LoadPlan, ProbeError, WebSocketAnswer, payload, probe_websocket};
+use abx_evidence::{Connections, Message, Outcome, Shape};
 use abx_wire::websocket::{Close, FragmentPlace, Server};
 
 use crate::peer::Peer;
 use crate::talker::{Said, accept, echo, room, talking};
 use crate::{engine, identity, load, outcomes, requests, run, span_ms};
 
-const TEXT: MessagePlan = MessagePlan {
-    is_text: true,
-    bytes: 300,
-};
+const TEXT: Message = Message::text(300);
 
 /// Two connections of this shape, every echo compared.
 fn websockets(address: SocketAddr, shape: Shape) -> LoadPlan {
@@ -29,7 +23,7 @@ fn websockets(address: SocketAddr, shape: Shape) -> LoadPlan {
     plan
 }
 
-fn ask(peer: &Peer, message: Option<MessagePlan>) -> Result<WebSocketAnswer, ProbeError> {
+fn ask(peer: &Peer, message: Option<Message>) -> Result<WebSocketAnswer, ProbeError> {
     let request = load(peer.address(), 1).requests[0].request.clone();
     let limit = Duration::from_secs(30);
     probe_websocket(peer.address(), &request, message, 9, limit)
@@ -48,7 +42,10 @@ fn every_message_that_comes_back_is_counted_to_the_byte() {
         (false, 70_000, 2, 10, 0),
     ] {
         let peer = talking(echo);
-        let message = MessagePlan { is_text, bytes };
+        let message = match is_text {
+            true => Message::text(bytes),
+            false => Message::binary(bytes),
+        };
         let mut plan = websockets(peer.address(), Shape::Echo(message));
         plan.pipeline = pipeline;
         plan.verify_every = every;
@@ -186,7 +183,7 @@ fn held_connections_that_are_lost_are_told() {
         }
         crate::until("all of them stand", || told.load(Ordering::SeqCst));
     });
-    let mut plan = websockets(peer.address(), Shape::Hold);
+    let mut plan = websockets(peer.address(), Shape::Connections { hold_ns: 0 });
     plan.connections = 8;
     let mut engine = engine(2);
     let (pool, report) = engine.open(&plan).unwrap();
@@ -218,6 +215,6 @@ fn a_load_of_messages_that_contradicts_itself_is_refused() {
     };
     refused(|plan| plan.requests.push(plan.requests[0].clone()));
     refused(|plan| plan.keep_alive = false);
-    refused(|plan| plan.shape = Shape::Broadcast(MessagePlan { bytes: 15, ..TEXT }));
+    refused(|plan| plan.shape = Shape::Broadcast(Message { bytes: 15, ..TEXT }));
     refused(|plan| plan.pacing.think_ns = 1);
 }

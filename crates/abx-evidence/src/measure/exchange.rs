@@ -37,6 +37,26 @@ pub enum LoadShape {
     Connections,
 }
 
+/// What connections carry: the [`LoadShape`] with what belongs to it. Study files,
+/// plans and records mean the same by it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Requests and answers of HTTP.
+    #[default]
+    Request,
+    /// WebSocket messages, each of which its connection gets back.
+    Echo(Message),
+    /// WebSocket messages of one connection, each of which all connections of the
+    /// pool get, the speaker among them.
+    Broadcast(Message),
+    /// WebSocket connections that say nothing, and answer pings, for so long.
+    Connections {
+        /// For how long they are held, in ns.
+        hold_ns: u64,
+    },
+}
+
 /// A WebSocket message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
@@ -70,15 +90,23 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// How many of so many connections send: all, but for a broadcast, which has
-    /// one speaker, and for those that say nothing.
+    /// How connections carry what this shape says, spoken in this protocol and with
+    /// so many in flight on each at most.
+    #[must_use]
+    pub fn of(protocol: &str, pipeline: u32, shape: Shape) -> Exchange {
+        Exchange {
+            protocol: protocol.to_owned(),
+            pipeline,
+            shape: shape.kind(),
+            message: shape.message(),
+            hold_ns: shape.hold_ns(),
+        }
+    }
+
+    /// How many of so many connections send.
     #[must_use]
     pub fn senders(&self, connections: u32) -> u32 {
-        match self.shape {
-            LoadShape::Request | LoadShape::Echo => connections,
-            LoadShape::Broadcast => connections.min(1),
-            LoadShape::Connections => 0,
-        }
+        self.shape.senders(connections)
     }
 
     /// Requests that so many connections have in flight at most.
@@ -88,7 +116,92 @@ impl Exchange {
     }
 }
 
+impl Shape {
+    /// This kind of load with its message, or its time.
+    #[must_use]
+    pub fn of(kind: LoadShape, message: Message, hold_ns: u64) -> Shape {
+        match kind {
+            LoadShape::Request => Shape::Request,
+            LoadShape::Echo => Shape::Echo(message),
+            LoadShape::Broadcast => Shape::Broadcast(message),
+            LoadShape::Connections => Shape::Connections { hold_ns },
+        }
+    }
+
+    /// Which kind of load it is.
+    #[must_use]
+    pub fn kind(self) -> LoadShape {
+        match self {
+            Shape::Request => LoadShape::Request,
+            Shape::Echo(_) => LoadShape::Echo,
+            Shape::Broadcast(_) => LoadShape::Broadcast,
+            Shape::Connections { .. } => LoadShape::Connections,
+        }
+    }
+
+    /// The message that connections send, if they send any.
+    #[must_use]
+    pub fn message(self) -> Option<Message> {
+        match self {
+            Shape::Echo(message) | Shape::Broadcast(message) => Some(message),
+            Shape::Request | Shape::Connections { .. } => None,
+        }
+    }
+
+    /// For how long its connections say nothing, in ns; `None` when they do.
+    #[must_use]
+    pub fn hold_ns(self) -> Option<u64> {
+        match self {
+            Shape::Connections { hold_ns } => Some(hold_ns),
+            _ => None,
+        }
+    }
+
+    /// Whether it speaks WebSocket.
+    #[must_use]
+    pub fn is_websocket(self) -> bool {
+        self != Shape::Request
+    }
+}
+
+impl Message {
+    /// A text of so many bytes.
+    #[must_use]
+    pub const fn text(bytes: u32) -> Message {
+        Message {
+            bytes,
+            kind: MessageKind::Text,
+        }
+    }
+
+    /// So many bytes that are no text.
+    #[must_use]
+    pub const fn binary(bytes: u32) -> Message {
+        Message {
+            bytes,
+            kind: MessageKind::Binary,
+        }
+    }
+
+    /// Whether it is text; its bytes are visible ASCII then.
+    #[must_use]
+    pub fn is_text(self) -> bool {
+        self.kind == MessageKind::Text
+    }
+}
+
 impl LoadShape {
+    /// How many of so many connections send: all, but for a broadcast, which has
+    /// one speaker, and for those that say nothing.
+    #[must_use]
+    pub fn senders(self, connections: u32) -> u32 {
+        match self {
+            LoadShape::Request | LoadShape::Echo => connections,
+            LoadShape::Broadcast => connections.min(1),
+            LoadShape::Connections => 0,
+        }
+    }
+
     /// Its name in records, study files and flags.
     #[must_use]
     pub fn id(self) -> &'static str {

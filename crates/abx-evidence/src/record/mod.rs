@@ -217,7 +217,7 @@ pub struct LoadRecord {
 }
 
 /// What was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadSettings {
     /// Connections.
     pub connections: u32,

@@ -11,7 +11,7 @@ mod readings;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use abx_engine::{Backend, HttpVersion, Pacing, Stopper};
+use abx_engine::{Backend, Stopper};
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
@@ -21,15 +21,11 @@ use crate::measure::running_subjects::Abort;
 use crate::records::store::Store;
 use crate::run_study::StudyError;
 use crate::study::launch::Launch;
-use crate::study::rates::RateSpec;
-use crate::study::shape::Shape;
 use crate::study::subject::{Source, Subject};
-use crate::study::{ExpectBody, Load, PilotEffort, Pin, RequestSpec, SliceLength, Study};
+use crate::study::{Load, PilotEffort, Pin, SliceLength, Study};
 
 /// The connections of a usual load.
 const CONNECTIONS: u32 = 50;
-/// No answer of `null` takes as long.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a doctor is asked to do.
 pub struct Examination<'a> {
@@ -180,23 +176,7 @@ fn load(keep_alive: bool) -> Load {
             false => "one request each".to_owned(),
         },
         connections: CONNECTIONS,
-        shape: Shape::Request,
-        requests: vec![RequestSpec {
-            method: "GET".to_owned(),
-            path: None,
-            headers: Vec::new(),
-            body: Vec::new(),
-            weight: 1,
-        }],
-        version: HttpVersion::Http11,
-        pipeline: 1,
         keep_alive,
-        pacing: Pacing::default(),
-        rate: RateSpec::AsPaced,
-        timeout: TIMEOUT,
-        cold_cache: false,
-        verify_every: 100,
-        status: 200,
-        body: ExpectBody::Same,
+        ..Load::default()
     }
 }

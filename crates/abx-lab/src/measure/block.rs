@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use abx_engine::{LoadPlan, PoolId, Shape};
+use abx_engine::{LoadPlan, PoolId};
 use abx_evidence::record::{
     BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, SliceRecord,
     SubjectReadings,
@@ -96,7 +96,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     /// # Errors
     /// [`Abort`].
     pub fn measure(&mut self, mut watch: impl FnMut(RoundEvent)) -> Result<(), Abort> {
-        if self.plans.iter().all(|plan| plan.shape == Shape::Hold) {
+        if self.plans.iter().all(|plan| plan.shape.hold_ns().is_some()) {
             return self.hold(&mut watch);
         }
         match self.pilot.interleave {

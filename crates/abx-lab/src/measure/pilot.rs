@@ -12,7 +12,6 @@ use abx_sys::Nanos;
 
 use crate::measure::running_subjects::{Abort, RunningSubjects, throughput};
 use crate::measure::slice_length::{LengthBounds, choose};
-use crate::study::shape::senders;
 use crate::study::{PilotEffort, SliceLength, Study};
 
 /// A slice when nothing asks for a longer one.
@@ -114,7 +113,7 @@ fn explore(
     plan: &LoadPlan,
     care: PilotEffort,
 ) -> Result<PilotSubject, Abort> {
-    let connections = senders(plan);
+    let connections = plan.senders();
     let first = running.slice(subject, pool, BIN_MIN_NS)?.record;
     running.check_answers(subject, &first)?;
     let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
@@ -163,7 +162,7 @@ fn work_after(running: &mut RunningSubjects, subject: usize) -> Result<Option<f6
 
 /// Requests that a load has in flight at most.
 fn in_flight(plan: &LoadPlan) -> u64 {
-    u64::from(senders(plan)) * u64::from(plan.window())
+    u64::from(plan.senders()) * u64::from(plan.window())
 }
 
 /// How long a request waits for its answer, by Little's law.

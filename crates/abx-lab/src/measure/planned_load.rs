@@ -62,7 +62,7 @@ pub fn plan_load(
             requests: Vec::with_capacity(load.requests.len()),
             keep_alive: load.keep_alive,
             verify_every: load.verify_every,
-            shape: load.shape.plan(),
+            shape: load.shape,
             timeout_ns: Nanos::from(load.timeout).0,
             seed,
             pipeline: load.pipeline,

@@ -10,7 +10,6 @@ use abx_evidence::{Kept, Objective};
 use crate::measure::running_subjects::{Abort, MeasuredSlice, RunningSubjects, throughput};
 use crate::study::Load;
 use crate::study::rates::{RateSpec, Spacing};
-use crate::study::shape::senders;
 
 /// How long a subject is loaded before it is read, and then twice for this long.
 const WARM_UP_NS: u64 = 500_000_000;
@@ -161,7 +160,7 @@ fn closed_loop_throughput(
         running.slice(subject, pool, WARM_UP_NS)?;
         let first = running.slice(subject, pool, SLICE_NS)?.record;
         let second = running.slice(subject, pool, SLICE_NS)?.record;
-        Ok([first, second].map(|slice| throughput(&[slice], senders(plan))))
+        Ok([first, second].map(|slice| throughput(&[slice], plan.senders())))
     };
     let rates = measure();
     running.engine.close(pool);

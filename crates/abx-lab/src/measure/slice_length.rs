@@ -14,7 +14,6 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::measure::running_subjects::{Abort, RunningSubjects, throughput};
-use crate::study::shape::senders;
 
 /// A short slice, where subjects answer fast enough.
 const SHORT_NS: u64 = 25_000_000;
@@ -135,7 +134,7 @@ fn side(
     Ok(PairMember {
         subject,
         pool,
-        connections: senders(&plans[subject]),
+        connections: plans[subject].senders(),
     })
 }
 

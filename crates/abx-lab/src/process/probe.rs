@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use abx_engine::{
-    Answer, BodyIdentity, MessagePlan, ProbeError, RequestPlan, Shape, WebSocketAnswer, payload,
-    probe, probe_websocket,
+    Answer, BodyIdentity, ProbeError, RequestPlan, WebSocketAnswer, payload, probe, probe_websocket,
 };
+use abx_evidence::{Message, Shape};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -55,7 +55,7 @@ impl Probe {
         Probe {
             request: request.plan(load.version, &host(subject, address), path(subject)),
             status: load.status,
-            shape: load.shape.plan(),
+            shape: load.shape,
             seed,
         }
     }
@@ -100,7 +100,7 @@ impl Probe {
                 return probe(address, &self.request, timeout).map(ProbeReply::Answer);
             }
             Shape::Echo(message) => Some(message),
-            Shape::Broadcast(_) | Shape::Hold => None,
+            Shape::Broadcast(_) | Shape::Connections { .. } => None,
         };
         let answer = probe_websocket(address, &self.request, message, self.seed, timeout)?;
         Ok(reply(
@@ -112,7 +112,7 @@ impl Probe {
     /// Whether it opens a WebSocket.
     #[must_use]
     pub fn is_websocket(&self) -> bool {
-        self.shape != Shape::Request
+        self.shape.is_websocket()
     }
 }
 
@@ -131,10 +131,10 @@ fn path(subject: &Subject) -> Option<&str> {
 }
 
 /// Holds what came back against the message that was sent.
-fn reply(came: WebSocketAnswer, sent: Option<(MessagePlan, Vec<u8>)>) -> ProbeReply {
+fn reply(came: WebSocketAnswer, sent: Option<(Message, Vec<u8>)>) -> ProbeReply {
     let mut body: &[u8] = &[];
     if let (Some(echo), Some((message, payload))) = (came.echo, &sent) {
-        if (echo.is_text, echo.body) != (message.is_text, identity(payload)) {
+        if (echo.is_text, echo.body) != (message.is_text(), identity(payload)) {
             return ProbeReply::OtherMessage {
                 sent_bytes: payload.len() as u64,
                 got_bytes: echo.body.bytes,
@@ -170,10 +170,7 @@ mod tests {
     #[test]
     fn only_the_message_itself_is_its_echo() {
         // Method: the message, one byte of it changed, and the same as bytes for text.
-        let message = MessagePlan {
-            is_text: true,
-            bytes: 5,
-        };
+        let message = Message::text(5);
         let came = |is_text, body: &[u8]| WebSocketAnswer {
             status: 101,
             server: None,

@@ -3,6 +3,7 @@
 //! is the most that it could get from anybody.
 
 use abx_engine::{Asked, LoadPlan};
+use abx_evidence::Shape;
 use abx_evidence::record::CEILING;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -117,7 +118,7 @@ fn probe(load: &Load, request: &RequestSpec, process: &SubjectProcess) -> Probe 
     Probe {
         request: request.plan(load.version, &process.address.to_string(), None),
         status: 200,
-        shape: abx_engine::Shape::Request,
+        shape: Shape::Request,
         seed: 0,
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use abx_engine::{Shape, Stopper};
+use abx_engine::Stopper;
 use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord, Settings,
     SliceRecord, StudyEnd, SubjectRecord,
@@ -299,7 +299,7 @@ impl StudyRunner<'_> {
         let (limit, threads) = (self.context.descriptors.soft, self.context.engine.threads());
         let reason = |load: &Load| {
             let connections = load.connections;
-            if load.shape.hold().is_some() {
+            if load.shape.hold_ns().is_some() {
                 // One subject's connections are closed before the next one's are opened.
                 return None;
             }
@@ -438,7 +438,7 @@ fn measure(
 /// what a server keeps of earlier connections would be missing from their memory.
 fn in_turn(load: &PlannedLoad) -> u32 {
     let plan = load.plans.first();
-    let held = plan.filter(|plan| plan.shape == Shape::Hold);
+    let held = plan.filter(|plan| plan.shape.hold_ns().is_some());
     held.map_or(u32::MAX, |plan| plan.connections)
 }
 

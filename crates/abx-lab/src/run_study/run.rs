@@ -92,7 +92,7 @@ pub fn run(
     })?;
     let stopper = engine.stopper();
     on_stopper(stopper.clone());
-    let memory_before_bytes = run.load.shape.hold().and_then(|_| memory(&run.target));
+    let memory_before_bytes = run.load.shape.hold_ns().and_then(|_| memory(&run.target));
     let opening = Nanos::now();
     let (pool, report) = engine.open(&plan)?;
     let open_ns = Nanos::now().since(opening).0;
@@ -111,7 +111,7 @@ pub fn run(
     )?;
     let server = server.as_mut().and_then(|server| server.used(&slice));
     let mut record = new_record(run, &slice, &verified, threads, server);
-    if run.load.shape.hold().is_some() {
+    if run.load.shape.hold_ns().is_some() {
         let standing = slice.connections.map_or(0, |found| found.standing);
         record.held = Some(Held {
             asked: run.load.connections.into(),
@@ -140,7 +140,7 @@ fn plan_load(run: &RunPlan) -> Result<(LoadPlan, Verified), VerifyError> {
     let probe = Probe {
         request,
         status: load.status,
-        shape: load.shape.plan(),
+        shape: load.shape,
         seed: run.seed,
     };
     let verified = verify(&target.host, target.address, &probe, load.timeout)?;
@@ -161,7 +161,7 @@ fn plan_load(run: &RunPlan) -> Result<(LoadPlan, Verified), VerifyError> {
         }],
         keep_alive: load.keep_alive,
         verify_every: load.verify_every,
-        shape: load.shape.plan(),
+        shape: load.shape,
         timeout_ns: Nanos::from(load.timeout).0,
         seed: run.seed,
         pipeline: load.pipeline,

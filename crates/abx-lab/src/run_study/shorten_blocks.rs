@@ -126,7 +126,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use abx_evidence::record::{LoadSettings, PilotSubject};
-    use abx_evidence::{Arrivals, Exchange};
     use proptest::prelude::*;
 
     use super::*;
@@ -141,17 +140,7 @@ mod tests {
     fn settings(connections: u32) -> LoadSettings {
         LoadSettings {
             connections,
-            exchange: Exchange::default(),
-            arrivals: Arrivals::default(),
-            share_of_slowest: None,
-            objective: None,
-            requests: Vec::new(),
-            keep_alive: true,
-            cold_cache: false,
-            timeout_s: 10.0,
-            verify_every: 64,
-            status: 200,
-            bodies_compared: true,
+            ..LoadSettings::default()
         }
     }
 

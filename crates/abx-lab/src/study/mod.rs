@@ -17,11 +17,9 @@ use std::time::Duration;
 use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings, SkippedSubject};
 use abx_evidence::stats::Margin;
-use abx_evidence::{ArrivalKind, Arrivals, Exchange, Measured};
-use abx_sys::Nanos;
+use abx_evidence::{ArrivalKind, Arrivals, Exchange, Measured, Shape};
 
 use rates::RateSpec;
-use shape::Shape;
 use subject::Subject;
 
 /// A study.
@@ -190,6 +188,42 @@ pub struct Load {
     pub body: ExpectBody,
 }
 
+impl Default for Load {
+    /// `GET /` over and over on one connection that is kept alive, one request at a
+    /// time, each answered within 10 s by status 200 and the same body.
+    fn default() -> Load {
+        Load {
+            name: String::new(),
+            connections: 1,
+            shape: Shape::Request,
+            requests: vec![RequestSpec::default()],
+            version: HttpVersion::Http11,
+            pipeline: 1,
+            keep_alive: true,
+            pacing: Pacing::default(),
+            rate: RateSpec::AsPaced,
+            timeout: Duration::from_secs(10),
+            cold_cache: false,
+            verify_every: 100,
+            status: 200,
+            body: ExpectBody::Same,
+        }
+    }
+}
+
+impl Default for RequestSpec {
+    /// `GET` of a subject's own path, without a body.
+    fn default() -> RequestSpec {
+        RequestSpec {
+            method: "GET".to_owned(),
+            path: None,
+            headers: Vec::new(),
+            body: Vec::new(),
+            weight: 1,
+        }
+    }
+}
+
 /// What is asked, before it is known of whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestSpec {
@@ -291,18 +325,13 @@ impl Load {
     /// How its connections carry requests, for the record.
     #[must_use]
     pub fn exchange(&self) -> Exchange {
-        Exchange {
-            protocol: match (self.shape, self.version) {
-                (Shape::Request, HttpVersion::Http10) => "http/1.0",
-                (Shape::Request, HttpVersion::Http11) => "http/1.1",
-                _ => "websocket",
-            }
-            .to_owned(),
-            pipeline: self.pacing.window(self.pipeline, self.keep_alive),
-            shape: self.shape.kind(),
-            message: self.shape.message(),
-            hold_ns: self.shape.hold().map(|hold| Nanos::from(hold).0),
-        }
+        let protocol = match (self.shape, self.version) {
+            (Shape::Request, HttpVersion::Http10) => "http/1.0",
+            (Shape::Request, HttpVersion::Http11) => "http/1.1",
+            _ => "websocket",
+        };
+        let window = self.pacing.window(self.pipeline, self.keep_alive);
+        Exchange::of(protocol, window, self.shape)
     }
 
     /// What the record says of it.

@@ -1,10 +1,9 @@
-//! What connections carry: the shape of a load, and which of a load's keys mean
-//! something for it.
+//! Which of a load's keys mean something for its shape, and what they say when they
+//! are left out.
 
 use std::time::Duration;
 
-use abx_engine::{LoadPlan, MessagePlan};
-use abx_evidence::{LoadShape, Message, MessageKind};
+use abx_evidence::LoadShape;
 
 /// The payload of a message when nothing else is said, in bytes: as long as the
 /// page of the built-in server.
@@ -17,95 +16,6 @@ pub const BROADCAST_BYTES_MIN: u32 = 16;
 pub const HOLD: Duration = Duration::from_secs(1);
 /// The status that opens a WebSocket.
 pub const SWITCHED: u16 = 101;
-
-/// What connections carry.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Shape {
-    /// Requests and answers of HTTP.
-    #[default]
-    Request,
-    /// WebSocket messages, each of which its connection gets back.
-    Echo(MessagePlan),
-    /// WebSocket messages of one connection, each of which all get.
-    Broadcast(MessagePlan),
-    /// Nothing: WebSocket connections that are held for so long.
-    Connections(Duration),
-}
-
-impl Shape {
-    /// This kind of load with its message, or its time.
-    #[must_use]
-    pub fn of(kind: LoadShape, message: MessagePlan, hold: Duration) -> Shape {
-        match kind {
-            LoadShape::Request => Shape::Request,
-            LoadShape::Echo => Shape::Echo(message),
-            LoadShape::Broadcast => Shape::Broadcast(message),
-            LoadShape::Connections => Shape::Connections(hold),
-        }
-    }
-
-    /// Which kind it is, for the record.
-    #[must_use]
-    pub fn kind(self) -> LoadShape {
-        match self {
-            Shape::Request => LoadShape::Request,
-            Shape::Echo(_) => LoadShape::Echo,
-            Shape::Broadcast(_) => LoadShape::Broadcast,
-            Shape::Connections(_) => LoadShape::Connections,
-        }
-    }
-
-    /// Whether it speaks WebSocket.
-    #[must_use]
-    pub fn is_websocket(self) -> bool {
-        self != Shape::Request
-    }
-
-    /// What the engine makes of it.
-    #[must_use]
-    pub fn plan(self) -> abx_engine::Shape {
-        match self {
-            Shape::Request => abx_engine::Shape::Request,
-            Shape::Echo(message) => abx_engine::Shape::Echo(message),
-            Shape::Broadcast(message) => abx_engine::Shape::Broadcast(message),
-            Shape::Connections(_) => abx_engine::Shape::Hold,
-        }
-    }
-
-    /// What the record says of its message; `None` when it has none.
-    #[must_use]
-    pub fn message(self) -> Option<Message> {
-        match self {
-            Shape::Echo(plan) | Shape::Broadcast(plan) => Some(Message {
-                bytes: plan.bytes,
-                kind: match plan.is_text {
-                    true => MessageKind::Text,
-                    false => MessageKind::Binary,
-                },
-            }),
-            Shape::Request | Shape::Connections(_) => None,
-        }
-    }
-
-    /// For how long its connections say nothing; `None` when they do.
-    #[must_use]
-    pub fn hold(self) -> Option<Duration> {
-        match self {
-            Shape::Connections(hold) => Some(hold),
-            _ => None,
-        }
-    }
-}
-
-/// How many connections of a plan send.
-#[must_use]
-pub fn senders(plan: &LoadPlan) -> u32 {
-    match plan.shape {
-        abx_engine::Shape::Request | abx_engine::Shape::Echo(_) => plan.connections,
-        abx_engine::Shape::Broadcast(_) => 1,
-        abx_engine::Shape::Hold => 0,
-    }
-}
 
 /// Whether messages of this length can be sent in loads of this shape.
 #[must_use]

@@ -105,21 +105,17 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
             connections,
-            exchange: Exchange::default(),
-            arrivals: Arrivals::default(),
-            share_of_slowest: None,
-            objective: None,
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),
                 weight: 1,
             }],
             keep_alive: true,
-            cold_cache: false,
             timeout_s: 10.0,
             verify_every: 64,
             status: 200,
             bodies_compared: true,
+            ..LoadSettings::default()
         },
         answers: BTreeMap::new(),
         pilot: Some(PilotRecord {

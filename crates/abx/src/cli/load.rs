@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use abx_engine::schedule::{Arrivals, StageList};
 use abx_engine::{Backend, HttpVersion, Pacing};
-use abx_evidence::{LoadShape, Objective};
+use abx_evidence::{LoadShape, Objective, Shape};
 use abx_lab::{
-    ExpectBody, Load, RateSpec, RequestSpec, SWITCHED, Scheme, Shape, Spacing, Subject, SweepSpec,
-    suits,
+    ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, suits,
 };
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
@@ -183,27 +182,25 @@ impl LoadFlags {
 
     /// A load but for its name, connections and rate.
     fn like(&self, shape: Shape) -> Result<Load, Failure> {
+        let usual = Load::default();
         Ok(Load {
             shape,
-            name: String::new(),
-            connections: 1,
             requests: vec![self.request()],
             version: match self.http10 {
                 true => HttpVersion::Http10,
                 false => HttpVersion::Http11,
             },
-            pipeline: self.pipeline.unwrap_or(1),
+            pipeline: self.pipeline.unwrap_or(usual.pipeline),
             keep_alive: !self.no_keepalive,
             pacing: self.pacing(),
-            rate: RateSpec::AsPaced,
-            timeout: self.timeout.unwrap_or(Duration::from_secs(10)),
-            cold_cache: false,
-            verify_every: self.verify_every.unwrap_or(100),
+            timeout: self.timeout.unwrap_or(usual.timeout),
+            verify_every: self.verify_every.unwrap_or(usual.verify_every),
             status: match shape.is_websocket() {
                 true => SWITCHED,
-                false => self.expect_status.unwrap_or(200),
+                false => self.expect_status.unwrap_or(usual.status),
             },
             body: self.expect_body.clone().unwrap_or(ExpectBody::Same),
+            ..usual
         })
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use abx_evidence::Level;
-use abx_lab::{Load, PrepareError, RunEnd, RunError, Shape, Store, Target};
+use abx_evidence::{Level, Shape};
+use abx_lab::{Load, PrepareError, RunEnd, RunError, Store, Target};
 use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
@@ -45,9 +45,9 @@ const DURATION: Duration = Duration::from_secs(10);
 impl Run {
     /// When it ends.
     fn end(&self, shape: Shape) -> Result<RunEnd, Failure> {
-        if let Some(hold) = shape.hold() {
+        if let Some(hold_ns) = shape.hold_ns() {
             return match (self.duration, self.requests) {
-                (None, None) => Ok(RunEnd::After(hold)),
+                (None, None) => Ok(RunEnd::After(Duration::from_nanos(hold_ns))),
                 _ => Err(Failure::usage(
                     "-d and -n do not apply to idle connections: set how long they are held with \
                      --hold",
@@ -70,7 +70,9 @@ fn announcement(url: &str, load: &Load, end: RunEnd) -> String {
     };
     let connections = load.connections;
     match load.shape {
-        Shape::Connections(_) => format!("Holding {connections} connections to {url} {how_long}"),
+        Shape::Connections { .. } => {
+            format!("Holding {connections} connections to {url} {how_long}")
+        }
         _ => format!("Loading {url} over {connections} connections {how_long}"),
     }
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use abx_engine::MessagePlan;
-use abx_evidence::LoadShape;
+use abx_evidence::{LoadShape, Message, Shape};
 use abx_lab::{
-    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, Scheme, Shape, Source, Subject,
+    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, Scheme, Source, Subject,
     is_long_enough,
 };
+use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
 
 use super::units;
@@ -88,11 +88,11 @@ impl ShapeFlags {
             )));
         }
         let shape = |bytes: &u32| {
-            let message = MessagePlan {
-                is_text: !self.binary,
-                bytes: *bytes,
+            let message = match self.binary {
+                true => Message::binary(*bytes),
+                false => Message::text(*bytes),
             };
-            Shape::of(kind, message, hold)
+            Shape::of(kind, message, Nanos::from(hold).0)
         };
         Ok(lengths.iter().map(shape).collect())
     }

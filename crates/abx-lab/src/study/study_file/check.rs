@@ -217,22 +217,23 @@ fn sweep(raw: RawLoad, here: &KeyPosition) -> Result<Vec<Load>, Diagnostic> {
             .key("body")
             .read(|_| unit::expect_body(body))?,
     };
+    let usual = Load::default();
     let load = Load {
         name: raw.name,
         connections: connections[0],
         shape: shapes[0],
         requests: requests.concat(),
         version,
-        pipeline: raw.pipeline.unwrap_or(1),
-        keep_alive: raw.keep_alive.unwrap_or(true),
+        pipeline: raw.pipeline.unwrap_or(usual.pipeline),
+        keep_alive: raw.keep_alive.unwrap_or(usual.keep_alive),
         pacing,
         rate: RateSpec::AsPaced,
-        timeout: timeout.unwrap_or(std::time::Duration::from_secs(10)),
-        cold_cache: raw.cold_cache.unwrap_or(false),
-        verify_every: raw.verify_every.unwrap_or(100),
+        timeout: timeout.unwrap_or(usual.timeout),
+        cold_cache: raw.cold_cache.unwrap_or(usual.cold_cache),
+        verify_every: raw.verify_every.unwrap_or(usual.verify_every),
         status: match shapes[0].is_websocket() {
             true => SWITCHED,
-            false => expect.status.unwrap_or(200),
+            false => expect.status.unwrap_or(usual.status),
         },
         body,
     };

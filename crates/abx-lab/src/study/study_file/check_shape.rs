@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use abx_engine::{HttpVersion, MessagePlan};
-use abx_evidence::LoadShape;
+use abx_engine::HttpVersion;
+use abx_evidence::{LoadShape, Message, Shape};
+use abx_sys::Nanos;
 
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
 use super::raw::{RawBytes, RawKind, RawLoad, RawProtocol, RawShape};
-use crate::study::shape::{HOLD, MESSAGE_BYTES, Shape, is_long_enough, suits};
+use crate::study::shape::{HOLD, MESSAGE_BYTES, is_long_enough, suits};
 
 /// The shapes of a load, one for each length of its messages, and how requests
 /// are written.
@@ -25,11 +26,11 @@ pub fn shapes(raw: &RawLoad, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVers
     let version = version(raw, kind, here)?;
     check_keys(raw, kind, here)?;
     let hold = here.key("hold").time(raw.hold.as_ref())?.unwrap_or(HOLD);
-    let is_text = match raw.message.as_ref().and_then(|message| message.kind) {
-        None | Some(RawKind::Text) => true,
-        Some(RawKind::Binary) => false,
+    let message: fn(u32) -> Message = match raw.message.as_ref().and_then(|message| message.kind) {
+        None | Some(RawKind::Text) => Message::text,
+        Some(RawKind::Binary) => Message::binary,
     };
-    let shape = |bytes| Shape::of(kind, MessagePlan { is_text, bytes }, hold);
+    let shape = |bytes| Shape::of(kind, message(bytes), Nanos::from(hold).0);
     let lengths = lengths(raw, here)?;
     if let Some(short) = lengths.iter().find(|one| !is_long_enough(kind, **one)) {
         let here = here.key("message").key("bytes");
@@ -52,42 +53,21 @@ fn version(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<HttpVer
 
 /// Refuses the first key that says nothing of this shape.
 fn check_keys(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<(), Diagnostic> {
-    let given = [
-        ("message", raw.message.is_some()),
-        ("hold", raw.hold.is_some()),
-        ("rate", raw.rate.is_some()),
-        ("slo", raw.slo.is_some()),
-        ("arrivals", raw.arrivals.is_some()),
-        ("think", raw.think.is_some()),
-        ("calls", raw.calls.is_some()),
-        ("pipeline", raw.pipeline.is_some()),
-        ("cold_cache", raw.cold_cache.is_some()),
-        ("keep_alive", raw.keep_alive.is_some()),
-        ("verify_every", raw.verify_every.is_some()),
-        ("expect", raw.expect.is_some()),
-    ];
-    let refused = |key, place: KeyPosition| {
-        let shape = kind.id();
-        Err(place.fault(Mistake::NotOfShape { key, shape }))
-    };
-    for (key, is_given) in given {
-        if is_given && !suits(kind, key) {
-            return refused(key, here.key(key));
-        }
-    }
-    let list = here.key("requests");
-    for (index, request) in raw.requests.iter().enumerate() {
-        let given = [
-            ("method", "requests.method", request.method.is_some()),
-            ("body", "requests.body", request.body.is_some()),
-            ("count", "requests.count", request.count.is_some()),
-            ("weight", "requests.weight", request.weight.is_some()),
-        ];
-        for (name, key, is_given) in given {
-            if is_given && !suits(kind, key) {
-                return refused(key, list.item(index).key(name));
+    let refuse_in = |table: &KeyPosition, prefix: &str| {
+        // What is spoken was looked at already.
+        for name in table.keys().into_iter().filter(|name| *name != "protocol") {
+            let key = format!("{prefix}{name}");
+            if !suits(kind, &key) {
+                let shape = kind.id();
+                return Err(table.key(name).fault(Mistake::NotOfShape { key, shape }));
             }
         }
+        Ok(())
+    };
+    refuse_in(here, "")?;
+    let list = here.key("requests");
+    for index in 0..raw.requests.len() {
+        refuse_in(&list.item(index), "requests.")?;
     }
     match kind != LoadShape::Request && raw.requests.len() > 1 {
         true => Err(list.fault(Mistake::OneRequest)),

@@ -83,8 +83,24 @@ impl<'t> TomlDocument<'t> {
         self.lines.at(self.offset(path))
     }
 
+    /// The keys of the table at the end of a path, in the order of the file; none
+    /// where there is no table.
+    pub fn keys(&self, path: &[PathStep]) -> Vec<&str> {
+        let (_, table) = self.locate(path);
+        let mut keys: Vec<_> = { table.into_iter().flatten() }
+            .map(|(key, _)| (key.span().start, key.get_ref().as_ref()))
+            .collect();
+        keys.sort_unstable();
+        keys.into_iter().map(|(_, key)| key).collect()
+    }
+
     /// Where the end of a path stands, or as far towards it as there is something.
     fn offset(&self, path: &[PathStep]) -> usize {
+        self.locate(path).0
+    }
+
+    /// As [`TomlDocument::offset`], and the table there, if it is one.
+    fn locate(&self, path: &[PathStep]) -> (usize, Option<&DeTable<'t>>) {
         let mut offset = 0;
         let mut table = Some(self.root());
         let mut list = None;
@@ -104,7 +120,7 @@ impl<'t> TomlDocument<'t> {
             table = value.get_ref().as_table();
             list = value.get_ref().as_array();
         }
-        offset
+        (offset, table)
     }
 
     /// The table of a list of tables that a path leads into.

@@ -33,6 +33,11 @@ impl<'a> KeyPosition<'a> {
         self.step(PathStep::Item(index))
     }
 
+    /// The keys of the table here, in the order of the file.
+    pub fn keys(&self) -> Vec<&'a str> {
+        self.document.keys(&self.path)
+    }
+
     fn step(&self, step: PathStep) -> KeyPosition<'a> {
         let mut path = self.path.clone();
         path.push(step);

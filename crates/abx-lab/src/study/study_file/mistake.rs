@@ -173,10 +173,7 @@ pub enum Mistake {
     },
     /// A key that says nothing of loads of this shape.
     #[error("`{key}` says nothing of a load of shape `{shape}`: leave it out")]
-    NotOfShape {
-        key: &'static str,
-        shape: &'static str,
-    },
+    NotOfShape { key: String, shape: &'static str },
     /// HTTP for what only WebSocket has.
     #[error(
         "`protocol` is HTTP, and the shape `{0}` speaks WebSocket: write protocol = \"websocket\", or leave `protocol` out"

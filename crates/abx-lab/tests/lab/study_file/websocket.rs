@@ -1,9 +1,7 @@
 //! Loads of WebSocket in study files.
 
-use std::time::Duration;
-
-use abx_engine::MessagePlan;
-use abx_lab::{Load, SWITCHED, Shape};
+use abx_evidence::{Message, Shape};
+use abx_lab::{Load, SWITCHED};
 
 use super::parsed;
 
@@ -15,11 +13,8 @@ fn loads(load: &str) -> Vec<Load> {
     study.expect("a study").loads
 }
 
-fn text(bytes: u32) -> MessagePlan {
-    MessagePlan {
-        is_text: true,
-        bytes,
-    }
+fn text(bytes: u32) -> Message {
+    Message::text(bytes)
 }
 
 #[test]
@@ -33,22 +28,27 @@ fn each_shape_has_its_defaults() {
     };
     assert_eq!(shape("echo"), Shape::Echo(text(87)));
     assert_eq!(shape("broadcast"), Shape::Broadcast(text(87)));
-    let second = Duration::from_secs(1);
-    assert_eq!(shape("connections"), Shape::Connections(second));
+    assert_eq!(
+        shape("connections"),
+        Shape::Connections {
+            hold_ns: 1_000_000_000
+        }
+    );
 }
 
 #[test]
 fn messages_and_times_are_what_is_written() {
     // Method: a binary message, and a time to hold.
     let echo = loads("shape = \"echo\"\nmessage = { bytes = 5, kind = \"binary\" }\n");
-    let binary = MessagePlan {
-        is_text: false,
-        bytes: 5,
-    };
+    let binary = Message::binary(5);
     assert_eq!(echo[0].shape, Shape::Echo(binary));
     let held = loads("shape = \"connections\"\nhold = \"250ms\"\n");
-    let quarter = Duration::from_millis(250);
-    assert_eq!(held[0].shape, Shape::Connections(quarter));
+    assert_eq!(
+        held[0].shape,
+        Shape::Connections {
+            hold_ns: 250_000_000
+        }
+    );
 }
 
 #[test]
