@@ -13,7 +13,6 @@ mod margin;
 mod moments;
 pub mod paired;
 pub mod power;
-pub mod probe;
 pub mod segments;
 pub mod signed_rank;
 pub mod slice_choice;
