@@ -1,7 +1,7 @@
 # What people run. `make test` installs what the tests need and runs all of them.
 CARGO ?= cargo
 
-.PHONY: build demo man setup test check counts truth planted bench self-check spread
+.PHONY: build demo man setup test test-fast check counts truth planted bench self-check spread
 
 build:
 	$(CARGO) build --release --locked
@@ -22,6 +22,15 @@ setup:
 
 test: setup
 	$(CARGO) test --workspace --locked
+
+# For the inner loop: no foreign servers, no browser, and of the tests of the
+# program only those that load nothing.
+test-fast:
+	$(CARGO) test --workspace --locked --lib --bins \
+	    --test wire --test sys --test evidence --test report --test lab --test keeper \
+	    --test door_epoll --test door_uring --test refused --test schedule \
+	    --test server --test descriptors
+	$(CARGO) test --workspace --locked --test end_to_end -- golden:: layers:: usage::words
 
 # What CI runs besides the tests.
 check:

@@ -129,8 +129,8 @@ fn the_studies_of_this_repository_are_conducted() {
             .join(name);
         let folder = folder.to_str().unwrap();
         let ended = home.run_abx(&[
-            "compare", folder, "--blocks", "1", "--slice", "20ms", "--pilot", "brief", "--json",
-            "-",
+            "compare", folder, "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot",
+            "brief", "--json", "-",
         ]);
         let record = ended.json();
         ended.expect_measured(&record);

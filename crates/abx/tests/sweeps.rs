@@ -10,7 +10,8 @@ fn compared(subjects: &[String], more: &[&str]) -> Value {
     let mut words = vec!["compare"];
     words.extend(subjects.iter().map(String::as_str));
     words.extend([
-        "--blocks", "1", "--slice", "20ms", "--pilot", "brief", "--json", "-", "--quiet",
+        "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief", "--json", "-",
+        "--quiet",
     ]);
     words.extend(more);
     let ended = home.run_abx(&words);

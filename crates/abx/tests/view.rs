@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use abx_sys::process::Signal;
@@ -107,8 +108,10 @@ impl Answer {
     }
 }
 
-/// A study of the built-in pair and a run, and their ids, the study's first.
-fn two_records(home: &Home) -> [String; 2] {
+/// A study of the built-in pair and a run, measured once for all tests here: the
+/// folder that keeps their records, and their ids, the study's first.
+static RECORDS: LazyLock<(PathBuf, [String; 2])> = LazyLock::new(|| {
+    let home = Home::new();
     let words = "compare --blocks 2 --slice 20ms --pilot brief --seed 7";
     home.run_abx(&words.split(' ').collect::<Vec<_>>());
     let server = Server::start(&[]);
@@ -119,8 +122,26 @@ fn two_records(home: &Home) -> [String; 2] {
     let ids: Vec<String> = ids
         .map(|one| one["id"].as_str().unwrap().to_owned())
         .collect();
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("records-to-view");
+    let _ = fs::remove_dir_all(&kept);
+    copy_files(&home.join("state/abx"), &kept);
     // Newest first.
-    [ids[1].clone(), ids[0].clone()]
+    (kept, [ids[1].clone(), ids[0].clone()])
+});
+
+/// Copies the files of a folder into another one, which is made.
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for file in fs::read_dir(from).unwrap().flatten() {
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+}
+
+/// Puts [`RECORDS`] into a folder's history, and answers their ids.
+fn two_records(home: &Home) -> [String; 2] {
+    let (kept, ids) = &*RECORDS;
+    copy_files(kept, &home.join("state/abx"));
+    ids.clone()
 }
 
 #[test]
