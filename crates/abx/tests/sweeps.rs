@@ -51,7 +51,7 @@ fn eight_subjects_are_compared_ordered_and_held_against_the_ceiling() {
         "{ceiling}"
     );
     assert_eq!(list(&record, "subjects").len(), 8);
-    assert_eq!(list(&record, "summaries").len(), 8);
+    assert_eq!(list(&record["conclusions"], "summaries").len(), 8);
     let block = &record["blocks"][0];
     assert_eq!(block["subjects"].as_object().unwrap().len(), 8);
 }
@@ -66,7 +66,7 @@ fn a_list_of_connections_is_a_sweep() {
     assert_eq!(sweep["at"], serde_json::json!([1.0, 2.0, 4.0, 8.0]));
     assert_eq!(list(sweep, "scalability").len(), 2);
     assert_eq!(list(&record["blocks"][0], "loads").len(), 4);
-    assert_eq!(list(&record, "ceilings").len(), 0);
+    assert_eq!(list(&record["conclusions"], "ceilings").len(), 0);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn an_objective_finds_its_own_rates() {
     for load in loads {
         assert_eq!(load["settings"]["objective"], "p50<200ms,errors<50%");
     }
-    assert_eq!(list(&record, "sweeps").len(), 0);
+    assert_eq!(list(&record["conclusions"], "sweeps").len(), 0);
     let about: Vec<&Value> = primary(&record);
     assert!(
         about.iter().all(|one| one["metric"] == "capacity"),
