@@ -3,6 +3,7 @@
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, BlockSubject, Canary, HostCounters, InUse, Interleave,
@@ -281,16 +282,49 @@ pub fn judged(study: Measured) -> Conclusions {
     judge(&study)
 }
 
+/// A comparison with what limits it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compared {
+    /// The comparison.
+    pub one: Comparison,
+    /// What limits it.
+    pub findings: Vec<Finding>,
+}
+
+impl Deref for Compared {
+    type Target = Comparison;
+
+    fn deref(&self) -> &Comparison {
+        &self.one
+    }
+}
+
+impl Compared {
+    /// A comparison of this record.
+    pub fn of(record: &Conclusions, one: &Comparison) -> Compared {
+        Compared {
+            one: one.clone(),
+            findings: one.limits(&record.validity).cloned().collect(),
+        }
+    }
+}
+
+/// The findings with these numbers.
+pub fn limits(record: &Conclusions, numbers: &[usize]) -> Vec<Finding> {
+    record.validity.numbered(numbers).cloned().collect()
+}
+
 /// The only primary comparison of a study.
-pub fn compared(record: Measured) -> Comparison {
+pub fn compared(record: Measured) -> Compared {
     let mut all = primary(&judged(record));
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
 /// What a study was made for.
-pub fn primary(record: &Conclusions) -> Vec<Comparison> {
-    record.primary().cloned().collect()
+pub fn primary(record: &Conclusions) -> Vec<Compared> {
+    let all = record.primary();
+    all.map(|one| Compared::of(record, one)).collect()
 }
 
 /// Ids and levels of findings, in their order.

@@ -8,7 +8,7 @@ mod words;
 
 use std::fmt;
 
-use self::reading::{Reading, Way};
+use self::reading::{Figures, Reading, Way};
 use crate::file::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison, Role};
 use crate::judge::metric::{Metric, Sense};
@@ -228,7 +228,7 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Answer>
             (Way::Straight, false) | (Way::Mirrored, true) => Way::Straight,
             _ => Way::Mirrored,
         };
-        let figures = Reading::of(one.into(), reading);
+        let figures = Reading::of(Figures::of(one, &record.conclusions.validity), reading);
         Answer {
             metric: Some(one.metric),
             bounds: figures.bounds(),
@@ -256,18 +256,20 @@ fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<Answer> {
             ..nothing_compared()
         }
     };
+    let validity = &record.conclusions.validity;
+    let straight = |figures| Reading::of(figures, Way::Straight);
     let now = record.conclusions.primary().map(|one| Answer {
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: one.baseline.clone(),
-        ..answer(one.metric, Reading::of(one.into(), Way::Straight))
+        ..answer(one.metric, straight(Figures::of(one, validity)))
     });
     let beside = &record.conclusions.past_comparisons;
     let then = beside.iter().map(|one| Answer {
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: format!("{} of then", one.baseline),
-        ..answer(one.metric, Reading::of(one.into(), Way::Straight))
+        ..answer(one.metric, straight(Figures::of_unpaired(one, validity)))
     });
     let answers: Vec<Answer> = now.chain(then).collect();
     match answers.is_empty() {

@@ -4,7 +4,7 @@ use super::{Doubt, Sign, Standing};
 use crate::judge::comparison::{Bounds, Comparison};
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::verdict::Verdict;
-use crate::record::finding::{Finding, Level};
+use crate::record::finding::{Finding, Level, Validity};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 
 /// What an answer rests on, whether its blocks were measured side by side or not.
@@ -14,29 +14,32 @@ pub(super) struct Figures<'a> {
     at_least: bool,
     /// Blocks of the side that has fewer.
     blocks: usize,
-    findings: &'a [Finding],
+    /// The first finding that forbids a claim.
+    void: Option<&'a Finding>,
 }
 
-impl<'a> From<&'a Comparison> for Figures<'a> {
-    fn from(one: &'a Comparison) -> Figures<'a> {
+fn first_void<'a>(mut findings: impl Iterator<Item = &'a Finding>) -> Option<&'a Finding> {
+    findings.find(|one| one.level == Level::Void)
+}
+
+impl<'a> Figures<'a> {
+    pub(super) fn of(one: &'a Comparison, validity: &'a Validity) -> Figures<'a> {
         Figures {
             bounds: bounds(one.ratio, one.low, one.high),
             verdict: one.verdict,
             at_least: one.at_least,
             blocks: one.blocks,
-            findings: &one.findings,
+            void: first_void(one.limits(validity)),
         }
     }
-}
 
-impl<'a> From<&'a Unpaired> for Figures<'a> {
-    fn from(one: &'a Unpaired) -> Figures<'a> {
+    pub(super) fn of_unpaired(one: &'a Unpaired, validity: &'a Validity) -> Figures<'a> {
         Figures {
             bounds: bounds(one.ratio, one.low, one.high),
             verdict: one.verdict,
             at_least: one.at_least,
             blocks: one.blocks.min(one.blocks_then),
-            findings: &one.findings,
+            void: first_void(validity.numbered(&one.findings)),
         }
     }
 }
@@ -106,8 +109,7 @@ impl<'a> Reading<'a> {
     }
 
     fn void_reason(&self) -> String {
-        let mut findings = self.figures.findings.iter();
-        let void = findings.find(|one| one.level == Level::Void);
+        let void = self.figures.void;
         void.map_or_else(String::new, |finding| finding.message.clone())
     }
 }

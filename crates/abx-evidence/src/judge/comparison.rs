@@ -11,7 +11,7 @@ use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Value, Values};
 use crate::judge::verdict::{Assessment, Verdict, assess, assess_together};
 use crate::measure::arrivals::Offered;
-use crate::record::finding::{Finding, Level, Limits};
+use crate::record::finding::{Finding, Level, Limited, Limits, Validity};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Measured};
 use crate::stats::paired::{PairedMean, RatioInterval};
@@ -82,8 +82,30 @@ pub struct Comparison {
     pub hodges_lehmann: Option<Bounds>,
     /// The same without the rounds that were disturbed, when there were any.
     pub undisturbed: Option<Undisturbed>,
-    /// What limits it.
-    pub findings: Vec<Finding>,
+    /// What limits it: numbers, from 0, of the record's `validity.findings`.
+    pub findings: Vec<usize>,
+    /// What limits it and nothing else: of pairs in rankings alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_findings: Vec<Finding>,
+}
+
+impl Comparison {
+    /// What limits it; `validity` is that of its record.
+    pub fn limits<'a>(&'a self, validity: &'a Validity) -> impl Iterator<Item = &'a Finding> {
+        validity.numbered(&self.findings).chain(&self.own_findings)
+    }
+}
+
+impl Limited<Comparison> {
+    /// The comparison with its findings by number.
+    pub(crate) fn numbered(self, validity: &Validity) -> Comparison {
+        let (findings, own_findings) = validity.numbers(self.findings);
+        Comparison {
+            findings,
+            own_findings,
+            ..self.of
+        }
+    }
 }
 
 /// A ratio with its interval.
@@ -145,6 +167,7 @@ pub(crate) struct Family<'a> {
 /// A comparison without its figures, and the blocks that will give them.
 struct Draft {
     comparison: Comparison,
+    findings: Vec<Finding>,
     log_ratios: Vec<f64>,
 }
 
@@ -161,7 +184,7 @@ impl<'a> Family<'a> {
         &self,
         pairs: &[([&'a str; 2], Role)],
         equivalences: usize,
-    ) -> Vec<Comparison> {
+    ) -> Vec<Limited<Comparison>> {
         let drafts: Vec<Draft> = pairs
             .iter()
             .map(|(pair, role)| self.draft(*pair, *role))
@@ -175,11 +198,19 @@ impl<'a> Family<'a> {
         let together = claims.len();
         let mut assessed = assess_together(&claims, self.margin(), equivalences).into_iter();
         let finish = |draft: Draft| {
-            if draft.is_void() {
-                return draft.comparison;
-            }
-            let one = assessed.next().expect("one for each claim");
-            self.finish(draft.comparison, one, together)
+            let findings = draft.findings;
+            let of = match draft.comparison.verdict {
+                Verdict::Invalid => draft.comparison,
+                _ => {
+                    let one = assessed.next().expect("one for each claim");
+                    let draft = Comparison {
+                        together,
+                        ..draft.comparison
+                    };
+                    self.finish(draft, one, &findings)
+                }
+            };
+            Limited { of, findings }
         };
         drafts.into_iter().map(finish).collect()
     }
@@ -234,10 +265,12 @@ impl<'a> Family<'a> {
             detectable: None,
             hodges_lehmann: None,
             undisturbed: None,
-            findings,
+            findings: Vec::new(),
+            own_findings: Vec::new(),
         };
         Draft {
             comparison,
+            findings,
             log_ratios,
         }
     }
@@ -290,9 +323,8 @@ impl<'a> Family<'a> {
         &self,
         draft: Comparison,
         assessed: Result<Assessment, StatsError>,
-        together: usize,
+        findings: &[Finding],
     ) -> Comparison {
-        let draft = Comparison { together, ..draft };
         let Ok(mut one) = assessed else {
             // Fewer than two blocks have no spread, so there is no interval at all.
             let more = blocks_needed(draft.blocks, f64::INFINITY, self.margin());
@@ -303,6 +335,10 @@ impl<'a> Family<'a> {
         };
         one.verdict = one.verdict.in_sense(self.metric.sense());
         let undisturbed = self.undisturbed([&draft.subject, &draft.baseline]);
+        let draft = Comparison {
+            at_least: findings.iter().any(|one| one.level == Level::Bound),
+            ..draft
+        };
         fill(draft, &one, undisturbed)
     }
 
@@ -434,10 +470,9 @@ fn held_by_rate(
 }
 
 fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -> Comparison {
-    let at_least = empty.findings.iter().any(|one| one.level == Level::Bound);
     let verdict = match one.verdict {
         // The truth may lie further out, so nothing bounds it from that side.
-        Verdict::Equivalent if at_least => Verdict::Inconclusive,
+        Verdict::Equivalent if empty.at_least => Verdict::Inconclusive,
         verdict => verdict,
     };
     let disagrees = undisturbed
@@ -452,7 +487,6 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
         blocks: one.blocks,
         p_adjusted: Some(one.p_adjusted),
         verdict,
-        at_least,
         fragile: one.fragile || disagrees,
         blocks_more: one.blocks_more,
         detectable: detectable(one),

@@ -24,7 +24,7 @@ use crate::judge::past_baseline::BesidePast;
 use crate::judge::ranking::rankings;
 use crate::judge::sweeps::sweeps;
 use crate::record::Measured;
-use crate::record::finding::{Finding, Validity};
+use crate::record::finding::{Finding, Limited, Validity};
 use crate::stats::Margin;
 use crate::stats::stop::{Decision, decide_all};
 use crate::view::ceilings::ceilings;
@@ -40,21 +40,24 @@ pub fn judge(study: &Measured) -> Conclusions {
     let questions = ComparisonPlan::beside_baseline(study, &found);
     let comparisons = answers(study, questions.asked, &found);
     found.extend(questions.findings);
-    let rankings = rankings(study, &found);
-    add(&mut found, comparisons.iter().flat_map(|one| &one.findings));
+    let mut all = found.clone();
+    add(&mut all, comparisons.iter().flat_map(|one| &one.findings));
     // What limits the older comparison is told in the order of a reader, the worst first.
-    let mut found = Validity::of(found).findings;
-    let beside_past = BesidePast::of(study, &found);
-    add(&mut found, &beside_past.findings);
+    let mut all = Validity::of(all).findings;
+    let beside_past = BesidePast::of(study, &all);
+    add(&mut all, &beside_past.findings);
+    let validity = Validity::of(all);
+    let numbered = comparisons.into_iter().map(|one| one.numbered(&validity));
+    let comparisons: Vec<Comparison> = numbered.collect();
     Conclusions {
         sweeps: sweeps(study, &comparisons),
         capacities: capacities(study),
         comparisons,
-        validity: Validity::of(found),
-        rankings,
+        rankings: rankings(study, &found, &validity),
         ceilings,
         summaries,
-        past_comparisons: beside_past.comparisons,
+        past_comparisons: beside_past.numbered(&validity),
+        validity,
     }
 }
 
@@ -86,12 +89,12 @@ fn may_stop_side_by_side(study: &Measured) -> Decision {
 }
 
 /// All comparisons, the primary ones first.
-fn answers(record: &Measured, asked: Vec<Question>, found: &[Finding]) -> Vec<Comparison> {
+fn answers(record: &Measured, asked: Vec<Question>, found: &[Finding]) -> Vec<Limited<Comparison>> {
     let limits: BTreeMap<&str, Bottleneck> = { record.loads.iter() }
         .map(|load| (load.name.as_str(), Bottleneck::of(record, load)))
         .collect();
     let none = Bottleneck::default();
-    let mut comparisons: Vec<Comparison> = { asked.into_iter() }
+    let mut comparisons: Vec<Limited<Comparison>> = { asked.into_iter() }
         .flat_map(|question| {
             let limit = match &question.ground {
                 Ground::Load(load) => limits.get(load.name.as_str()),
@@ -110,6 +113,6 @@ fn answers(record: &Measured, asked: Vec<Question>, found: &[Finding]) -> Vec<Co
             family.compare(&question.pairs, equivalences)
         })
         .collect();
-    comparisons.sort_by_key(|one| one.role != Role::Primary);
+    comparisons.sort_by_key(|one| one.of.role != Role::Primary);
     comparisons
 }

@@ -11,7 +11,7 @@ use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::Verdict;
 use crate::measure::exchange::LoadShape;
-use crate::record::finding::Finding;
+use crate::record::finding::{Finding, Validity};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Measured};
 
@@ -53,20 +53,22 @@ impl Place {
     }
 }
 
-/// The ranking under each load, where there are more than two subjects.
+/// The ranking under each load, where there are more than two subjects. Of
+/// `found` are what limits pairs, in `validity` all findings of the study.
 ///
 /// Method: every pair, directions adjusted by Holm over all of them; the places
 /// of a subject are what certain pairs leave. Source: docs/statistics.md,
 /// "Several subjects"; Mohd Idris and others, rank sets (2017).
-pub(crate) fn rankings(record: &Measured, found: &[Finding]) -> Vec<Ranking> {
+pub(crate) fn rankings(record: &Measured, found: &[Finding], validity: &Validity) -> Vec<Ranking> {
     if record.subjects.len() < 3 {
         return Vec::new();
     }
     let each = { record.loads.iter() }.filter(|load| load.settings.objective.is_none());
-    each.map(|load| rank(record, load, found)).collect()
+    each.map(|load| rank(record, load, found, validity))
+        .collect()
 }
 
-fn rank(record: &Measured, load: &LoadRecord, found: &[Finding]) -> Ranking {
+fn rank(record: &Measured, load: &LoadRecord, found: &[Finding], validity: &Validity) -> Ranking {
     let names: Vec<&str> = record
         .subjects
         .iter()
@@ -95,7 +97,8 @@ fn rank(record: &Measured, load: &LoadRecord, found: &[Finding]) -> Ranking {
         let earlier = names[..later].iter();
         pairs.extend(earlier.map(|other| ([*subject, *other], Role::Primary)));
     }
-    let compared = family.compare(&pairs, names.len() - 1);
+    let compared = family.compare(&pairs, names.len() - 1).into_iter();
+    let compared: Vec<Comparison> = compared.map(|one| one.numbered(validity)).collect();
     Ranking {
         metric,
         load: load.name.clone(),

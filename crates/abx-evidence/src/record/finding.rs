@@ -105,6 +105,13 @@ impl Finding {
     }
 }
 
+/// Something with what limits it, as long as the list of findings is not whole.
+#[derive(Debug)]
+pub(crate) struct Limited<T> {
+    pub(crate) of: T,
+    pub(crate) findings: Vec<Finding>,
+}
+
 /// What may be claimed of a whole record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -138,6 +145,26 @@ impl Validity {
             Some(Level::Note) | None => Status::Valid,
         };
         Validity { status, findings }
+    }
+
+    /// The findings with these numbers, counted from 0; what has none is left out.
+    pub fn numbered<'a>(&'a self, numbers: &'a [usize]) -> impl Iterator<Item = &'a Finding> {
+        numbers
+            .iter()
+            .filter_map(|number| self.findings.get(*number))
+    }
+
+    /// The numbers of these findings; those that are not in the list come back.
+    pub(crate) fn numbers(&self, findings: Vec<Finding>) -> (Vec<usize>, Vec<Finding>) {
+        let mut numbers = Vec::new();
+        let mut others = Vec::new();
+        for finding in findings {
+            match self.findings.iter().position(|one| *one == finding) {
+                Some(number) => numbers.push(number),
+                None => others.push(finding),
+            }
+        }
+        (numbers, others)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Comma-separated values: one row for each slice, or for each comparison.
 
 use abx_evidence::record::{BlockRecord, Round, SliceRecord};
-use abx_evidence::{Bounds, Comparison, Outcome, Phase, StudyRecord};
+use abx_evidence::{Bounds, Comparison, Outcome, Phase, StudyRecord, Validity};
 use serde_json::json;
 
 use super::series::word;
@@ -31,7 +31,7 @@ pub fn slices_csv(record: &StudyRecord) -> String {
 pub fn comparisons_csv(record: &StudyRecord) -> String {
     let mut out = row(&COMPARISON.map(str::to_owned));
     for one in &record.conclusions.comparisons {
-        out.push_str(&row(&comparison_row(one)));
+        out.push_str(&row(&comparison_row(one, &record.conclusions.validity)));
     }
     out
 }
@@ -163,7 +163,7 @@ fn slice_row(
     fields
 }
 
-fn comparison_row(one: &Comparison) -> Vec<String> {
+fn comparison_row(one: &Comparison, validity: &Validity) -> Vec<String> {
     let bounds = |bounds: Option<Bounds>| {
         [
             or_empty(bounds.map(|bounds| bounds.ratio)),
@@ -171,7 +171,7 @@ fn comparison_row(one: &Comparison) -> Vec<String> {
             or_empty(bounds.map(|bounds| bounds.high)),
         ]
     };
-    let findings: Vec<&str> = one.findings.iter().map(|one| one.id.name()).collect();
+    let findings: Vec<&str> = one.limits(validity).map(|one| one.id.name()).collect();
     let undisturbed = one.undisturbed.as_ref();
     let mut fields = vec![
         one.metric.id().to_owned(),

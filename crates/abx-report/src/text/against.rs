@@ -74,7 +74,8 @@ fn sentence(record: &StudyRecord, against: &PastBaseline, one: &Unpaired, style:
             format!("{serves}, no difference larger than {margin}: {verdict}.")
         }
         (Verdict::Invalid, _) => {
-            let void = one.findings.iter().find(|one| one.level == Level::Void);
+            let mut findings = record.conclusions.validity.numbered(&one.findings);
+            let void = findings.find(|one| one.level == Level::Void);
             let because = void_line(void);
             format!(
                 "{subject} and {then} {place}: no claim can be made: {verdict}, because {because}."

@@ -38,7 +38,7 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
             format!("{serves}, no difference larger than {margin}: {verdict}.")
         }
         (Verdict::Invalid, _) => {
-            let because = void_reason(one);
+            let because = void_reason(record, one);
             format!(
                 "{subject} and {baseline} {place}: no claim can be made: {verdict}, because \
                  {because}."
@@ -194,8 +194,9 @@ fn settling(one: &Comparison) -> String {
 }
 
 /// The first line of the first void finding; the list of findings has the rest.
-fn void_reason(one: &Comparison) -> String {
-    void_line(one.findings.iter().find(|one| one.level == Level::Void))
+fn void_reason(record: &StudyRecord, one: &Comparison) -> String {
+    let mut limits = one.limits(&record.conclusions.validity);
+    void_line(limits.find(|one| one.level == Level::Void))
 }
 
 /// The first line of a finding's message, to stand within a sentence.

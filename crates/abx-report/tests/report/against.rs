@@ -88,12 +88,18 @@ fn beside_each_other_and_then() {
 #[test]
 fn what_each_verdict_against_an_older_record_says() {
     // Method: the first lines of every other verdict.
-    let first = |one: Unpaired| {
-        let text = text(&beside(one));
+    let head = |record: &StudyRecord| {
+        let text = text(record);
         text.split("  Then:").next().unwrap().to_owned()
     };
+    let first = |one: Unpaired| head(&beside(one));
     let wide = Some([1.02, 0.9, 1.15]);
     let void = Finding::new(FindingId::DisturbedAlone, "then, it was stolen");
+    let mut invalid = beside(Unpaired {
+        findings: vec![0],
+        ..one(None, Verdict::Invalid)
+    });
+    invalid.conclusions.validity = Validity::of(vec![void, unpaired()]);
     let all = [
         first(Unpaired {
             blocks_more: Some(14),
@@ -113,10 +119,7 @@ fn what_each_verdict_against_an_older_record_says() {
             at_least: true,
             ..one(Some([0.8, 0.7, 0.9]), Verdict::Slower)
         }),
-        first(Unpaired {
-            findings: vec![void],
-            ..one(None, Verdict::Invalid)
-        }),
+        head(&invalid),
     ];
     assert_snapshot!(all.concat());
 }

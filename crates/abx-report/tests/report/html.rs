@@ -258,7 +258,7 @@ fn a_verdict_that_is_invalid_has_no_ratio() {
     let mut record = measured(3, 2);
     let mut one = comparison("lighttpd", None, Verdict::Invalid);
     one.per_block = vec![Some(1.1); 3];
-    one.findings = vec![finding(Level::Void)];
+    one.findings = vec![0];
     record.conclusions.comparisons = vec![one];
     record.conclusions.validity = Validity::of(vec![finding(Level::Void)]);
     let html = study_html(&record);

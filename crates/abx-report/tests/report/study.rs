@@ -18,9 +18,10 @@ fn text(record: &StudyRecord) -> String {
     study_text(record, &Style::plain())
 }
 
-/// The study with another result.
-fn with(one: Comparison) -> StudyRecord {
-    let findings = one.findings.clone();
+/// The study with another result; its own findings become the study's.
+fn with(mut one: Comparison) -> StudyRecord {
+    let findings = std::mem::take(&mut one.own_findings);
+    one.findings = (0..findings.len()).collect();
     let mut record = study();
     record.conclusions.comparisons = vec![one];
     record.conclusions.validity = Validity::of(findings);
@@ -62,7 +63,7 @@ fn inconclusive() {
 fn invalid() {
     // Method: failures of one subject; no ratio, no bar, the reason in the sentence.
     let mut record = with(Comparison {
-        findings: vec![finding(Level::Void)],
+        own_findings: vec![finding(Level::Void)],
         ..comparison("lighttpd", None, Verdict::Invalid)
     });
     record.measured.end = StudyEnd::Budget;
@@ -80,7 +81,7 @@ fn at_least() {
     // Method: the generator held the faster subject back.
     let record = with(Comparison {
         at_least: true,
-        findings: vec![finding(Level::Bound)],
+        own_findings: vec![finding(Level::Bound)],
         ..comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster)
     });
     assert_snapshot!(text(&record));
@@ -91,7 +92,7 @@ fn at_most() {
     // Method: the same with the baseline as the faster one, and in ASCII.
     let record = with(Comparison {
         at_least: true,
-        findings: vec![finding(Level::Bound)],
+        own_findings: vec![finding(Level::Bound)],
         ..comparison("lighttpd", Some([0.88, 0.85, 0.91]), Verdict::Slower)
     });
     let style = Style {
@@ -251,7 +252,7 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
     // Method: lighttpd answered all that was offered, nginx nine in ten of it.
     let mut one = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
     one.at_least = true;
-    one.findings = vec![
+    one.own_findings = vec![
         Finding::new(
             FindingId::HeldByRate,
             "lighttpd kept up with what it was offered (960000 requests): it may be able to answer \

@@ -158,6 +158,7 @@ pub fn comparison(subject: &str, ratio: Option<[f64; 3]>, verdict: Verdict) -> C
         hodges_lehmann: None,
         undisturbed: None,
         findings: Vec::new(),
+        own_findings: Vec::new(),
     }
 }
 

@@ -72,7 +72,7 @@ prop_compose! {
                 verdict,
                 rounds_left_out: left_out,
             }),
-            findings: vec![void],
+            own_findings: vec![void],
             ..comparison("", ratio, verdict)
         }
     }
@@ -132,7 +132,7 @@ proptest! {
             load: names[0].clone(),
             ..one
         }).collect();
-        let all = record.conclusions.comparisons.iter().flat_map(|one| one.findings.clone());
+        let all = record.conclusions.comparisons.iter().flat_map(|one| one.own_findings.clone());
         record.conclusions.validity = Validity::of(all.map(|one| one.under(&names[0])).collect());
         set_blocks(&mut record, 2);
         check(&study_text(&record, &style), style.width)?;

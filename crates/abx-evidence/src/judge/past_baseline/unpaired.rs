@@ -8,7 +8,7 @@ use crate::findings::Bottleneck;
 use crate::judge::metric::Metric;
 use crate::judge::throughput::block_throughputs;
 use crate::judge::verdict::{Verdict, judge_interval};
-use crate::record::finding::{Finding, Level};
+use crate::record::finding::{Finding, Level, Limited, Validity};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Measured, PastBaseline, PastLoad};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision};
@@ -51,15 +51,16 @@ pub struct Unpaired {
     /// How many blocks more, measured now, would settle it, when it is
     /// inconclusive; `None` also when no number would.
     pub blocks_more: Option<u32>,
-    /// What limits it; [`unpaired`](Finding::id) always.
-    pub findings: Vec<Finding>,
+    /// What limits it, [`FindingId::Unpaired`] always: numbers, from 0, of the
+    /// record's `validity.findings`.
+    pub findings: Vec<usize>,
 }
 
 /// What is concluded beside the older record; nothing when there is none.
 #[derive(Debug, Default)]
 pub(crate) struct BesidePast {
     /// One for each load and each subject measured now.
-    pub(crate) comparisons: Vec<Unpaired>,
+    comparisons: Vec<Limited<Unpaired>>,
     /// What limits them, and what forbids one.
     pub(crate) findings: Vec<Finding>,
 }
@@ -79,6 +80,15 @@ impl BesidePast {
             }
         }
         beside
+    }
+
+    /// The comparisons with their findings by number.
+    pub(crate) fn numbered(self, validity: &Validity) -> Vec<Unpaired> {
+        let each = self.comparisons.into_iter().map(|one| Unpaired {
+            findings: validity.numbers(one.findings).0,
+            ..one.of
+        });
+        each.collect()
     }
 }
 
@@ -156,7 +166,7 @@ impl View<'_> {
         }
     }
 
-    fn compare(&self, all: &[Finding]) -> Unpaired {
+    fn compare(&self, all: &[Finding]) -> Limited<Unpaired> {
         let logs = self.logs();
         let welch = Welch::of(logs.sides());
         let ratio = welch.ok().map(|one| one.interval(COMPUTED).center.exp());
@@ -179,12 +189,13 @@ impl View<'_> {
             verdict: Verdict::Invalid,
             at_least: findings.iter().any(is_limiting),
             blocks_more: None,
-            findings,
+            findings: Vec::new(),
         };
-        if is_void {
-            return empty;
-        }
-        self.fill(empty, &logs, welch)
+        let of = match is_void {
+            true => empty,
+            false => self.fill(empty, &logs, welch),
+        };
+        Limited { of, findings }
     }
 
     fn fill(&self, empty: Unpaired, logs: &Logs, welch: Result<Welch, StatsError>) -> Unpaired {

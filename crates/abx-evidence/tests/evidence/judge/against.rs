@@ -8,7 +8,8 @@ use abx_evidence::{
 };
 
 use abx_fixtures::{
-    MS, OK, all_slices, answer, answered, assert_close, each_slice, find, judged, pair, study,
+    MS, OK, all_slices, answer, answered, assert_close, each_slice, find, judged, limits, pair,
+    study,
 };
 
 /// Six blocks of about 1.1 times the usual answers.
@@ -262,7 +263,8 @@ fn a_disturbance_of_one_side_alone_voids_the_claim() {
         let one = compared(&record);
         assert_eq!(one.verdict, Verdict::Invalid);
         assert_eq!((one.ratio, one.low, one.high), (None, None, None));
-        let finding = find(&one.findings, FindingId::DisturbedAlone).unwrap();
+        let found = limits(&record, &one.findings);
+        let finding = find(&found, FindingId::DisturbedAlone).unwrap();
         let when = if is_now { "time now, " } else { "time then, " };
         assert!(finding.message.contains(when), "{finding:?}");
     }
@@ -279,7 +281,7 @@ fn a_side_without_an_answer_voids_the_claim() {
     let record = beside(now, &pair());
     let one = compared(&record);
     assert_eq!(one.verdict, Verdict::Invalid);
-    assert!(find(&one.findings, FindingId::NoAnswers).is_some());
+    assert!(find(&limits(&record, &one.findings), FindingId::NoAnswers).is_some());
 }
 
 #[test]
@@ -310,7 +312,13 @@ fn rates_that_were_kept_tell_nothing_about_the_most() {
     let record = beside(less, &then);
     assert_eq!(compared(&record).verdict, Verdict::Slower);
     assert!(compared(&record).at_least);
-    assert!(find(&compared(&record).findings, FindingId::HeldByRate).is_some());
+    assert!(
+        find(
+            &limits(&record, &compared(&record).findings),
+            FindingId::HeldByRate
+        )
+        .is_some()
+    );
 }
 
 #[test]
@@ -320,7 +328,13 @@ fn different_bodies_are_told() {
     let mut now = alone(&[OK; 6]);
     answered(&mut now, "fresh").sha256 = Some("11".to_owned());
     let record = beside(now, &then);
-    assert!(find(&compared(&record).findings, FindingId::UnequalResponses).is_some());
+    assert!(
+        find(
+            &limits(&record, &compared(&record).findings),
+            FindingId::UnequalResponses
+        )
+        .is_some()
+    );
 }
 
 #[test]

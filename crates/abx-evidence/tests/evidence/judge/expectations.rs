@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use abx_evidence::expectation::{Known, answers};
 use abx_evidence::{
     Answer, Bounds, Doubt, Expectation, Finding, FindingId, Level, Metric, PastSubject, Role,
-    Standing, StudyRecord, Verdict, past_baseline,
+    Standing, StudyRecord, Validity, Verdict, past_baseline,
 };
 use proptest::prelude::*;
 
@@ -221,8 +221,9 @@ fn what_claims_nothing_settles_nothing() {
 
     let mut void = StudyRecord::judged(pair());
     void.conclusions.comparisons[0].verdict = Verdict::Invalid;
-    void.conclusions.comparisons[0].findings =
-        vec![Finding::new(FindingId::FailedRequests, "all failed").at(Level::Void)];
+    let finding = Finding::new(FindingId::FailedRequests, "all failed");
+    void.conclusions.validity = Validity::of(vec![finding.at(Level::Void)]);
+    void.conclusions.comparisons[0].findings = vec![0];
     let invalid = Standing::Invalid("all failed".to_owned());
     assert_eq!(standing(&void, "new > old"), invalid);
     assert_eq!(not_slower(&void, 0.03), [invalid]);

@@ -1,11 +1,11 @@
 //! Requests that failed, and what abx itself ran out of.
 
-use abx_evidence::{Comparison, FindingId, Level, Outcome, Verdict};
+use abx_evidence::{FindingId, Level, Outcome, Verdict};
 
-use abx_fixtures::{OK, answer, compared, each_slice, find, ids, judged, outcomes, pair};
+use abx_fixtures::{Compared, OK, answer, compared, each_slice, find, ids, judged, outcomes, pair};
 
 /// `new` with other outcomes in each of its 12 slices, of which 100 bodies were hashed.
-fn with_outcomes(counts: &[(Outcome, u64)]) -> Comparison {
+fn with_outcomes(counts: &[(Outcome, u64)]) -> Compared {
     let mut record = pair();
     each_slice(&mut record, "new", |slice| answer(slice, counts));
     compared(record)

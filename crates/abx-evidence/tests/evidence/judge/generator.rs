@@ -1,9 +1,9 @@
 //! Who was the limit: the subject, the generator or neither.
 
-use abx_evidence::{Comparison, FindingId, Level, Measured, Verdict};
+use abx_evidence::{FindingId, Level, Measured, Verdict};
 
 use abx_fixtures::{
-    MS, OK, ROUNDS, SLICE_NS, compared, each_slice, find, ids, judged, pair, sides, study,
+    Compared, MS, OK, ROUNDS, SLICE_NS, compared, each_slice, find, ids, judged, pair, sides, study,
 };
 
 /// Sets how busy a subject and the generator were in the subject's slices, in
@@ -20,7 +20,7 @@ fn busy(record: &mut Measured, subject: &str, server: u64, generator: u64) {
 }
 
 /// `new` (10 % faster) and `old` with how busy each and its generator were.
-fn with_busy(new: [u64; 2], old: [u64; 2]) -> Comparison {
+fn with_busy(new: [u64; 2], old: [u64; 2]) -> Compared {
     let mut record = pair();
     busy(&mut record, "new", new[0], new[1]);
     busy(&mut record, "old", old[0], old[1]);

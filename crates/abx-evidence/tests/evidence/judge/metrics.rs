@@ -8,7 +8,8 @@ use abx_evidence::{
 };
 
 use abx_fixtures::{
-    MS, OK, assert_close, each_slice, find, ids, judged, pair, primary, sides, study, two_loads,
+    MS, OK, assert_close, each_slice, find, ids, judged, limits, pair, primary, sides, study,
+    two_loads,
 };
 
 /// The comparison by one metric.
@@ -93,7 +94,7 @@ fn a_quantile_that_rests_on_no_answer_bounds_one_way_only() {
     let slower = judged(open(&["old"]));
     let p99 = by(&slower, Metric::ResponseP99).unwrap();
     assert_eq!(
-        ids(&p99.findings),
+        ids(&limits(&slower, &p99.findings)),
         [(FindingId::TimesAtLeast, Level::Bound)]
     );
     assert_eq!((p99.verdict, p99.at_least), (Verdict::Faster, true));

@@ -10,8 +10,8 @@ use abx_evidence::{
 };
 
 use abx_fixtures::{
-    COUNTED_NS, MS, OK, all_slices, answer, assert_close, compared, each_slice, find, ids, judged,
-    pair, primary, sides, study,
+    COUNTED_NS, Compared, MS, OK, all_slices, answer, assert_close, compared, each_slice, find,
+    ids, judged, limits, pair, primary, sides, study,
 };
 
 /// Six blocks in which both subjects answered the 100,000 requests that were
@@ -92,7 +92,7 @@ fn a_subject_that_kept_up_is_at_least_so_much_faster() {
     assert_eq!(may_stop(&record), may_stop(&pair()));
     let record = judged(record);
     assert_close(record.summaries[0].throughput_per_s.unwrap(), 80_000.0);
-    let one = &record.comparisons[0];
+    let one = Compared::of(&record, &record.comparisons[0]);
     assert_eq!((one.verdict, one.at_least), (Verdict::Faster, true));
     assert_close(one.ratio.unwrap(), 1.25);
     assert_eq!(
@@ -192,7 +192,10 @@ fn findings_about_times_leave_throughput_as_it_is() {
     ] {
         let found = of_new(&record, &id).unwrap();
         assert_eq!((found.level, found.limits), (level, Limits::Times), "{id}");
-        assert_eq!(find(&record.comparisons[0].findings, &id), None);
+        assert_eq!(
+            find(&limits(&record, &record.comparisons[0].findings), &id),
+            None
+        );
     }
     let counts = format!("{} requests", 6 * 2 * OK / 10);
     assert!(

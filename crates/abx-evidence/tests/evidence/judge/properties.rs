@@ -1,12 +1,10 @@
 //! What must hold for any counters, not only for likely ones.
 
 use abx_evidence::record::{Disturbance, Measured, Round, SliceRecord, SubjectReadings};
-use abx_evidence::{
-    ArrivalKind, Comparison, FindingId, Level, Outcome, SliceTally, StudyRecord, Verdict,
-};
+use abx_evidence::{ArrivalKind, FindingId, Level, Outcome, SliceTally, StudyRecord, Verdict};
 use proptest::prelude::*;
 
-use abx_fixtures::{ROUNDS, answer, compared, judged, study};
+use abx_fixtures::{Compared, ROUNDS, answer, compared, judged, study};
 
 /// Any counter: nothing, little, or up to what a day would give.
 fn counter() -> impl Strategy<Value = u64> {
@@ -110,7 +108,7 @@ fn named((old, new, is_disturbed): (SliceRecord, SliceRecord, bool), is_clean: b
 }
 
 /// What every comparison keeps, whatever it was made of.
-fn assert_consistent(one: &Comparison) {
+fn assert_consistent(one: &Compared) {
     let has = |level| one.findings.iter().any(|finding| finding.level == level);
     assert_eq!(one.verdict == Verdict::Invalid, has(Level::Void), "{one:?}");
     match (one.ratio, one.low, one.high) {
@@ -140,7 +138,7 @@ proptest! {
         let said = record.validity.findings.iter().filter(|one| one.id == FindingId::BothKeptUp);
         prop_assert_eq!(record.primary().count() + said.count(), 1);
         for one in &record.comparisons {
-            assert_consistent(one);
+            assert_consistent(&Compared::of(&record, one));
             prop_assert_eq!(one.blocks, blocks);
         }
         for finding in &record.validity.findings {
@@ -184,7 +182,7 @@ proptest! {
         ] {
             prop_assert!(product.is_none_or(|one| (one - 1.0).abs() < 1e-6), "{product:?}");
         }
-        let ids = |one: &Comparison| {
+        let ids = |one: &Compared| {
             let mut ids: Vec<_> = one.findings.iter().map(|one| (one.id.clone(), one.level)).collect();
             ids.sort();
             ids

@@ -1,8 +1,8 @@
 //! More than two subjects: what is claimed together, and in which order they are.
 
-use abx_evidence::{Comparison, Measured, Metric, Place, Ranking, Verdict};
+use abx_evidence::{Finding, FindingId, Measured, Metric, Place, Ranking, Verdict};
 
-use abx_fixtures::{OK, all_slices, answer, judged, pair, primary, study};
+use abx_fixtures::{OK, all_slices, answer, judged, pair, primary, sides, study};
 
 /// Four subjects: `a` and `b` alike, `c` clearly faster, `d` slower and so noisy
 /// that nothing about it is certain.
@@ -54,6 +54,37 @@ fn two_subjects_have_no_ranking() {
 }
 
 #[test]
+fn what_limits_a_pair_alone_stands_in_it_and_all_else_is_a_number() {
+    // Method: the generator is the limit for `b` and `c`, neither the baseline,
+    // and other programs run: the first is a claim about that pair, the second
+    // one about all.
+    let mut record = four();
+    for slice in all_slices(&mut record) {
+        let is_limited = ["b", "c"].contains(&slice.subject.as_str());
+        slice.busiest_worker_ns = if is_limited { slice.wall_ns } else { 0 };
+        slice.server_cpu_ns = Some(0);
+        slice.steal_ns = Some(slice.window_ns / 10);
+    }
+    for name in ["b", "c"] {
+        sides(&mut record, name).for_each(|side| side.busiest_thread_ns = Some(0));
+    }
+    let record = judged(record);
+    let pairs = &record.rankings[0].pairs;
+    for one in pairs {
+        let limits: Vec<&Finding> = one.limits(&record.validity).collect();
+        assert_eq!(limits.len(), one.findings.len() + one.own_findings.len());
+        assert!(limits.iter().any(|one| one.id == FindingId::Steal));
+        let are_known = |own: &Finding| record.validity.findings.contains(own);
+        assert!(!one.own_findings.iter().any(are_known));
+    }
+    let alone = pairs.iter().find(|one| !one.own_findings.is_empty());
+    let alone = alone.expect("both are the generator's");
+    assert_eq!([&*alone.subject, &*alone.baseline], ["c", "b"]);
+    assert_eq!(alone.own_findings[0].id, FindingId::GeneratorBound);
+    assert_eq!(alone.verdict, Verdict::Invalid);
+}
+
+#[test]
 fn a_pair_that_is_void_orders_nobody() {
     // Method: `c` answers wrongly in one of a hundred: nothing is said of it.
     let mut record = four();
@@ -91,7 +122,7 @@ fn a_difference_that_stands_alone_may_fall_among_many() {
     let names = ["e", "f", "g", "h", "i", "j"];
     let mut all: Vec<(&str, &[u64])> = vec![("old", &[OK; 6]), ("new", &faster)];
     all.extend(names.map(|name| (name, &same[..])));
-    let among: Vec<Comparison> = primary(&judged(study(&all)));
+    let among = primary(&judged(study(&all)));
     assert_eq!(among[0].verdict, Verdict::Inconclusive);
     assert_eq!(among[0].together, 7);
     assert_eq!((among[0].low, among[0].high), (alone.low, alone.high));

@@ -4,11 +4,11 @@
 use abx_evidence::record::Histograms;
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    ArrivalKind, Arrivals, Axis, Comparison, Conclusions, FindingId, Histogram, Level, Measured,
-    Metric, Objective, Outcome, Verdict, may_stop,
+    ArrivalKind, Arrivals, Axis, Conclusions, FindingId, Histogram, Level, Measured, Metric,
+    Objective, Outcome, Verdict, may_stop,
 };
 
-use abx_fixtures::{CONNECTIONS, MS, answer, find, judged, primary, study};
+use abx_fixtures::{CONNECTIONS, Compared, MS, answer, find, judged, primary, study};
 
 /// `old` and `new` at these numbers of connections, with these verified answers
 /// of a slice, a little different in each of six blocks.
@@ -149,7 +149,7 @@ fn fill(times: &mut Histogram, count: u64, us: u64) {
     (0..count).for_each(|_| times.record_ns(us * 1_000));
 }
 
-fn capacity(record: &Conclusions) -> Comparison {
+fn capacity(record: &Conclusions) -> Compared {
     let all = primary(record);
     let [one] = &all[..] else { panic!("{all:?}") };
     assert_eq!((one.metric, one.load.as_str()), (Metric::Capacity, "c10"));

@@ -190,7 +190,7 @@ fn disturbed_rounds_count_and_are_left_out_beside() {
     }
     let found = compared(record);
     assert!((found.ratio.unwrap() - 1.15).abs() < 1e-3, "{found:?}");
-    let without = found.undisturbed.unwrap();
+    let without = found.undisturbed.as_ref().unwrap();
     assert!((without.bounds.ratio - 1.1).abs() < 1e-3, "{without:?}");
     assert!(without.bounds.low < without.bounds.ratio);
     assert_eq!(
@@ -211,7 +211,7 @@ fn a_block_that_was_disturbed_throughout_is_left_out_beside() {
             round.disturbed.push(Disturbance::Steal);
         }
         let found = compared(record);
-        let without = found.undisturbed.map(|without| without.verdict);
+        let without = found.undisturbed.as_ref().map(|without| without.verdict);
         assert_eq!(without, verdict);
         assert_eq!(found.verdict, Verdict::Faster);
         assert!(!found.fragile);
@@ -230,7 +230,10 @@ fn another_verdict_without_disturbed_rounds_is_fragile() {
     }
     let found = compared(record);
     assert_eq!(found.verdict, Verdict::Faster);
-    assert_eq!(found.undisturbed.unwrap().verdict, Verdict::Equivalent);
+    assert_eq!(
+        found.undisturbed.as_ref().unwrap().verdict,
+        Verdict::Equivalent
+    );
     assert!(found.fragile);
 }
 
