@@ -3,21 +3,9 @@
 use std::collections::VecDeque;
 
 use super::chunked::{Chunk, Chunks};
-use super::fields::{Coding, Fields};
+use super::head::{AnswerKind, Framing, Head, parse_head};
 use super::memo::HeadMemo;
-use super::{
-    Fault, HEAD_BYTES_MAX, HEADERS_MAX, HeaderRoom, Version, fault_of, head_view, other_protocol,
-    skip_empty_lines, take, unfinished,
-};
-
-/// Which framing an answer may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerKind {
-    /// The answer's head says whether a body follows.
-    WithBody,
-    /// The answer to a HEAD request: no body follows, whatever the head says.
-    HeadOnly,
-}
+use super::{Fault, HEAD_BYTES_MAX, head_view, other_protocol, skip_empty_lines, take, unfinished};
 
 /// Parses the answers of one connection, in the order of their requests.
 ///
@@ -87,29 +75,6 @@ enum ClientState {
     Ended,
     /// After a fault; so many answers were awaited.
     Broken(usize),
-}
-
-/// What a head says, once it is whole.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Head {
-    status: u16,
-    content_length: Option<u64>,
-    framing: Framing,
-    reusable: bool,
-}
-
-impl Head {
-    fn is_interim(&self) -> bool {
-        is_interim(self.status)
-    }
-}
-
-/// Where a body ends.
-#[derive(Debug, Clone, Copy)]
-enum Framing {
-    Sized(u64),
-    Chunked,
-    UntilClose,
 }
 
 impl Client {
@@ -441,91 +406,6 @@ impl Default for Client {
     fn default() -> Client {
         Client::new()
     }
-}
-
-/// Reads a head from the front of `view` and gives it with its length.
-fn parse_head(view: &[u8], kind: AnswerKind) -> Result<Option<(Head, usize)>, Fault> {
-    let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
-    let mut answer = httparse::Response::new(&mut []);
-    let parsed = answer_parser().parse_response_with_uninit_headers(&mut answer, view, &mut room);
-    let httparse::Status::Complete(length) = parsed.map_err(fault_of)? else {
-        return Ok(None);
-    };
-    let status = answer.code.expect("a whole head has a status");
-    let version = match answer.version {
-        Some(0) => Version::Http10,
-        _ => Version::Http11,
-    };
-    let fields = Fields::read(answer.headers)?;
-    let head = frame(status, version, kind, &fields)?;
-    Ok(Some((head, length)))
-}
-
-/// Decides where the answer ends (RFC 9112, section 6.3) and what becomes of the
-/// connection (section 9.3).
-///
-/// The version is that of the answer. An answer of HTTP/1.1 keeps a connection
-/// also after a request of HTTP/1.0: whether it was asked to is the caller's to know.
-fn frame(status: u16, version: Version, kind: AnswerKind, fields: &Fields) -> Result<Head, Fault> {
-    let is_kept = !fields.close && (version == Version::Http11 || fields.keep_alive);
-    let has_no_body = kind == AnswerKind::HeadOnly || matches!(status, 100..=199 | 204 | 304);
-    let (framing, reusable) = match (fields.coding, fields.content_length) {
-        // After 101 the connection speaks another protocol.
-        _ if has_no_body => (Framing::Sized(0), is_kept && status != 101),
-        (Coding::Unknown, _) => return Err(Fault::UnknownTransferEncoding),
-        // Chunks beside a length, or from HTTP/1.0, are readable but suspect:
-        // the standard has the connection closed afterwards.
-        (Coding::Chunked, length) => (
-            Framing::Chunked,
-            is_kept && length.is_none() && version == Version::Http11,
-        ),
-        (Coding::Plain, Some(length)) => (Framing::Sized(length), is_kept),
-        (Coding::Plain, None) => (Framing::UntilClose, false),
-    };
-    Ok(Head {
-        status,
-        content_length: fields.content_length,
-        framing,
-        reusable,
-    })
-}
-
-/// The value of a header in the bytes of an answer, for callers that have kept
-/// them from its first byte; `None` when it is absent or not text. Interim heads
-/// (1xx, but for 101) are skipped.
-///
-/// Made for probes: it parses the heads anew and allocates.
-#[must_use]
-pub fn answer_header(mut answer: &[u8], name: &str) -> Option<String> {
-    loop {
-        let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
-        let mut head = httparse::Response::new(&mut []);
-        let parsed =
-            answer_parser().parse_response_with_uninit_headers(&mut head, answer, &mut room);
-        let httparse::Status::Complete(length) = parsed.ok()? else {
-            return None;
-        };
-        if is_interim(head.code?) {
-            answer = &answer[length..];
-            continue;
-        }
-        let mut headers = head.headers.iter();
-        let header = headers.find(|header| header.name.eq_ignore_ascii_case(name))?;
-        let value = std::str::from_utf8(header.value).ok()?;
-        return Some(value.trim().to_owned());
-    }
-}
-
-/// A user agent has to accept folded headers (RFC 9112, section 5.2).
-fn answer_parser() -> httparse::ParserConfig {
-    let mut config = httparse::ParserConfig::default();
-    config.allow_obsolete_multiline_headers_in_responses(true);
-    config
-}
-
-/// Whether another head follows a head with this status, of the same answer.
-fn is_interim(status: u16) -> bool {
-    matches!(status, 100..=199) && status != 101
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The last head that was read, so that the same bytes are not read again.
 
-use super::client::{AnswerKind, Head};
+use super::head::{AnswerKind, Head};
 
 /// Longer heads are not kept.
 const BYTES_MAX: usize = 2048;

@@ -8,12 +8,14 @@ mod answer;
 mod chunked;
 mod client;
 mod fields;
+mod head;
 mod memo;
 mod request;
 mod server;
 
 pub use answer::{AnswerHead, answer_head};
-pub use client::{AnswerKind, Client, Done, Event, answer_header};
+pub use client::{Client, Done, Event};
+pub use head::{AnswerKind, answer_header};
 pub use memo::HeadMemo;
 pub use request::{Connection, Request, RequestError};
 pub use server::{Method, RequestHead, Server, ServerEvent};

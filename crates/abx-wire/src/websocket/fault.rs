@@ -1,6 +1,6 @@
 //! Why a connection is of no further use.
 
-use super::close::CloseCode;
+use super::close_code::CloseCode;
 
 /// Why a handshake failed or the bytes of a connection make no sense any more.
 ///

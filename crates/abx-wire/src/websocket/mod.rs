@@ -9,6 +9,7 @@
 mod bytes;
 mod client;
 mod close;
+mod close_code;
 mod endpoint;
 mod event;
 mod fault;
@@ -23,7 +24,8 @@ mod server;
 mod utf8;
 
 pub use client::{Client, ClientOptions};
-pub use close::{Close, CloseCode};
+pub use close::Close;
+pub use close_code::CloseCode;
 pub use event::{BEGINNING_BYTES, Event, Message, MessageKind};
 pub use fault::Fault;
 pub use handshake::{EncodedOpening, NONCE_BYTES, Opening, OpeningError};

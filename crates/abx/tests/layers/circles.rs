@@ -223,6 +223,4 @@ const STILL_THERE: &[&str] = &[
     "abx-server::models::event: connection, ring",
     "abx-sys: host, net, process",
     "abx-sys::ring: line, op",
-    "abx-wire::http1: client, memo",
-    "abx-wire::websocket: close, fault",
 ];
