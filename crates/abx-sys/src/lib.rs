@@ -4,15 +4,17 @@
 //! workspace holds `unsafe`, and nothing here knows of HTTP, loads or studies.
 //! Start at [`Socket`] and [`Epoll`], or [`Ring`], for load, at [`ProcTree`] for accounting.
 
+pub mod clock;
 mod host;
+mod kernel_files;
 mod net;
 pub mod process;
 mod ring;
 
+pub use clock::{Nanos, thread_cpu};
 pub use host::alarm::Alarm;
-pub use host::clock::{Nanos, thread_cpu};
 pub use host::{
-    canary, clock, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
+    canary, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
 };
 pub use net::epoll::{Epoll, Event, Events, Interest};
 pub use net::socket::{ListenOptions, Socket, is_out_of_descriptors};

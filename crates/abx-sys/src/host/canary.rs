@@ -5,9 +5,9 @@
 use std::hint::black_box;
 use std::io;
 
-use crate::host::clock::{Nanos, thread_cpu};
+use crate::clock::{Nanos, thread_cpu};
 use crate::host::cpus::pin_thread;
-use crate::process::read_lossy;
+use crate::kernel_files::read_lossy;
 
 /// How often the work is done; the fastest time counts, since a neighbour on the
 /// same core or an interrupt only makes it slower.

@@ -7,7 +7,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::host::machine::{value_of, word};
-use crate::process::read_lossy;
+use crate::kernel_files::read_lossy;
 
 /// What changes from hour to hour, and what a person may set; `None` is "could
 /// not be read".

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::Nanos;
-use crate::process::read_lossy;
+use crate::kernel_files::read_lossy;
 
 /// How many clock ticks make a second (100 nearly everywhere).
 #[must_use]

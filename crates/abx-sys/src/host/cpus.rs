@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::process::read_lossy;
+use crate::kernel_files::read_lossy;
 
 /// The CPUs that this process may use, in ascending order.
 ///

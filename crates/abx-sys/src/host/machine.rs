@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel_files::read_lossy;
 use crate::net::ports;
-use crate::process::read_lossy;
 
 /// The machine that a record was made on; `None` is "could not be read".
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! For how long work stood still for want of a CPU, of memory or of a disk
 //! (pressure stall information, Documentation/accounting/psi.rst of the kernel).
 
-use crate::host::kept_file::KeptFile;
+use crate::kernel_files::KeptFile;
 
 /// Totals since boot for the whole machine, in microseconds; `None` where this
 /// kernel does not count them.

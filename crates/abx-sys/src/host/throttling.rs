@@ -4,8 +4,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::host::kept_file::KeptFile;
-use crate::process::read_lossy;
+use crate::kernel_files::{KeptFile, read_lossy};
 
 /// Totals since the groups were made, those of all groups added up; `None` when
 /// no group can be looked into.

@@ -4,8 +4,7 @@
 
 use std::io;
 
-use crate::host::kept_file::KeptFile;
-use crate::process::read_lossy;
+use crate::kernel_files::{KeptFile, read_lossy};
 
 /// What was counted since boot; `None` where this kernel does not count it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

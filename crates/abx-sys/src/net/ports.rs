@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, socket_with};
 
-use crate::process::read_lossy;
+use crate::kernel_files::read_lossy;
 
 const PORT_RANGE_PATH: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 const FIRST_CANDIDATE: u16 = 10_000;

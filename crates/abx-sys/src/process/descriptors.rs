@@ -3,8 +3,9 @@
 use std::io;
 use std::path::Path;
 
+use crate::kernel_files::read_lossy;
+use crate::process::if_there;
 use crate::process::limits::descriptor_limit;
-use crate::process::{if_there, read_lossy};
 
 /// Open descriptors and their limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

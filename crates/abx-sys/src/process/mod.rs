@@ -8,7 +8,6 @@ pub mod tree;
 use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command};
 
 use rustix::io::Errno;
@@ -16,6 +15,7 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
+use crate::kernel_files::read_lossy;
 
 /// One process of this machine since its boot.
 ///
@@ -327,12 +327,6 @@ pub(crate) fn if_there<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
         }
         Err(error) => Err(error),
     }
-}
-
-/// Reads a file of /proc or /sys; names in there may hold any bytes.
-pub(crate) fn read_lossy(path: impl AsRef<Path>) -> io::Result<String> {
-    let bytes = std::fs::read(path)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn raw_pid(pid: u32) -> Option<Pid> {

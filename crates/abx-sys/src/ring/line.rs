@@ -8,7 +8,7 @@
 use std::os::fd::OwnedFd;
 
 use super::RequestId;
-use super::op::{Op, Operation};
+use super::op::{GENERATION_MAX, Op, Operation};
 use super::pieces::Queue;
 
 /// How far a line has come.
@@ -228,6 +228,3 @@ impl Lines {
 fn place(token: u64) -> usize {
     usize::try_from(token & u64::from(u32::MAX)).expect("32 bits fit")
 }
-
-/// 24 bits of an entry's number are left for it.
-pub(super) const GENERATION_MAX: u32 = (1 << 24) - 1;

@@ -1,7 +1,5 @@
 //! What is written on every entry so that its completion finds home.
 
-use super::line::GENERATION_MAX;
-
 /// A kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
@@ -50,6 +48,9 @@ const ALL: [Operation; 7] = [
     Operation::Room,
     Operation::Cancel,
 ];
+
+/// The last generation of a connection: 24 bits of an entry's number are left for it.
+pub(super) const GENERATION_MAX: u32 = (1 << 24) - 1;
 
 #[cfg(test)]
 mod tests {

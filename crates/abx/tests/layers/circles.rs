@@ -221,6 +221,4 @@ const STILL_THERE: &[&str] = &[
     "abx-engine::workers: any_pool, engine, prepared, worker",
     "abx-server: config, faults",
     "abx-server::models::event: connection, ring",
-    "abx-sys: host, net, process",
-    "abx-sys::ring: line, op",
 ];

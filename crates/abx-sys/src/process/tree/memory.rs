@@ -3,7 +3,8 @@
 use std::io;
 
 use super::ProcTree;
-use crate::process::{if_there, read_lossy};
+use crate::kernel_files::read_lossy;
+use crate::process::if_there;
 
 /// Memory by its proportional share: a page that n processes share counts 1/n
 /// for each of them, so that a tree's sum counts it once.

@@ -7,7 +7,8 @@ use std::path::Path;
 use super::ProcTree;
 use crate::Nanos;
 use crate::host::counters::ThreadSchedule;
-use crate::process::{Process, if_there, read_lossy};
+use crate::kernel_files::read_lossy;
+use crate::process::{Process, if_there};
 
 /// CPU time of the threads of a tree at one moment. The kernel brings it up to
 /// date at its clock tick only, so each may lag by some milliseconds.

@@ -1,10 +1,17 @@
-//! A file of /proc or /sys that is opened once and read again and again: opening
-//! one costs several times what reading it costs.
+//! Files of /proc and /sys, read once, or kept open and read again and again:
+//! opening one costs several times what reading it costs.
 
 use std::borrow::Cow;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+/// Reads a file of /proc or /sys; names in there may hold any bytes.
+pub(crate) fn read_lossy(path: impl AsRef<Path>) -> io::Result<String> {
+    let bytes = std::fs::read(path)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
 
 /// A file that stays open, with room for its text.
 #[derive(Debug)]
@@ -34,7 +41,7 @@ impl KeptFile {
             match file.read_at(&mut self.buffer[filled..], filled as u64) {
                 Ok(0) => return Some(String::from_utf8_lossy(&self.buffer[..filled])),
                 Ok(read) => filled += read,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return None,
             }
         }
