@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use abx_sys::RingError;
 
-use crate::faults::Faults;
+use crate::faults::{Faults, Stall};
 
 /// Everything that the reference server is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -246,7 +246,7 @@ impl ServerConfig {
 
     /// Refuses what contradicts itself; afterwards every part can be relied on.
     pub(crate) fn check(&self) -> Result<(), ServeError> {
-        self.faults.check()?;
+        check_faults(&self.faults)?;
         for feature in self.features() {
             if !self.model.supports(feature) {
                 let model = self.model;
@@ -292,8 +292,57 @@ impl ServerConfig {
     }
 }
 
+/// Refuses faults that contradict themselves.
+fn check_faults(faults: &Faults) -> Result<(), ServeError> {
+    let percents = faults.percents();
+    for (name, value, _) in percents {
+        if !(0.0..=100.0).contains(&value) {
+            return Err(ServeError::Percent { name, value });
+        }
+    }
+    let sum: f64 = percents.iter().map(|(_, value, _)| value).sum();
+    if sum > 100.0 {
+        return Err(ServeError::PercentSum { sum });
+    }
+    match faults.stall {
+        Some(Stall { length, period }) if length.is_zero() || length >= period => {
+            Err(ServeError::Stall { length, period })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The largest page: it is kept in memory, twice when bytes are changed.
 const PAGE_BYTES_MAX: u64 = 1 << 30;
 
 /// How many connections may wait to be accepted, unless told otherwise.
 pub const BACKLOG: u32 = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_that_make_no_sense_are_refused() {
+        // Method: below zero, above 100, no number, and a sum above 100.
+        for value in [-1.0, 100.1, f64::NAN] {
+            let faults = Faults {
+                wrong_body_percent: value,
+                ..Faults::default()
+            };
+            assert!(matches!(
+                check_faults(&faults),
+                Err(ServeError::Percent { .. })
+            ));
+        }
+        let faults = Faults {
+            fail_percent: 60.0,
+            close_early_percent: 50.0,
+            ..Faults::default()
+        };
+        assert!(matches!(
+            check_faults(&faults),
+            Err(ServeError::PercentSum { .. })
+        ));
+    }
+}

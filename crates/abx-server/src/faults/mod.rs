@@ -8,7 +8,6 @@ use abx_sys::Nanos;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::config::ServeError;
 use crate::faults::work::Work;
 
 /// What the server does wrong on purpose. The default is nothing.
@@ -67,25 +66,6 @@ pub(crate) enum InjectedFault {
 }
 
 impl Faults {
-    pub(crate) fn check(&self) -> Result<(), ServeError> {
-        let percents = self.percents();
-        for (name, value, _) in percents {
-            if !(0.0..=100.0).contains(&value) {
-                return Err(ServeError::Percent { name, value });
-            }
-        }
-        let sum: f64 = percents.iter().map(|(_, value, _)| value).sum();
-        if sum > 100.0 {
-            return Err(ServeError::PercentSum { sum });
-        }
-        match self.stall {
-            Some(Stall { length, period }) if length.is_zero() || length >= period => {
-                Err(ServeError::Stall { length, period })
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The name of a fault in use that only the page can have.
     pub(crate) fn of_the_page(&self) -> Option<&'static str> {
         let of_the_page = self
@@ -95,7 +75,9 @@ impl Faults {
         of_the_page.map(|(name, _, _)| name)
     }
 
-    fn percents(&self) -> [(&'static str, f64, InjectedFault); 4] {
+    /// The faults of which each answer has one at most, each with its name and its
+    /// share of the answers, in percent.
+    pub(crate) fn percents(&self) -> [(&'static str, f64, InjectedFault); 4] {
         [
             ("fail_percent", self.fail_percent, InjectedFault::Fail),
             (
@@ -236,23 +218,5 @@ mod tests {
         }
         assert_eq!(first, draws(injector.for_connection(1)));
         assert_ne!(first, draws(injector.for_connection(2)));
-    }
-
-    #[test]
-    fn shares_that_make_no_sense_are_refused() {
-        // Method: below zero, above 100, no number, and a sum above 100.
-        for value in [-1.0, 100.1, f64::NAN] {
-            let faults = Faults {
-                wrong_body_percent: value,
-                ..Faults::default()
-            };
-            assert!(matches!(faults.check(), Err(ServeError::Percent { .. })));
-        }
-        let faults = Faults {
-            fail_percent: 60.0,
-            close_early_percent: 50.0,
-            ..Faults::default()
-        };
-        assert!(matches!(faults.check(), Err(ServeError::PercentSum { .. })));
     }
 }

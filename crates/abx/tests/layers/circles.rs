@@ -219,6 +219,4 @@ fn a_planted_circle_is_found() {
 const STILL_THERE: &[&str] = &[
     "abx-engine::protocol: http, intake",
     "abx-engine::workers: any_pool, engine, prepared, worker",
-    "abx-server: config, faults",
-    "abx-server::models::event: connection, ring",
 ];

@@ -1,5 +1,7 @@
 //! One connection of the event model: what it reads, owes and sends.
 
+pub(super) mod ring_transfer;
+
 use std::io;
 use std::rc::Rc;
 
@@ -7,8 +9,9 @@ use abx_sys::{Event, Nanos, Socket};
 use abx_wire::http1::{Server, ServerEvent};
 use rustix::net::{Shutdown, send, shutdown};
 
+use ring_transfer::RingTransfer;
+
 use super::EventLoop;
-use super::ring::RingTransfer;
 use crate::config::WebSocket;
 use crate::content::{CONTINUE, Plan, Site, Tail, answer_malformed};
 use crate::faults::{Frames, InjectedFault};
@@ -30,10 +33,10 @@ pub(super) struct Connection {
     unread: Vec<u8>,
     /// Bytes to send, of which the first `sent` are sent; then the tail.
     pub(super) out: Vec<u8>,
-    pub(super) sent: usize,
+    sent: usize,
     /// Where in `out` one send ends and the next begins, if not at the end.
     pause_at: Option<usize>,
-    pub(super) tail: Tail,
+    tail: Tail,
     /// How a file fares that a ring sends.
     pub(super) ring_transfer: RingTransfer,
     /// When the answer to a request or message is due, while it waits.

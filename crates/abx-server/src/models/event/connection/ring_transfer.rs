@@ -1,0 +1,64 @@
+//! A connection's file that a ring sends.
+
+use std::rc::Rc;
+
+use super::{Connection, TurnStep};
+use crate::content::Tail;
+use crate::models::event::EventLoop;
+
+/// How a connection's file fares in the ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::models::event) enum RingTransfer {
+    /// The ring has nothing of this connection's.
+    None,
+    /// The ring reads or sends. The connection waits, and is not closed, since
+    /// its number is the ring's name for it.
+    UnderWay,
+    /// The ring waits for room in the socket.
+    Full,
+}
+
+impl Connection {
+    /// What the connection does as long as a ring sends for it; `None` when none does.
+    pub(super) fn step_of_ring_transfer(
+        &mut self,
+        number: usize,
+        event_loop: &mut EventLoop,
+    ) -> Option<TurnStep> {
+        match (self.ring_transfer, &self.tail) {
+            (RingTransfer::UnderWay, _) => Some(TurnStep::Wait),
+            (RingTransfer::Full, _) | (RingTransfer::None, Tail::Uring(_)) if self.is_full => {
+                Some(TurnStep::Wait)
+            }
+            (RingTransfer::Full, _) | (RingTransfer::None, Tail::Uring(_)) => {
+                Some(self.hand_over(number, event_loop))
+            }
+            (RingTransfer::None, _) => None,
+        }
+    }
+
+    /// Has the ring send what is owed, or go on with it.
+    fn hand_over(&mut self, number: usize, event_loop: &mut EventLoop) -> TurnStep {
+        let Some(ring) = &mut event_loop.ring else {
+            unreachable!("the tail of a ring is planned only where there is one");
+        };
+        // SUBTLE: Room that an event tells of from here on is news, also when the
+        // event is seen before the ring's word that there was none.
+        self.is_full = true;
+        let given = match std::mem::replace(&mut self.tail, Tail::None) {
+            Tail::Uring(part) => {
+                self.out.drain(..std::mem::take(&mut self.sent));
+                let out = std::mem::take(&mut self.out);
+                ring.start(number, Rc::clone(&self.socket), out, part)
+            }
+            _ => ring.go_on(number),
+        };
+        match given {
+            Ok(()) => {
+                self.ring_transfer = RingTransfer::UnderWay;
+                TurnStep::Wait
+            }
+            Err(_) => TurnStep::Close,
+        }
+    }
+}
