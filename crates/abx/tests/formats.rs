@@ -279,7 +279,7 @@ fn metrics_are_posted_to_a_collector() {
         (taken, 0, &[][..]),
         (partly, 3, &["rejected 7 data points", "too old", "--otlp"]),
         (busy, 3, &["503 Service Unavailable", "abx report"]),
-        ("hello", 3, &["no HTTP"]),
+        ("hello", 3, &["not HTTP"]),
     ] {
         let (url, posted) = collector(answer);
         let ended = home.run_abx(&["report", &path, "--otlp", &url]);
@@ -353,7 +353,7 @@ fn one_format_may_take_the_place_of_the_report() {
     }
     for place in ["-", "out"] {
         home.run_abx(&["compare", "--json", place, "--csv", place])
-            .expect(2, &["--json and --csv", "a place of its own"]);
+            .expect(2, &["--json and --csv", "give each its own file"]);
     }
     assert!(!home.join("state/abx").exists());
 }
@@ -371,7 +371,7 @@ fn a_run_has_the_formats_that_it_can_have() {
     let first = fs::read_to_string(home.join("run.md")).unwrap();
     assert_eq!(again.expect(0, &[]).stdout, first);
     home.run_abx(&["report", "run.json", "--csv", "x.csv"])
-        .expect(2, &["run.json is of a run", "--csv"]);
+        .expect(2, &["run.json is the record of a run", "--csv"]);
     home.run_abx(&["report", "run.json", "--fail-if-slower", "3%"])
         .expect(2, &["compares nothing", "--fail-if-slower"]);
     assert!(!Path::new(&home.join("x.csv")).exists());

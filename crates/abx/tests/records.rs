@@ -120,7 +120,10 @@ fn a_server_against_itself_shows_what_can_be_told_apart() {
     assert_eq!(comparison["detectable"].as_f64().is_some(), is_judged);
     let words: Vec<&str> = ended.stdout.split_whitespace().collect();
     let text = words.join(" ");
-    assert!(text.contains("one subject against itself"), "{ended:#?}");
+    assert!(
+        text.contains("compares a subject with itself"),
+        "{ended:#?}"
+    );
     assert_eq!(
         text.contains("smallest difference"),
         is_judged,

@@ -194,7 +194,7 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
             "study.toml:13: ",
             "subject \"one\"",
             "`command`",
-            "`no-such-server` is not found",
+            "`no-such-server` not found",
             "install it",
         ],
     ),

@@ -224,7 +224,7 @@ fn what_says_nothing_of_a_shape_is_refused_with_a_remedy() {
     // Method: one flag too many for each way to be wrong; nothing is started.
     let home = Home::new();
     for (words, part) in [
-        ("run http://127.0.0.1:1/ --shape echo", "write ws://"),
+        ("run http://127.0.0.1:1/ --shape echo", "use ws://"),
         ("run ws://127.0.0.1:1/ --method POST", "leave it out"),
         (
             "run ws://127.0.0.1:1/ --shape connections -r 5",
@@ -239,7 +239,7 @@ fn what_says_nothing_of_a_shape_is_refused_with_a_remedy() {
         ("run ws://127.0.0.1:1/ --message-bytes 9,10", "one load"),
         (
             "compare http://127.0.0.1:1/ ws://127.0.0.1:2/",
-            "for each of them",
+            "for all of them",
         ),
     ] {
         let words: Vec<&str> = words.split(' ').collect();
