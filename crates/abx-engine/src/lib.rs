@@ -32,4 +32,6 @@ pub use plan::{
 };
 pub use probe::{Answer, Echo, ProbeError, WebSocketAnswer, probe, probe_websocket};
 pub use protocol::message::payload;
-pub use workers::engine::{Engine, EngineError, OpenReport, PoolId, Stopper};
+pub use workers::engine::{Engine, OpenReport, Stopper};
+pub use workers::error::EngineError;
+pub use workers::pool_id::PoolId;

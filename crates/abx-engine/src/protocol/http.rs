@@ -1,14 +1,15 @@
-//! Requests and answers of HTTP/1.x. How answers are read is in `intake.rs`.
+//! Requests of HTTP/1.x, and how their answers are read.
 
 use abx_evidence::Outcome;
-use abx_wire::http1::{self, AnswerKind, Client, HeadMemo};
+use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, HeadMemo};
 
 use super::Protocol;
+use crate::protocol::check;
 use crate::protocol::intake::{Intake, Parsed};
 
 /// HTTP, with the last head that answered each request of the load.
 pub(crate) struct Http {
-    pub(crate) memos: Box<[HeadMemo]>,
+    memos: Box<[HeadMemo]>,
 }
 
 impl Http {
@@ -56,11 +57,132 @@ impl Protocol for Http {
     }
 }
 
-pub(super) fn fault_outcome(fault: http1::Fault) -> Outcome {
+// Made for each receive: what is always inlined keeps all of it in registers, which
+// is a fiftieth of a request's instructions.
+impl Intake<'_, Http> {
+    /// Hands received bytes to the parser, bodies to the hash, and ends flights.
+    #[inline(always)]
+    fn take(&mut self, mut input: &[u8]) -> Parsed {
+        let mut uncounted = input.len();
+        while let Some(end) = self.next_end(&mut input) {
+            let done = match end {
+                Ok(done) => done,
+                Err(fault) => {
+                    self.received(uncounted as u64);
+                    return Parsed::Broken(fault_outcome(fault));
+                }
+            };
+            let is_last = self.slot.client.is_idle();
+            if is_last
+                && !input.is_empty()
+                && let Some(Event::Failed(fault)) = self.next(&mut input)
+            {
+                // What nobody asked for came behind it: no right answer.
+                self.received(uncounted as u64);
+                return Parsed::Broken(fault_outcome(fault));
+            }
+            let goes_on = self.goes_on(&done);
+            // What stands behind the connection's last answer is not read.
+            let behind = if goes_on { input.len() } else { 0 };
+            self.received((uncounted - behind) as u64);
+            uncounted = behind;
+            self.answered(&done);
+            if !goes_on {
+                return Parsed::Over;
+            }
+            if is_last {
+                return Parsed::More;
+            }
+        }
+        self.received(uncounted as u64);
+        self.note_first_byte();
+        Parsed::More
+    }
+
+    /// How the next answer ends, its body hashed on the way; `None` when it goes on
+    /// behind these bytes.
+    #[inline(always)]
+    fn next_end(&mut self, input: &mut &[u8]) -> Option<Result<Done, Fault>> {
+        let memo = &self.protocol.memos[self.request()];
+        // Servers mostly answer a request with the head of last time.
+        if let Some((done, body)) = self.slot.client.receive_whole(memo, input) {
+            self.hash(body);
+            return Some(Ok(done));
+        }
+        while let Some(event) = self.next(input) {
+            match event {
+                Event::Head { .. } => {}
+                Event::Body(bytes) => self.hash(bytes),
+                Event::Done(done) => return Some(Ok(done)),
+                Event::Failed(fault) => return Some(Err(fault)),
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn hash(&mut self, bytes: &[u8]) {
+        let is_hashing = self.slot.is_hashing();
+        check::hash(is_hashing, &mut self.slot.hasher, self.hashers, bytes);
+    }
+
+    /// The next event.
+    #[inline(always)]
+    fn next<'b>(&mut self, input: &mut &'b [u8]) -> Option<Event<'b>> {
+        let request = self.request();
+        let memo = &mut self.protocol.memos[request];
+        self.slot.client.receive_with(memo, input)
+    }
+
+    /// Which request of the plan the next bytes answer.
+    #[inline(always)]
+    fn request(&self) -> usize {
+        let first = self.slot.flights.first();
+        first.map_or(0, |flight| flight.request)
+    }
+
+    /// Tells the parser that the peer closed.
+    fn end(&mut self) -> Parsed {
+        loop {
+            match self.slot.client.eof() {
+                Some(Event::Done(done)) => {
+                    let goes_on = self.goes_on(&done);
+                    self.answered(&done);
+                    if !goes_on {
+                        return Parsed::Over;
+                    }
+                }
+                Some(Event::Failed(fault)) => return Parsed::Broken(fault_outcome(fault)),
+                // The end of a connection that awaits nothing ends no answer.
+                _ => return Parsed::Broken(Outcome::EarlyClose),
+            }
+        }
+    }
+
+    /// Whether the connection goes on behind the first flight's whole answer.
+    fn goes_on(&self, done: &Done) -> bool {
+        // What is left of a request would run into the next one.
+        let was_sent = self.slot.unsent_bytes == 0
+            || self
+                .slot
+                .has_sent_first(self.encoded[self.slot.sending].bytes);
+        was_sent && done.reusable && self.plan.keep_alive
+    }
+
+    /// Ends the first flight with its whole answer.
+    #[inline(always)]
+    fn answered(&mut self, done: &Done) {
+        self.whole(done.body_bytes, |expect, hash| {
+            check::outcome(expect, done, hash)
+        });
+    }
+}
+
+fn fault_outcome(fault: Fault) -> Outcome {
     match fault {
-        http1::Fault::ClosedIdle | http1::Fault::ClosedEarly => Outcome::EarlyClose,
-        http1::Fault::HeadTooLarge | http1::Fault::TooManyHeaders => Outcome::HeadTooLarge,
-        http1::Fault::Tls | http1::Fault::Http2 => Outcome::OtherProtocol,
+        Fault::ClosedIdle | Fault::ClosedEarly => Outcome::EarlyClose,
+        Fault::HeadTooLarge | Fault::TooManyHeaders => Outcome::HeadTooLarge,
+        Fault::Tls | Fault::Http2 => Outcome::OtherProtocol,
         _ => Outcome::Malformed,
     }
 }

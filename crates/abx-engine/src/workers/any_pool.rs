@@ -12,7 +12,7 @@ use crate::plan::backend::BackendUsed;
 use crate::pool::{Broadcast, Pool, SliceOutcome, WorkerSlice, has_large_answers};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Protocol, WebSocket};
-use crate::workers::engine::EngineError;
+use crate::workers::error::EngineError;
 use crate::workers::prepared::Prepared;
 
 /// What one worker needs to make its part of a pool.

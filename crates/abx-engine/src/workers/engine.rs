@@ -1,74 +1,22 @@
 //! The engine's handle: worker threads, pools, slices.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use abx_evidence::{Outcomes, Shape, SliceTally};
-use abx_sys::{Receiving, RingError};
-use abx_wire::{http1, websocket};
+use abx_sys::Receiving;
 
 use crate::io::UringIo;
 use crate::plan::backend::{Backend, BackendUsed};
 use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
 use crate::schedule;
 use crate::workers::any_pool::PoolParts;
+use crate::workers::error::EngineError;
+use crate::workers::pool_id::PoolId;
 use crate::workers::prepared::Prepared;
 use crate::workers::worker::{Share, WorkerOrder, WorkerReply, work};
-
-/// Why the engine cannot go on. What a subject does is never an error.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// A load needs a connection, an engine a thread.
-    #[error("{what} is 0: give at least 1")]
-    Zero {
-        /// Which number it was.
-        what: &'static str,
-    },
-    /// The request cannot be written.
-    #[error("the request cannot be sent: {0}")]
-    Request(#[from] http1::RequestError),
-    /// The WebSocket handshake cannot be written.
-    #[error("the WebSocket handshake cannot be sent: {0}")]
-    Opening(#[from] websocket::OpeningError),
-    /// A load of WebSocket messages that contradicts itself.
-    #[error("a load of WebSocket messages needs {0}")]
-    Shape(&'static str),
-    /// The system refused a thread or an epoll set.
-    #[error("the system refused {what}: {source}")]
-    System {
-        /// What was asked for.
-        what: &'static str,
-        /// Its answer.
-        source: io::Error,
-    },
-    /// The kernel refused io_uring, which was asked for by name.
-    #[error("no io_uring back end: {0}; the epoll back end works everywhere")]
-    Uring(#[from] RingError),
-    /// A worker thread has ended, which is a defect of abx.
-    #[error("a worker thread has died: this is a defect of abx, please report it")]
-    WorkerDied,
-}
-
-/// A pool of connections: one subject, one load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PoolId {
-    number: u64,
-    connections: u64,
-    backend: BackendUsed,
-    /// Workers that have a part of it.
-    workers: u64,
-}
-
-impl PoolId {
-    /// What moves the bytes of this pool.
-    #[must_use]
-    pub fn backend(self) -> BackendUsed {
-        self.backend
-    }
-}
 
 /// How the making of connections went.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

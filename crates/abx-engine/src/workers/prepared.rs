@@ -5,7 +5,7 @@ use abx_wire::websocket::{EncodedOpening, Opening};
 
 use crate::plan::{LoadPlan, RequestPlan};
 use crate::protocol::message::{NUMBER_BYTES, frame, identity};
-use crate::workers::engine::EngineError;
+use crate::workers::error::EngineError;
 
 /// A plan that can be run, and its bytes.
 #[derive(Clone)]

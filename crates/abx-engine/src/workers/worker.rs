@@ -11,7 +11,8 @@ use abx_sys::Nanos;
 use crate::pool::{SliceOutcome, WorkerSlice};
 use crate::schedule;
 use crate::workers::any_pool::{AnyPool, PoolParts};
-use crate::workers::engine::{EngineError, PoolId};
+use crate::workers::error::EngineError;
+use crate::workers::pool_id::PoolId;
 
 /// What a worker is told. Each order but the last has one answer.
 pub(crate) enum WorkerOrder {

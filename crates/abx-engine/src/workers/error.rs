@@ -1,0 +1,40 @@
+//! Why there is no load.
+
+use std::io;
+
+use abx_sys::RingError;
+use abx_wire::{http1, websocket};
+
+/// Why the engine cannot go on. What a subject does is never an error.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A load needs a connection, an engine a thread.
+    #[error("{what} is 0: give at least 1")]
+    Zero {
+        /// Which number it was.
+        what: &'static str,
+    },
+    /// The request cannot be written.
+    #[error("the request cannot be sent: {0}")]
+    Request(#[from] http1::RequestError),
+    /// The WebSocket handshake cannot be written.
+    #[error("the WebSocket handshake cannot be sent: {0}")]
+    Opening(#[from] websocket::OpeningError),
+    /// A load of WebSocket messages that contradicts itself.
+    #[error("a load of WebSocket messages needs {0}")]
+    Shape(&'static str),
+    /// The system refused a thread or an epoll set.
+    #[error("the system refused {what}: {source}")]
+    System {
+        /// What was asked for.
+        what: &'static str,
+        /// Its answer.
+        source: io::Error,
+    },
+    /// The kernel refused io_uring, which was asked for by name.
+    #[error("no io_uring back end: {0}; the epoll back end works everywhere")]
+    Uring(#[from] RingError),
+    /// A worker thread has ended, which is a defect of abx.
+    #[error("a worker thread has died: this is a defect of abx, please report it")]
+    WorkerDied,
+}
