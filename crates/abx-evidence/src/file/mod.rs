@@ -49,7 +49,7 @@ impl StudyRecord {
 /// concluded, stands at the top; the other conclusions have an object of their own.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StudyRecord")]
-struct StudyFile<'a> {
+struct RecordFile<'a> {
     #[schemars(description = "The schema of a study.", extend("const" = STUDY_SCHEMA))]
     schema: Cow<'a, str>,
     /// The version of abx that measured.
@@ -109,13 +109,13 @@ struct OtherConclusions<'a> {
     past_comparisons: Cow<'a, [Unpaired]>,
 }
 
-impl<'a> From<&'a StudyRecord> for StudyFile<'a> {
-    fn from(record: &'a StudyRecord) -> StudyFile<'a> {
+impl<'a> From<&'a StudyRecord> for RecordFile<'a> {
+    fn from(record: &'a StudyRecord) -> RecordFile<'a> {
         let StudyRecord {
             measured,
             conclusions,
         } = record;
-        StudyFile {
+        RecordFile {
             schema: STUDY_SCHEMA.into(),
             abx_version: (&measured.abx_version).into(),
             command: (&measured.command).into(),
@@ -144,8 +144,8 @@ impl<'a> From<&'a StudyRecord> for StudyFile<'a> {
     }
 }
 
-impl From<StudyFile<'_>> for StudyRecord {
-    fn from(file: StudyFile) -> StudyRecord {
+impl From<RecordFile<'_>> for StudyRecord {
+    fn from(file: RecordFile) -> StudyRecord {
         let others = file.conclusions;
         StudyRecord {
             measured: Measured {
@@ -179,22 +179,22 @@ impl From<StudyFile<'_>> for StudyRecord {
 
 impl Serialize for StudyRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        StudyFile::from(self).serialize(serializer)
+        RecordFile::from(self).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for StudyRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StudyRecord, D::Error> {
-        StudyFile::deserialize(deserializer).map(StudyRecord::from)
+        RecordFile::deserialize(deserializer).map(StudyRecord::from)
     }
 }
 
 impl JsonSchema for StudyRecord {
     fn schema_name() -> Cow<'static, str> {
-        StudyFile::schema_name()
+        RecordFile::schema_name()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        StudyFile::json_schema(generator)
+        RecordFile::json_schema(generator)
     }
 }

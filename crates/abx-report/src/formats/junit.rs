@@ -26,10 +26,10 @@ pub fn study_junit(record: &StudyRecord, answers: &[Answer]) -> String {
                     one.subject,
                     one.baseline
                 ),
-                end: match one.verdict {
-                    Verdict::Invalid => End::Error(said.clone()),
-                    Verdict::Inconclusive => End::Skipped(said.clone()),
-                    _ => End::Passed,
+                result: match one.verdict {
+                    Verdict::Invalid => CaseResult::Error(said.clone()),
+                    Verdict::Inconclusive => CaseResult::Skipped(said.clone()),
+                    _ => CaseResult::Passed,
                 },
                 said,
             }
@@ -43,11 +43,11 @@ pub fn study_junit(record: &StudyRecord, answers: &[Answer]) -> String {
                 "" => answer.expected.clone(),
                 subject => format!("{} ({subject} beside {})", answer.expected, answer.other),
             },
-            end: match answer.standing {
-                Standing::Holds => End::Passed,
-                Standing::Fails => End::Failed(said.clone()),
-                Standing::Unsettled(_) => End::Skipped(said.clone()),
-                Standing::Invalid(_) => End::Error(said.clone()),
+            result: match answer.standing {
+                Standing::Holds => CaseResult::Passed,
+                Standing::Fails => CaseResult::Failed(said.clone()),
+                Standing::Unsettled(_) => CaseResult::Skipped(said.clone()),
+                Standing::Invalid(_) => CaseResult::Error(said.clone()),
             },
             said,
         }
@@ -59,13 +59,13 @@ pub fn study_junit(record: &StudyRecord, answers: &[Answer]) -> String {
 struct Case {
     class: String,
     name: String,
-    end: End,
-    /// What the study says, whatever the end.
+    result: CaseResult,
+    /// What the study says, whatever the result.
     said: String,
 }
 
 /// How a test case ends, with the message.
-enum End {
+enum CaseResult {
     Passed,
     Failed(String),
     Skipped(String),
@@ -73,13 +73,15 @@ enum End {
 }
 
 fn document(record: &StudyRecord, cases: &[Case]) -> String {
-    let count = |is_meant: fn(&End) -> bool| cases.iter().filter(|one| is_meant(&one.end)).count();
+    let count = |is_meant: fn(&CaseResult) -> bool| {
+        cases.iter().filter(|one| is_meant(&one.result)).count()
+    };
     let counts = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{}\"",
         cases.len(),
-        count(|end| matches!(end, End::Failed(_))),
-        count(|end| matches!(end, End::Error(_))),
-        count(|end| matches!(end, End::Skipped(_))),
+        count(|result| matches!(result, CaseResult::Failed(_))),
+        count(|result| matches!(result, CaseResult::Error(_))),
+        count(|result| matches!(result, CaseResult::Skipped(_))),
         record.measured.elapsed_s
     );
     let properties = [
@@ -109,16 +111,16 @@ fn document(record: &StudyRecord, cases: &[Case]) -> String {
 
 fn case(one: &Case) -> String {
     let (class, name) = (escape(&one.class), escape(&one.name));
-    let end = match &one.end {
-        End::Passed => String::new(),
-        End::Failed(said) => element("failure", said),
-        End::Skipped(said) => element("skipped", said),
-        End::Error(said) => element("error", said),
+    let result = match &one.result {
+        CaseResult::Passed => String::new(),
+        CaseResult::Failed(said) => element("failure", said),
+        CaseResult::Skipped(said) => element("skipped", said),
+        CaseResult::Error(said) => element("error", said),
     };
     let said = escape(&one.said);
     // The time of a single case is not known apart from the others'.
     format!(
-        "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">\n{end}      \
+        "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">\n{result}      \
          <system-out>{said}</system-out>\n    </testcase>\n"
     )
 }

@@ -20,20 +20,20 @@ pub(crate) struct Bar {
     /// What was found.
     pub(crate) point: Option<f64>,
     /// Lower and upper end of the bar; `None` for no bar.
-    pub(crate) ends: Option<[End; 2]>,
+    pub(crate) ends: Option<[BarEnd; 2]>,
 }
 
 /// One end of a bar.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct End {
+pub(crate) struct BarEnd {
     at: f64,
     /// Whether the truth may lie further out: an arrow.
     is_open: bool,
 }
 
-impl End {
-    pub(crate) fn new(at: f64, is_open: bool) -> End {
-        End { at, is_open }
+impl BarEnd {
+    pub(crate) fn new(at: f64, is_open: bool) -> BarEnd {
+        BarEnd { at, is_open }
     }
 }
 
@@ -91,7 +91,7 @@ fn line([from, to]: [f64; 2]) -> Element {
 }
 
 /// A stop, or an arrow where the bar goes on.
-fn end(end: End, scale: Scale, arrow: &str) -> Element {
+fn end(end: BarEnd, scale: Scale, arrow: &str) -> Element {
     let at = scale.place(end.at);
     match end.is_open || !scale.holds(end.at) {
         true => element("use")

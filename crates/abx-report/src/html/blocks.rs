@@ -6,7 +6,7 @@ use abx_evidence::{Comparison, Metric, StudyRecord};
 use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid, side_by_side};
 use super::markup::{Markup, element};
-use super::plot::{Axis, Place, Plot, Stroke, Words};
+use super::plot::{Axis, Plot, PlotCaption, PlotPoint, Stroke};
 use super::ratios::is_drawable;
 use super::scale::{Scale, plain};
 use crate::words::metrics::{capitalized, metric_under};
@@ -111,7 +111,7 @@ fn of_metric(record: &StudyRecord, cast: &Cast, number: usize, dots: &[Dots]) ->
     let label = format!("{metric} ÷ {}'s, log scale", name(&first.baseline));
     let indices = indices_of(record, first);
     let axes = [block_axis(&indices), Axis::new(&label, scale, 6, plain)];
-    let words = Words {
+    let caption = PlotCaption {
         id: format!("blocks-{number}"),
         title: format!("{title}: ratio in each block"),
         description: format!(
@@ -121,7 +121,7 @@ fn of_metric(record: &StudyRecord, cast: &Cast, number: usize, dots: &[Dots]) ->
             percent(margin)
         ),
     };
-    let mut plot = Plot::new(words, axes, 210.0);
+    let mut plot = Plot::new(caption, axes, 210.0);
     plot.shade_y("margin", band);
     plot.rule_y("one", 1.0);
     dots.iter().for_each(|one| draw(&mut plot, &indices, one));
@@ -141,11 +141,11 @@ fn draw(plot: &mut Plot, indices: &[u32], dots: &Dots) {
         plot.band(dots.number, [low, high]);
         let ends = [indices.first(), indices.last()].map(|index| index.copied().unwrap_or(0));
         let [left, right] = ends.map(f64::from);
-        let ends = [left - 0.5, right + 0.5].map(|x| Place { x, y: ratio });
+        let ends = [left - 0.5, right + 0.5].map(|x| PlotPoint { x, y: ratio });
         plot.curve(dots.number, Stroke::Thin, &ends);
     }
     for (block, ratio) in &dots.ratios {
-        let place = Place {
+        let place = PlotPoint {
             x: f64::from(*block),
             y: *ratio,
         };

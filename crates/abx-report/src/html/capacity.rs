@@ -3,7 +3,7 @@
 
 use abx_evidence::{Capacity, StudyRecord};
 
-use super::bar::{Bar, End, axis};
+use super::bar::{Bar, BarEnd, axis};
 use super::markup::{Element, Markup, element};
 use super::scale::Scale;
 use super::slices::rate;
@@ -124,8 +124,8 @@ fn picture(
         dots: tried.to_vec(),
         point: one.rate_per_s,
         ends: Some([
-            End::new(one.low.unwrap_or(lowest), one.low.is_none()),
-            End::new(one.high.unwrap_or(highest), one.high.is_none()),
+            BarEnd::new(one.low.unwrap_or(lowest), one.low.is_none()),
+            BarEnd::new(one.high.unwrap_or(highest), one.high.is_none()),
         ]),
     }
     .markup(scale)

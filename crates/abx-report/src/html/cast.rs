@@ -4,7 +4,7 @@
 use abx_evidence::StudyRecord;
 
 use super::markup::{Element, Markup, element};
-use super::plot::{Size, marker, series_class};
+use super::plot::{PointSize, marker, series_class};
 use crate::words::verdict::name;
 
 /// The subjects, in the record's order.
@@ -67,7 +67,7 @@ pub(crate) fn legend(entries: impl Iterator<Item = Element>) -> Markup {
 pub(crate) fn entry(number: usize, text: &str, note: Option<&str>) -> Element {
     let sign = element("svg").class("key").with("viewBox", "-6 -6 12 12");
     let sign = sign.with("aria-hidden", "true");
-    let sign = sign.add(element("use").with("href", marker(number, Size::Usual)));
+    let sign = sign.add(element("use").with("href", marker(number, PointSize::Usual)));
     let entry = element("li").class(series_class(number));
     let entry = entry.with("data-key", number).add(sign);
     let entry = entry.add(element("bdi").text(&name(text)));

@@ -9,7 +9,7 @@ use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid, side_by_side};
 use super::loads::each_load;
 use super::markup::Markup;
-use super::plot::{Axis, Place, Plot, Stroke, Words};
+use super::plot::{Axis, Plot, PlotCaption, PlotPoint, Stroke};
 use super::scale::{Scale, plain};
 use super::with_unit;
 use crate::words::units::{bytes, figure, or_unknown, whole_percent};
@@ -116,11 +116,11 @@ impl<'a> Known<'a> {
     }
 
     fn draw(&self, plot: &mut Plot, reading: Reading) {
-        let place = |(block, value): &(u32, f64)| Place {
+        let place = |(block, value): &(u32, f64)| PlotPoint {
             x: f64::from(*block),
             y: *value,
         };
-        let places: Vec<Place> = self.values.iter().map(place).collect();
+        let places: Vec<PlotPoint> = self.values.iter().map(place).collect();
         plot.curve(self.number, Stroke::Thin, &places);
         for ((block, value), place) in self.values.iter().zip(places) {
             let [subject, value] = [name(self.subject), reading.show(*value)];
@@ -151,12 +151,12 @@ fn figure_of(
     let y = Axis::new(reading.label(), scale, 5, |value| reading.tick(value));
     let indices = block_indices(record, load);
     let title = reading.title(&place(record, &load.name));
-    let words = Words {
+    let caption = PlotCaption {
         id: format!("{}-{}", reading.id(), load_number(record, load)),
         title: title.clone(),
         description: "One point for each subject in each block.".to_owned(),
     };
-    let mut plot = Plot::new(words, [block_axis(&indices), y], 180.0);
+    let mut plot = Plot::new(caption, [block_axis(&indices), y], 180.0);
     known.iter().for_each(|one| one.draw(&mut plot, reading));
     Some(Figure {
         title: Some(title.clone()),

@@ -21,7 +21,7 @@ pub(crate) struct Plot {
     shades: Markup,
     rules: Markup,
     series: BTreeMap<usize, Series>,
-    points: Size,
+    points: PointSize,
 }
 
 /// What one subject has in a plot.
@@ -51,7 +51,7 @@ pub(crate) struct Tick {
 }
 
 /// What a plot is called, and what it tells those who do not see it.
-pub(crate) struct Words {
+pub(crate) struct PlotCaption {
     /// Unique within the page.
     pub(crate) id: String,
     pub(crate) title: String,
@@ -60,7 +60,7 @@ pub(crate) struct Words {
 
 /// How large points are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Size {
+pub(crate) enum PointSize {
     Usual,
     /// For plots of hundreds.
     Small,
@@ -76,9 +76,9 @@ pub(crate) enum Stroke {
     Thin,
 }
 
-/// A place in a plot, in the axes' own values.
+/// A point of a plot, in the axes' own values.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct PlotPoint {
     pub(crate) x: f64,
     pub(crate) y: f64,
 }
@@ -115,23 +115,23 @@ impl Axis {
 
 impl Plot {
     /// An empty one whose area is `height` pixels high.
-    pub(crate) fn new(words: Words, [x, y]: [Axis; 2], height: f64) -> Plot {
+    pub(crate) fn new(caption: PlotCaption, [x, y]: [Axis; 2], height: f64) -> Plot {
         Plot {
-            id: words.id,
-            title: words.title,
-            description: words.description,
+            id: caption.id,
+            title: caption.title,
+            description: caption.description,
             x,
             y,
             height,
             shades: Markup::new(),
             rules: Markup::new(),
             series: BTreeMap::new(),
-            points: Size::Usual,
+            points: PointSize::Usual,
         }
     }
 
     /// With points of this size.
-    pub(crate) fn with_points(mut self, size: Size) -> Plot {
+    pub(crate) fn with_points(mut self, size: PointSize) -> Plot {
         self.points = size;
         self
     }
@@ -175,7 +175,7 @@ impl Plot {
     }
 
     /// A curve of one subject; nothing for fewer than two places.
-    pub(crate) fn curve(&mut self, subject: usize, stroke: Stroke, places: &[Place]) {
+    pub(crate) fn curve(&mut self, subject: usize, stroke: Stroke, places: &[PlotPoint]) {
         if places.len() < 2 {
             return;
         }
@@ -212,7 +212,7 @@ impl Plot {
     }
 
     /// A point of one subject, which says `tip` when it is looked at.
-    pub(crate) fn point(&mut self, subject: usize, place: Place, tip: &str) {
+    pub(crate) fn point(&mut self, subject: usize, place: PlotPoint, tip: &str) {
         let marker = marker(subject, self.points);
         let mark = element("use").class("pt").with("href", marker);
         let mark = mark
@@ -296,10 +296,10 @@ pub(crate) fn series_class(subject: usize) -> String {
 }
 
 /// The sign of one subject: subjects of one colour differ in it.
-pub(crate) fn marker(subject: usize, size: Size) -> String {
+pub(crate) fn marker(subject: usize, size: PointSize) -> String {
     let prefix = match size {
-        Size::Usual => 'm',
-        Size::Small => 'n',
+        PointSize::Usual => 'm',
+        PointSize::Small => 'n',
     };
     format!("#{prefix}{}", (subject + subject / SERIES) % MARKERS.len())
 }
@@ -435,19 +435,19 @@ mod tests {
 
     fn plot() -> Plot {
         let axis = |label: &str| Axis::new(label, Scale::linear(0.0, 10.0), 6, plain);
-        let words = Words {
+        let caption = PlotCaption {
             id: "p".to_owned(),
             title: "a title".to_owned(),
             description: "what it shows".to_owned(),
         };
-        Plot::new(words, [axis("x"), axis("y")], 200.0)
+        Plot::new(caption, [axis("x"), axis("y")], 200.0)
     }
 
     #[test]
     fn places_are_percentages_across_and_pixels_down() {
         // Method: a point at a quarter of the width and at three quarters of the height.
         let mut plot = plot();
-        plot.point(0, Place { x: 2.5, y: 7.5 }, "a < b");
+        plot.point(0, PlotPoint { x: 2.5, y: 7.5 }, "a < b");
         let svg = plot.svg().into_string();
         let point = "href=\"#m0\" x=\"25%\" y=\"50\" aria-label=\"a &lt; b\"";
         assert!(svg.contains(point), "{svg}");
@@ -459,7 +459,7 @@ mod tests {
         // Method: three places, two of them less than a tenth of a pixel apart;
         // and one place alone, which is no curve.
         let mut plot = plot();
-        let at = |x, y| Place { x, y };
+        let at = |x, y| PlotPoint { x, y };
         plot.curve(
             1,
             Stroke::Solid,
@@ -474,7 +474,7 @@ mod tests {
     #[test]
     fn subjects_differ_in_colour_or_sign() {
         // Method: as many subjects as there are pairs of both.
-        let look = |one| (series_class(one), marker(one, Size::Usual));
+        let look = |one| (series_class(one), marker(one, PointSize::Usual));
         let looks: std::collections::BTreeSet<_> = (0..64).map(look).collect();
         assert_eq!(looks.len(), 64);
     }

@@ -3,7 +3,7 @@
 
 use abx_evidence::{Comparison, Metric, Role, StudyRecord};
 
-use super::bar::{Bar, End, axis};
+use super::bar::{Bar, BarEnd, axis};
 use super::markup::{Element, Markup, element};
 use super::scale::{Scale, plain};
 use super::verdicts::sign;
@@ -259,8 +259,8 @@ pub(crate) fn picture_of(row: &Row, scale: Scale) -> Element {
         ends: row.bounds.map(|[ratio, low, high]| {
             let [low_is_open, high_is_open] = [ratio < 1.0, ratio >= 1.0];
             [
-                End::new(low, is_open && low_is_open),
-                End::new(high, is_open && high_is_open),
+                BarEnd::new(low, is_open && low_is_open),
+                BarEnd::new(high, is_open && high_is_open),
             ]
         }),
     }

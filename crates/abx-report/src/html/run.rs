@@ -8,7 +8,7 @@ use super::grid::{Cells, Figure, Grid};
 use super::markup::{Markup, element};
 use super::outcomes::{came, title};
 use super::page::{Embedded, Page, Section};
-use super::plot::{Axis, Place, Plot, Stroke, Words};
+use super::plot::{Axis, Plot, PlotCaption, PlotPoint, Stroke};
 use super::scale::Scale;
 use super::times::{nines, tail_axis, time_text};
 use super::{LINE, findings, paragraphs, phases};
@@ -107,7 +107,7 @@ fn plot(record: &RunRecord) -> Markup {
         let known = [times.p50, times.p90, times.p95, times.p99, times.p99_9];
         let along = Quantile::QUANTILES.into_iter().zip(known);
         let place = |((figure, share), us): ((Quantile, f64), Option<u64>)| {
-            let place = Place {
+            let place = PlotPoint {
                 x: nines(share),
                 y: us? as f64,
             };
@@ -120,14 +120,14 @@ fn plot(record: &RunRecord) -> Markup {
         return Markup::new();
     };
     let y = Axis::new("time, log scale", scale, 6, time_text);
-    let words = Words {
+    let caption = PlotCaption {
         id: "quantiles".to_owned(),
         title: "Quantiles of response and service times".to_owned(),
         description: "The table above has the figures.".to_owned(),
     };
-    let mut plot = Plot::new(words, [tail_axis(nines(0.999)), y], 220.0);
+    let mut plot = Plot::new(caption, [tail_axis(nines(0.999)), y], 220.0);
     for (number, (places, times)) in places.iter().zip(all).enumerate() {
-        let curve: Vec<Place> = places.iter().map(|(_, place)| *place).collect();
+        let curve: Vec<PlotPoint> = places.iter().map(|(_, place)| *place).collect();
         plot.curve(number, Stroke::Solid, &curve);
         for (figure, place) in places {
             let limit = match times.is_at_least(*figure) {

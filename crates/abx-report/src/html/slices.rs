@@ -11,7 +11,7 @@ use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid};
 use super::loads::each_load;
 use super::markup::{Markup, element};
-use super::plot::{Axis, Place, Plot, Size, Stroke, Tick, Words};
+use super::plot::{Axis, Plot, PlotCaption, PlotPoint, PointSize, Stroke, Tick};
 use super::scale::{Scale, plain};
 use crate::words::metrics::rate_name;
 use crate::words::units::{count, figure, nanos, plural};
@@ -96,7 +96,7 @@ fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figur
     let layout = Layout::of(&all);
     let (shown, every) = thinned(&all);
     let under = place(record, &load.name);
-    let words = Words {
+    let caption = PlotCaption {
         id: format!("slices-{}", load_number(record, load)),
         title: format!("Throughput of each slice {under}"),
         description: format!(
@@ -118,10 +118,10 @@ fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figur
     };
     let y = Axis::new(&label, scale(record, load, &all, most), 6, rate);
     let size = match shown.len() {
-        ..=FEW => Size::Usual,
-        _ => Size::Small,
+        ..=FEW => PointSize::Usual,
+        _ => PointSize::Small,
     };
-    let mut plot = Plot::new(words, [x, y], 260.0).with_points(size);
+    let mut plot = Plot::new(caption, [x, y], 260.0).with_points(size);
     for (start, length) in layout.blocks.values() {
         plot.shade_x("block", [*start, start + length]);
     }
@@ -152,14 +152,14 @@ fn draw(
         .copied()
         .filter(|slice| slice.subject == subject)
         .collect();
-    let place = |slice: &SliceFigures| Place {
+    let place = |slice: &SliceFigures| PlotPoint {
         x: layout.middle(slice),
         y: slice.throughput_per_s.unwrap_or_default(),
     };
     if every == 1 {
         for block in layout.blocks.keys() {
             let of_block = own.iter().filter(|slice| slice.block == *block);
-            let places: Vec<Place> = of_block.map(|slice| place(slice)).collect();
+            let places: Vec<PlotPoint> = of_block.map(|slice| place(slice)).collect();
             plot.curve(number, Stroke::Thin, &places);
         }
     }

@@ -5,7 +5,7 @@ use abx_evidence::{Axis as Over, Crossover, Metric, Scalability, StudyRecord, Su
 use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid, side_by_side};
 use super::markup::Markup;
-use super::plot::{Axis, Place, Plot, Stroke, Tick, Words};
+use super::plot::{Axis, Plot, PlotCaption, PlotPoint, Stroke, Tick};
 use super::scale::Scale;
 use super::slices::rate;
 use super::times::time_text;
@@ -96,9 +96,9 @@ impl<'a> Line<'a> {
         cast.iter().map(line).collect()
     }
 
-    fn places(&self, sweep: &Sweep) -> Vec<Place> {
+    fn places(&self, sweep: &Sweep) -> Vec<PlotPoint> {
         let along = sweep.at.iter().zip(&self.values);
-        let place = |(x, y): (&f64, &Option<f64>)| Some(Place { x: *x, y: (*y)? });
+        let place = |(x, y): (&f64, &Option<f64>)| Some(PlotPoint { x: *x, y: (*y)? });
         along.filter_map(place).collect()
     }
 }
@@ -136,7 +136,7 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
     };
     let asked = asked(record, sweep)?;
     let title = format!("{}, {asked}", capitalized(names.metric));
-    let words = Words {
+    let caption = PlotCaption {
         id: format!("sweep-{number}"),
         title: format!("{title}: against {over}"),
         description: format!(
@@ -145,7 +145,7 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
         ),
     };
     let ends = [sweep.at.first(), sweep.at.last()].map(|at| at.copied().unwrap_or_default());
-    let mut plot = Plot::new(words, [x, y], 240.0);
+    let mut plot = Plot::new(caption, [x, y], 240.0);
     for one in &sweep.crossovers {
         mark(&mut plot, one, ends);
     }

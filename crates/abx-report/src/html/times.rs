@@ -9,7 +9,7 @@ use super::cast::Cast;
 use super::grid::{Cells, Figure, Grid, side_by_side};
 use super::loads::each_load;
 use super::markup::{Markup, element};
-use super::plot::{Axis, Place, Plot, Stroke, Tick, Words};
+use super::plot::{Axis, Plot, PlotCaption, PlotPoint, Stroke, Tick};
 use super::scale::{Scale, plain};
 use super::with_unit;
 use crate::words::units::count;
@@ -137,16 +137,16 @@ fn tail_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Marku
     let shares = NAMED.iter().filter(|share| nines(**share) <= end + CLOSE);
     let x = tail_axis(end);
     let y = Axis::new("response time, log scale", scale, 7, time_text);
-    let words = Words {
+    let caption = PlotCaption {
         id: format!("quantiles-{number}"),
         title: format!("Response-time quantiles {under}"),
         description: "For each subject the time that a share of its requests does not exceed; the \
                       table below has the figures."
             .to_owned(),
     };
-    let mut plot = Plot::new(words, [x, y], 260.0);
+    let mut plot = Plot::new(caption, [x, y], 260.0);
     for one in known {
-        let place = |point: &Point| Place {
+        let place = |point: &Point| PlotPoint {
             x: nines(point.share),
             y: point.us,
         };
@@ -183,16 +183,16 @@ fn whole_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Mark
     let x = Axis::new("response time, log scale", scale, 7, time_text);
     let percent = |share: f64| with_unit(&plain(100.0 * share), "%");
     let y = Axis::new("share of the requests", Scale::linear(0.0, 1.0), 6, percent);
-    let words = Words {
+    let caption = PlotCaption {
         id: format!("distribution-{number}"),
         title: format!("Distribution of response times {under}"),
         description: "For each time the share of the requests that took at most so long, for each \
                       subject; the table of the quantiles has the figures."
             .to_owned(),
     };
-    let mut plot = Plot::new(words, [x, y], 260.0);
+    let mut plot = Plot::new(caption, [x, y], 260.0);
     for one in known {
-        let place = |point: &Point| Place {
+        let place = |point: &Point| PlotPoint {
             x: point.us,
             y: point.share,
         };
@@ -214,9 +214,9 @@ fn whole_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Mark
 }
 
 /// What is known, and from its end on what is only known as "at least".
-fn curves(plot: &mut Plot, number: usize, points: &[Point], place: impl Fn(&Point) -> Place) {
+fn curves(plot: &mut Plot, number: usize, points: &[Point], place: impl Fn(&Point) -> PlotPoint) {
     let known = points.iter().take_while(|point| !point.at_least).count();
-    let places: Vec<Place> = points.iter().map(place).collect();
+    let places: Vec<PlotPoint> = points.iter().map(place).collect();
     plot.curve(number, Stroke::Solid, &places[..known]);
     plot.curve(number, Stroke::AtLeast, &places[known.saturating_sub(1)..]);
 }
