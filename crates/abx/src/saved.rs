@@ -5,7 +5,7 @@ use std::path::Path;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord};
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::end::Failure;
 
@@ -19,6 +19,12 @@ pub enum SavedRecord {
     Machine(Box<DoctorRecord>),
 }
 
+/// What every record says of itself.
+#[derive(Deserialize)]
+struct Head {
+    schema: Option<String>,
+}
+
 /// Reads a record, and judges that of a study.
 pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
     let shown = path.display();
@@ -29,10 +35,9 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
             "{shown} is not a record of abx ({why}): give a file that `abx compare` or `abx run` saved"
         ))
     };
-    let value: Value = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
-    match value.get("schema").and_then(Value::as_str) {
+    let Head { schema } = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+    match schema.as_deref() {
         Some(STUDY_SCHEMA) => {
-            // Read from the text again: its errors name line and column.
             let saved: StudyRecord =
                 serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
             Ok(SavedRecord::Study(Box::new(StudyRecord::judged(

@@ -1,5 +1,6 @@
 //! Times as an HDR histogram: 1 µs to 1 h, three significant digits.
 
+mod format;
 mod layout;
 
 use std::borrow::Cow;
@@ -7,9 +8,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::serialization::{
-    Deserializer as HdrReader, Serializer as HdrWriter, V2DeflateSerializer,
-};
+use hdrhistogram::serialization::{Serializer as HdrWriter, V2DeflateSerializer};
 use layout::MICROS_MAX;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -217,20 +216,12 @@ impl<'de> Deserialize<'de> for Histogram {
         use serde::de::Error;
         let text = String::deserialize(deserializer)?;
         let bytes = STANDARD.decode(text).map_err(D::Error::custom)?;
-        let read: hdrhistogram::Histogram<u64> = HdrReader::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|error| D::Error::custom(format!("not an HDR histogram: {error:?}")))?;
-        // Other bounds could not be merged with ours, so the counts move over: thousands
-        // of distributions are read at once, each with the memory for its longest time.
-        let longest_us = read.max().clamp(1, MICROS_MAX);
-        let mut histogram = Histogram::new();
-        if !read.is_empty() {
-            histogram.counts = vec![0; layout::index_of(longest_us) + 1];
-        }
-        for step in read.iter_recorded() {
-            histogram.record_us(step.value_iterated_to(), step.count_at_value());
-        }
-        Ok(histogram)
+        let counts = format::read(&bytes)
+            .map_err(|error| D::Error::custom(format!("not an HDR histogram: {error}")))?;
+        Ok(Histogram {
+            total: counts.iter().sum(),
+            counts,
+        })
     }
 }
 
@@ -241,7 +232,7 @@ impl JsonSchema for Histogram {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Times in µs: an HDR histogram, compressed V2 format in base64.",
+            "description": "Times in µs, 1 µs to 1 h with three significant digits: an HDR histogram, compressed V2 format in base64.",
             "type": "string",
             "contentEncoding": "base64",
         })
