@@ -98,18 +98,6 @@ impl ScalabilityLaw {
         }
     }
 
-    /// The connections at which the two straight lines of light and of full
-    /// load meet, the highest throughput divided by that of one connection:
-    /// below, connections are too few for the subject, above, they wait.
-    /// `None` when throughput rises without end.
-    #[must_use]
-    pub fn asymptote_crossing(&self) -> Option<f64> {
-        match self.peak() {
-            Some(peak) => Some(self.throughput(peak) / self.lambda),
-            None => (self.sigma > 0.0).then(|| 1.0 / self.sigma),
-        }
-    }
-
     fn explained(&self, block: &[Point]) -> Option<f64> {
         let mean = block.iter().map(|it| it.throughput).sum::<f64>() / block.len() as f64;
         let (mut total, mut rest) = (0.0, 0.0);
@@ -258,7 +246,6 @@ mod tests {
         assert_close(law.kappa, 0.0075, 1e-13);
         assert_close(law.r2.unwrap(), 1.0, 1e-12);
         assert_close(law.peak().unwrap(), 10.0, 1e-9);
-        assert_close(law.asymptote_crossing().unwrap(), 2.547_770_7, 1e-7);
     }
 
     #[test]
@@ -317,7 +304,7 @@ mod tests {
             .unwrap();
         assert_close(law.lambda, 5.2125 / 4.55, 1e-12);
         assert_eq!((law.sigma, law.kappa), (0.0, 0.0));
-        assert_eq!((law.peak(), law.asymptote_crossing()), (None, None));
+        assert_eq!(law.peak(), None);
     }
 
     #[test]
@@ -326,12 +313,10 @@ mod tests {
         let level = ScalabilityLaw::fit(&block(&[1.0, 2.0, 4.0, 8.0].map(|n| (n, 50.0)))).unwrap();
         assert_close(level.sigma, 1.0, 1e-12);
         assert_eq!(level.r2, None);
-        assert_close(level.asymptote_crossing().unwrap(), 1.0, 1e-9);
 
         let falling =
             ScalabilityLaw::fit(&block(&[1.0, 2.0, 4.0, 8.0].map(|n| (n, 50.0 / n)))).unwrap();
         assert_eq!(falling.peak(), Some(1.0));
-        assert_close(falling.asymptote_crossing().unwrap(), 1.0, 1e-9);
 
         let falling_to_a_level = ScalabilityLaw {
             lambda: 50.0,
@@ -340,7 +325,6 @@ mod tests {
             r2: None,
         };
         assert_eq!(falling_to_a_level.peak(), Some(1.0));
-        assert_eq!(falling_to_a_level.asymptote_crossing(), Some(1.0));
     }
 
     #[test]
