@@ -1,5 +1,5 @@
-//! Records of every form that a schema has had, each with the reports that it
-//! gives: what was measured once can be looked at in the same way at any later time.
+//! Saved records, each with the reports that it gives: what was measured once can be
+//! looked at in the same way at any later time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use crate::support::Home;
 /// What each record is read as, and how its file of that is called.
 const FORMATS: [(&str, &str); 3] = [("", "txt"), ("--markdown", "md"), ("--html", "html")];
 
-/// The records, each as the version of its time wrote it.
+/// The records, each of a study or run of another make.
 const RECORDS: [&str; 7] = [
-    // The first form: a load is one request, and answers stand in subjects.
+    // One request, a closed loop.
     "study-one-request",
     "study-one-request-slices",
     "run-one-request",
     // Several requests to a load, open loops, pipelines.
     "study-open-loop",
     "run-open-loop",
-    // Many metrics, what the machine counts of its troubles, stages.
+    // Many metrics, what the machine counts of its troubles, a rate in stages.
     "study-many-metrics",
     "run-stages",
 ];
@@ -56,7 +56,7 @@ fn without_parts(report: &str) -> String {
 }
 
 #[test]
-fn records_of_every_form_give_the_same_reports_at_any_later_time() {
+fn saved_records_give_the_same_reports_at_any_later_time() {
     // Method: each record in each format beside the file of what it gave before;
     // UPDATE=1 writes them.
     let home = Home::new();
@@ -90,7 +90,7 @@ fn records_of_every_form_give_the_same_reports_at_any_later_time() {
 
 #[test]
 fn a_record_of_a_later_schema_is_refused_with_the_remedy() {
-    // Method: the newest records with the next number of their schema.
+    // Method: a study and a run with the next number of their schema.
     let home = Home::new();
     for (name, schema) in [
         ("study-many-metrics", "abx.study/2"),

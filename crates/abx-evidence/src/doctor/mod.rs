@@ -78,7 +78,6 @@ pub struct Readings {
     pub is_virtual: Option<bool>,
     /// For how long an idle processor waits awake before the host gets it, in ns at
     /// most; `None` where nothing is said of that.
-    #[serde(default)]
     pub halt_poll_ns: Option<u64>,
     /// The kernel's source of time.
     pub clocksource: Option<String>,

@@ -37,7 +37,6 @@ pub struct Comparison {
     /// What is compared.
     pub metric: Metric,
     /// What the comparison is for.
-    #[serde(default)]
     pub role: Role,
     /// The load's name; empty for what is of no load, the time to be ready.
     pub load: String,
@@ -58,14 +57,11 @@ pub struct Comparison {
     pub blocks: usize,
     /// Subject over baseline in each of them, in their order; `None` where there
     /// is no such number.
-    #[serde(default)]
     pub per_block: Vec<Option<f64>>,
     /// With how many comparisons it was judged together, itself among them.
-    #[serde(default = "one")]
     pub together: usize,
     /// How often blocks without any difference would look at least so different,
     /// adjusted for those judged together; `None` without an interval.
-    #[serde(default)]
     pub p_adjusted: Option<f64>,
     /// What it means.
     pub verdict: Verdict,
@@ -416,11 +412,6 @@ impl<'a> Family<'a> {
         let finding = Finding::new(FindingId::TimesAtLeast, message).at(level);
         Some(finding.about(who).under(&load.name).of_times())
     }
-}
-
-/// For records of before there were families.
-fn one() -> usize {
-    1
 }
 
 /// In an open loop: that both of these subjects answered all that was offered,

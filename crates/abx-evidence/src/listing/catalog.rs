@@ -14,7 +14,6 @@ pub struct CheckRecord {
     /// The version of abx that looked.
     pub abx_version: String,
     /// Whether it was stopped before its end.
-    #[serde(default)]
     pub interrupted: bool,
     /// One for each subject of each study.
     pub subjects: Vec<CheckedSubject>,

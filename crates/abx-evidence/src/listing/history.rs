@@ -87,7 +87,6 @@ pub enum Kind {
 
 /// Who was measured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct OutlineSubject {
     /// Its name; of a run, its URL.
     pub name: String,
@@ -109,7 +108,6 @@ pub struct OutlineComparison {
     /// What it was compared with.
     pub baseline: String,
     /// The older record in which that was measured; `None` when side by side.
-    #[serde(default)]
     pub against: Option<String>,
     /// Subject over baseline.
     pub ratio: Option<f64>,
@@ -199,7 +197,6 @@ struct Named {
 
 #[derive(Deserialize)]
 struct Compared {
-    #[serde(default)]
     role: Role,
     #[serde(flatten)]
     outline: OutlineComparison,

@@ -59,7 +59,6 @@ pub struct Offered {
     pub unsent: u64,
     /// Those of `sent` that were due when every connection was in use, so that
     /// they were sent late.
-    #[serde(default)]
     pub queued: u64,
     /// Those of `sent` that had no answer when the measurement ended.
     pub unfinished: u64,

@@ -5,14 +5,13 @@ use serde::{Deserialize, Serialize};
 
 /// How a connection carries requests and answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
 pub struct Exchange {
     /// What is spoken, such as `http/1.1`.
     pub protocol: String,
     /// Requests or messages that a connection has in flight at most.
     pub pipeline: u32,
     /// What a connection does.
-    #[serde(skip_serializing_if = "LoadShape::is_request")]
+    #[serde(default, skip_serializing_if = "LoadShape::is_request")]
     pub shape: LoadShape,
     /// What is sent as a WebSocket message, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -47,11 +47,9 @@ pub struct Tally {
     pub response_ns_sum: u64,
     /// Requests that were due and were never sent, because nothing was free to
     /// send them until the end. They have no outcome.
-    #[serde(default)]
     pub unsent: u64,
     /// Requests that were sent and had had to wait for a connection, because
     /// every one was in use when they were due.
-    #[serde(default)]
     pub queued: u64,
     /// Response times of completed requests. Those that never had an answer
     /// (timeout, unfinished, unsent) count with the time for which they had
@@ -60,31 +58,24 @@ pub struct Tally {
     /// Service times of the same requests, as far as they were sent.
     pub service: Histogram,
     /// Those of `response` of which only this is known: it took at least so long.
-    #[serde(default)]
     pub response_at_least: Histogram,
     /// The same of `service`.
-    #[serde(default)]
     pub service_at_least: Histogram,
     /// How late sends were by the generator's own doing: from when each was due
     /// and a connection was free for it, to when it was sent.
     pub lateness: Histogram,
     /// For how long the generator's loop did not look at its clock while it had
     /// work: from one reading of the clock to the next, its own waiting left out.
-    #[serde(default)]
     pub loop_lag: Histogram,
     /// Of broadcasts that all listeners got: from the intended send to when the
     /// first one had it.
-    #[serde(default)]
     pub first_listener: Histogram,
     /// The same of the median listener, the lower one of two.
-    #[serde(default)]
     pub median_listener: Histogram,
     /// Listeners that never got a broadcast, summed over broadcasts.
-    #[serde(default)]
     pub lost: u64,
     /// Broadcasts that came to a listener behind a later one, twice, or from nobody
     /// of the load, summed over listeners.
-    #[serde(default)]
     pub out_of_order: u64,
     /// Where the time of a random sample of the completed requests went.
     #[serde(default, skip_serializing_if = "Phases::is_empty")]
@@ -208,7 +199,6 @@ pub struct SliceTally {
     /// Whether the slice ended early because no connection got an answer any more.
     pub stopped_answering: bool,
     /// The connections themselves; `None` when they carried requests of HTTP.
-    #[serde(default)]
     pub connections: Option<Connections>,
 }
 
@@ -455,32 +445,6 @@ mod tests {
         assert_eq!((tally.response.count(), tally.service.count()), (1, 1));
         assert_eq!(tally.response_at_least.count(), 0);
         assert_eq!(tally.service_at_least.count(), 0);
-    }
-
-    #[test]
-    fn a_tally_from_before_open_loops_still_reads() {
-        // Method: the new keys taken out of the JSON of a tally without them.
-        let old = tally(&[(1, 5_000, 0), (2, 9_000, 0)]);
-        let mut json = serde_json::to_value(&old).unwrap();
-        let keys = json.as_object_mut().unwrap();
-        for key in [
-            "unsent",
-            "queued",
-            "response_at_least",
-            "service_at_least",
-            "loop_lag",
-            "first_listener",
-            "median_listener",
-            "lost",
-            "out_of_order",
-            "phases",
-        ] {
-            assert!(keys.remove(key).is_some(), "{key}");
-        }
-        let read: Tally = serde_json::from_value(json).unwrap();
-        assert_eq!(read.response, old.response);
-        assert_eq!((read.unsent, read.loop_lag.count()), (0, 0));
-        assert!(read.phases.is_empty());
     }
 
     #[test]

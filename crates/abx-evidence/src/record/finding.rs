@@ -25,7 +25,6 @@ pub struct Finding {
     /// How far it limits.
     pub level: Level,
     /// Which figures it limits.
-    #[serde(default)]
     pub limits: Limits,
     /// The subject it is about; `None` when it is about all of them.
     pub subject: Option<String>,

@@ -169,7 +169,6 @@ pub struct SubjectRecord {
     /// What it says of its version; `None` when that is not known.
     pub version: Option<String>,
     /// The server that was meant, when this one stands in for it.
-    #[serde(default)]
     pub stand_in_for: Option<String>,
 }
 
@@ -225,15 +224,12 @@ pub struct LoadSettings {
     #[serde(flatten)]
     pub exchange: Exchange,
     /// When requests were due.
-    #[serde(default)]
     pub arrivals: Arrivals,
     /// The rate as a share of what the slowest subject answered in a closed
     /// loop, where it was set so.
-    #[serde(default)]
     pub share_of_slowest: Option<f64>,
     /// What subjects are asked to keep to, where the load is one of several
     /// rates that find out up to which they do.
-    #[serde(default)]
     pub objective: Option<Objective>,
     /// What was asked, by weight.
     pub requests: Vec<RequestSettings>,
@@ -241,7 +237,6 @@ pub struct LoadSettings {
     pub keep_alive: bool,
     /// Whether the files that abx made for a subject were dropped from memory
     /// before each of its slices.
-    #[serde(default)]
     pub cold_cache: bool,
     /// How long a request may take, in seconds.
     pub timeout_s: f64,
@@ -299,9 +294,7 @@ pub struct PilotRecord {
     pub shortened: bool,
     /// The warm-up of each subject in each block.
     pub warm_up_ns: u64,
-    /// What moved the bytes, `epoll` or `uring`; `None` in records from before
-    /// there was a choice.
-    #[serde(default)]
+    /// What moved the bytes, `epoll` or `uring`; `None` when nothing was loaded.
     pub backend: Option<String>,
     /// What each subject gave.
     pub subjects: BTreeMap<String, PilotSubject>,

@@ -39,7 +39,6 @@ pub struct RunRecord {
     /// What became of the requests.
     pub requests: Requests,
     /// What was due and what was sent of it; `None` in a closed loop.
-    #[serde(default)]
     pub offered: Option<Offered>,
     /// Verified answers per second; `None` when nothing was sent.
     pub throughput_per_s: Option<f64>,
@@ -57,9 +56,7 @@ pub struct RunRecord {
     pub body_bytes: u64,
     /// Connections opened after the start.
     pub connects: u64,
-    /// Connections that never sent a request; 0 also in records from before they
-    /// were counted.
-    #[serde(default)]
+    /// Connections that never sent a request.
     pub silent: u64,
     /// When listeners had broadcasts, where the load is that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,13 +86,10 @@ pub struct RunSettings {
     #[serde(flatten)]
     pub exchange: Exchange,
     /// When requests were due.
-    #[serde(default)]
     pub arrivals: Arrivals,
     /// Worker threads.
     pub threads: usize,
-    /// What moved the bytes, `epoll` or `uring`; `None` in records from before
-    /// there was a choice.
-    #[serde(default)]
+    /// What moved the bytes, `epoll` or `uring`; `None` when nothing was loaded.
     pub backend: Option<String>,
     /// The time that was ordered, in seconds.
     pub duration_s: Option<f64>,
@@ -138,7 +132,6 @@ pub struct GeneratorSide {
     /// How late sends were: actual minus intended.
     pub lateness_us: Times,
     /// For how long its loop did not look at its clock while it had work.
-    #[serde(default)]
     pub loop_lag_us: Times,
 }
 

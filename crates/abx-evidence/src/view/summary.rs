@@ -38,7 +38,6 @@ pub struct Summary {
     /// The subject's processor time for each whole answer; `None` when not readable.
     pub server_cpu_us_per_request: Option<f64>,
     /// Context switches of the subject for each whole answer; `None` when not readable.
-    #[serde(default)]
     pub server_switches_per_request: Option<f64>,
     /// The share of its processors that the subject used.
     pub server_busy: Option<f64>,
@@ -48,7 +47,6 @@ pub struct Summary {
     pub rss_bytes: Option<u64>,
     /// The memory after the load, shared pages counted once, the median over
     /// blocks; `None` when not readable.
-    #[serde(default)]
     pub pss_bytes: Option<u64>,
     /// From start to first right answer, the median over blocks, in seconds.
     pub ready_s: Option<f64>,
@@ -58,13 +56,10 @@ pub struct Summary {
     /// Attempts.
     pub sent: u64,
     /// What was due and what was sent of it; `None` in a closed loop.
-    #[serde(default)]
     pub offered: Option<Offered>,
     /// How late sends were.
-    #[serde(default)]
     pub lateness_us: Times,
     /// For how long the generator did not look at its clock while it had work.
-    #[serde(default)]
     pub loop_lag_us: Times,
     /// Verified answers.
     pub ok: u64,
@@ -73,7 +68,6 @@ pub struct Summary {
     /// Bytes received.
     pub bytes: u64,
     /// Bytes received for each whole answer; `None` without one.
-    #[serde(default)]
     pub bytes_per_request: Option<f64>,
     /// When listeners had broadcasts, where the load is that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
