@@ -226,6 +226,7 @@ pub fn answer(slice: &mut SliceRecord, counts: &[(Outcome, u64)]) {
     slice.sent = slice.outcomes.sent();
     slice.completed = slice.outcomes.completed();
     slice.ok = slice.outcomes.ok();
+    slice.clocked = Some(slice.ok);
 }
 
 /// Counters of outcomes, each as often as is said.

@@ -14,7 +14,7 @@ pub(crate) struct Flight {
     /// When it was begun, which is when its time to time out begins.
     pub(crate) begun: Nanos,
     pub(crate) sent: Option<Nanos>,
-    /// Whether it began after the discarded part of the slice.
+    /// Whether it was meant to be sent in the counted part of the slice.
     pub(crate) counted: bool,
     /// Which request of the load it carries.
     pub(crate) request: usize,

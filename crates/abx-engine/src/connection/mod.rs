@@ -1,5 +1,6 @@
 //! One connection of a pool: its slot, the requests in flight on it, and their times.
 
+pub(crate) mod clock;
 pub(crate) mod encoded;
 pub(crate) mod flights;
 pub(crate) mod progress;

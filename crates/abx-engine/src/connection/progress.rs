@@ -2,12 +2,16 @@
 
 use abx_sys::Nanos;
 
+use crate::connection::clock::Counting;
+
 /// The progress of the slice that runs now.
 pub(crate) struct Progress {
     pub(crate) open: bool,
     /// Nothing is sent from here on.
     pub(crate) end: Nanos,
-    pub(crate) counted_from: Nanos,
+    /// When the slice is to be looked at for what its edges ask for.
+    pub(crate) edge: Nanos,
+    pub(crate) counting: Counting,
     pub(crate) requests_left: u64,
     pub(crate) in_flight: usize,
     pub(crate) resting: usize,
@@ -25,7 +29,8 @@ impl Progress {
         Progress {
             open: false,
             end: Nanos(0),
-            counted_from: Nanos::MAX,
+            edge: Nanos::MAX,
+            counting: Counting::NOTHING,
             requests_left: 0,
             in_flight: 0,
             resting: 0,
@@ -56,11 +61,6 @@ impl Progress {
     /// A request is given up before it is sent.
     pub(crate) fn passes(&mut self) {
         self.requests_left -= 1;
-    }
-
-    /// From when on requests count.
-    pub(crate) fn counted_from(&self) -> Nanos {
-        self.counted_from
     }
 
     /// The clock was read while there was work.

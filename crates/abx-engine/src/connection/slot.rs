@@ -3,6 +3,7 @@
 use abx_sys::Nanos;
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::connection::clock::{Clock, Counting};
 use crate::connection::flights::Flights;
 use crate::connection::timing::Timing;
 use crate::io::Token;
@@ -18,33 +19,6 @@ pub(crate) enum Phase {
     Connecting,
     /// A connection, with flights or with nothing to do.
     Standing,
-}
-
-/// The time that a slot's counted requests took, without gaps.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Clock {
-    start: Option<Nanos>,
-    end: Nanos,
-}
-
-impl Clock {
-    pub(crate) fn starts(&mut self, now: Nanos) {
-        self.start.get_or_insert(now);
-    }
-
-    pub(crate) fn reaches(&mut self, now: Nanos) {
-        self.end = now;
-    }
-
-    /// The last outcome's time, zero when there was none.
-    pub(crate) fn last(&self) -> Nanos {
-        self.end
-    }
-
-    /// From the first counted send to the last outcome; `None` when nothing was sent.
-    pub(crate) fn span(&self) -> Option<Nanos> {
-        self.start.map(|start| self.end.since(start))
-    }
 }
 
 /// A place for one connection at a time.
@@ -94,7 +68,7 @@ impl<T> Slot<T> {
             calls: 0,
             free_since: Nanos(0),
             is_listed: false,
-            clock: Clock::default(),
+            clock: Clock::new(&Counting::NOTHING),
             timing: Timing::default(),
             hasher: None,
         }
@@ -157,14 +131,13 @@ impl<T> Slot<T> {
         if !had_room {
             self.free_since = now;
         }
-        self.clock.reaches(now);
         self.handed = self.handed.saturating_sub(1);
         self.flights.complete();
     }
 
     /// Forgets the last slice.
-    pub(crate) fn start_slice(&mut self, start: Nanos) {
-        self.clock = Clock::default();
+    pub(crate) fn start_slice(&mut self, start: Nanos, counting: &Counting) {
+        self.clock = Clock::new(counting);
         self.calls = 0;
         self.free_since = start;
         self.is_listed = false;
@@ -200,18 +173,6 @@ mod tests {
     use crate::connection::flights::tests::flight;
 
     #[test]
-    fn a_clock_runs_from_the_first_send_to_the_last_outcome() {
-        // Method: two requests; the second start must not move the first.
-        let mut clock = Clock::default();
-        assert_eq!(clock.span(), None);
-        clock.starts(Nanos(10));
-        clock.reaches(Nanos(15));
-        clock.starts(Nanos(15));
-        clock.reaches(Nanos(40));
-        assert_eq!(clock.span(), Some(Nanos(30)));
-    }
-
-    #[test]
     fn a_closed_slot_knows_events_of_its_former_connection() {
         // Method: the generation must change with every close.
         let mut slot = Slot::new(1, ());
@@ -237,7 +198,6 @@ mod tests {
                 (Nanos(since), has_room)
             );
         }
-        assert_eq!(slot.clock.last(), Nanos(30));
         // Without a connection there is room for one.
         slot.close();
         assert!(slot.has_room(3));

@@ -16,9 +16,10 @@ use super::dispatcher::Dispatcher;
 use super::{
     CONNECTING_MAX, Pool, REST_DOUBLINGS_MAX, REST_MIN, SliceOutcome, WAIT_MAX, WorkerSlice,
 };
+use crate::connection::clock::{Basis, Clock, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
-use crate::connection::slot::{Clock, Phase};
+use crate::connection::slot::Phase;
 use crate::io::Io;
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Lost, WebSocket};
@@ -37,7 +38,9 @@ pub(crate) struct Broadcast<I: Io> {
     dispatcher: Dispatcher,
     /// Due and not sent: the window has room, and a connection is missing.
     waiting: VecDeque<Flight>,
+    /// The speaker's; the others only listen.
     clock: Clock,
+    counting: Counting,
     /// Since when there is room in the window and every connection stands.
     free_since: Nanos,
     /// No connection is tried before.
@@ -62,7 +65,8 @@ impl<I: Io> Broadcast<I> {
             source,
             dispatcher: Dispatcher::none(),
             waiting: VecDeque::new(),
-            clock: Clock::default(),
+            clock: Clock::new(&Counting::NOTHING),
+            counting: Counting::NOTHING,
             free_since: Nanos(0),
             rests_until: Nanos(0),
             refusals: 0,
@@ -85,18 +89,25 @@ impl<I: Io> Broadcast<I> {
     pub(crate) fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
         self.begin(&slice);
         let mut requests_left = slice.requests_max;
-        let (mut now, mut sent_until) = (self.pool.now(), slice.end);
+        let (mut now, mut counted_until) = (self.pool.now(), slice.end);
         let mut stopped_answering = false;
         while !self.pool.slots.is_empty() {
             stopped_answering |= self.failures >= FAILURES_MAX;
             let is_stopped = stop.load(Ordering::Relaxed);
-            let is_open = now < slice.end && requests_left > 0;
-            let goes_on = is_open && !stopped_answering && !is_stopped;
-            if stopped_answering || is_stopped {
-                sent_until = sent_until.min(now);
+            let is_cut = stopped_answering || is_stopped;
+            if is_cut {
+                counted_until = counted_until.min(now);
             }
+            if now >= counted_until {
+                self.count_unsent(&mut requests_left, counted_until);
+            }
+            let is_settled = now >= slice.end && self.counting.is_settled();
+            let may_send = now < slice.sends_until(self.counting.basis) && requests_left > 0;
+            let goes_on = may_send && !is_settled && !is_cut;
             if goes_on {
-                self.take_due(&slice, &mut requests_left, now);
+                self.take_due(&mut requests_left, now);
+            } else {
+                self.clock.stops(&mut self.counting, now);
             }
             if is_stopped {
                 self.abandon(now);
@@ -110,12 +121,14 @@ impl<I: Io> Broadcast<I> {
             }
             now = self.turn(&slice, goes_on, now);
         }
-        self.close_books(&slice, requests_left, sent_until);
+        self.close_books(counted_until, now);
         let end = self.clock.last().max(slice.start);
-        let is_timed = self.dispatcher.is_open() && slice.end < Nanos::MAX;
         SliceOutcome {
             end,
-            counted_until: if is_timed { sent_until } else { end },
+            counted_until: match self.counting.basis {
+                Basis::Requests => counted_until.min(end),
+                Basis::Completions | Basis::Window => counted_until,
+            },
             stopped_answering,
         }
     }
@@ -138,14 +151,16 @@ impl<I: Io> Broadcast<I> {
         let speakers = self.pool.slots.len().min(1);
         self.dispatcher
             .begin(slice, &self.pool.plan.pacing, seed, speakers);
-        self.clock = Clock::default();
+        let basis = slice.basis(&self.pool.plan.pacing);
+        self.counting = Counting::new(basis, slice.counted_from, slice.end, speakers);
+        self.clock = Clock::new(&self.counting);
         self.free_since = slice.start;
         self.rests_until = slice.start;
         self.failures = 0;
     }
 
     /// Takes what is due, as far as the window has room for it.
-    fn take_due(&mut self, slice: &WorkerSlice, requests_left: &mut u64, now: Nanos) {
+    fn take_due(&mut self, requests_left: &mut u64, now: Nanos) {
         while *requests_left > 0
             && self.audience.in_flight() + self.waiting.len() < self.pool.window
         {
@@ -158,11 +173,9 @@ impl<I: Io> Broadcast<I> {
             };
             self.dispatcher.pass();
             *requests_left -= 1;
-            let counted = intended >= slice.counted_from;
-            if counted {
-                self.clock.starts(intended);
-                self.pool.tally.queued += u64::from(self.free_since > intended);
-            }
+            let counted = self.counting.counts(intended);
+            self.counting.in_flight += usize::from(counted);
+            self.pool.tally.queued += u64::from(counted && self.free_since > intended);
             self.waiting.push_back(Flight {
                 intended,
                 possible: intended.max(self.free_since),
@@ -222,7 +235,8 @@ impl<I: Io> Broadcast<I> {
         let has_room = self.audience.in_flight() + self.waiting.len() < self.pool.window;
         let due = self.dispatcher.due().filter(|_| goes_on && has_room);
         let rests = (self.rests_until > before).then_some(self.rests_until);
-        let moments = [times_out, due, rests, goes_on.then_some(slice.end)];
+        let edge = (goes_on && slice.end > before).then_some(slice.end);
+        let moments = [times_out, due, rests, edge];
         let until = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX);
         let was_whole = self.is_whole();
         let now = self.pool.take_ready(until.min(before.plus(WAIT_MAX)));
@@ -308,26 +322,39 @@ impl<I: Io> Broadcast<I> {
             true => 0,
             false => self.failures + 1,
         };
-        ended
-            .flight
-            .record(&mut self.pool.tally, ended.outcome, now);
-        self.clock.reaches(now);
+        let Ended { flight, outcome } = ended;
+        flight.record(&mut self.pool.tally, *outcome, now);
+        self.counting.in_flight -= usize::from(flight.counted);
+        let clock = &mut self.clock;
+        let is_timed = clock.ends(&mut self.counting, flight.intended, *outcome, now);
+        self.pool.tally.clocked += u64::from(is_timed);
     }
 
-    /// Counts what was never sent, and the speaker's time; the others only listen.
-    fn close_books(&mut self, slice: &WorkerSlice, requests_left: u64, end: Nanos) {
-        let mut left = requests_left;
-        while let Some(due) = self.dispatcher.due().filter(|due| *due < end && left > 0) {
+    /// Takes note of requests that were due before `end` and never sent.
+    fn count_unsent(&mut self, requests_left: &mut u64, end: Nanos) {
+        while *requests_left > 0
+            && let Some(due) = self.dispatcher.due().filter(|due| *due < end)
+        {
             self.dispatcher.pass();
-            left -= 1;
-            if due >= slice.counted_from {
+            *requests_left -= 1;
+            if self.counting.counts(due) {
                 self.pool.tally.record_unsent(due.0, end.0);
             }
         }
-        let speakers = u64::from(self.clock.span().is_some());
-        self.pool.tally.connection_ns = self.clock.span().unwrap_or_default().0;
+    }
+
+    /// Counts the speaker's time; the others only listen.
+    fn close_books(&mut self, counted_until: Nanos, now: Nanos) {
+        self.clock.stops(&mut self.counting, now);
+        let Counting { basis, from, .. } = self.counting;
+        let span = self.clock.span(basis);
+        let time = self.clock.time(basis, counted_until.since(from));
+        let time = time.filter(|_| !self.pool.slots.is_empty());
+        let tally = &mut self.pool.tally;
+        tally.clocks = u64::from(time.is_some());
+        tally.connection_ns = time.unwrap_or_default().0;
+        tally.silent = self.pool.slots.len() as u64 - u64::from(span.is_some());
         // They were outcomes of rounds.
         self.pool.connect_failures = Outcomes::default();
-        self.pool.tally.silent = self.pool.slots.len() as u64 - speakers;
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Dispatcher {
     start: Nanos,
     /// Nothing that is due from here on is sent.
     end: Nanos,
+    /// Behind it the load stays what it was then.
+    counted_until: Nanos,
     /// `None` in a closed loop.
     pacer: Option<Pacer>,
     /// Slots that wait for a request to be due, the longest-idle one first.
@@ -51,6 +53,7 @@ impl Dispatcher {
         Dispatcher {
             start: Nanos(0),
             end: Nanos(0),
+            counted_until: Nanos(0),
             pacer: None,
             idle: VecDeque::new(),
             roomy: VecDeque::new(),
@@ -63,7 +66,8 @@ impl Dispatcher {
     /// A worker without slots has no part of any schedule.
     pub(super) fn begin(&mut self, slice: &WorkerSlice, pacing: &Pacing, seed: u64, slots: usize) {
         self.start = slice.start;
-        self.end = slice.end;
+        self.end = slice.sends_until(slice.basis(pacing));
+        self.counted_until = slice.end;
         let schedule = Schedule::new(&pacing.arrivals, seed).filter(|_| slots > 0);
         self.pacer = schedule.map(|schedule| schedule.pacer(slice.share));
         self.idle.clear();
@@ -225,14 +229,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// Takes note of requests that were due before `end` and never sent.
     pub(super) fn count_unsent(&mut self, end: Nanos) {
-        let counted_from = self.progress.counted_from();
         while let Some(due) = self.dispatcher.due()
             && due < end
             && self.progress.has_requests()
         {
             self.dispatcher.pass();
             self.progress.passes();
-            if due >= counted_from {
+            if self.progress.counting.counts(due) {
                 self.tally.record_unsent(due.0, end.0);
             }
         }
@@ -262,8 +265,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// shares add up to the whole number of it.
     fn allowed(&self, stages: &StageList, now: Nanos) -> usize {
         let all = u64::from(self.plan.connections);
-        let value = stages.value_at(now.since(self.dispatcher.start));
-        // Behind the last stage the slice is over.
+        let last = Nanos(self.dispatcher.counted_until.0.saturating_sub(1));
+        let value = stages.value_at(now.min(last).since(self.dispatcher.start));
+        // A slice that is longer than its stages ends with nobody.
         let value = value.map_or(0, crate::schedule::Amount::rounded).min(all);
         let before = |connection: usize| value * connection as u64 / all;
         let share = before(self.first + self.slots.len()) - before(self.first);

@@ -6,6 +6,7 @@
 
 mod audience;
 mod broadcast;
+mod company;
 mod dispatcher;
 mod exchange;
 mod hold;
@@ -30,6 +31,7 @@ use crate::random::Chooser;
 use crate::schedule::Arrivals;
 
 pub(crate) use broadcast::Broadcast;
+pub(crate) use company::Company;
 pub(crate) use worker_slice::{SliceOutcome, WorkerSlice};
 
 use dispatcher::Dispatcher;
@@ -69,6 +71,7 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     tally: Tally,
     pub(crate) progress: Progress,
     dispatcher: Dispatcher,
+    company: Company,
     /// Slices that have run, each of which draws its own arrivals.
     slices: u64,
     /// How connects outside of slices ended badly.
@@ -143,6 +146,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             tally,
             progress: Progress::idle(),
             dispatcher: Dispatcher::none(),
+            company: Company::alone(),
             slices: 0,
             connect_failures: Outcomes::default(),
             plan,
@@ -198,6 +202,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
         let standing = self.standing();
         (standing, standing.saturating_sub(stood))
+    }
+
+    /// Says with whom the next slice is run.
+    pub(crate) fn joins(&mut self, company: Company) {
+        self.company = company;
     }
 
     /// What the last slice gave.

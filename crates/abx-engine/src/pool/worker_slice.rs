@@ -6,25 +6,31 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::{Pool, WAIT_MAX};
+use crate::connection::clock::{Basis, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
 use crate::connection::slot::Phase;
 use crate::io::Io;
+use crate::plan::Pacing;
 use crate::protocol::Protocol;
-use crate::schedule::Share;
+use crate::schedule::{Arrivals, Share};
 
 /// A subject has stopped answering after this many failures per connection in a
 /// row, or when every connection timed out, without one whole answer in between.
 const FAILURES_PER_SLOT_MAX: usize = 3;
+/// Who has had no answer in a slice is waited for behind it for this part of a timeout,
+/// if the slice itself is shorter.
+const PATIENCE_OF_TIMEOUT: u64 = 20;
 
 /// One worker's part of a slice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WorkerSlice {
     pub(crate) start: Nanos,
-    /// Nothing is sent from here on.
-    pub(crate) end: Nanos,
     /// What is sent from here on counts.
     pub(crate) counted_from: Nanos,
+    /// What is sent from here on does not. Without a number of requests the load goes
+    /// on until all that counts is known.
+    pub(crate) end: Nanos,
     /// At most this many requests are sent.
     pub(crate) requests_max: u64,
     /// Which part of the schedule this worker has.
@@ -42,59 +48,128 @@ pub(crate) struct SliceOutcome {
     pub(crate) stopped_answering: bool,
 }
 
+impl WorkerSlice {
+    /// What its throughput is counted over, when the plan has this pacing.
+    pub(super) fn basis(&self, pacing: &Pacing) -> Basis {
+        let changes = pacing.connections_over_time.is_some();
+        match self.requests_max < u64::MAX || self.end == Nanos::MAX {
+            true => Basis::Requests,
+            false if changes || pacing.arrivals != Arrivals::Closed => Basis::Window,
+            false => Basis::Completions,
+        }
+    }
+
+    /// Until when requests are sent, as far as that is known beforehand.
+    pub(super) fn sends_until(&self, basis: Basis) -> Nanos {
+        match basis {
+            Basis::Requests => self.end,
+            Basis::Completions | Basis::Window => Nanos::MAX,
+        }
+    }
+}
+
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Loads the subject for one slice and waits for what is in flight.
     pub(crate) fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
         if self.plan.shape.hold_ns().is_some() {
             return self.hold(&slice, stop);
         }
+        self.begin_slice(&slice);
+        let mut stopped_answering = false;
+        let mut now = self.io.now();
+        let mut counted_until = slice.end;
+        loop {
+            let is_stopped = stop.load(Ordering::Relaxed);
+            stopped_answering |= self.has_stopped_answering();
+            if self.progress.open && (stopped_answering || is_stopped) {
+                counted_until = counted_until.min(now);
+                self.count_unsent(now);
+            }
+            if stopped_answering || is_stopped || self.is_settled(now) {
+                self.stop_load(now);
+            }
+            if is_stopped {
+                self.abandon(now);
+            }
+            if self.progress.in_flight == 0 && !self.has_more() {
+                break;
+            }
+            now = self.turn(&slice, now);
+        }
+        self.stop_load(now);
+        let end = self.close_clocks(slice.start, counted_until);
+        SliceOutcome {
+            end,
+            counted_until: counted_until.min(match self.progress.counting.basis {
+                Basis::Requests => end,
+                Basis::Completions | Basis::Window => Nanos::MAX,
+            }),
+            stopped_answering,
+        }
+    }
+
+    fn begin_slice(&mut self, slice: &WorkerSlice) {
+        let basis = slice.basis(&self.plan.pacing);
+        let clocks = self.slots.len();
         self.tally.clear();
         self.progress = Progress {
             open: true,
-            end: slice.end,
-            counted_from: slice.counted_from,
+            end: slice.sends_until(basis),
+            edge: slice.end,
+            counting: Counting::new(basis, slice.counted_from, slice.end, clocks),
             requests_left: slice.requests_max,
             ..Progress::idle()
         };
         self.slices += 1;
         let seed = self.plan.seed.wrapping_add(self.slices);
         self.dispatcher
-            .begin(&slice, &self.plan.pacing, seed, self.slots.len());
+            .begin(slice, &self.plan.pacing, seed, self.slots.len());
         for index in 0..self.slots.len() {
             let now = self.io.now();
-            self.slots[index].start_slice(slice.start);
+            self.slots[index].start_slice(slice.start, &self.progress.counting);
             self.freed(index, now);
         }
-        let mut stopped_answering = false;
-        let mut now = self.io.now();
-        let mut sent_until = slice.end;
-        loop {
-            if self.progress.open && !self.progress.may_send(now) {
-                self.progress.open = false;
-                self.count_unsent(slice.end);
-            }
-            if self.has_stopped_answering() {
-                stopped_answering = true;
-                sent_until = now;
-                self.progress.open = false;
-                self.count_unsent(now);
-            }
-            if self.progress.in_flight == 0 && !self.has_more() {
-                break;
-            }
-            if stop.load(Ordering::Relaxed) {
-                sent_until = sent_until.min(now);
-                self.abandon();
-                break;
-            }
-            now = self.turn(&slice, now);
+    }
+
+    /// The counted part has ended, and what was due in it and not sent never will be.
+    /// After as long a time again those are not waited for any more that have nothing in
+    /// flight, who think or rest, nor those that have had no answer where others had.
+    fn reach_edge(&mut self, slice: &WorkerSlice, now: Nanos) {
+        let patience = Nanos(self.plan.timeout_ns / PATIENCE_OF_TIMEOUT);
+        if self.progress.edge == slice.end {
+            self.count_unsent(slice.end);
+            let counted = slice.end.since(slice.counted_from);
+            self.progress.edge = now.plus(counted.max(patience).max(Nanos(1)));
+            return;
         }
-        let end = self.close_clocks(slice.start);
-        let is_timed = self.dispatcher.is_open() && slice.end < Nanos::MAX;
-        SliceOutcome {
-            end,
-            counted_until: if is_timed { sent_until } else { end },
-            stopped_answering,
+        let counting = &mut self.progress.counting;
+        for slot in &mut self.slots {
+            let is_silent = counting.has_opened && !slot.clock.has_opened();
+            if is_silent || slot.flights.is_empty() {
+                slot.clock.stops(counting, now);
+            }
+        }
+        self.progress.edge = now.plus(now.since(slice.end));
+    }
+
+    /// Whether the load has no purpose any more, for no worker.
+    fn is_settled(&self, now: Nanos) -> bool {
+        match self.progress.may_send(now) {
+            true => self.needs_no_load(now) && self.company.is_over(),
+            false => self.progress.open,
+        }
+    }
+
+    fn needs_no_load(&self, now: Nanos) -> bool {
+        now >= self.progress.counting.end && self.progress.counting.is_settled()
+    }
+
+    /// Nothing is sent any more, and what still ends does not count.
+    fn stop_load(&mut self, now: Nanos) {
+        self.progress.open = false;
+        self.company.leave();
+        for slot in &mut self.slots {
+            slot.clock.stops(&mut self.progress.counting, now);
         }
     }
 
@@ -102,16 +177,24 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// that all of this had.
     fn turn(&mut self, slice: &WorkerSlice, before: Nanos) -> Nanos {
         let due = if self.progress.open {
-            let sends = slice.end.min(self.dispatcher.wakes());
+            let sends = self.progress.edge.min(self.dispatcher.wakes());
             sends.min(self.progress.next_check)
         } else {
             self.progress.next_check
         };
         let now = self.take_ready(due.min(before.plus(WAIT_MAX)));
         self.progress.acted = now;
+        if self.progress.open && now >= self.progress.edge {
+            self.reach_edge(slice, now);
+        }
         self.check_due(now);
-        self.dispatch(now);
-        if now >= self.progress.counted_from {
+        if self.needs_no_load(now) {
+            self.company.leave();
+        }
+        if !self.is_settled(now) {
+            self.dispatch(now);
+        }
+        if self.progress.counting.counts(now) {
             self.tally
                 .loop_lag
                 .record_ns(self.progress.acted.since(now).0);
@@ -127,18 +210,21 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     fn has_stopped_answering(&self) -> bool {
         let slots = self.slots.len();
         self.progress.open
+            && slots > 0
             && (self.progress.failures >= FAILURES_PER_SLOT_MAX * slots
                 || self.progress.timeouts >= slots)
     }
 
     /// Sums the connections' clocks and answers when the last outcome was.
-    fn close_clocks(&mut self, start: Nanos) -> Nanos {
+    fn close_clocks(&mut self, start: Nanos, counted_until: Nanos) -> Nanos {
+        let Counting { basis, from, .. } = self.progress.counting;
+        let window = counted_until.since(from);
         let mut end = start;
         for slot in &self.slots {
-            match slot.clock.span() {
-                Some(span) => self.tally.connection_ns += span.0,
-                None => self.tally.silent += 1,
-            }
+            let time = slot.clock.time(basis, window);
+            self.tally.silent += u64::from(slot.clock.span(basis).is_none());
+            self.tally.clocks += u64::from(time.is_some());
+            self.tally.connection_ns += time.unwrap_or_default().0;
             end = end.max(slot.clock.last());
         }
         end
@@ -153,16 +239,14 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.progress.in_flight += 1;
         let deadline = now.plus(Nanos(self.plan.timeout_ns));
         self.progress.next_check = self.progress.next_check.min(deadline);
-        let counted = intended >= self.progress.counted_from;
+        let counted = self.progress.counting.counts(intended);
+        self.progress.counting.in_flight += usize::from(counted);
         let request = self.chooser.draw();
         // A body that is not known beforehand cannot be compared.
         let is_known = self.plan.requests[request].expect.body.is_some();
         let sampled = self.sampler.draw();
         let slot = &mut self.slots[index];
-        if counted {
-            slot.clock.starts(intended);
-            self.tally.queued += u64::from(slot.free_since > intended);
-        }
+        self.tally.queued += u64::from(counted && slot.free_since > intended);
         slot.calls += 1;
         slot.flights.push(Flight {
             intended,
@@ -183,6 +267,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         if let Some(flight) = slot.flights.first() {
             self.progress.in_flight -= 1;
             flight.record(&mut self.tally, outcome, now);
+            let counting = &mut self.progress.counting;
+            counting.in_flight -= usize::from(flight.counted);
+            let clock = &mut slot.clock;
+            let is_timed = clock.ends(counting, flight.intended, outcome, now);
+            self.tally.clocked += u64::from(is_timed);
             slot.complete(self.window, now);
         }
     }
@@ -219,8 +308,15 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 self.progress.next_check = self.progress.next_check.min(due);
             }
         }
-        // When all of them timed out the slice ends here, not after another timeout.
-        if !self.has_stopped_answering() {
+        // When all of them timed out the slice ends here, not after another timeout;
+        // nor does it wait for another one of those that do not answer at its end.
+        let is_over = now >= self.progress.counting.end;
+        if is_over || self.has_stopped_answering() {
+            let counting = &mut self.progress.counting;
+            for index in free {
+                self.slots[index].clock.stops(counting, now);
+            }
+        } else {
             for index in free {
                 self.freed(index, now);
             }
@@ -238,9 +334,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// Gives up what is in flight: interrupted.
-    fn abandon(&mut self) {
-        let now = self.io.now();
-        self.count_unsent(now);
+    fn abandon(&mut self, now: Nanos) {
         for index in 0..self.slots.len() {
             if !self.slots[index].flights.is_empty() {
                 self.close(index);

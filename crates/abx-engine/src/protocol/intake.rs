@@ -86,6 +86,11 @@ impl<C: Protocol> Intake<'_, C> {
         let expect = &self.plan.requests[flight.request].expect;
         let outcome = judge(expect, hash);
         flight.record(self.tally, outcome, self.now);
+        let counting = &mut self.progress.counting;
+        counting.in_flight -= usize::from(flight.counted);
+        let clock = &mut self.slot.clock;
+        let is_timed = clock.ends(counting, flight.intended, outcome, self.now);
+        self.tally.clocked += u64::from(is_timed);
         self.slot.complete(self.window, self.now);
     }
 }

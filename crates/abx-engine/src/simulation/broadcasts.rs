@@ -14,11 +14,11 @@ use crate::schedule::{Arrivals, Share};
 use crate::simulation::network::hub::{Act, Hub, HubMessage, frame, to_all};
 use crate::simulation::network::{Faults, Network, Sim};
 
-const MESSAGE: Message = Message::text(60);
+pub(super) const MESSAGE: Message = Message::text(60);
 /// From the speaker to the server and from there to each listener.
 const HEARD_NS: u64 = 50_000;
 
-fn broadcast_plan(listeners: u32) -> LoadPlan {
+pub(super) fn broadcast_plan(listeners: u32) -> LoadPlan {
     let mut plan = plan(listeners, b"", 3);
     plan.requests[0].expect.status = 101;
     plan.shape = Shape::Broadcast(MESSAGE);

@@ -5,6 +5,7 @@
 
 mod broadcasts;
 mod contract;
+mod counted;
 mod echoes;
 pub(crate) mod network;
 mod paced;

@@ -24,6 +24,23 @@ pub(crate) enum Service {
     Constant(Nanos),
     /// Exponential with this mean.
     Exponential(Nanos),
+    /// All that this gives, in any order, again and again.
+    Dealt(fn() -> Vec<Nanos>),
+}
+
+/// In which order the peer's workers serve requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Discipline {
+    /// As they came.
+    Fifo,
+    /// The last one first.
+    Lifo,
+    /// All at the same time, each the slower the more there are.
+    Sharing,
+    /// So many at a time by one worker, whose answers go out together.
+    Batches(usize),
+    /// As they came, but up to so many of one connection in a row.
+    ByConnection(usize),
 }
 
 /// What the simulated network and peer are like.
@@ -35,6 +52,7 @@ pub(crate) struct Network {
     pub(crate) service: Service,
     /// Requests that the peer serves at the same time.
     pub(crate) workers: usize,
+    pub(crate) discipline: Discipline,
     pub(crate) faults: Faults,
 }
 
@@ -67,6 +85,7 @@ impl Network {
             delay: Nanos(25_000),
             service: Service::Constant(Nanos(100_000)),
             workers: usize::MAX,
+            discipline: Discipline::Fifo,
             faults: Faults::default(),
         }
     }
@@ -87,6 +106,17 @@ pub(crate) struct Sim {
     /// Requests that wait for a worker of the peer.
     queue: VecDeque<Token>,
     busy: usize,
+    /// A connection whose request was served reads on.
+    is_going_on: bool,
+    /// Requests of one connection that were served in a row, but for the first.
+    in_a_row: usize,
+    /// Requests that are served at the same time, and what each still needs in ns.
+    shared: Vec<(Token, f64)>,
+    /// Until when what they need was brought up to date, and how often.
+    shared_until: Nanos,
+    shared_turns: u64,
+    /// What is left of the services that were dealt last.
+    dealt: Vec<Nanos>,
     /// What the last pull handed out.
     handed: Vec<u8>,
     /// The server, when it speaks WebSocket; scripts are not followed then.
@@ -139,6 +169,8 @@ enum What {
     /// At the peer's end.
     Reaches(Vec<u8>),
     Served,
+    /// One of those that are served together is ready, unless they were others since.
+    Shared(u64),
     IdleClose,
     Says(Vec<u8>),
 }
@@ -161,6 +193,12 @@ impl Sim {
             accepted: 0,
             queue: VecDeque::new(),
             busy: 0,
+            is_going_on: false,
+            in_a_row: 0,
+            shared: Vec::new(),
+            shared_until: Nanos(0),
+            shared_turns: 0,
+            dealt: Vec::new(),
             handed: Vec::new(),
             hub: None,
             skipped: 0,
@@ -217,6 +255,9 @@ impl Sim {
             // The worker is free also when the client has gone.
             return self.served(token);
         }
+        if let What::Shared(turn) = event.what {
+            return self.shared(turn);
+        }
         if self.alive(token).is_none() {
             return;
         }
@@ -239,7 +280,7 @@ impl Sim {
             What::Reaches(bytes) => self.reaches(token, &bytes),
             What::IdleClose => self.peer_closes(token),
             What::Says(bytes) => self.says(token, bytes),
-            What::Served => {}
+            What::Served | What::Shared(_) => {}
         }
     }
 

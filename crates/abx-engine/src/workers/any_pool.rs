@@ -9,7 +9,7 @@ use abx_sys::{Nanos, Receiving};
 use crate::io::{EpollIo, Io, UringIo};
 use crate::plan::LoadPlan;
 use crate::plan::backend::BackendUsed;
-use crate::pool::{Broadcast, Pool, SliceOutcome, WorkerSlice, has_large_answers};
+use crate::pool::{Broadcast, Company, Pool, SliceOutcome, WorkerSlice, has_large_answers};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Protocol, WebSocket};
 use crate::workers::error::EngineError;
@@ -30,8 +30,8 @@ pub(crate) trait AnyPool {
     /// of them are new, and how tries ended badly.
     fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes);
 
-    /// Loads the subject for one slice.
-    fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome;
+    /// Loads the subject for one slice, together with others.
+    fn run(&mut self, slice: WorkerSlice, company: Company, stop: &AtomicBool) -> SliceOutcome;
 
     /// What the last slice gave.
     fn tally(&self) -> &Tally;
@@ -50,7 +50,8 @@ impl<I: Io, C: Protocol> AnyPool for Pool<I, C> {
         (standing, opened, failures)
     }
 
-    fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
+    fn run(&mut self, slice: WorkerSlice, company: Company, stop: &AtomicBool) -> SliceOutcome {
+        self.joins(company);
         Pool::run(self, slice, stop)
     }
 
@@ -72,7 +73,8 @@ impl<I: Io> AnyPool for Broadcast<I> {
         AnyPool::connect_all(self.pool_mut(), stop)
     }
 
-    fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
+    /// One worker has all of a broadcast's connections.
+    fn run(&mut self, slice: WorkerSlice, _: Company, stop: &AtomicBool) -> SliceOutcome {
         Broadcast::run(self, slice, stop)
     }
 

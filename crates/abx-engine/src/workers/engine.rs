@@ -1,7 +1,7 @@
 //! The engine's handle: worker threads, pools, slices.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -176,6 +176,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::WorkerDied`] only: what the subject does is in the tally.
     pub fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError> {
+        let unsettled = Arc::new(AtomicUsize::new(self.workers.len()));
         for (number, worker) in self.workers.iter().enumerate() {
             let (length_ns, requests_max) = match plan.end {
                 SliceEnd::AfterNs(span) => (span, u64::MAX),
@@ -191,6 +192,7 @@ impl Engine {
                 discard_ns: plan.discard_ns,
                 requests_max,
                 schedule: self.part_of_schedule(number, pool),
+                unsettled: Arc::clone(&unsettled),
             };
             worker.order(WorkerOrder::Run(pool, share))?;
         }

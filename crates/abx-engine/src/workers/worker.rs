@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{Receiver, Sender};
 
 use abx_evidence::{Connections, Outcomes, SliceTally};
 use abx_sys::Nanos;
 
-use crate::pool::{SliceOutcome, WorkerSlice};
+use crate::pool::{Company, SliceOutcome, WorkerSlice};
 use crate::schedule;
 use crate::workers::any_pool::{AnyPool, PoolParts};
 use crate::workers::error::EngineError;
@@ -27,12 +27,14 @@ pub(crate) enum WorkerOrder {
 }
 
 /// One worker's part of a slice, in spans from its start.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Share {
     pub(crate) length_ns: u64,
     pub(crate) discard_ns: u64,
     pub(crate) requests_max: u64,
     pub(crate) schedule: schedule::Share,
+    /// Workers that still need the load, all of them at first.
+    pub(crate) unsettled: Arc<AtomicUsize>,
 }
 
 /// What a worker answers.
@@ -67,7 +69,7 @@ pub(crate) fn work(
                 Err(error) => WorkerReply::Failed(error),
             },
             WorkerOrder::Refresh(id) => connect(pool(&mut pools, id), stop),
-            WorkerOrder::Run(id, share) => run(pool(&mut pools, id), share, stop),
+            WorkerOrder::Run(id, share) => run(pool(&mut pools, id), &share, stop),
             WorkerOrder::Close(id) => {
                 pools.remove(&id);
                 continue;
@@ -89,7 +91,8 @@ fn connect(pool: &mut dyn AnyPool, stop: &AtomicBool) -> WorkerReply {
     WorkerReply::Connected(standing, opened, failures)
 }
 
-fn run(pool: &mut dyn AnyPool, share: Share, stop: &AtomicBool) -> WorkerReply {
+fn run(pool: &mut dyn AnyPool, share: &Share, stop: &AtomicBool) -> WorkerReply {
+    let company = Company::of(&share.unsettled);
     let stood = pool.standing();
     let scheduled = abx_sys::counters::thread_schedstat();
     let cpu = abx_sys::thread_cpu();
@@ -106,7 +109,7 @@ fn run(pool: &mut dyn AnyPool, share: Share, stop: &AtomicBool) -> WorkerReply {
         end,
         counted_until,
         stopped_answering,
-    } = pool.run(slice, stop);
+    } = pool.run(slice, company, stop);
     let generator_cpu_ns = abx_sys::thread_cpu().since(cpu).0;
     let generator_wait_ns = scheduled
         .and_then(|before| Ok((before, abx_sys::counters::thread_schedstat()?)))

@@ -28,8 +28,8 @@ pub struct Sample {
 pub struct Tally {
     /// Outcomes of all attempts; their sum is the number of requests sent.
     pub outcomes: Outcomes,
-    /// Outcomes of attempts that began in the discarded part: no throughput, but
-    /// a failure among them is a failure.
+    /// Outcomes of attempts that began before the counted part or behind it: no
+    /// response times, but a failure among them is a failure.
     pub discarded: Outcomes,
     /// Bytes received, heads and framing included.
     pub bytes: u64,
@@ -39,9 +39,19 @@ pub struct Tally {
     pub connects: u64,
     /// Bodies that were hashed and compared, those of the discarded part included.
     pub hashed: u64,
-    /// Connection time: each connection from its first counted send to its last outcome, summed.
+    /// Verified answers within `connection_ns`: what throughput counts. They need not be
+    /// those of `outcomes`, which are of the requests sent in the counted part.
+    #[serde(default)]
+    pub clocked: u64,
+    /// Connection time, summed: each connection from its first completion after the
+    /// discarded part to its first one after the end; of loads that change over time or
+    /// come by a schedule, the counted part for each; of slices that end by a number of
+    /// requests, from the first counted send to the last outcome.
     pub connection_ns: u64,
-    /// Connections that sent nothing after the discarded part.
+    /// Connections that have a part in `connection_ns`.
+    #[serde(default)]
+    pub clocks: u64,
+    /// Connections on which no request ended in the counted part.
     pub silent: u64,
     /// The sum of the response times of completed requests.
     pub response_ns_sum: u64,
@@ -127,7 +137,9 @@ impl Tally {
         self.body_bytes += other.body_bytes;
         self.connects += other.connects;
         self.hashed += other.hashed;
+        self.clocked += other.clocked;
         self.connection_ns += other.connection_ns;
+        self.clocks += other.clocks;
         self.silent += other.silent;
         self.response_ns_sum += other.response_ns_sum;
         self.unsent += other.unsent;
@@ -161,7 +173,9 @@ impl Tally {
         self.body_bytes = 0;
         self.connects = 0;
         self.hashed = 0;
+        self.clocked = 0;
         self.connection_ns = 0;
+        self.clocks = 0;
         self.silent = 0;
         self.response_ns_sum = 0;
         self.unsent = 0;
@@ -185,9 +199,10 @@ impl Tally {
 pub struct SliceTally {
     /// What was counted, the discarded first part left out.
     pub tally: Tally,
-    /// Wall time from the slice's start to its last outcome, discarded part and drain included.
+    /// Wall time from the slice's start to its last outcome, what is not counted included.
     pub wall_ns: u64,
-    /// Wall time of the counted part: from the end of the discarded part to the last outcome.
+    /// Wall time of the counted part: from the end of the discarded part to the slice's
+    /// end; to the last outcome when that ends by a number of requests.
     pub measured_ns: u64,
     /// Processor time of the generator's worker threads over `wall_ns`.
     pub generator_cpu_ns: u64,
@@ -247,18 +262,16 @@ impl SliceTally {
         }
     }
 
-    /// Verified answers per second. In a closed loop: connections that sent
-    /// anything, times ok, over their time; in an open loop: ok over the
+    /// Verified answers per second. In a closed loop: connections times what their
+    /// clocks counted, over their time; in an open loop: what was counted over the
     /// measured time. `None` without any time.
     #[must_use]
-    pub fn throughput_per_s(&self, arrivals: &Arrivals, connections: u32) -> Option<f64> {
-        // Connections that never sent anything were not part of the load.
-        let loaded = u64::from(connections).saturating_sub(self.tally.silent);
+    pub fn throughput_per_s(&self, arrivals: &Arrivals) -> Option<f64> {
         let spans = Spans {
             connection_ns: self.tally.connection_ns,
             measured_ns: self.measured_ns,
         };
-        throughput_per_s(arrivals, loaded, self.tally.outcomes.ok(), spans)
+        throughput_per_s(arrivals, self.tally.clocks, self.tally.clocked, spans)
     }
 }
 
@@ -282,6 +295,8 @@ mod tests {
             });
             tally.connection_ns += span;
             tally.bytes += 1;
+            tally.clocked += u64::from(*kind % 2);
+            tally.clocks += 1;
             tally.queued += u64::from(*kind > 200);
             tally.loop_lag.record_ns(span / 7);
             tally.first_listener.record_ns(span / 3);
@@ -455,17 +470,17 @@ mod tests {
             measured_ns: 3_000_000_000,
             ..SliceTally::default()
         };
-        (0..300).for_each(|_| slice.tally.outcomes.add(Outcome::Ok));
+        slice.tally.clocked = 300;
         slice.tally.connection_ns = 6_000_000_000;
-        slice.tally.silent = 1;
+        slice.tally.clocks = 10;
         let closed = Arrivals::default();
         let open = Arrivals {
             kind: ArrivalKind::Constant,
             ..Arrivals::default()
         };
-        assert_eq!(slice.throughput_per_s(&open, 11), Some(100.0));
-        assert_eq!(slice.throughput_per_s(&closed, 11), Some(500.0));
+        assert_eq!(slice.throughput_per_s(&open), Some(100.0));
+        assert_eq!(slice.throughput_per_s(&closed), Some(500.0));
         slice.measured_ns = 0;
-        assert_eq!(slice.throughput_per_s(&open, 11), None);
+        assert_eq!(slice.throughput_per_s(&open), None);
     }
 }

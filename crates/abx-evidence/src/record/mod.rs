@@ -412,12 +412,16 @@ pub enum Disturbance {
 pub struct SliceRecord {
     /// Who was loaded.
     pub subject: String,
-    /// From the end of the discarded part to the last outcome.
+    /// The counted part: from the end of the discarded part to the slice's end.
     pub measured_ns: u64,
     /// From the first send to the last outcome.
     pub wall_ns: u64,
-    /// The connections' time: first counted send to last outcome of each, summed.
+    /// The connections' time: from the first completion after the discarded part to the
+    /// first one after the slice's end of each, summed.
     pub connection_ns: u64,
+    /// Verified answers within the connections' time: what throughput counts; `None` in
+    /// older records, in which they are all that are `ok`.
+    pub clocked: Option<u64>,
     /// Attempts; the sum of the outcomes.
     pub sent: u64,
     /// Whole answers.
@@ -426,7 +430,7 @@ pub struct SliceRecord {
     pub ok: u64,
     /// All outcomes.
     pub outcomes: Outcomes,
-    /// Outcomes of attempts that began in the discarded part.
+    /// Outcomes of attempts that began before the counted part or behind it.
     pub discarded: Outcomes,
     /// Requests of an open loop that were due and never sent.
     pub unsent: u64,
@@ -446,7 +450,7 @@ pub struct SliceRecord {
     pub reopened: u64,
     /// Bodies hashed.
     pub hashed: u64,
-    /// Connections that sent nothing after the discarded part.
+    /// Connections on which no request ended in the counted part.
     pub silent: u64,
     /// The sum of response times.
     pub response_ns_sum: u64,
@@ -488,6 +492,7 @@ impl SliceRecord {
             measured_ns: slice.measured_ns,
             wall_ns: slice.wall_ns,
             connection_ns: tally.connection_ns,
+            clocked: Some(tally.clocked),
             sent: tally.outcomes.sent(),
             completed: tally.outcomes.completed(),
             ok: tally.outcomes.ok(),
@@ -517,6 +522,14 @@ impl SliceRecord {
             window_ns: slice.wall_ns,
             stopped_answering: slice.stopped_answering,
         }
+    }
+}
+
+impl SliceRecord {
+    /// Verified answers that throughput counts.
+    #[must_use]
+    pub fn timed_ok(&self) -> u64 {
+        self.clocked.unwrap_or(self.ok)
     }
 }
 

@@ -89,6 +89,7 @@ pub(crate) struct Sums {
     pub(crate) out_of_order: u64,
     pub(crate) hashed: u64,
     pub(crate) bytes: u64,
+    pub(crate) clocked: u64,
     pub(crate) connection_ns: u64,
     pub(crate) measured_ns: u64,
     pub(crate) wall_ns: u64,
@@ -132,6 +133,7 @@ impl Sums {
             sums.out_of_order += slice.out_of_order;
             sums.hashed += slice.hashed;
             sums.bytes += slice.bytes;
+            sums.clocked += slice.timed_ok();
             sums.connection_ns += slice.connection_ns;
             sums.measured_ns += slice.measured_ns;
             sums.wall_ns += slice.wall_ns;
@@ -177,7 +179,7 @@ impl Sums {
             connection_ns: self.connection_ns,
             measured_ns: self.measured_ns,
         };
-        throughput_per_s(&settings.arrivals, connections, self.outcomes.ok(), spans)
+        throughput_per_s(&settings.arrivals, connections, self.clocked, spans)
     }
 
     /// What was due and what was sent of it; `None` in a closed loop.

@@ -48,7 +48,7 @@ fn phase_sums() -> BoxedStrategy<PhaseSums> {
 
 fn slice() -> BoxedStrategy<SliceRecord> {
     let numbers = prop::array::uniform20(counter());
-    let readings = prop::array::uniform7(reading());
+    let readings = prop::array::uniform8(reading());
     let named = ("[a-c]", outcomes(), outcomes(), phase_sums(), any::<bool>());
     (numbers, readings, named)
         .prop_map(|(numbers, readings, named)| {
@@ -58,6 +58,7 @@ fn slice() -> BoxedStrategy<SliceRecord> {
                 measured_ns: numbers[0],
                 wall_ns: numbers[1],
                 connection_ns: numbers[2],
+                clocked: readings[7],
                 sent: numbers[3],
                 completed: numbers[4],
                 ok: numbers[5],
@@ -256,6 +257,8 @@ fn a_column_of_nothing_is_left_out_and_one_that_is_not_known_is_ignored() {
     let expected = json!({
         "subject": { "names": ["a"], "rows": [0, 0] },
         "measured_ns": [5, 6],
+        // Known to be none, which is not the same as not known.
+        "clocked": [0, 0],
     });
     assert_eq!(*slices, expected);
     slices["from_tomorrow_ns"] = json!([1]);

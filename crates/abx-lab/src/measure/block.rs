@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::measure::idle_connections::hold;
 use crate::measure::meter::{Troubles, own_descriptors, time_wait};
 use crate::measure::planned_load::{PlannedCeiling, PlannedLoad};
-use crate::measure::running_subjects::{Abort, MeasuredSlice, OpenedPool, RunningSubjects};
+use crate::measure::running_subjects::{Abort, MeasuredSlice, OpenedPool, RunningSubjects, WarmIn};
 
 /// A round is disturbed when the hypervisor took this many ticks of it, and
 /// this share: one tick may be rounding.
@@ -73,6 +73,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             sides: BTreeMap::new(),
         };
         running.cache = planned.cache;
+        running.warm_in = WarmIn::of(pilot);
         LoadRun {
             running,
             plans: &planned.plans,

@@ -10,7 +10,7 @@ use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
 use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
 use abx_sys::Nanos;
 
-use crate::measure::running_subjects::{Abort, RunningSubjects, throughput};
+use crate::measure::running_subjects::{Abort, RunningSubjects, WarmIn, throughput};
 use crate::measure::slice_length::{LengthBounds, choose};
 use crate::study::{PilotEffort, SliceLength, Study};
 
@@ -65,6 +65,7 @@ pub fn pilot(
     care: PilotEffort,
     trials_because: Option<String>,
 ) -> Result<PilotRecord, Abort> {
+    running.warm_in = WarmIn::USUAL;
     let mut subjects = BTreeMap::new();
     let mut backend = None;
     for (subject, plan) in plans.iter().enumerate() {
@@ -74,6 +75,9 @@ pub fn pilot(
         running.engine.close(pool);
         subjects.insert(running.names[subject].clone(), found?);
     }
+    let is_closed = plans
+        .iter()
+        .all(|plan| plan.pacing.arrivals == Arrivals::Closed);
     let (in_flight, least) = match plans.first() {
         Some(plan) => (in_flight(plan), ShortestSlice::of(plan)),
         None => (1, ShortestSlice::CLOSED),
@@ -101,7 +105,11 @@ pub fn pilot(
                 .unwrap_or(rounds(record.slice_ns, ROUNDS_AUTO_MAX));
         }
     }
-    record.discard_ns = running.cache.discard_ns(record.slice_ns);
+    if is_closed {
+        let response_ns = needed_ns as f64 / TURNS;
+        running.warm_in = WarmIn::for_answers(response_ns, record.slice_ns);
+    }
+    record.discard_ns = running.discard_ns(record.slice_ns);
     Ok(record)
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use abx_engine::{Engine, EngineError, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
-use abx_evidence::record::{BlockSubject, Histograms, InUse, SliceRecord};
+use abx_evidence::record::{BlockSubject, Histograms, InUse, PilotRecord, SliceRecord};
 use abx_sys::Nanos;
 
 use crate::measure::meter::{Meter, Troubles};
@@ -76,6 +76,8 @@ pub struct RunningSubjects<'a> {
     memory_at_rest: Vec<Option<u64>>,
     /// What slices find of the subjects' files in memory; what the load at hand asks for.
     pub cache: Cache,
+    /// What slices do not count at their beginning.
+    pub warm_in: WarmIn,
     /// Whether the person stopped the study.
     stopper: Stopper,
 }
@@ -122,14 +124,48 @@ impl Cache {
             false => Cache::Left,
         }
     }
+}
 
-    /// The first part of a slice of this length that is not counted, in ns.
+/// The first part of slices, which is not counted: so much of so much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WarmIn {
+    part_ns: u64,
+    of_ns: u64,
+}
+
+impl WarmIn {
+    /// Where no response time is known yet.
+    pub const USUAL: WarmIn = WarmIn {
+        part_ns: 1,
+        of_ns: DISCARDED,
+    };
+
+    /// As in these slices.
     #[must_use]
-    pub fn discard_ns(self, slice_ns: u64) -> u64 {
-        match self {
-            Cache::Left => slice_ns / DISCARDED,
-            Cache::Cold => 0,
+    pub fn of(pilot: &PilotRecord) -> WarmIn {
+        WarmIn {
+            part_ns: pilot.discard_ns,
+            of_ns: pilot.slice_ns.max(1),
         }
+    }
+
+    /// Of slices of this length on a server whose answers take `response_ns`: two response
+    /// times, so that the queues are as they will be. At least a tenth, and of slices
+    /// that hold few answers no more than leaves most of the slice.
+    #[must_use]
+    pub fn for_answers(response_ns: f64, slice_ns: u64) -> WarmIn {
+        let wanted = (2.0 * response_ns) as u64;
+        WarmIn {
+            part_ns: wanted.clamp(slice_ns / DISCARDED, slice_ns * 2 / 5),
+            of_ns: slice_ns.max(1),
+        }
+    }
+
+    /// How long it is in a slice of this length, in ns.
+    #[must_use]
+    pub fn ns(self, slice_ns: u64) -> u64 {
+        let part = u128::from(slice_ns) * u128::from(self.part_ns) / u128::from(self.of_ns);
+        u64::try_from(part).unwrap_or(slice_ns)
     }
 }
 
@@ -137,7 +173,7 @@ impl Cache {
 /// connections that send.
 #[must_use]
 pub fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
-    let ok: u64 = slices.iter().map(|slice| slice.ok).sum();
+    let ok: u64 = slices.iter().map(SliceRecord::timed_ok).sum();
     let ns: u64 = slices.iter().map(|slice| slice.connection_ns).sum();
     f64::from(connections) * ok as f64 / (ns.max(1) as f64 / 1e9)
 }
@@ -153,6 +189,7 @@ impl<'a> RunningSubjects<'a> {
         RunningSubjects {
             stopper: engine.stopper(),
             cache: Cache::Left,
+            warm_in: WarmIn::USUAL,
             rss_bytes_max: vec![None; processes.len()],
             memory_at_rest: vec![None; processes.len()],
             engine,
@@ -213,6 +250,15 @@ impl<'a> RunningSubjects<'a> {
         known
     }
 
+    /// The first part of a slice of this length that is not counted, in ns.
+    #[must_use]
+    pub fn discard_ns(&self, slice_ns: u64) -> u64 {
+        match self.cache {
+            Cache::Left => self.warm_in.ns(slice_ns),
+            Cache::Cold => 0,
+        }
+    }
+
     /// Loads one subject for a while.
     ///
     /// # Errors
@@ -226,7 +272,7 @@ impl<'a> RunningSubjects<'a> {
         };
         let plan = SlicePlan {
             end: SliceEnd::AfterNs(ns),
-            discard_ns: self.cache.discard_ns(ns),
+            discard_ns: self.discard_ns(ns),
         };
         let before = self.meter.before(subject);
         let slice = self.engine.slice(pool, &plan)?;

@@ -264,7 +264,7 @@ fn new_record(
             outcomes: tally.outcomes.clone(),
         },
         offered: Offered::of(&arrivals, tally),
-        throughput_per_s: slice.throughput_per_s(&arrivals, run.load.connections),
+        throughput_per_s: slice.throughput_per_s(&arrivals),
         response_time_us: Times::bounded(&tally.response, &tally.response_at_least),
         service_time_us: Times::bounded(&tally.service, &tally.service_at_least),
         phases: PhaseTimes::of(&tally.phases),

@@ -78,6 +78,7 @@ fn measured() -> StudyRecord {
             let mut slice = SliceRecord::of(name, &SliceTally::default());
             slice.wall_ns = 100_000_000;
             slice.ok = 1_000 + 10 * number as u64 + place as u64;
+            slice.clocked = Some(slice.ok);
             slice.server_cpu_ns = (place == 0).then_some(7);
             slice.outcomes = outcomes(slice.ok);
             let round = Round {

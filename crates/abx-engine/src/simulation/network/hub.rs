@@ -14,6 +14,8 @@ pub(crate) struct HubMessage {
     pub(crate) payload: Vec<u8>,
     /// Which message of all it is, from 0.
     pub(crate) number: usize,
+    /// When it came.
+    pub(crate) at: Nanos,
     /// The places of all connections that are open, in their order.
     pub(crate) open: Vec<usize>,
 }
@@ -109,7 +111,7 @@ impl Hub {
     }
 
     /// Takes bytes of a connection and gives what is done about them.
-    fn take(&mut self, token: Token, bytes: &[u8]) -> Vec<Act> {
+    fn take(&mut self, token: Token, bytes: &[u8], at: Nanos) -> Vec<Act> {
         let place = token.slot as usize;
         let refusal = self.refusal.clone();
         let mut out = Vec::new();
@@ -150,6 +152,7 @@ impl Hub {
                 kind,
                 payload,
                 number: self.said,
+                at,
                 open: talks
                     .filter(|(_, talk)| is_open(talk))
                     .map(|(at, _)| at)
@@ -195,7 +198,8 @@ impl Sim {
             .collect();
         let hub = self.hub.as_mut().expect("this is a server of WebSockets");
         hub.forget_all_but(&alive);
-        for act in hub.take(token, bytes) {
+        let now = self.now;
+        for act in hub.take(token, bytes, now) {
             match act {
                 Act::Send(to, bytes, after) if !bytes.is_empty() => {
                     if let Some(token) = self.token_at(to) {

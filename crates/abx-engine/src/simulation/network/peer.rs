@@ -2,7 +2,7 @@
 
 use abx_sys::Nanos;
 
-use super::{PeerStep, Piece, Service, Sim, Token, What};
+use super::{Discipline, PeerStep, Piece, Service, Sim, Token, What};
 
 /// Between the pieces of an answer that comes in several.
 const PIECE_GAP: Nanos = Nanos(20_000);
@@ -73,8 +73,20 @@ impl Sim {
                         return;
                     }
                     self.connection(token).is_served = true;
-                    self.queue.push_back(token);
-                    self.serve();
+                    let is_next = match self.network.discipline {
+                        Discipline::ByConnection(most) => {
+                            self.is_going_on && self.in_a_row + 1 < most
+                        }
+                        _ => false,
+                    };
+                    self.in_a_row = if is_next { self.in_a_row + 1 } else { 0 };
+                    match is_next {
+                        true => self.queue.push_front(token),
+                        false => self.queue.push_back(token),
+                    }
+                    if !self.is_going_on {
+                        self.serve();
+                    }
                     return self.pass(token);
                 }
                 PeerStep::Send(bytes) => self.answer(token, bytes.to_vec()),
@@ -96,29 +108,110 @@ impl Sim {
 
     /// Gives waiting requests to free workers.
     fn serve(&mut self) {
+        if self.network.discipline == Discipline::Sharing {
+            return self.share();
+        }
         while self.busy < self.network.workers {
-            let Some(token) = self.queue.pop_front() else {
-                return;
+            let at_once = match self.network.discipline {
+                Discipline::Batches(most) => most,
+                _ => 1,
             };
-            if self.alive(token).is_none() {
-                continue;
+            let mut batch = Vec::new();
+            while batch.len() < at_once
+                && let Some(token) = match self.network.discipline {
+                    Discipline::Lifo => self.queue.pop_back(),
+                    _ => self.queue.pop_front(),
+                }
+            {
+                if self.alive(token).is_some() {
+                    batch.push(token);
+                }
             }
-            self.busy += 1;
-            let span = match self.network.service {
-                Service::Constant(span) => span,
-                Service::Exponential(mean) => self.exponential(mean),
-            };
-            self.cause(self.now.plus(span), token, What::Served);
+            if batch.is_empty() {
+                return;
+            }
+            let work = batch.iter().map(|_| self.work().0).sum();
+            // A batch is one worker's: the others of it are ready at the same moment.
+            self.busy += batch.len();
+            for token in batch {
+                self.cause(self.now.plus(Nanos(work)), token, What::Served);
+            }
         }
     }
 
     pub(super) fn served(&mut self, token: Token) {
         self.busy -= 1;
+        self.goes_on(token);
+        if self.busy == 0 || !matches!(self.network.discipline, Discipline::Batches(_)) {
+            self.serve();
+        }
+    }
+
+    /// A request was served: its connection's script goes on.
+    fn goes_on(&mut self, token: Token) {
         if let Some(connection) = self.alive(token) {
             connection.is_served = false;
+            self.is_going_on = true;
             self.advance(token);
+            self.is_going_on = false;
         }
-        self.serve();
+    }
+
+    /// Brings up to date what those need that are served together, takes in those
+    /// that came, and looks ahead to who is ready first.
+    fn share(&mut self) {
+        let each = self.now.since(self.shared_until).0 as f64 / self.shared.len().max(1) as f64;
+        for (_, left) in &mut self.shared {
+            *left -= each;
+        }
+        self.shared_until = self.now;
+        while let Some(token) = self.queue.pop_front() {
+            let work = self.work();
+            self.shared.push((token, work.0 as f64));
+        }
+        let least = { self.shared.iter() }.min_by(|one, other| one.1.total_cmp(&other.1));
+        if let Some((token, left)) = least.copied() {
+            self.shared_turns += 1;
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let span = (left.max(0.0) * self.shared.len() as f64).ceil() as u64;
+            let turn = What::Shared(self.shared_turns);
+            self.cause(self.now.plus(Nanos(span)), token, turn);
+        }
+    }
+
+    pub(super) fn shared(&mut self, turn: u64) {
+        if turn != self.shared_turns {
+            return;
+        }
+        let least = { self.shared.iter().enumerate() }
+            .min_by(|one, other| one.1.1.total_cmp(&other.1.1))
+            .map(|(place, _)| place);
+        let place = least.expect("somebody is served at its turn");
+        // Up to date before anybody leaves: the others were as slow until now.
+        let each = self.now.since(self.shared_until).0 as f64 / self.shared.len() as f64;
+        for (_, left) in &mut self.shared {
+            *left -= each;
+        }
+        self.shared_until = self.now;
+        let (token, _) = self.shared.swap_remove(place);
+        self.goes_on(token);
+        self.share();
+    }
+
+    /// What the next request takes of a worker.
+    fn work(&mut self) -> Nanos {
+        match self.network.service {
+            Service::Constant(span) => span,
+            Service::Exponential(mean) => self.exponential(mean),
+            Service::Dealt(deck) => {
+                if self.dealt.is_empty() {
+                    self.dealt = deck();
+                }
+                let place = self.random.below(self.dealt.len() as u64);
+                let place = usize::try_from(place).expect("below a length");
+                self.dealt.swap_remove(place)
+            }
+        }
     }
 
     fn exponential(&mut self, mean: Nanos) -> Nanos {

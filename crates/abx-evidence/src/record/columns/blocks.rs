@@ -23,6 +23,7 @@ columns! {
         measured_ns: u64,
         wall_ns: u64,
         connection_ns: u64,
+        clocked: Option<u64>,
         sent: u64,
         completed: u64,
         ok: u64,

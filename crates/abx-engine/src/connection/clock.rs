@@ -1,0 +1,299 @@
+//! The completion clock: which answers a throughput counts, and over which time.
+//!
+//! Both ends of a connection's time are "its first completion after a fixed moment",
+//! so that what is counted between them is no matter of where a slice's edges cut a
+//! request: docs/statistics.md, section 2.
+
+use abx_evidence::Outcome;
+use abx_sys::Nanos;
+
+/// What a throughput is counted over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// Each connection from its first completion after the warm-in, which is not
+    /// counted, to its first one after the end, which is.
+    Completions,
+    /// The time between the warm-in and the end, the same for all connections: of
+    /// loads that change or come by a schedule.
+    Window,
+    /// All requests that count, each connection from its first send to its last
+    /// outcome: of slices that end by a number of requests.
+    Requests,
+}
+
+/// The counted part of a slice, and how far the connections are with it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counting {
+    pub(crate) basis: Basis,
+    /// What is sent from here on counts.
+    pub(crate) from: Nanos,
+    /// What is sent from here on does not.
+    pub(crate) end: Nanos,
+    /// Counted requests in flight.
+    pub(crate) in_flight: usize,
+    /// Clocks that have not closed.
+    unclosed: usize,
+    /// Whether any has opened.
+    pub(crate) has_opened: bool,
+}
+
+impl Counting {
+    /// Nothing counts.
+    pub(crate) const NOTHING: Counting = Counting {
+        basis: Basis::Requests,
+        from: Nanos::MAX,
+        end: Nanos::MAX,
+        in_flight: 0,
+        unclosed: 0,
+        has_opened: false,
+    };
+
+    /// Of a slice over so many clocks.
+    pub(crate) fn new(basis: Basis, from: Nanos, end: Nanos, clocks: usize) -> Counting {
+        Counting {
+            basis,
+            from,
+            end,
+            in_flight: 0,
+            unclosed: match basis {
+                Basis::Completions => clocks,
+                Basis::Window | Basis::Requests => 0,
+            },
+            has_opened: false,
+        }
+    }
+
+    /// Whether a request counts that is meant to be sent at this moment.
+    #[inline(always)]
+    pub(crate) fn counts(&self, intended: Nanos) -> bool {
+        intended >= self.from && intended < self.end
+    }
+
+    /// Whether all is known that the counted part needs the load for.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unclosed == 0 && self.in_flight == 0
+    }
+}
+
+/// One connection's part of a throughput.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    /// A request that ends after this moment opens the clock, or closes it.
+    turns_after: Nanos,
+    is_open: bool,
+    opened: Option<Nanos>,
+    closed: Nanos,
+    last: Nanos,
+}
+
+impl Clock {
+    /// A clock that has not been opened.
+    pub(crate) fn new(counting: &Counting) -> Clock {
+        Clock {
+            turns_after: match counting.basis {
+                Basis::Completions | Basis::Window => counting.from,
+                Basis::Requests => Nanos(0),
+            },
+            is_open: false,
+            opened: None,
+            closed: Nanos(0),
+            last: Nanos(0),
+        }
+    }
+
+    /// A request meant to be sent at `intended` has ended now. Answers whether a
+    /// throughput counts it.
+    #[inline(always)]
+    pub(crate) fn ends(
+        &mut self,
+        counting: &mut Counting,
+        intended: Nanos,
+        outcome: Outcome,
+        now: Nanos,
+    ) -> bool {
+        self.last = now;
+        let is_timed = match now <= self.turns_after {
+            true => self.is_open,
+            false => self.turns(counting, intended, outcome, now),
+        };
+        is_timed && outcome == Outcome::Ok
+    }
+
+    /// SUBTLE: A failure opens nothing, so that a connection that only fails was part
+    /// of the load for as long as the others; and behind the end nobody waits for more
+    /// of a connection that fails.
+    #[cold]
+    fn turns(
+        &mut self,
+        counting: &mut Counting,
+        intended: Nanos,
+        outcome: Outcome,
+        now: Nanos,
+    ) -> bool {
+        match (counting.basis, self.is_open) {
+            (Basis::Completions, false) if !outcome.is_completed() => {
+                if now > counting.end {
+                    self.stops(counting, now);
+                }
+                false
+            }
+            (Basis::Completions, false) => {
+                counting.has_opened = true;
+                self.opens(now, counting.end.max(now));
+                false
+            }
+            (Basis::Completions, true) => {
+                self.stops(counting, now);
+                true
+            }
+            (Basis::Window, false) if now <= counting.end => {
+                self.opens(counting.from, counting.end);
+                true
+            }
+            (Basis::Window, _) => {
+                self.stops(counting, now);
+                false
+            }
+            (Basis::Requests, _) => {
+                let counts = counting.counts(intended);
+                if counts {
+                    self.opens(intended, Nanos::MAX);
+                }
+                counts
+            }
+        }
+    }
+
+    fn opens(&mut self, at: Nanos, turns_after: Nanos) {
+        self.is_open = true;
+        self.opened = Some(at);
+        self.turns_after = turns_after;
+    }
+
+    /// Nothing that ends later counts any more.
+    pub(crate) fn stops(&mut self, counting: &mut Counting, now: Nanos) {
+        if self.turns_after == Nanos::MAX || counting.basis == Basis::Requests {
+            return;
+        }
+        self.turns_after = Nanos::MAX;
+        self.is_open = false;
+        self.closed = now;
+        counting.unclosed = counting.unclosed.saturating_sub(1);
+    }
+
+    /// Whether a request has ended that opened it.
+    pub(crate) fn has_opened(&self) -> bool {
+        self.opened.is_some()
+    }
+
+    /// The last outcome's time, zero when there was none.
+    pub(crate) fn last(&self) -> Nanos {
+        self.last
+    }
+
+    /// The time that it adds to a throughput's, when the counted part was so long. In
+    /// what ends by time, a connection without anything to count was part of the load
+    /// for as long as there was one; `None` when it was no part of it.
+    pub(crate) fn time(&self, basis: Basis, window: Nanos) -> Option<Nanos> {
+        match basis {
+            Basis::Completions => self.span(basis).or(Some(window)),
+            Basis::Window => Some(window),
+            Basis::Requests => self.span(basis),
+        }
+    }
+
+    /// The connection's own time; `None` when no request ended in the counted part.
+    pub(crate) fn span(&self, basis: Basis) -> Option<Nanos> {
+        let until = match basis {
+            Basis::Requests => self.last,
+            Basis::Completions | Basis::Window => self.closed,
+        };
+        let span = until.since(self.opened?);
+        (span > Nanos(0)).then_some(span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FROM: Nanos = Nanos(100);
+    const END: Nanos = Nanos(200);
+
+    /// Which of the requests that end at these moments count, over what time.
+    fn counted(basis: Basis, ends: &[u64]) -> (Vec<u64>, Option<u64>, bool) {
+        let mut counting = Counting::new(basis, FROM, END, 1);
+        let mut clock = Clock::new(&counting);
+        let mut found = Vec::new();
+        for end in ends {
+            let intended = Nanos(end.saturating_sub(30));
+            if clock.ends(&mut counting, intended, Outcome::Ok, Nanos(*end)) {
+                found.push(*end);
+            }
+        }
+        let is_settled = counting.is_settled();
+        clock.stops(&mut counting, Nanos(300));
+        (found, clock.span(basis).map(|span| span.0), is_settled)
+    }
+
+    #[test]
+    fn a_clock_runs_from_completion_to_completion() {
+        // Method: ends before, within and behind the counted part, on its edges, two
+        // at one moment, one that comes late, and none.
+        let of = |ends: &[u64]| counted(Basis::Completions, ends);
+        assert_eq!(
+            of(&[90, 100, 110, 150, 200, 230, 260]),
+            (vec![150, 200, 230], Some(120), true)
+        );
+        assert_eq!(of(&[110, 110, 210, 210]), (vec![110, 210], Some(100), true));
+        assert_eq!(
+            of(&[90, 210, 210, 250, 260]),
+            (vec![210, 250], Some(40), true)
+        );
+        assert_eq!(of(&[110, 150]), (vec![150], Some(190), false));
+        assert_eq!(of(&[90]), (vec![], None, false));
+    }
+
+    #[test]
+    fn a_failure_opens_no_clock_and_behind_the_end_closes_it() {
+        // Method: answers and failures, within the counted part and behind it.
+        let of = |ends: &[(u64, Outcome)]| {
+            let mut counting = Counting::new(Basis::Completions, FROM, END, 1);
+            let mut clock = Clock::new(&counting);
+            let counted = { ends.iter() }.filter(|(end, outcome)| {
+                clock.ends(&mut counting, Nanos(0), *outcome, Nanos(*end))
+            });
+            let counted = counted.count();
+            let span = clock.span(Basis::Completions);
+            (counted, span.map(|span| span.0), counting.is_settled())
+        };
+        let (ok, fails) = (Outcome::Ok, Outcome::Timeout);
+        assert_eq!(
+            of(&[(120, fails), (180, fails), (240, fails)]),
+            (0, None, true)
+        );
+        assert_eq!(
+            of(&[(120, ok), (180, fails), (240, ok)]),
+            (1, Some(120), true)
+        );
+        assert_eq!(
+            of(&[(120, ok), (180, ok), (240, fails)]),
+            (1, Some(120), true)
+        );
+    }
+
+    #[test]
+    fn a_window_counts_what_ends_within_it() {
+        // Method: the same moments.
+        let of = |ends: &[u64]| counted(Basis::Window, ends).0;
+        assert_eq!(of(&[90, 100, 110, 150, 200, 230, 260]), [110, 150, 200]);
+        assert_eq!(of(&[90, 210, 220]), [0; 0]);
+    }
+
+    #[test]
+    fn a_number_of_requests_counts_from_the_first_send_to_the_last_end() {
+        // Method: each was sent 30 before its end; the first two before the counted part.
+        let (ends, span, _) = counted(Basis::Requests, &[90, 120, 150, 180]);
+        assert_eq!((ends, span), (vec![150, 180], Some(60)));
+    }
+}
