@@ -24,8 +24,8 @@ use crate::words::wrap::{clean_name, shorten, wrap};
 /// The verdicts of a study as an SVG picture: what was decided, the intervals
 /// beside 1.00 and the margin, and the figures of each subject.
 ///
-/// Studies of more than [`SENTENCES_MAX`] comparisons have counts of verdicts
-/// instead of sentences, and those of more than [`TABLES_MAX`] loads no figures:
+/// Studies of more than four comparisons have counts of verdicts
+/// instead of sentences, and those of more than two loads no figures:
 /// the HTML page has them.
 #[must_use]
 pub fn study_svg(record: &StudyRecord) -> String {

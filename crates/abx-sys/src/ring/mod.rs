@@ -70,7 +70,7 @@ pub enum Receiving {
     Multishot,
     /// Anew in each wait that follows a receive. While the caller works on what
     /// came, none is under way, so that a close is a close at once, a skip needs
-    /// nothing to be stopped, and [`Ring::bring`] is obeyed: best for bodies that
+    /// nothing to be stopped, and [`Ring::limit_receive`] is obeyed: best for bodies that
     /// are skipped and for connections that are not kept.
     Single,
 }

@@ -18,7 +18,7 @@ use crate::end::{End, Failure, tell};
     abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
     abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
 pub struct Run {
-    /// URL of the server: http://HOST[:PORT]/PATH, or ws:// for WebSocket.
+    /// URL of the server: http://HOST:PORT/PATH (port 80 by default), or ws:// for WebSocket.
     url: String,
     /// How long to send requests [default: 10s].
     #[arg(short, long, value_parser = units::duration)]
