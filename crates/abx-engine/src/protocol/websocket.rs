@@ -198,10 +198,17 @@ impl Protocol for WebSocket {
                 Event::Ping(_) | Event::Pong(_) => continue,
                 Event::Message(message) => {
                     let received = (uncounted - input.len()) as u64;
+                    let behind = intake.behind_last(&mut input);
                     uncounted = input.len();
-                    match intake.message(&message, received) {
-                        Ok(()) => continue,
-                        Err(outcome) => Parsed::Broken(outcome),
+                    if behind == Some(Behind::Message) {
+                        // What nobody asked for came behind it: no right answer.
+                        Parsed::Broken(Outcome::Malformed)
+                    } else if let Err(outcome) = intake.message(&message, received) {
+                        Parsed::Broken(outcome)
+                    } else if let Some(Behind::End(outcome)) = behind {
+                        Parsed::Broken(outcome)
+                    } else {
+                        continue;
                     }
                 }
                 Event::Close(_) => Parsed::Broken(Outcome::EarlyClose),
@@ -221,7 +228,34 @@ impl Protocol for WebSocket {
     }
 }
 
+/// What comes behind the echo of the last message in flight, in the same bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    /// A message, or its beginning, that answers nothing.
+    Message,
+    /// The end of the connection.
+    End(Outcome),
+}
+
 impl Intake<'_, WebSocket> {
+    /// What stands behind a message that has come, when it is an echo and no other is
+    /// awaited; pings and pongs do not matter.
+    fn behind_last(&mut self, input: &mut &[u8]) -> Option<Behind> {
+        let is_echo = matches!(self.protocol.messages, Messages::Echoes(_));
+        if input.is_empty() || !is_echo || self.slot.flights.len() != 1 {
+            return None;
+        }
+        let Talker { socket, outbox, .. } = &mut self.slot.client;
+        loop {
+            return Some(match socket.receive(input, outbox)? {
+                Event::Open | Event::Ping(_) | Event::Pong(_) => continue,
+                Event::Data { .. } | Event::Message(_) => Behind::Message,
+                Event::Close(_) => Behind::End(Outcome::EarlyClose),
+                Event::Failed(fault) => Behind::End(fault_outcome(fault)),
+            });
+        }
+    }
+
     /// A whole message has come, which ended `received` bytes.
     ///
     /// # Errors
