@@ -1,7 +1,7 @@
 # What people run. `make test` installs what the tests need and runs all of them.
 CARGO ?= cargo
 
-.PHONY: build demo man setup test test-fast check counts truth planted bench self-check spread
+.PHONY: build demo man setup compile-tests test test-fast check counts truth planted bench self-check spread
 
 build:
 	$(CARGO) build --release --locked
@@ -20,8 +20,13 @@ man: build
 setup:
 	./scripts/install-test-servers
 
-test: setup
+# Compiles while downloads are under way.
+test:
+	$(MAKE) --jobs=2 setup compile-tests
 	$(CARGO) test --workspace --locked
+
+compile-tests:
+	$(CARGO) test --workspace --locked --no-run --quiet
 
 # For the inner loop: no foreign servers, no browser, and of the tests of the
 # program only those that load nothing.
@@ -45,9 +50,12 @@ check:
 counts: setup
 	./scripts/instruction-counts
 
-# Known answers on this machine: nginx against itself, and planted differences.
-# Takes half an hour; no part of the tests, since it measures.
+# Known answers on this machine: servers of exact capacity that count what they
+# serve, nginx against itself, and planted differences. Takes three quarters of an
+# hour; no part of the tests, since it measures.
 truth: setup build
+	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
+	./target/bench/release/known --abx ./target/release/abx --capacity ./target/bench/release/capacity
 	./scripts/truth ./target/release/abx
 
 # Planted differences on real processes: how often and how fast they are found.

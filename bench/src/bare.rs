@@ -1,12 +1,14 @@
 //! The bare loop: the least that a client on epoll can do, as the limit for real ones.
 //!
-//!     bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE
+//!     bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE asleep|awake
 //!
 //! It knows beforehand how many bytes each answer has, head included, counts
 //! them and looks at nothing. It reads no clock per request, keeps no times and
 //! no outcomes. Bodies are copied out of the kernel, as any client must that
-//! wants to see them. Prints `requests N failures N silent N seconds S`, where
-//! `silent` are connections that got no answer.
+//! wants to see them. Asleep it sleeps while no answer is there; awake it looks again
+//! at once, so that the server wakes nobody up. Prints `requests N failures N silent N
+//! awake_us N seconds S`, where `silent` are connections that got no answer, and
+//! `awake_us` the time between looks that found nothing.
 
 use std::error::Error;
 use std::io::Write;
@@ -14,12 +16,19 @@ use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
 use abx_bench::exchange::{Answer, Connection, Exchange};
-use rustix::event::epoll;
+use rustix::event::{Timespec, epoll};
 
 const EVENTS_MAX: usize = 512;
 const BUFFER_BYTES: usize = 256 * 1024;
 /// How long a wait lasts when no answer comes: the end may be late by this much.
-const WAIT_MAX_NS: i64 = 50_000_000;
+const WAIT_MAX: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+const AT_ONCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
 
 struct Bare {
     exchange: Exchange,
@@ -28,6 +37,8 @@ struct Bare {
     connections: Vec<Connection>,
     requests: u64,
     failures: u64,
+    /// How long it waited without sleeping.
+    awake: Duration,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,10 +51,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         answer_bytes,
         mode,
         pipeline,
+        waits,
     ] = arguments.as_slice()
     else {
         return Err(
-            "usage: bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE".into(),
+            "usage: bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE \
+             asleep|awake"
+                .into(),
         );
     };
     let pipeline: usize = pipeline.parse()?;
@@ -63,20 +77,26 @@ fn main() -> Result<(), Box<dyn Error>> {
         connections: Vec::new(),
         requests: 0,
         failures: 0,
+        awake: Duration::ZERO,
     };
     let start = Instant::now();
     for index in 0..connections.parse()? {
         let connection = bare.connect(index)?;
         bare.connections.push(connection);
     }
-    bare.load(start + Duration::from_secs_f64(seconds.parse()?))?;
+    let end = start + Duration::from_secs_f64(seconds.parse()?);
+    match waits.as_str() {
+        "awake" => bare.load_awake(end)?,
+        _ => bare.load(end)?,
+    }
     let seconds = start.elapsed().as_secs_f64();
     let is_silent = |connection: &&Connection| !connection.has_answered;
     let silent = bare.connections.iter().filter(is_silent).count();
     let (requests, failures) = (bare.requests * pipeline as u64, bare.failures);
     writeln!(
         std::io::stdout(),
-        "requests {requests} failures {failures} silent {silent} seconds {seconds}"
+        "requests {requests} failures {failures} silent {silent} awake_us {} seconds {seconds}",
+        bare.awake.as_micros()
     )?;
     Ok(())
 }
@@ -92,16 +112,33 @@ impl Bare {
     fn load(&mut self, end: Instant) -> Result<(), Box<dyn Error>> {
         let mut buffer = vec![0_u8; BUFFER_BYTES];
         let mut room = [const { MaybeUninit::uninit() }; EVENTS_MAX];
-        let wait = rustix::event::Timespec {
-            tv_sec: 0,
-            tv_nsec: WAIT_MAX_NS,
-        };
         while Instant::now() < end {
-            let (events, _) = epoll::wait(&self.epoll, &mut room, Some(&wait))?;
+            let (events, _) = epoll::wait(&self.epoll, &mut room, Some(&WAIT_MAX))?;
             for event in events {
                 let index = usize::try_from(event.data.u64())?;
                 self.receive(index, &mut buffer)?;
             }
+        }
+        Ok(())
+    }
+
+    /// The same without sleep, and with two looks at the clock for each wait.
+    fn load_awake(&mut self, end: Instant) -> Result<(), Box<dyn Error>> {
+        let mut buffer = vec![0_u8; BUFFER_BYTES];
+        let mut room = [const { MaybeUninit::uninit() }; EVENTS_MAX];
+        let mut before = Instant::now();
+        while before < end {
+            let (events, _) = epoll::wait(&self.epoll, &mut room, Some(&AT_ONCE))?;
+            let is_empty = events.is_empty();
+            for event in events {
+                let index = usize::try_from(event.data.u64())?;
+                self.receive(index, &mut buffer)?;
+            }
+            let now = Instant::now();
+            if is_empty {
+                self.awake += now - before;
+            }
+            before = now;
         }
         Ok(())
     }

@@ -68,6 +68,8 @@ const fn load(
 pub enum Generator {
     /// The bare loop of this folder.
     Bare,
+    /// The same without sleep.
+    BareAwake,
     /// The bare loop at a constant rate, asleep until each request is due.
     Paced,
     /// The same, awake for the last [`AWAKE_US`] before each one.
@@ -107,8 +109,9 @@ pub struct Setup {
 
 impl Generator {
     /// All but the peers.
-    const OWN_AND_RIVALS: [Generator; 9] = [
+    const OWN_AND_RIVALS: [Generator; 10] = [
         Generator::Bare,
+        Generator::BareAwake,
         Generator::Paced,
         Generator::PacedAwake,
         Generator::Abx,
@@ -129,8 +132,9 @@ impl Generator {
     pub fn name(self) -> &'static str {
         match self {
             Generator::Bare => "bare loop",
+            Generator::BareAwake => "bare loop, awake",
             Generator::Paced => "paced bare loop",
-            Generator::PacedAwake => "the same, awake",
+            Generator::PacedAwake => "paced, awake",
             Generator::Abx => "abx",
             Generator::AbxTwo => "abx -t 2",
             Generator::Wrk => "wrk",
@@ -161,7 +165,7 @@ impl Generator {
     /// thread is of interest only where the first one has time left.
     pub fn takes_part(self, load: &Load) -> bool {
         match self {
-            Generator::Bare => load.rate.is_none(),
+            Generator::Bare | Generator::BareAwake => load.rate.is_none(),
             Generator::Paced | Generator::PacedAwake | Generator::AbxTwo => load.rate.is_some(),
             _ => true,
         }
@@ -183,7 +187,9 @@ impl Generator {
     /// The command line that says which version it is.
     pub fn version(self, setup: &Setup) -> Option<Command> {
         let (program, flag) = match self {
-            Generator::Bare | Generator::Paced | Generator::PacedAwake => return None,
+            Generator::Bare | Generator::BareAwake | Generator::Paced | Generator::PacedAwake => {
+                return None;
+            }
             Generator::Peer(peer) => (Path::new(peer.name()), peer.version_words()?),
             Generator::Abx | Generator::AbxTwo => (setup.abx.as_path(), "--version"),
             Generator::Wrk => (Path::new("wrk"), "-v"),
@@ -204,7 +210,7 @@ impl Generator {
         let span = format!("{seconds}s");
         let (c, d) = (connections.as_str(), span.as_str());
         let (program, flags): (&Path, &[&str]) = match self {
-            Generator::Bare | Generator::Paced | Generator::PacedAwake => {
+            Generator::Bare | Generator::BareAwake | Generator::Paced | Generator::PacedAwake => {
                 return self.own(setup, load, answer_bytes);
             }
             Generator::Peer(peer) => return peer.command(load, &url, &setup.folder),
@@ -260,6 +266,11 @@ impl Generator {
         command.args([setup.address.to_string(), format!("/{}", load.body_bytes)]);
         command.args([load.connections.to_string(), load.seconds.to_string()]);
         command.args([answer_bytes.to_string(), last, more]);
+        match self {
+            Generator::Bare => command.arg("asleep"),
+            Generator::BareAwake => command.arg("awake"),
+            _ => &mut command,
+        };
         command
     }
 
@@ -305,7 +316,9 @@ impl Generator {
     /// Reads what it printed; `None` when a figure is missing.
     pub fn report(self, text: &str) -> Option<Report> {
         match self {
-            Generator::Bare | Generator::Paced | Generator::PacedAwake => reports::bare(text),
+            Generator::Bare | Generator::BareAwake | Generator::Paced | Generator::PacedAwake => {
+                reports::bare(text)
+            }
             Generator::Peer(peer) => peer.report(text),
             Generator::Abx | Generator::AbxTwo => reports::abx(text),
             Generator::Wrk => reports::wrk(text),
@@ -347,6 +360,7 @@ mod tests {
             per_second,
             silent,
             late: None,
+            awake_us: None,
         })
     }
 
@@ -375,6 +389,17 @@ mod tests {
         assert_eq!(Generator::Abx.report(abx), report(7, 2, 3.5, Some(1)));
         let bare = "requests 10 failures 1 silent 2 seconds 2.5\n";
         assert_eq!(Generator::Bare.report(bare), report(10, 1, 4.0, Some(2)));
+    }
+
+    #[test]
+    fn what_was_waited_awake_is_read_where_it_is_told() {
+        // Method: both that tell it.
+        let bare = "requests 10 failures 1 silent 2 awake_us 7 seconds 2.5\n";
+        let awake = Generator::BareAwake.report(bare).unwrap().awake_us;
+        assert_eq!(awake, Some(7.0));
+        let abx = r#"{"requests":{"sent":9,"ok":9},"throughput_per_s":3.5,
+                      "generator":{"waiting_awake_s":0.5}}"#;
+        assert_eq!(Generator::Abx.report(abx).unwrap().awake_us, Some(5e5));
     }
 
     #[test]

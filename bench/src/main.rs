@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     ))?;
     let mut tables = Vec::new();
     for load in &options.loads {
-        let table = measure(load, &options, &setup, &server, &folder.0, descriptors)?;
+        let table = measure(load, &options, &setup, &server, descriptors)?;
         say(&table.text())?;
         tables.push(table);
     }
@@ -162,7 +162,6 @@ fn measure(
     options: &Options,
     setup: &Setup,
     server: &Server,
-    folder: &Path,
     descriptors: u64,
 ) -> Result<Table, Box<dyn Error>> {
     let answer_bytes = server.answer_bytes(load.body_bytes, load.keep_alive)?;
@@ -186,7 +185,7 @@ fn measure(
                 None if needed > descriptors => Err(format!(
                     "{needed} file descriptors are needed, {descriptors} allowed (ulimit -Hn)"
                 )),
-                None => run(row.generator, setup, load, answer_bytes, folder),
+                None => run(row.generator, setup, load, answer_bytes, server),
             };
             row.runs.push(run);
         }
@@ -201,12 +200,18 @@ fn run(
     setup: &Setup,
     load: &Load,
     answer_bytes: usize,
-    folder: &Path,
+    server: &Server,
 ) -> Result<Run, String> {
     let command = generator.command(setup, load, answer_bytes);
     let longest = Duration::from_secs(load.seconds) + OVERTIME;
-    let ended = child::run(command, folder, longest)
+    let server_cpu_us = || {
+        let cpu_us = server.cpu_us();
+        cpu_us.map_err(|error| format!("nginx's processor time cannot be read: {error}"))
+    };
+    let before_us = server_cpu_us()?;
+    let ended = child::run(command, &setup.folder, longest)
         .map_err(|error| format!("it cannot be started: {error}"))?;
+    let server_cpu_us = server_cpu_us()? - before_us;
     let report = match (ended.failure, generator.report(&ended.stdout)) {
         (None, Some(report)) => report,
         // A generator may say by its exit code that some requests failed.
@@ -218,8 +223,9 @@ fn run(
         }
     };
     Ok(Run {
+        cpu_us: ended.cpu_us - report.awake_us.unwrap_or_default(),
         report,
-        cpu_us: ended.cpu_us,
+        server_cpu_us,
         memory_bytes: ended.memory_bytes,
     })
 }

@@ -148,6 +148,7 @@ fn hey_report(text: &str) -> Option<Report> {
         per_second: number_after(text, "Requests/sec:")?,
         silent: None,
         late: None,
+        awake_us: None,
     })
 }
 
@@ -174,6 +175,7 @@ fn vegeta_report(report: &Value) -> Option<Report> {
         per_second: report["throughput"].as_f64()?,
         silent: None,
         late: None,
+        awake_us: None,
     })
 }
 
@@ -205,6 +207,7 @@ fn bombardier_report(report: &Value) -> Option<Report> {
         per_second: completed as f64 / result["timeTakenSeconds"].as_f64()?,
         silent: None,
         late: None,
+        awake_us: None,
     })
 }
 
@@ -253,6 +256,7 @@ fn k6_report(report: &Value) -> Option<Report> {
         per_second: report["per_second"].as_f64()?,
         silent: None,
         late: None,
+        awake_us: None,
     })
 }
 
@@ -277,6 +281,7 @@ fn autocannon_report(report: &Value) -> Option<Report> {
         per_second: completed as f64 / report["duration"].as_f64()?,
         silent: None,
         late: None,
+        awake_us: None,
     })
 }
 
@@ -303,6 +308,7 @@ fn gcannon_report(report: &Value) -> Option<Report> {
         per_second: report["rps"].as_f64()?,
         silent: None,
         late: None,
+        awake_us: None,
     })
 }
 
@@ -347,6 +353,7 @@ mod tests {
                 per_second: 3.5,
                 silent: None,
                 late: None,
+                awake_us: None,
             };
             assert_eq!(peer.report(text), Some(expected), "{peer:?}");
             assert_eq!(peer.report("Killed"), None, "{peer:?}");

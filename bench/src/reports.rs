@@ -15,6 +15,8 @@ pub struct Report {
     pub silent: Option<u64>,
     /// How late its sends were; `None` when it does not tell.
     pub late: Option<Late>,
+    /// Processor time in which it waited without sleeping, in µs; `None` when it does not tell.
+    pub awake_us: Option<f64>,
 }
 
 /// How late sends were by the generator's own doing, in microseconds.
@@ -37,6 +39,7 @@ pub fn bare(text: &str) -> Option<Report> {
         late: number_after(text, "late_p50_us ")
             .zip(number_after(text, "late_p99_us "))
             .map(|(median_us, p99_us)| Late { median_us, p99_us }),
+        awake_us: number_after(text, "awake_us "),
     })
 }
 
@@ -54,6 +57,7 @@ pub fn abx(text: &str) -> Option<Report> {
             .as_f64()
             .zip(record["generator"]["lateness_us"]["p99"].as_f64())
             .map(|(median_us, p99_us)| Late { median_us, p99_us }),
+        awake_us: { record["generator"]["waiting_awake_s"].as_f64() }.map(|seconds| seconds * 1e6),
     })
 }
 
@@ -69,6 +73,7 @@ pub fn wrk(text: &str) -> Option<Report> {
         per_second: number_after(text, "Requests/sec:")?,
         silent: None,
         late: None,
+        awake_us: None,
     })
 }
 
@@ -83,6 +88,7 @@ pub fn ab(text: &str) -> Option<Report> {
         per_second: number_after(text, "Requests per second:")?,
         silent: None,
         late: None,
+        awake_us: None,
     })
 }
 
@@ -106,6 +112,7 @@ pub fn h2load(text: &str) -> Option<Report> {
         per_second: rate.split(' ').next()?.parse().ok()?,
         silent: None,
         late: None,
+        awake_us: None,
     })
 }
 
@@ -122,6 +129,7 @@ pub fn oha(text: &str) -> Option<Report> {
         per_second: report["summary"]["requestsPerSec"].as_f64()?,
         silent: None,
         late: None,
+        awake_us: None,
     })
 }
 

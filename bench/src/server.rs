@@ -68,6 +68,23 @@ impl Server {
         self.address
     }
 
+    /// Processor time of nginx so far, in µs: of its master and its worker, each of one thread.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn cpu_us(&self) -> io::Result<f64> {
+        let master = self.child.id();
+        let workers = fs::read_to_string(format!("/proc/{master}/task/{master}/children"))?;
+        let mut sum = 0.0;
+        for pid in std::iter::once(master.to_string().as_str()).chain(workers.split_whitespace()) {
+            let schedule = fs::read_to_string(format!("/proc/{pid}/schedstat"))?;
+            let on_cpu_ns = schedule.split_whitespace().next();
+            let on_cpu_ns = on_cpu_ns.and_then(|word| word.parse::<f64>().ok());
+            sum += on_cpu_ns.ok_or(io::ErrorKind::InvalidData)? / 1e3;
+        }
+        Ok(sum)
+    }
+
     /// How many bytes an answer with a body of `size` has, head included.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ fn main() -> io::Result<()> {
 }
 
 /// What was measured is beside a study, and no part of it.
-const RECORD: &str = "record.json";
+const RECORD: &str = "record.json.zst";
 
 /// Adds all files below `here`, by their paths below `folder`.
 fn add_files(folder: &Path, here: &Path, text: &mut String) -> io::Result<()> {

@@ -31,6 +31,7 @@ use abx_engine::{
     Asked, Backend, Engine, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan,
     SliceEnd, SlicePlan, probe,
 };
+use abx_evidence::Wait;
 
 /// Connections and loads come from so many addresses, so that ports last.
 const SOURCES: u8 = 16;
@@ -49,6 +50,7 @@ struct Asking {
     slice_ms: u64,
     cpus: Vec<usize>,
     memory: Option<Backend>,
+    wait: Wait,
 }
 
 impl Asking {
@@ -70,10 +72,12 @@ impl Asking {
             slice_ms: 500,
             cpus: Vec::new(),
             memory: None,
+            wait: Wait::Asleep,
         };
         for option in options {
             match option.split_once('=').unwrap_or((option, "")) {
                 ("connections", count) => asking.connections = count.parse()?,
+                ("awake", "") => asking.wait = Wait::Awake,
                 ("close", "") => asking.is_kept = false,
                 ("rate", rate) => {
                     asking.arrivals = Arrivals::Constant {
@@ -135,6 +139,7 @@ impl Asking {
             threads: 1,
             cpus: self.cpus.clone(),
             backend,
+            wait: self.wait,
         })?)
     }
 }

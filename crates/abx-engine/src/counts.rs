@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::io::{Io, Ready, Received, RequestId, Token};
+use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
 use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
 use crate::pool::{Pool, WorkerSlice};
 use crate::protocol::Http;
@@ -210,11 +210,15 @@ impl Io for Memory {
         self.connection(token).most = most;
     }
 
-    fn wait(&mut self, _: Nanos, ready: &mut Vec<Ready>) -> Nanos {
+    fn wait(&mut self, _: Nanos, _: Awaits, ready: &mut Vec<Ready>) -> Nanos {
         ready.clear();
         std::mem::swap(&mut self.next, ready);
         self.now = self.now.plus(BATCH);
         self.now
+    }
+
+    fn is_acknowledged(&mut self, _: Token) -> bool {
+        true
     }
 
     fn receive(&mut self, token: Token) -> Received<'_> {

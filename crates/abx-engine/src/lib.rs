@@ -1,6 +1,6 @@
 //! Makes HTTP and WebSocket load on pinned threads and fills tallies.
 //!
-//! An [`Engine`] owns worker threads. [`Engine::open`] gives a pool of
+//! An [`Engine`] owns worker threads and is the [`LoadGenerator`] of this machine. [`Engine::open`] gives a pool of
 //! connections to one subject, [`Engine::slice`] loads it for a while and says
 //! what came back, [`Engine::close`] ends it. Nothing of the world stops a
 //! slice with an error: refusals, resets, timeouts and wrong answers are
@@ -15,6 +15,7 @@ mod connection;
 #[doc(hidden)]
 pub mod counts;
 mod io;
+mod load_generator;
 mod plan;
 mod pool;
 mod probe;
@@ -25,12 +26,13 @@ pub mod schedule;
 mod simulation;
 mod workers;
 
+pub use load_generator::LoadGenerator;
 pub use plan::backend::{Backend, BackendUsed};
 pub use plan::{
     Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan,
     SliceEnd, SlicePlan,
 };
-pub use probe::{Answer, Echo, ProbeError, WebSocketAnswer, probe, probe_websocket};
+pub use probe::{Answer, Echo, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket};
 pub use protocol::message::payload;
 pub use workers::engine::{Engine, OpenReport, Stopper};
 pub use workers::error::EngineError;

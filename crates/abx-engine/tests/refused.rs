@@ -16,6 +16,7 @@ fn engine(backend: Backend) -> Engine {
         threads: 2,
         cpus: Vec::new(),
         backend,
+        wait: abx_evidence::Wait::Asleep,
     })
     .unwrap()
 }

@@ -17,8 +17,11 @@ mod series;
 pub mod stats;
 mod view;
 
-pub use expectation::{Answer, Doubt, Expectation, Standing};
+pub use expectation::{Doubt, Expectation, ExpectationResult, Standing};
 pub use file::StudyRecord;
+pub use file::run::{
+    GeneratorSide, NotARun, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,
+};
 pub use file::schema::record_schema;
 pub use judge::capacities::Capacity;
 pub use judge::comparison::{Bounds, Comparison, Role, Undisturbed};
@@ -28,13 +31,11 @@ pub use judge::past_baseline::{
     Difference, Fingerprint, PastBaselineError, PastSubject, Unpaired, past_baseline,
 };
 pub use judge::ranking::{Place, Ranking};
-pub use judge::run::judge_run;
 pub use judge::sweeps::{Axis, Crossover, Scalability, Sweep};
-pub use judge::throughput::block_throughputs;
 pub use judge::verdict::{self, Verdict};
-pub use judge::{judge, may_stop};
+pub use judge::{is_hopeless, judge, may_stop};
 pub use listing::{catalog, history};
-pub use measure::arrivals::{ArrivalKind, Arrivals, Offered};
+pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Offered};
 pub use measure::broadcasts::Broadcasts;
 pub use measure::exchange::{Exchange, LoadShape, Message, MessageKind, Shape};
 pub use measure::held::{Held, HeldFigures};
@@ -48,10 +49,8 @@ pub use measure::times::{Figure, Times};
 pub use record::finding::{Finding, Level, Limits, Status, Validity};
 pub use record::finding_id::FindingId;
 pub use record::objective::{Goal, Kept, LimitUsage, Objective, ObjectiveError};
-pub use record::run::{GeneratorSide, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide};
-pub use record::{Measured, PastBaseline, PastLoad};
-pub use series::{
-    BlockFigures, ResponseTimes, SliceFigures, block_figures, response_times, slice_figures,
-};
+pub use record::{Measured, PastBaseline, PastLoad, Wait, Waiting};
+pub use series::{BlockFigures, ResponseTimes, SliceFigures, slice_figures};
+pub use view::SubjectView;
 pub use view::ceilings::Ceiling;
 pub use view::summary::Summary;

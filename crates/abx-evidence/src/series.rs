@@ -4,8 +4,9 @@
 use crate::measure::histogram::Histogram;
 use crate::measure::quantile::Quantile;
 use crate::measure::share::share;
-use crate::record::{BlockLoad, CEILING, LoadRecord, Measured, SliceRecord};
-use crate::view::summary::{Sums, pooled};
+use crate::record::{CEILING, LoadRecord, Measured};
+use crate::view::sums::Sums;
+use crate::view::{BlockView, SubjectView};
 
 /// One slice under one load, with its place among the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,12 +51,12 @@ pub struct BlockFigures {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseTimes {
     /// The times that were counted, shortest first.
-    steps: Vec<Step>,
+    steps: Vec<CountedTime>,
 }
 
 /// A time that was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Step {
+struct CountedTime {
     us: u64,
     /// How many were at most so long.
     below: u64,
@@ -70,7 +71,7 @@ impl ResponseTimes {
             below += count;
             let bounds = at_least.map_or(0, |bounds| bounds.count_at_us(us));
             known += count.saturating_sub(bounds);
-            Step { us, below, known }
+            CountedTime { us, below, known }
         });
         ResponseTimes {
             steps: steps.collect(),
@@ -120,7 +121,7 @@ pub fn slice_figures<'a>(record: &'a Measured, load: &'a LoadRecord) -> Vec<Slic
                     subject: &slice.subject,
                     before_ns: start_ns,
                     wall_ns: slice.wall_ns,
-                    throughput_per_s: sums([slice]).throughput(&load.settings),
+                    throughput_per_s: Sums::from(slice).throughput(&load.settings),
                     failed: slice.outcomes.failed(),
                     is_disturbed: !of_round.disturbed.is_empty(),
                 });
@@ -130,48 +131,34 @@ pub fn slice_figures<'a>(record: &'a Measured, load: &'a LoadRecord) -> Vec<Slic
     all
 }
 
-/// One subject under one load in each complete block, in the order of the blocks.
-#[must_use]
-pub fn block_figures(record: &Measured, load: &LoadRecord, subject: &str) -> Vec<BlockFigures> {
-    let cpus = record.settings.subject_cpus.len().max(1) as u64;
-    let of_block = |index: u32, part: &BlockLoad, rss_bytes_max: Option<u64>| {
-        let rounds = part.rounds.iter().flat_map(|round| &round.slices);
-        let sums = sums(rounds.filter(|slice| slice.subject == subject));
-        let cpu = sums.server_cpu_ns.filter(|_| sums.slices > 0);
-        BlockFigures {
-            block: index,
-            throughput_per_s: sums.throughput(&load.settings),
-            server_cpu_us_per_request: cpu
-                .and_then(|cpu| share(cpu, sums.outcomes.completed()))
-                .map(|ns| ns / 1e3),
-            server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
-            rss_bytes_max,
-        }
-    };
-    let blocks = record.complete_blocks();
-    let figures = blocks.filter_map(|block| {
-        let part = block.loads.iter().find(|part| part.load == load.name)?;
-        let life = block.subjects.get(subject);
-        let rss_bytes_max = life.and_then(|life| life.rss_bytes_max);
-        Some(of_block(block.index, part, rss_bytes_max))
-    });
-    figures.collect()
-}
+impl SubjectView<'_> {
+    /// Figures of each complete block, in the order of the blocks.
+    #[must_use]
+    pub fn block_figures(&self) -> Vec<BlockFigures> {
+        let cpus = self.study.settings.subject_cpus.len().max(1) as u64;
+        let figures = |block: &BlockView| {
+            let sums = &block.sums;
+            let cpu = sums.server_cpu_ns.filter(|_| sums.slices > 0);
+            BlockFigures {
+                block: block.block.index,
+                throughput_per_s: block.throughput(),
+                server_cpu_us_per_request: cpu
+                    .and_then(|cpu| share(cpu, sums.outcomes.completed()))
+                    .map(|ns| ns / 1e3),
+                server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
+                rss_bytes_max: block.life().and_then(|life| life.rss_bytes_max),
+            }
+        };
+        self.blocks.iter().map(figures).collect()
+    }
 
-/// The response times of one subject under one load; `None` when none were counted.
-#[must_use]
-pub fn response_times(
-    record: &Measured,
-    load: &LoadRecord,
-    subject: &str,
-) -> Option<ResponseTimes> {
-    let times = pooled(record, &load.name, subject, |all| &all.response)?;
-    let at_least = pooled(record, &load.name, subject, |all| &all.response_at_least);
-    Some(ResponseTimes::of(&times, at_least.as_ref()))
-}
-
-fn sums<'a>(slices: impl IntoIterator<Item = &'a SliceRecord>) -> Sums {
-    Sums::of(slices.into_iter())
+    /// Its response times; `None` when none were counted.
+    #[must_use]
+    pub fn response_times(&self) -> Option<ResponseTimes> {
+        let times = self.times(|all| &all.response)?;
+        let at_least = self.times(|all| &all.response_at_least);
+        Some(ResponseTimes::of(&times, at_least.as_ref()))
+    }
 }
 
 #[cfg(test)]

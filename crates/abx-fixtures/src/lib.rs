@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, BlockSubject, Canary, HostCounters, InUse, Interleave,
-    LoadRecord, LoadSettings, Machine, PilotRecord, PilotSubject, RequestSettings, Round, Settings,
-    SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
+    AnswerRecord, BlockLoad, BlockRecord, BlockSubject, Canary, Histograms, HostCounters, InUse,
+    Interleave, ListenerRecord, LoadRecord, LoadSettings, Machine, PilotRecord, PilotSubject,
+    RequestSettings, Round, Settings, SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
 };
 use abx_evidence::{
-    Comparison, Conclusions, Finding, FindingId, Level, Measured, Outcome, Outcomes, SliceTally,
-    judge,
+    Comparison, Conclusions, Finding, FindingId, Histogram, Level, Measured, Outcome, Outcomes,
+    SliceTally, Waiting, judge,
 };
 
 /// A millisecond, in nanoseconds.
@@ -47,6 +47,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
             threads: 1,
             subject_cpus: vec![0],
             generator_cpus: vec![1],
+            waiting: Waiting::default(),
         },
         machine: Machine::default(),
         subjects: subjects.iter().map(|(name, _)| subject(name)).collect(),
@@ -78,6 +79,75 @@ pub fn two_loads() -> Measured {
     record
 }
 
+/// The server of [`run`].
+pub const URL: &str = "http://127.0.0.1:8080/small.bin";
+/// How long [`run`] took.
+pub const RUN_NS: u64 = 10_000 * MS;
+
+/// 10 s of one server that was the limit and answered everything.
+pub fn run() -> Measured {
+    let mut record = study(&[(URL, &[10_000])]);
+    record.command = ["abx", "run", URL].map(str::to_owned).to_vec();
+    record.settings.blocks = Some(1);
+    record.end = StudyEnd::Blocks;
+    record.subjects[0].command.clear();
+    record.subjects[0].address = Some(URL.to_owned());
+    *pilot(&mut record) = PilotRecord {
+        interleave: Interleave::Trials,
+        slice_ns: RUN_NS,
+        discard_ns: 0,
+        rounds: 1,
+        warm_up_ns: 0,
+        backend: Some("epoll".to_owned()),
+        subjects: BTreeMap::new(),
+        ..pilot(&mut record).clone()
+    };
+    parts(&mut record).for_each(|part| part.rounds.truncate(1));
+    each_slice(&mut record, URL, |slice| {
+        slice.hashed = 157;
+        slice.wall_ns = RUN_NS;
+        slice.window_ns = RUN_NS;
+        slice.measured_ns = RUN_NS;
+        slice.connection_ns = u64::from(CONNECTIONS) * RUN_NS;
+        slice.response_ns_sum = slice.connection_ns;
+        slice.server_cpu_ns = Some(RUN_NS / 100 * 98);
+        slice.generator_cpu_ns = RUN_NS / 2;
+        slice.busiest_worker_ns = RUN_NS / 2;
+        slice.busy_ns = Some(RUN_NS / 100 * 148);
+    });
+    for side in sides(&mut record, URL) {
+        side.busiest_thread_ns = Some(RUN_NS / 100 * 98);
+        side.strain = Some(HostCounters {
+            over_us: RUN_NS / 1_000,
+            ..HostCounters::none()
+        });
+    }
+    for life in record.blocks[0].subjects.values_mut() {
+        life.ready_s = None;
+        life.end = "left running".to_owned();
+        life.listener = Some(ListenerRecord {
+            process_id: 1,
+            name: "nginx".to_owned(),
+        });
+    }
+    record
+}
+
+/// The times of one subject in the first block.
+pub fn times<'a>(record: &'a mut Measured, subject: &str) -> &'a mut Histograms {
+    let all = &mut record.blocks[0].loads[0].histograms;
+    all.entry(subject.to_owned()).or_default()
+}
+
+/// So many requests that took so long.
+pub fn histogram(counts: &[(u64, u64)]) -> Histogram {
+    let mut all = Histogram::new();
+    for (count, us) in counts {
+        (0..*count).for_each(|_| all.record_ns(us * 1_000));
+    }
+    all
+}
+
 fn subject(name: &str) -> SubjectRecord {
     SubjectRecord {
         name: name.to_owned(),
@@ -94,6 +164,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
         warm_up_ns: 200 * MS,
         settled: true,
         lingering: Some(0.0),
+        failed: None,
     };
     let answer = AnswerRecord {
         status: 200,
@@ -123,6 +194,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             interleave: Interleave::Slices,
             interleave_reason: None,
             slice_ns: SLICE_NS,
+            slice_requests: None,
             discard_ns: SLICE_NS - COUNTED_NS,
             slice_reason: None,
             shortened: false,
@@ -144,6 +216,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         rss_bytes_max: Some(14_200_000),
         end: "stopped".to_owned(),
         died: false,
+        listener: None,
     };
     let side = SubjectReadings {
         warm_up: None,

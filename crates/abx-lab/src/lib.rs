@@ -22,6 +22,7 @@ pub use measure::running_subjects::Abort;
 pub use process::keeper;
 pub use process::subject_process::SubjectProcessError;
 pub use process::verify::VerifyError;
+pub use records::file::{fuzz as record_file_fuzz, read_text};
 pub use records::history;
 pub use records::store::{Store, StoreError, state_folder, write_text, write_whole};
 pub use run_study::context::PrepareError;
@@ -36,5 +37,5 @@ pub use study::shape::{
 pub use study::subject::{Scheme, Source, Subject, SubjectError, Target};
 pub use study::{
     CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, PilotEffort, Pin, RequestSpec,
-    SliceLength, Study, study_file, units,
+    SliceLength, Study, WaitChoice, study_file, units,
 };

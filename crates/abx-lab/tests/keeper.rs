@@ -10,12 +10,15 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use abx_lab::keeper::{EndManner, Keeper, KeeperError, KeeperPlan, ProcessState, Stop, keep};
+use abx_lab::keeper::{
+    EndManner, FileContent, Keeper, KeeperError, KeeperPlan, ProcessState, SCRATCH_EMPTY,
+    ScratchFile, Stop, keep,
+};
 use abx_sys::limits::{DescriptorLimit, descriptor_limit};
-use abx_sys::process::{Exit, Process, Signal};
+use abx_sys::process::{Exit, Process, ProcessStat, Signal};
 use abx_sys::tree::descendants;
 use abx_sys::{Nanos, ProcTree, cpus};
 use tempfile::TempDir;
@@ -48,6 +51,10 @@ const CASES: &[(&str, fn())] = &[
         "grandchildren_are_asked_to_stop_too",
         grandchildren_are_asked_to_stop_too,
     ),
+    (
+        "the_making_of_files_can_be_stopped",
+        the_making_of_files_can_be_stopped,
+    ),
     ("dropping_the_handle_stops", dropping_the_handle_stops),
     ("a_killed_abx_leaves_nothing", a_killed_abx_leaves_nothing),
     (
@@ -55,6 +62,10 @@ const CASES: &[(&str, fn())] = &[
         a_terminated_keeper_leaves_nothing,
     ),
     ("a_killed_keeper_is_noticed", a_killed_keeper_is_noticed),
+    (
+        "whoever_is_killed_nothing_is_left",
+        whoever_is_killed_nothing_is_left,
+    ),
     (
         "a_keeper_that_talks_nonsense_is_killed_with_its_family",
         a_keeper_that_talks_nonsense_is_killed_with_its_family,
@@ -92,17 +103,38 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed > 0))
 }
 
-/// Starts a keeper, prints its number and waits for its own end.
+/// Starts a keeper, prints its number and waits for its own end or the command's.
 fn play_abx(plan: &str) -> ExitCode {
-    let keeper = start(&serde_json::from_str(plan).unwrap()).unwrap();
+    let mut keeper = start(&serde_json::from_str(plan).unwrap()).unwrap();
     let _ = writeln!(std::io::stdout(), "{}", keeper.process_id());
-    loop {
-        std::thread::park();
+    while keeper.state() == ProcessState::Running {
+        std::thread::sleep(Duration::from_millis(2));
     }
+    let _ = keeper.stop();
+    ExitCode::SUCCESS
+}
+
+/// Starts this program to play an abx that keeps a command, and answers the number of
+/// its keeper, too.
+fn another_abx(plan: &KeeperPlan) -> (Child, u32) {
+    let mut abx = Command::new(std::env::current_exe().unwrap())
+        .args(["abx", &serde_json::to_string(plan).unwrap()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut reader = BufReader::new(abx.stdout.take().unwrap());
+    reader.read_line(&mut line).unwrap();
+    (abx, line.trim().parse().unwrap())
 }
 
 fn start(plan: &KeeperPlan) -> Result<Keeper, KeeperError> {
-    Keeper::start(&std::env::current_exe().unwrap(), &["keeper"], plan)
+    Keeper::start(
+        &std::env::current_exe().unwrap(),
+        &["keeper"],
+        plan,
+        &|| false,
+    )
 }
 
 fn plan(directory: &Path, command: &[&str]) -> KeeperPlan {
@@ -222,9 +254,9 @@ fn what_else_is_missing_is_named() {
         );
         assert!(error.to_string().contains(named), "{error}");
     }
-    let error = Keeper::start(Path::new("true"), &[], &good).unwrap_err();
+    let error = Keeper::start(Path::new("true"), &[], &good, &|| false).unwrap_err();
     assert!(matches!(error, KeeperError::Silent { .. }), "{error:?}");
-    let error = Keeper::start(&gone, &[], &good).unwrap_err();
+    let error = Keeper::start(&gone, &[], &good, &|| false).unwrap_err();
     assert!(matches!(error, KeeperError::NoKeeper { .. }), "{error:?}");
 }
 
@@ -320,6 +352,27 @@ fn grandchildren_are_asked_to_stop_too() {
     assert_gone(&family);
 }
 
+fn the_making_of_files_can_be_stopped() {
+    // Method: a short file, and one that takes minutes to make; stopped as soon as there is
+    // some of the second. Neither the command nor the files may be there afterwards.
+    let directory = folder();
+    let mut plan = script(&directory, "touch started; sleep 1000");
+    let scratch = directory.path().join("scratch");
+    let file = |path: &str, bytes| ScratchFile {
+        path: path.into(),
+        content: FileContent::Random { seed: 1, bytes },
+    };
+    let large = scratch.join(SCRATCH_EMPTY).join("large");
+    plan.scratch = Some(scratch.clone());
+    plan.files = vec![file("short", 7), file("large", 8 << 30)];
+    let is_begun = || large.metadata().is_ok_and(|file| file.len() > 0);
+    let program = std::env::current_exe().unwrap();
+    let started = Keeper::start(&program, &["keeper"], &plan, &is_begun);
+    assert!(matches!(started, Err(KeeperError::Stopped)), "{started:?}");
+    assert!(!scratch.exists());
+    assert!(!directory.path().join("started").exists());
+}
+
 fn dropping_the_handle_stops() {
     // Method: the handle goes out of use without a word.
     let directory = folder();
@@ -336,17 +389,8 @@ fn a_killed_abx_leaves_nothing() {
     let text = "trap '' TERM; (setsid sleep 1000 &); sh -c 'sleep 1000 & wait' & wait";
     let mut plan = script(&directory, text);
     plan.stop.within = Duration::from_millis(50);
-    let mut abx = Command::new(std::env::current_exe().unwrap())
-        .args(["abx", &serde_json::to_string(&plan).unwrap()])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut reader = BufReader::new(abx.stdout.take().unwrap());
-    reader.read_line(&mut line).unwrap();
-    let keeper = Process::find(line.trim().parse().unwrap())
-        .unwrap()
-        .unwrap();
+    let (mut abx, keeper) = another_abx(&plan);
+    let keeper = Process::find(keeper).unwrap().unwrap();
     let family = family(keeper.pid, 4, "sleep");
     abx.kill().unwrap();
     abx.wait().unwrap();
@@ -380,18 +424,68 @@ fn a_killed_keeper_is_noticed() {
     assert_eq!(keeper.stop().manner, EndManner::KeeperLost);
 }
 
+const ABX: usize = 0;
+const GUARDIAN: usize = 1;
+const KEEPER: usize = 2;
+
+fn whoever_is_killed_nothing_is_left() {
+    // Method: SIGKILL for abx, the guardian and the keeper, in all ways that leave one of
+    // them, each first in turn; the command ignores SIGTERM, and has a child and a daemon.
+    let ways: [&[usize]; 9] = [
+        &[ABX],
+        &[GUARDIAN],
+        &[KEEPER],
+        &[ABX, GUARDIAN],
+        &[GUARDIAN, ABX],
+        &[ABX, KEEPER],
+        &[KEEPER, ABX],
+        &[GUARDIAN, KEEPER],
+        &[KEEPER, GUARDIAN],
+    ];
+    for way in ways {
+        let directory = folder();
+        let scratch = directory.path().join("scratch");
+        let text = "trap '' TERM; (setsid sleep 1000 &); sh -c 'sleep 1000 & wait' & wait";
+        let mut plan = script(&directory, text);
+        plan.stop.within = Duration::from_millis(50);
+        plan.scratch = Some(scratch.clone());
+        let (mut abx, keeper) = another_abx(&plan);
+        let family = family(keeper, 4, "sleep");
+        let guardian = ProcessStat::read(keeper).unwrap().unwrap().parent;
+        let three = [abx.id(), guardian, keeper].map(|pid| Process::find(pid).unwrap().unwrap());
+        let names = three.map(|one| one.name().unwrap());
+        assert_eq!(names[GUARDIAN..], ["guardian", "keeper"]);
+        assert!(scratch.is_dir());
+        for one in way {
+            assert!(three[*one].signal(Signal::Kill).unwrap());
+        }
+        abx.wait().unwrap();
+        within_a_minute(&format!("nothing is left: {way:?}"), || {
+            all_gone(&three) && all_gone(&family) && !scratch.exists()
+        });
+    }
+}
+
 fn a_keeper_that_talks_nonsense_is_killed_with_its_family() {
-    // Method: a shell plays a keeper that starts well and then loses its mind.
+    // Method: a shell plays a guardian that starts well and then loses its mind. It
+    // gives the number of a process that is none of its own: that one must live on.
     let directory = folder();
-    let text = "read plan; echo '{\"started\":{\"pid\":1}}'; sleep 1000 & echo nonsense; wait";
+    let mut stranger = Command::new("sleep").arg("1000").spawn().unwrap();
+    let text = format!(
+        "read order; echo '{{\"started\":{{\"keeper\":{}}}}}'; sleep 1000 & echo nonsense; wait",
+        stranger.id()
+    );
     let plan = plan(directory.path(), &["true"]);
-    let mut keeper = Keeper::start(Path::new("sh"), &["-c", text], &plan).unwrap();
+    let mut keeper = Keeper::start(Path::new("sh"), &["-c", &text], &plan, &|| false).unwrap();
     let family = family(keeper.process_id(), 1, "sleep");
     within_a_minute("the loss is noticed", || {
         keeper.state() == ProcessState::Lost
     });
     assert_eq!(keeper.stop().manner, EndManner::KeeperLost);
     within_a_minute("the family is gone", || all_gone(&family));
+    assert!(stranger.try_wait().unwrap().is_none());
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
 }
 
 fn the_command_finds_what_was_planned() {

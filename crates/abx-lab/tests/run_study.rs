@@ -21,7 +21,7 @@ use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
     Abort, GeneratedFile, Launch, Load, PilotEffort, Pin, SliceLength, Source, Store, Study,
-    StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, run_study,
+    StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, WaitChoice, run_study,
 };
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
 use abx_sys::tree::descendants;
@@ -57,8 +57,8 @@ const CASES: &[(&str, fn())] = &[
         blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds,
     ),
     (
-        "a_budget_that_is_used_up_ends_after_a_block",
-        a_budget_that_is_used_up_ends_after_a_block,
+        "a_budget_that_is_used_up_starts_no_slice",
+        a_budget_that_is_used_up_starts_no_slice,
     ),
     (
         "a_chosen_slice_is_noted_with_what_it_was_chosen_from",
@@ -67,6 +67,10 @@ const CASES: &[(&str, fn())] = &[
     (
         "one_subject_alone_has_no_length_to_choose",
         one_subject_alone_has_no_length_to_choose,
+    ),
+    (
+        "work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others",
+        work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others,
     ),
 ];
 
@@ -110,7 +114,7 @@ fn serve_page(port: &str) -> ExitCode {
     }
 }
 
-/// Two subjects of one kind, short slices, and so many blocks.
+/// Two subjects of one kind, a brief pilot, few and short slices, and so many blocks.
 fn study(blocks: Option<u32>) -> Study {
     let program = std::env::current_exe().unwrap();
     let subject = |name: &str| Subject {
@@ -136,7 +140,7 @@ fn study(blocks: Option<u32>) -> Study {
         budget: None,
         blocks,
         slice: SliceLength::Fixed(Duration::from_millis(10)),
-        rounds: None,
+        rounds: Some(4),
         cold: None,
         ceiling: None,
         interleave: Interleave::Slices,
@@ -145,12 +149,13 @@ fn study(blocks: Option<u32>) -> Study {
         backend: Backend::Auto,
         threads: Some(1),
         pin: Pin::Split,
+        wait: WaitChoice::Asleep,
         seed: 42,
         command: Vec::new(),
         against: None,
         skipped: Vec::new(),
         blocks_within: None,
-        pilot: PilotEffort::Usual,
+        pilot: PilotEffort::Brief,
     }
 }
 
@@ -185,13 +190,17 @@ fn read(file: &Path) -> StudyRecord {
     serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
 
+fn json(file: &Path) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
 fn a_panic_of_the_watcher_leaves_no_process() {
     // Method: panic in the third round of the first block, with both subjects up.
     let folder = TempDir::new().unwrap();
     let mut watch = |progress: StudyProgress| {
         if let StudyProgress::Round { round: 2, .. } = progress {
             let up = descendants(std::process::id()).unwrap().len();
-            assert_eq!(up, 4, "two keepers and two subjects");
+            assert_eq!(up, 6, "two subjects, each with its guardian and its keeper");
             panic!("on purpose");
         }
     };
@@ -234,6 +243,7 @@ fn a_stop_between_rounds_keeps_the_blocks_before() {
     assert_eq!(record.measured.blocks[1].loads[0].rounds.len(), 2);
     assert_eq!(record.conclusions.comparisons[0].blocks, 1);
     assert_eq!(read(&file), record);
+    assert_eq!(json(&file)["comparisons"][0]["blocks"], 1);
 }
 
 fn a_block_is_on_disk_before_it_is_judged() {
@@ -247,13 +257,14 @@ fn a_block_is_on_disk_before_it_is_judged() {
             let saved = read(&file);
             assert_eq!(saved.measured.blocks, record.measured.blocks);
             assert_eq!(saved.measured.end, StudyEnd::Running);
-            judged_on_disk.push(saved.conclusions.comparisons.first().map(|one| one.blocks));
+            judged_on_disk.push(json(&file)["comparisons"][0]["blocks"].as_u64());
         }
     };
     let outcome = run_into(&file, &study(Some(2)), &mut watch, &mut |_| {}).unwrap();
     assert!(outcome.error.is_none());
     assert_eq!(judged_on_disk, [None, Some(1)]);
     assert_eq!(read(&file), outcome.record);
+    assert_eq!(json(&file)["comparisons"][0]["blocks"], 2);
 }
 
 fn a_record_that_cannot_be_saved_starts_nothing() {
@@ -337,9 +348,39 @@ fn the_same_seed_gives_the_same_order() {
         words
     };
     let first = order(42);
-    assert_eq!(first.len(), 2 * (2 + 2 * 20));
+    assert_eq!(first.len(), 2 * (2 + 2 * 4));
     assert_eq!(order(42), first);
     assert_ne!(order(43), first);
+}
+
+fn work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others() {
+    // Method: the other subject has a child that never rests; slices in turn, and trials.
+    let program = std::env::current_exe().unwrap();
+    let busy = "while :; do :; done & exec \"$0\" serve {port}";
+    let busy = ["sh", "-c", busy, program.to_str().unwrap()].map(str::to_owned);
+    for (interleave, rounds) in [(Interleave::Slices, 20), (Interleave::Trials, 1)] {
+        let mut study = Study {
+            interleave,
+            rounds: Some(20),
+            ..study(Some(1))
+        };
+        study.subjects[1].source = Source::Command(Launch::new(busy.to_vec()));
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("record.json");
+        let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+        let others = |subject| -> Vec<u64> {
+            let parts = outcome.record.measured.block_loads("c4");
+            let slices = parts
+                .flat_map(|part| &part.rounds)
+                .flat_map(|round| &round.slices);
+            let own = slices.filter(|slice| slice.subject == subject);
+            own.map(|slice| slice.others_cpu_ns.unwrap()).collect()
+        };
+        let (beside_busy, beside_quiet) = (others("one"), others("other"));
+        assert_eq!(beside_busy.len(), rounds);
+        let sum = |all: Vec<u64>| all.iter().sum::<u64>();
+        assert!(sum(beside_busy) > sum(beside_quiet));
+    }
 }
 
 /// The pilot of a study that chooses the length of its slices, and its first block.
@@ -406,17 +447,17 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
     }
 }
 
-fn a_budget_that_is_used_up_ends_after_a_block() {
-    // Method: a budget of a millisecond, and no number of blocks.
+fn a_budget_that_is_used_up_starts_no_slice() {
+    // Method: a budget of a millisecond, which the start of the subjects uses up.
     let folder = TempDir::new().unwrap();
     let study = Study {
         budget: Some(Duration::from_millis(1)),
         ..study(None)
     };
     let file = folder.path().join("record.json");
-    let record = run_into(&file, &study, &mut |_| {}, &mut |_| {})
-        .unwrap()
-        .record;
-    assert_eq!(record.measured.end, StudyEnd::Budget);
-    assert_eq!(record.measured.complete_blocks().count(), 1);
+    let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+    let error = outcome.error.unwrap().to_string();
+    assert!(error.contains("--budget"), "{error}");
+    assert_eq!(outcome.record.measured.end, StudyEnd::Budget);
+    assert!(outcome.record.measured.blocks.is_empty());
 }

@@ -21,7 +21,7 @@ pub use faults::{Faults, Frames, Stall};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 
-use content::Site;
+use content::ServedContent;
 
 /// Listens and answers until the process ends.
 ///
@@ -37,7 +37,7 @@ pub fn serve(
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
     config.check()?;
-    let site = Site::open(config)?;
+    let site = ServedContent::open(config)?;
     match config.model {
         Model::Event => models::event::run(config, site, on_ready),
         Model::Thread => models::thread::run(config, site, on_ready),

@@ -46,6 +46,14 @@ impl Failure {
         }
     }
 
+    /// The person stopped it, and there is nothing that could be shown.
+    pub fn interrupted() -> Failure {
+        Failure {
+            end: End::Interrupted,
+            message: "stopped before anything was measured".to_owned(),
+        }
+    }
+
     /// No claim is possible.
     pub fn no_claim(message: impl ToString) -> Failure {
         Failure {

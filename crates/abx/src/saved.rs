@@ -13,7 +13,7 @@ use crate::end::Failure;
 pub enum SavedRecord {
     /// That of a study, judged.
     Study(Box<StudyRecord>),
-    /// That of a run.
+    /// That of a run, judged.
     Run(Box<RunRecord>),
     /// What was seen of a machine, concluded from.
     Machine(Box<DoctorRecord>),
@@ -21,28 +21,26 @@ pub enum SavedRecord {
 
 /// What every record says of itself.
 #[derive(Deserialize)]
-struct Head {
+struct RecordHead {
     schema: Option<String>,
 }
 
-/// Reads a record, and judges that of a study.
+/// Reads a record, and judges it.
 pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path)
+    let text = abx_lab::read_text(path)
         .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
     let not_a_record = |why: &dyn std::fmt::Display| {
         Failure::usage(format!(
             "{shown} is not a record of abx ({why}): give a file that `abx compare` or `abx run` saved"
         ))
     };
-    let Head { schema } = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+    let RecordHead { schema } =
+        serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
     match schema.as_deref() {
         Some(STUDY_SCHEMA) => {
-            let saved: StudyRecord =
-                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
-            Ok(SavedRecord::Study(Box::new(StudyRecord::judged(
-                saved.measured,
-            ))))
+            let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            Ok(SavedRecord::Study(record))
         }
         Some(RUN_SCHEMA) => {
             let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;

@@ -33,6 +33,18 @@ fn a_rate_is_offered_and_every_request_accounted_for() {
 }
 
 #[test]
+fn a_run_says_how_it_waited() {
+    // Method: a server that may use all processors, and so those of the generator.
+    let record = run(&["-n", "20"]);
+    assert_eq!(record["settings"]["wait"], "asleep");
+    let why = record["settings"]["asleep_because"].as_str().unwrap();
+    assert!(why.contains("share CPUs"), "{why}");
+    assert_eq!(record["generator"]["waiting_awake_s"], 0.0);
+    let record = run(&["-n", "20", "--wait", "asleep"]);
+    assert_eq!(record["settings"]["asleep_because"], Value::Null);
+}
+
+#[test]
 fn stages_last_as_long_as_they_say() {
     // Method: 100 and then 300 a second, 100 ms each: 10 and 30 requests are due.
     let record = run(&["--stages", "100@100ms,300@100ms"]);

@@ -3,10 +3,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::support::{ABX, Home, assert_honest, findings, slices};
+use crate::support::{ABX, Ended, Home, assert_honest, findings, slices};
 
 /// The studies of this repository.
 fn names() -> Vec<String> {
@@ -184,14 +185,23 @@ fn a_check_says_of_each_subject_what_became_of_it() {
     assert!(!home.join("state/abx").exists(), "nothing was measured");
 }
 
-#[test]
-fn every_subject_that_packages_give_starts_and_answers_rightly() {
-    // Method: what is built, and what is had from npm and pypi, is had by a run; then all
-    // of the catalog is checked. Only what nobody can bring from a registry is skipped.
-    let home = Home::new();
+/// The event servers, with what has to be built had on the way; run once.
+static EVENT_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
     let words = ["study", "run", "event-servers", "--tiny", "--install"];
     let some = "libevent-1,libevent-2,php-extension,cached,shortfin";
-    let ended = home.run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat());
+    Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
+});
+
+/// The WebSocket servers, with what npm and pypi have of them; run once.
+pub static WEBSOCKET: LazyLock<Ended> = LazyLock::new(|| {
+    let words = ["study", "run", "websocket", "--tiny", "--install"];
+    Home::new().run_with_cache(&[&words[..], &["--json", "-"]].concat())
+});
+
+#[test]
+fn subjects_that_are_built_are_measured_and_who_is_missing_is_named() {
+    // Method: some of the event servers, one of which nobody can bring from a registry.
+    let ended = &*EVENT_SERVERS;
     let record = ended.json();
     ended.expect_measured(&record);
     is_measured(
@@ -205,14 +215,18 @@ fn every_subject_that_packages_give_starts_and_answers_rightly() {
         ended.status.code().unwrap(),
         &["skipping shortfin: it needs the program abx-shortfin"],
     );
+}
 
-    let words = ["study", "run", "websocket", "--tiny", "--install"];
-    let ended = home.run_with_cache(&[&words[..], &["--json", "-"]].concat());
-    let record = ended.json();
-    ended.expect_measured(&record);
+#[test]
+fn every_subject_that_packages_give_starts_and_answers_rightly() {
+    // Method: what is had from npm and pypi is had by a run, and what is built by
+    // another; then all of the catalog is checked. Only what nobody can bring from a
+    // registry is skipped.
+    let record = WEBSOCKET.json();
+    WEBSOCKET.expect_measured(&record);
     is_measured(&record, &["echo-b5", "held", "room"]);
-
-    let ended = home.run_with_cache(&["study", "check", "--json", "-", "--quiet"]);
+    EVENT_SERVERS.expect_measured(&EVENT_SERVERS.json());
+    let ended = Home::new().run_with_cache(&["study", "check", "--json", "-", "--quiet"]);
     ended.expect(0, &[]);
     for one in ended.json()["subjects"].as_array().unwrap() {
         let is_brought = ["shortfin", "lighttpd-1.5"].contains(&one["subject"].as_str().unwrap());
@@ -222,28 +236,35 @@ fn every_subject_that_packages_give_starts_and_answers_rightly() {
 }
 
 #[test]
-fn the_studies_of_files_and_of_fastcgi_are_conducted() {
-    // Method: both in the tiny form, over a subject of each kind; every answer is right.
-    for (name, subjects, rows) in [
-        (
-            "static-files",
-            "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx-read",
-            &["small-c10", "medium-c10", "large-c10", "cold"][..],
-        ),
-        ("fastcgi", "inside,outside-tcp,nginx-fpm", &["page-c10"]),
-    ] {
-        let home = Home::new();
-        let words = ["study", "run", name, "--tiny", "--json", "-"];
-        let ended = home.run_abx(&[&words[..], &["--subjects", subjects]].concat());
-        let record = ended.json();
-        ended.expect_measured(&record);
-        is_measured(&record, rows);
-        // The baseline of the study is not always among them.
-        assert_eq!(
-            record["settings"]["baseline"],
-            subjects.split(',').next().unwrap()
-        );
-    }
+fn the_study_of_files_is_conducted() {
+    // Method: the tiny form over a subject of each kind; every answer is right.
+    let some = "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx-read";
+    conduct(
+        "static-files",
+        some,
+        &["small-c10", "medium-c10", "large-c10", "cold"],
+    );
+}
+
+#[test]
+fn the_study_of_fastcgi_is_conducted() {
+    // Method: as with files.
+    conduct("fastcgi", "inside,outside-tcp,nginx-fpm", &["page-c10"]);
+}
+
+/// Runs the tiny form of a study with these subjects, and expects these loads.
+fn conduct(name: &str, subjects: &str, rows: &[&str]) {
+    let home = Home::new();
+    let words = ["study", "run", name, "--tiny", "--json", "-"];
+    let ended = home.run_abx(&[&words[..], &["--subjects", subjects]].concat());
+    let record = ended.json();
+    ended.expect_measured(&record);
+    is_measured(&record, rows);
+    // The baseline of the study is not always among them.
+    assert_eq!(
+        record["settings"]["baseline"],
+        subjects.split(',').next().unwrap()
+    );
 }
 
 /// Every load was offered, and every attempt has its outcome; none was wrong.

@@ -138,7 +138,10 @@ fn a_comparison_ends_as_its_record_does() {
     // demanded is not there, and the record says the same again.
     let both = ["one", "two"].map(|name| subject(name, ""));
     let expect = ["--expect", "two >= 0.01 * one", "--fail-if-slower", "99%"];
-    let short = ["--blocks", "1", "--slice", "20ms", "--pilot", "brief"];
+    #[rustfmt::skip]
+    let short = [
+        "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
+    ];
     let compare = [&["compare", &both[0], &both[1]], &short[..], &expect[..]].concat();
     let (home, ended) = in_five_looks(|| {
         let home = Home::new();
@@ -169,7 +172,7 @@ fn the_example_for_ci_compares_two_versions() {
         .env("EXAMPLE", script)
         .env("SERVE", serve)
         .env("ABX", ABX)
-        .env("MORE", "--blocks 1 --slice 20ms --pilot brief")
+        .env("MORE", "--blocks 1 --rounds 4 --slice 20ms --pilot brief")
         .env("GITHUB_STEP_SUMMARY", home.join("page.md"));
     let ended = home.run(&mut command);
     let record = home.record();

@@ -1,7 +1,10 @@
 //! Servers that fail on purpose: a failure is never a success, and a server
 //! that fails is never judged faster.
 
-use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+
+use serde_json::{Value, json};
 
 use crate::support::{Ended, Home, Server, assert_honest, findings, outcomes, slices, subject};
 
@@ -106,5 +109,147 @@ fn a_run_against_a_failing_server_makes_no_claim() {
         );
         assert!(requests["ok"].as_u64() < Some(2000), "{requests}");
         assert_eq!(findings(&record, "failed_requests").len(), 1, "{record}");
+    }
+}
+
+#[test]
+fn where_any_body_will_do_none_is_wrong() {
+    // Method: a tenth of the bodies a byte short, another tenth of other bytes.
+    let home = Home::new();
+    let server = Server::start(&["--wrong-length", "10", "--wrong-body", "10"]);
+    let run = ["run", &server.url, "-n", "2000", "--verify-every", "1"];
+    let ended = home.run_abx(&[&run[..], &["--expect-body", "any", "--json", "-"]].concat());
+    let record = ended.json();
+    ended.expect(0, &[]);
+    assert_eq!(record["requests"]["outcomes"], json!({ "ok": 2000 }));
+}
+
+const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// The URL of a server that reads one request after the other and does with each what
+/// `answer` says, given its number on the connection, for as long as that is true.
+fn peer(answer: impl Fn(&mut TcpStream, usize) -> bool + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let answer = std::sync::Arc::new(answer);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let answer = std::sync::Arc::clone(&answer);
+            std::thread::spawn(move || {
+                let mut stream = stream;
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                let mut number = 0;
+                while lines
+                    .by_ref()
+                    .map_while(Result::ok)
+                    .any(|line| line.is_empty())
+                    && answer(&mut stream, number)
+                {
+                    number += 1;
+                }
+            });
+        }
+    });
+    url
+}
+
+/// Runs a load against it; gives what became of the requests, and the findings.
+fn run_at(url: &str, load: &[&str]) -> (Value, Value) {
+    let home = Home::new();
+    let ended = home.run_abx(&[&["run", url], load, &["--json", "-"]].concat());
+    let record = ended.json();
+    (record["requests"]["outcomes"].clone(), record)
+}
+
+#[test]
+fn a_server_that_takes_requests_and_drops_them_has_failed_them() {
+    // Method: every second request is read and its connection closed, GET and POST alike;
+    // and the probes, which ask once on a connection, are answered.
+    let url = peer(|stream, number| number == 0 && stream.write_all(HELLO.as_bytes()).is_ok());
+    for method in ["GET", "POST"] {
+        let load = ["-n", "200", "-c", "1", "--method", method];
+        let (outcomes, record) = run_at(&url, &load);
+        assert_eq!(outcomes, json!({ "ok": 100, "empty_response": 100 }));
+        let failed = findings(&record, "failed_requests");
+        assert_eq!(failed[0]["level"], "void", "{record}");
+        let message = failed[0]["message"].as_str().unwrap();
+        assert!(message.contains("empty_response 100"), "{message}");
+    }
+}
+
+#[test]
+fn a_server_that_ends_each_connection_is_named() {
+    // Method: `Connection: close` with each response although keep-alive was asked for.
+    let url = peer(|stream, _| {
+        let closing = HELLO.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+        // A client that is gone is noticed when nothing comes.
+        let _ = stream.write_all(closing.as_bytes());
+        false
+    });
+    let (outcomes, record) = run_at(&url, &["-n", "200", "-c", "2"]);
+    assert_eq!(outcomes, json!({ "ok": 200 }));
+    let told = findings(&record, "connections_not_kept");
+    let message = told[0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("200 of 200 responses (100.0 %"),
+        "{message}"
+    );
+    let (_, record) = run_at(&url, &["-n", "200", "-c", "2", "--no-keepalive"]);
+    assert!(findings(&record, "connections_not_kept").is_empty());
+}
+
+#[test]
+fn bytes_that_nobody_asked_for_are_told() {
+    // Method: something comes 5 ms behind each response, at 10 requests a second. On a
+    // busy machine it may meet the next request, which is then malformed.
+    let url = peer(|stream, _| {
+        let is_sent = stream.write_all(HELLO.as_bytes()).is_ok();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        is_sent && stream.write_all(HELLO.as_bytes()).is_ok()
+    });
+    let (outcomes, record) = run_at(&url, &["-r", "10", "-d", "2s", "-c", "1"]);
+    let count = |name: &str| outcomes[name].as_u64().unwrap_or(0);
+    assert_eq!(count("ok") + count("malformed"), 20, "{outcomes}");
+    assert!(count("unsolicited") > 0, "{outcomes}");
+    let failed = findings(&record, "failed_requests");
+    let message = failed[0]["message"].as_str().unwrap();
+    assert!(message.contains("unsolicited"), "{message}");
+}
+
+#[test]
+fn a_head_that_is_too_large_under_load_has_a_name() {
+    // Method: right responses to the probes; under load, each has 257 fields.
+    let url = peer(|stream, number| {
+        let fields = "X: y\r\n".repeat(if number == 0 { 0 } else { 256 });
+        let answer = HELLO.replace("\r\n\r\n", &format!("\r\n{fields}\r\n"));
+        stream.write_all(answer.as_bytes()).is_ok()
+    });
+    let (outcomes, _) = run_at(&url, &["-n", "100", "-c", "1"]);
+    assert_eq!(outcomes, json!({ "ok": 50, "head_too_large": 50 }));
+}
+
+#[test]
+fn another_protocol_is_named() {
+    // Method: an alert of TLS, as a server of https answers plain HTTP.
+    let url = peer(|stream, _| stream.write_all(b"\x15\x03\x01\0\x02\x02\x46").is_err());
+    let home = Home::new();
+    home.run_abx(&["run", &url]).expect(2, &["TLS", "https"]);
+}
+
+#[test]
+fn workers_without_connections_silence_nobody() {
+    // Method: one connection for two threads, and one for all processors shared.
+    let home = Home::new();
+    let both = [subject("a", ""), subject("b", "")];
+    for more in [["-t", "2"], ["--pin", "shared"]] {
+        let brief = ["--blocks", "1", "--slice", "20ms", "--pilot", "brief"];
+        let compare = ["compare", &both[0], &both[1], "-c", "1", "--json", "-"];
+        let ended = home.run_abx(&[&compare[..], &brief, &more].concat());
+        let record = ended.json();
+        assert!(
+            findings(&record, "stopped_answering").is_empty(),
+            "{ended:#?}"
+        );
+        ended.expect_measured(&record);
     }
 }

@@ -32,8 +32,8 @@ fn nginx_and_lighttpd_are_compared() {
     );
     let lighttpd = format!("lighttpd=env PORT={{port}} lighttpd -D -f {configuration}");
     let ended = home.run_abx(&[
-        "compare", nginx, &lighttpd, "--blocks", "2", "--slice", "20ms", "--pilot", "brief",
-        "--json", "-",
+        "compare", nginx, &lighttpd, "--blocks", "2", "--rounds", "4", "--slice", "20ms",
+        "--pilot", "brief", "--json", "-",
     ]);
     let record = ended.json();
     ended.expect_measured(&record);

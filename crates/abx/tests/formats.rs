@@ -203,6 +203,36 @@ fn histograms_are_read_by_another_implementation() {
 }
 
 #[test]
+fn the_script_of_the_record_format_reads_the_percentiles_of_the_report() {
+    // Method: the longest script of that page, as it stands there, with Python alone;
+    // times up to seconds, in all of the counters' widths.
+    let page = include_str!("../../../docs/record-format.md");
+    let scripts = page.split("```python\n").skip(1);
+    let scripts = scripts.filter_map(|rest| Some(rest.split_once("```")?.0));
+    let script = scripts.max_by_key(|script| script.len()).unwrap();
+    let home = Home::new();
+    let mut study = pair();
+    for (number, block) in study.blocks.iter_mut().enumerate() {
+        let mut own = Histograms::default();
+        (1..9_999)
+            .for_each(|time: u64| own.response.record_ns(time.pow(2) * (400 + number as u64)));
+        block.loads[0].histograms.insert("new".to_owned(), own);
+    }
+    let record = StudyRecord::judged(study);
+    home.write("record.json", &serde_json::to_string(&record).unwrap());
+    home.write("script.py", script);
+    let said = tool(&home, "sh", &["-c", "python3 script.py <record.json"]);
+    let summaries = record.conclusions.summaries.iter().map(|one| {
+        let times = &one.response_time_us;
+        let time = |time: Option<u64>| time.map_or("None".to_owned(), |time| time.to_string());
+        let [half, most] = [times.p50, times.p99].map(time);
+        format!("{}\t{}\t{half}\t{most}\n", one.load, one.subject)
+    });
+    assert_eq!(said, summaries.collect::<String>());
+    assert!(said.contains("\tnew\t1"), "{said}");
+}
+
+#[test]
 fn records_are_as_their_schema_says() {
     // Method: records of a real comparison and of a real run, and one with a word
     // that the schema has not, by jsonschema for Python.

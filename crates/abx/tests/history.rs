@@ -6,7 +6,10 @@ use serde_json::Value;
 
 use crate::support::{Home, Server, findings, in_five_looks, read_json, subject};
 
-const SIX: [&str; 6] = ["--blocks", "6", "--slice", "20ms", "--pilot", "brief"];
+#[rustfmt::skip]
+const SIX: [&str; 8] = [
+    "--blocks", "6", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
+];
 
 /// Six blocks of the built-in pair, which make a claim about both.
 fn compare_the_pair(home: &Home) {

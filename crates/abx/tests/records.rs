@@ -3,14 +3,20 @@
 
 use std::fs;
 use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
+use abx_evidence::StudyRecord;
+use abx_fixtures::pair;
 use serde_json::Value;
 
 use crate::support::{Home, Server, assert_honest, findings, read_json, slices, subject};
 
-const SHORT: [&str; 6] = ["--blocks", "2", "--slice", "20ms", "--pilot", "brief"];
+#[rustfmt::skip]
+const SHORT: [&str; 8] = [
+    "--blocks", "2", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
+];
 
 #[test]
 fn the_built_in_comparison_gives_a_whole_record() {
@@ -44,6 +50,64 @@ fn the_built_in_comparison_gives_a_whole_record() {
     );
 }
 
+#[test]
+fn a_compressed_record_is_read_wherever_a_record_is() {
+    // Method: a record is written compressed, as the same bytes as with no
+    // compression; then under a name that does not say so, as the older record, and
+    // among those of the state folder by its id.
+    let home = Home::new();
+    let compared = home.run_abx(&[&["compare", "--json", "small.json.zst"], &SHORT[..]].concat());
+    let code = compared
+        .expect_measured(&home.record())
+        .status
+        .code()
+        .unwrap();
+    let plain = home.record_path();
+    let saved = fs::read_to_string(&plain).unwrap();
+    let small = fs::read(home.join("small.json.zst")).unwrap();
+    assert!(small.len() * 2 < saved.len(), "{} bytes", small.len());
+    fs::remove_file(&plain).unwrap();
+    fs::write(plain.with_extension("json.zst"), &small).unwrap();
+    fs::write(home.join("named.json"), &small).unwrap();
+    let listed = home.run_abx(&["history", "--json", "-"]).json();
+    assert_eq!(
+        listed["unread"].as_array().map(Vec::len),
+        Some(0),
+        "{listed}"
+    );
+    let id = listed["entries"][0]["id"].as_str().unwrap();
+    for record in ["small.json.zst", "named.json", id] {
+        let again = home.run_abx(&["report", record, "--json", "-", "--quiet"]);
+        assert_eq!(again.expect(code, &[]).stdout, saved, "{record}");
+    }
+    // It is read and has too few blocks, which only its contents say.
+    let beside = [
+        "compare",
+        "--against",
+        "named.json:event",
+        "new=false {port}",
+    ];
+    home.run_abx(&beside)
+        .expect(2, &["named.json has 2 complete block(s) of event"]);
+}
+
+#[test]
+fn a_damaged_compressed_record_ends_with_file_and_remedy() {
+    // Method: a record cut off, and one that claims to hold 10 GB of zeroes.
+    let home = Home::new();
+    let text = serde_json::to_string(&StudyRecord::judged(pair())).unwrap();
+    let whole = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    fs::write(home.join("cut.zst"), &whole[..whole.len() / 2]).unwrap();
+    let zeroes = zstd::encode_all(io::repeat(b'0').take(32 << 20), 3).unwrap();
+    fs::write(home.join("bomb.zst"), zeroes.repeat(320)).unwrap();
+    for (file, why) in [
+        ("cut.zst", "copy the file again"),
+        ("bomb.zst", "more than 256 MiB"),
+    ] {
+        home.run_abx(&["report", file]).expect(2, &[file, why]);
+    }
+}
+
 /// The keys that scripts may rely on.
 fn has_keys(record: &Value) {
     assert_eq!(record["schema"], "abx.study/1");
@@ -71,6 +135,33 @@ fn has_keys(record: &Value) {
     let slice = "subject measured_ns sent completed ok outcomes bytes server_cpu_ns \
                  generator_cpu_ns generator_wait_ns";
     has(&load["slices"], &words(slice));
+}
+
+#[test]
+fn how_the_generator_waited_is_recorded() {
+    // Method: as usual, where it has processors of its own or says why it sleeps;
+    // asleep as asked for, where nothing was waited awake.
+    let wait = |how| {
+        let home = Home::new();
+        let ended = home.run_abx(&[&["compare", "--wait", how], &SHORT[..]].concat());
+        let record = home.record();
+        ended.expect_measured(&record);
+        let all = ["event", "thread"]
+            .map(|name| slices(&record, name))
+            .concat();
+        let awake_ns = all
+            .iter()
+            .filter_map(|one| one["waiting_awake_ns"].as_u64());
+        (record["settings"].clone(), awake_ns.sum::<u64>())
+    };
+    let (settings, awake_ns) = wait("auto");
+    let is_awake = settings["wait"] == "awake";
+    assert_eq!(is_awake, awake_ns > 0, "{settings}");
+    assert_eq!(is_awake, settings["asleep_because"].is_null(), "{settings}");
+    let (settings, awake_ns) = wait("asleep");
+    assert_eq!(settings["wait"], "asleep");
+    assert_eq!(settings["asleep_because"], Value::Null);
+    assert_eq!(awake_ns, 0);
 }
 
 #[test]

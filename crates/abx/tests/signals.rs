@@ -2,6 +2,8 @@
 //! and nothing left that runs.
 
 use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
 
 use abx_sys::process::Signal;
 
@@ -75,6 +77,71 @@ fn ctrl_c_ends_the_wait_for_a_subject_that_is_not_ready() {
     });
     running.signal(Signal::Int);
     running.wait().expect(130, &["stopped"]);
+}
+
+#[test]
+fn ctrl_c_does_not_wait_for_an_answer() {
+    // Method: SIGINT while abx waits, with an hour to do so, for the answer of a server that
+    // has been asked and gives none: the first request of a run, the verification of two
+    // URLs, and the readiness of a subject.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    let asked = || {
+        let (mut connection, _) = silent.accept().unwrap();
+        assert_eq!(connection.read(&mut [0]).unwrap(), 1);
+        connection
+    };
+
+    let home = Home::new();
+    let running = home.start(&mut home.abx(&["run", &url, "--timeout", "1h"]));
+    let held = asked();
+    running.signal(Signal::Int);
+    running
+        .wait()
+        .expect(130, &["stopped before anything was measured"]);
+    drop(held);
+
+    let compare = ["compare", &url, &format!("b={url}"), "--timeout", "1h"];
+    let running = home.start(&mut home.abx(&compare));
+    let _held = asked();
+    running.signal(Signal::Int);
+    running.wait().expect(130, &["stopped"]);
+    assert_eq!(home.record()["end"]["reason"], "interrupted");
+
+    let home = Home::new();
+    let mute = subject("mute", "--delay 1h");
+    let compare = [
+        "compare",
+        &mute,
+        &subject("b", ""),
+        "--ready-within",
+        "1h",
+        "--timeout",
+        "1h",
+    ];
+    let mut running = home.start(&mut home.abx(&compare));
+    running.until("a connection to the mute server", |home| {
+        let mute = home
+            .processes()
+            .into_iter()
+            .find(|(_, line)| is_server(line) && line.contains("1h"))?;
+        has_connection(mute.0).then_some(())
+    });
+    running.signal(Signal::Int);
+    running.wait().expect(130, &["stopped"]);
+    assert_eq!(home.record()["end"]["reason"], "interrupted");
+}
+
+/// Whether a server has a connection beside the socket at which it listens.
+fn has_connection(pid: u32) -> bool {
+    let links = fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten();
+    let links = links.filter_map(|link| fs::read_link(link.ok()?.path()).ok());
+    links
+        .filter(|link| link.to_string_lossy().starts_with("socket:"))
+        .count()
+        > 1
 }
 
 #[test]

@@ -9,7 +9,10 @@ use crate::support::{
     ABX, Home, Server, assert_honest, findings, read_json, send, subject, wait_for,
 };
 
-const SHORT: [&str; 6] = ["--blocks", "1", "--slice", "20ms", "--pilot", "brief"];
+#[rustfmt::skip]
+const SHORT: [&str; 8] = [
+    "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
+];
 
 #[test]
 fn a_subject_that_ends_at_its_start_shows_how() {

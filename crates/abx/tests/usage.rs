@@ -95,6 +95,11 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
             &["run", url, "--backend", "kqueue"],
             &["--backend", "uring"],
         ),
+        (&["run", url, "--wait", "dozing"], &["--wait", "awake"]),
+        (
+            &["compare", "--pin", "shared", "--wait", "awake"],
+            &["--wait awake", "share CPUs"],
+        ),
         (
             &["run", url, "-n", "9", "--expect-status", "404"],
             &["200", "404", "--expect-status 200"],
@@ -230,4 +235,29 @@ fn a_report_of_something_else_is_refused() {
             .expect(2, &[&path, "not a record of abx", said]);
     }
     assert!(fs::exists(home.join("record.json")).unwrap());
+}
+
+#[test]
+fn a_name_leads_to_the_address_that_answers() {
+    // Method: `localhost` means ::1 and 127.0.0.1, in a namespace with such a file of hosts,
+    // and a server listens at the second one alone.
+    let home = Home::new();
+    home.write("hosts", "::1 localhost\n127.0.0.1 localhost\n");
+    let server = Server::start(&[]);
+    let url = format!("http://localhost:{}/", server.port());
+    let hosts = "mount --bind hosts /etc/hosts";
+    let run = ["run", &url, "-n", "10", "-c", "1", "--json", "-"];
+    let ended = home.run(&mut home.abx_apart("m", hosts, &run));
+    let record = ended.expect(0, &["127.0.0.1 of localhost: ::1"]).json();
+    assert_eq!(record["requests"]["ok"], 10);
+    let two = [&url, &format!("b={url}")];
+    let compare = [
+        "compare", two[0], two[1], "--blocks", "1", "--slice", "20ms", "--pilot", "brief",
+    ];
+    let ended = home.run(&mut home.abx_apart("m", hosts, &compare));
+    assert!(
+        ended.stderr.contains("b: 127.0.0.1 of localhost: ::1"),
+        "{ended:#?}"
+    );
+    assert_eq!(home.records_in("state/abx").len(), 2);
 }

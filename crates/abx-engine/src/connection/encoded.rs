@@ -15,4 +15,6 @@ pub(crate) struct Encoded {
     pub(crate) kind: AnswerKind,
     /// Whether the rest of its answer's body is worth skipping.
     pub(crate) has_large_answer: bool,
+    /// Whether it may be sent again when nobody knows what became of it.
+    pub(crate) is_idempotent: bool,
 }

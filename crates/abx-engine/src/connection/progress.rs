@@ -18,6 +18,8 @@ pub(crate) struct Progress {
     /// Failures and timeouts since the last whole answer.
     pub(crate) failures: usize,
     pub(crate) timeouts: usize,
+    /// Since when these are as many as mean that nobody answers here.
+    pub(crate) silent_since: Option<Nanos>,
     /// When the clock was last read for what is being done.
     pub(crate) acted: Nanos,
     /// Before this moment no timeout and no end of a rest is due.
@@ -36,6 +38,7 @@ impl Progress {
             resting: 0,
             failures: 0,
             timeouts: 0,
+            silent_since: None,
             acted: Nanos(0),
             next_check: Nanos::MAX,
         }

@@ -8,8 +8,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use abx_sys::{Alarm, Epoll, Event, Events, Interest, Nanos, Socket};
 
+use abx_evidence::Wait;
+
+use super::busy_wait::{BusyWait, Look};
 use super::wake::Wake;
-use super::{Io, NEAR, Ready, Received, RequestId, Token, number, token};
+use super::{Awaits, Awake, Io, NEAR, Ready, Received, RequestId, Token, number, token};
 
 /// Large bodies take few calls, and the buffer stays in the second-level cache.
 /// Its memory comes when it is used: small answers touch its first page only.
@@ -31,6 +34,8 @@ pub(crate) struct EpollIo {
     buffer: Vec<u8>,
     /// What it takes to wake up.
     wake: Wake,
+    /// Waits for answers; `None` to sleep instead.
+    busy_wait: Option<BusyWait>,
     /// The last reading of the clock.
     last: Nanos,
 }
@@ -56,8 +61,12 @@ impl EpollIo {
     ///
     /// # Errors
     /// What the kernel says, too many open files before all.
-    pub(crate) fn new() -> io::Result<EpollIo> {
+    pub(crate) fn new(wait: Wait) -> io::Result<EpollIo> {
         let (epoll, alarm) = (Epoll::new()?, Alarm::new()?);
+        let (wake, busy_wait) = match wait {
+            Wait::Awake => (Wake::measured(), Some(BusyWait::default())),
+            Wait::Asleep => (Wake::new(), None),
+        };
         epoll.add(&alarm, ALARM, Interest::all())?;
         Ok(EpollIo {
             epoll,
@@ -66,9 +75,27 @@ impl EpollIo {
             requests: Vec::new(),
             connections: Vec::new(),
             buffer: vec![0; BUFFER_BYTES],
-            wake: Wake::new(),
+            wake,
+            busy_wait,
             last: Nanos::now(),
         })
+    }
+
+    /// Waits for events without sleeping, for as long as that serves, and reads the
+    /// clock. Answers whether there is no need to sleep any more.
+    fn stay_awake(&mut self, until: Nanos) -> bool {
+        let Some(busy_wait) = &mut self.busy_wait else {
+            return false;
+        };
+        let (epoll, events) = (&self.epoll, &mut self.events);
+        self.last = busy_wait.wait(Nanos::now(), until, &self.wake, || {
+            look(epoll, events);
+            Look {
+                now: Nanos::now(),
+                has_events: !events.is_empty(),
+            }
+        });
+        !self.events.is_empty() || self.last >= until
     }
 
     /// Waits for events, for long, and reads the clock. It ends at a moment, or at an
@@ -175,9 +202,11 @@ impl Io for EpollIo {
         self.connection(token).most = most.clamp(1, BUFFER_BYTES);
     }
 
-    fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos {
+    fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {
         ready.clear();
+        let is_over = awaits == Awaits::Answers && until > self.last && self.stay_awake(until);
         match until.since(self.last) < NEAR {
+            _ if is_over => {}
             true => self.sleep(until),
             false => self.wait_long(until),
         }
@@ -198,6 +227,15 @@ impl Io for EpollIo {
             }
         }
         self.last
+    }
+
+    fn is_acknowledged(&mut self, token: Token) -> bool {
+        matches!(self.connection(token).socket.unacknowledged(), Ok(0))
+    }
+
+    fn take_awake(&mut self) -> Awake {
+        let taken = self.busy_wait.as_mut().map(BusyWait::take);
+        taken.unwrap_or_default()
     }
 
     fn receive(&mut self, token: Token) -> Received<'_> {
@@ -233,6 +271,13 @@ impl Io for EpollIo {
             Err(_) => Received::Failed,
         }
     }
+}
+
+/// Takes the events that there are, without a wait.
+fn look(epoll: &Epoll, events: &mut Events) {
+    epoll
+        .wait(events, Some(Nanos(0)))
+        .expect("looking at an open epoll set does not fail");
 }
 
 /// Whether a connection lives on.
@@ -292,6 +337,22 @@ mod tests {
     use crate::simulation::script::{Loopback, PeerStep};
 
     #[test]
+    fn nobody_waits_awake_without_an_answer_to_come() {
+        // Method: waits of a millisecond on an empty set; only that for answers looks
+        // again and again, and only where it may.
+        let waited = |wait, awaits| {
+            let mut io = EpollIo::new(wait).unwrap();
+            let until = io.now().plus(Nanos(1_000_000));
+            while io.wait(until, awaits, &mut Vec::new()) < until {}
+            let awake = io.take_awake();
+            awake.on_cpu_ns + awake.off_cpu_ns > 0
+        };
+        assert!(waited(Wait::Awake, Awaits::Answers));
+        assert!(!waited(Wait::Awake, Awaits::Nothing));
+        assert!(!waited(Wait::Asleep, Awaits::Answers));
+    }
+
+    #[test]
     fn an_event_of_a_closed_connection_that_lives_on_elsewhere_is_dropped() {
         // Method: a copy of the first connection's socket, as a child has it that
         // is being started, keeps its place in the set when it is closed. Then
@@ -300,7 +361,7 @@ mod tests {
             0 => vec![PeerStep::Await(1), PeerStep::Send([1].into())],
             _ => Vec::new(),
         }));
-        let mut io = EpollIo::new().unwrap();
+        let mut io = EpollIo::new(Wait::Asleep).unwrap();
         let request = io.register(b"x".to_vec());
         let mut ready = Vec::new();
         let tokens = [0, 1].map(|generation| Token {
@@ -312,7 +373,7 @@ mod tests {
             io.connect(token, peer.address(), None).unwrap();
             let until = io.now().plus(Nanos(20_000_000_000));
             // The first one's byte may end a wait of the second one, with nothing to tell.
-            while ready.is_empty() && io.wait(until, &mut ready) < until {}
+            while ready.is_empty() && io.wait(until, Awaits::Nothing, &mut ready) < until {}
             assert!(matches!(ready[..], [Ready::Connected(which)] if which == token));
             ready.clear();
             if copy.is_none() {
@@ -327,7 +388,7 @@ mod tests {
         assert_eq!(copy.peek(&mut byte).unwrap(), 1);
         // The copy's event has come: there is a byte to be read.
         let now = io.now();
-        io.wait(now, &mut ready);
+        io.wait(now, Awaits::Nothing, &mut ready);
         assert!(ready.is_empty(), "{ready:?}");
     }
 }

@@ -15,6 +15,7 @@
 //! Makers: `epoll.rs`, `uring.rs`, and for tests `simulation/network.rs` with virtual time. All
 //! of them pass the same tests, in `simulation/contract.rs`.
 
+mod busy_wait;
 mod epoll;
 mod uring;
 mod wake;
@@ -45,6 +46,34 @@ pub(crate) struct Token {
 /// Names bytes that were registered to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestId(pub(crate) u32);
+
+/// What the engine waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Awaits {
+    /// Answers: requests are in flight.
+    Answers,
+    /// Nothing that the other side would send now.
+    Nothing,
+}
+
+impl Awaits {
+    /// What is awaited with so many requests in flight.
+    pub(crate) fn of(requests: usize) -> Awaits {
+        match requests {
+            0 => Awaits::Nothing,
+            _ => Awaits::Answers,
+        }
+    }
+}
+
+/// How long a back end waited for answers without sleeping, and without finding any.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Awake {
+    /// Processor time of it.
+    pub(crate) on_cpu_ns: u64,
+    /// Time of it in which the thread did not have its processor.
+    pub(crate) off_cpu_ns: u64,
+}
 
 /// What became ready.
 #[derive(Debug)]
@@ -144,8 +173,19 @@ pub(crate) trait Io {
     /// Waits until something is ready or the moment `until` is reached, and
     /// fills `ready` anew. Answers the one reading of the clock that all of the
     /// list shares. A moment that has passed only looks; a signal may end the
-    /// wait early, with an empty list.
-    fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos;
+    /// wait early, with an empty list. While answers are awaited a back end may stay
+    /// awake, so that the server's sends wake nobody up.
+    fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos;
+
+    /// What was waited awake since this was last asked; nothing where that is not done.
+    fn take_awake(&mut self) -> Awake {
+        Awake::default()
+    }
+
+    /// Whether the peer's kernel has acknowledged all that was sent on a connection. At
+    /// an orderly end this tells whether the peer had everything before it closed: a
+    /// kernel that closes acknowledges what came before, and nothing that comes later.
+    fn is_acknowledged(&mut self, token: Token) -> bool;
 
     /// Gives what comes next on a connection.
     fn receive(&mut self, token: Token) -> Received<'_>;

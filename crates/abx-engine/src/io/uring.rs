@@ -15,9 +15,12 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use abx_evidence::Wait;
 use abx_sys::{Nanos, Receiving, Ring, RingError, RingEvent, RingOptions};
 
-use super::{Io, NEAR, Ready, Received, RequestId, Token, number, token};
+use super::busy_wait::{BusyWait, Look};
+use super::wake::Wake;
+use super::{Awaits, Awake, Io, NEAR, Ready, Received, RequestId, Token, number, token};
 
 /// Sends and connects that gather before they are handed over. More make service
 /// times too long and, measured with up to 32, no request cheaper.
@@ -41,6 +44,8 @@ pub(crate) struct UringIo {
     has_send: bool,
     /// Whether there is a connect among them.
     has_connect: bool,
+    /// What it takes to wake up, and what waits for answers; `None` to sleep instead.
+    busy_wait: Option<(Wake, BusyWait)>,
     /// The last reading of the clock.
     last: Nanos,
 }
@@ -50,7 +55,7 @@ impl UringIo {
     ///
     /// # Errors
     /// Why the kernel gives none.
-    pub(crate) fn new(receiving: Receiving) -> Result<UringIo, RingError> {
+    pub(crate) fn new(receiving: Receiving, wait: Wait) -> Result<UringIo, RingError> {
         let ring = Ring::new(RingOptions {
             entries: ENTRIES,
             buffer_count: BUFFERS,
@@ -64,6 +69,10 @@ impl UringIo {
             gathered: 0,
             has_send: false,
             has_connect: false,
+            busy_wait: match wait {
+                Wait::Awake => Some((Wake::measured(), BusyWait::default())),
+                Wait::Asleep => None,
+            },
             last: Nanos::now(),
         })
     }
@@ -81,6 +90,30 @@ impl UringIo {
         if self.has_send {
             self.hand_over();
         }
+    }
+
+    /// Waits for something to happen without sleeping, for as long as that serves, and
+    /// reads the clock. Answers what is left of a limit.
+    fn stay_awake(&mut self, until: Nanos, limit: Nanos) -> Nanos {
+        let Some((wake, busy_wait)) = &mut self.busy_wait else {
+            return limit;
+        };
+        let (ring, happenings) = (&mut self.ring, &mut self.happenings);
+        let mut look = || {
+            ring.wait(Some(Nanos(0)), happenings)
+                .expect("looking at an open ring does not fail");
+            Look {
+                now: Nanos::now(),
+                has_events: !happenings.is_empty(),
+            }
+        };
+        // The first look hands over what has gathered, and is work whatever it finds.
+        let first = look();
+        self.last = match first.has_events {
+            true => first.now,
+            false => busy_wait.wait(first.now, until, wake, look),
+        };
+        until.since(self.last)
     }
 
     fn hand_over(&mut self) {
@@ -143,7 +176,7 @@ impl Io for UringIo {
         self.ring.limit_receive(number(token), most);
     }
 
-    fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos {
+    fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {
         ready.clear();
         self.gathered = 0;
         self.has_send = false;
@@ -152,10 +185,15 @@ impl Io for UringIo {
         if limit > Nanos(0) && limit < NEAR {
             limit = until.since(Nanos::now());
         }
-        self.ring
-            .wait(Some(limit), &mut self.happenings)
-            .expect("waiting on an open ring does not fail");
-        self.last = Nanos::now();
+        if awaits == Awaits::Answers && limit > Nanos(0) {
+            limit = self.stay_awake(until, limit);
+        }
+        if self.happenings.is_empty() {
+            self.ring
+                .wait(Some(limit), &mut self.happenings)
+                .expect("waiting on an open ring does not fail");
+            self.last = Nanos::now();
+        }
         ready.extend(self.happenings.drain(..).map(|happening| match happening {
             RingEvent::Connected(number) => Ready::Connected(token(number)),
             RingEvent::Unconnected(number, error) => Ready::Unconnected(token(number), error),
@@ -163,6 +201,15 @@ impl Io for UringIo {
             RingEvent::Receivable(number) => Ready::Receivable(token(number)),
         }));
         self.last
+    }
+
+    fn is_acknowledged(&mut self, token: Token) -> bool {
+        self.ring.is_acknowledged(number(token))
+    }
+
+    fn take_awake(&mut self) -> Awake {
+        let taken = self.busy_wait.as_mut().map(|(_, waiting)| waiting.take());
+        taken.unwrap_or_default()
     }
 
     fn receive(&mut self, token: Token) -> Received<'_> {

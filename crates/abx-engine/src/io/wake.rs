@@ -1,6 +1,6 @@
 //! How long it takes to wake up, learned from the sleeps that ended.
 
-use abx_sys::Nanos;
+use abx_sys::{Epoll, Events, Nanos};
 
 /// How much earlier than needed a sleep should end.
 ///
@@ -24,12 +24,40 @@ pub(super) struct Wake {
 const AHEAD_FIRST: Nanos = Nanos(30_000);
 /// More is a busy machine, where being awake would not help.
 const AHEAD_MAX: Nanos = Nanos(60_000);
+/// Nobody wakes up sooner.
+const TAKES_MIN: Nanos = Nanos(2_000);
+/// What is slept to learn how late sleeps are, and how often.
+const SLEEP: Nanos = Nanos(50_000);
+const SLEEPS: usize = 16;
 const STEP: Nanos = Nanos(100);
 const STEPS_DOWN: u64 = 3;
 
 impl Wake {
     pub(super) fn new() -> Wake {
         Wake { ahead: AHEAD_FIRST }
+    }
+
+    /// The same, from some short sleeps of this thread: about a millisecond.
+    pub(super) fn measured() -> Wake {
+        let Ok(epoll) = Epoll::new() else {
+            return Wake::new();
+        };
+        let mut events = Events::with_capacity(1);
+        let mut late: [Nanos; SLEEPS] = std::array::from_fn(|_| {
+            let ends = Nanos::now().plus(SLEEP);
+            // What cannot be waited for is not late; later sleeps teach better.
+            let _ = epoll.wait(&mut events, Some(SLEEP));
+            Nanos::now().since(ends)
+        });
+        late.sort_unstable();
+        Wake {
+            ahead: late[SLEEPS / 4].clamp(STEP, AHEAD_MAX),
+        }
+    }
+
+    /// How long it takes to wake up, mostly at least.
+    pub(super) fn takes(&self) -> Nanos {
+        self.ahead.max(TAKES_MIN)
     }
 
     /// How much earlier than its moment a sleep should end.

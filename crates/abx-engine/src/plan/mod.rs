@@ -4,7 +4,7 @@ pub(crate) mod backend;
 
 use std::net::{IpAddr, SocketAddr};
 
-use abx_evidence::Shape;
+use abx_evidence::{Shape, Wait};
 use abx_wire::http1;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,10 @@ pub struct EnginePlan {
     /// What moves the bytes.
     #[serde(default)]
     pub backend: Backend,
+    /// How a worker waits for answers. SUBTLE: awake only where each worker has a
+    /// processor that nobody else needs, before all the server.
+    #[serde(default)]
+    pub wait: Wait,
 }
 
 /// Which protocol version a request speaks.
@@ -73,6 +77,12 @@ impl RequestPlan {
             },
         }
         .encode()
+    }
+
+    /// Whether to send it twice is the same as to send it once (RFC 9110, section 9.2.2).
+    pub(crate) fn is_idempotent(&self) -> bool {
+        let idempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+        idempotent.contains(&self.method.as_str())
     }
 
     pub(crate) fn answer_kind(&self) -> http1::AnswerKind {
@@ -177,6 +187,18 @@ pub struct Pacing {
 }
 
 impl Pacing {
+    /// Whether connections have no request in flight some of the time, even in a
+    /// closed loop.
+    #[must_use]
+    pub fn connections_rest(&self) -> bool {
+        self.has_users() || self.connections_over_time.is_some()
+    }
+
+    /// Whether connections are users, who think or have sessions.
+    fn has_users(&self) -> bool {
+        self.think_ns > 0 || self.session_calls.is_some()
+    }
+
     /// How many requests a connection really has in flight at most.
     ///
     /// That is `pipeline` (RFC 9112, section 9.3.2), but one without keep-alive,
@@ -184,8 +206,7 @@ impl Pacing {
     /// sessions: they wait for each answer.
     #[must_use]
     pub fn window(&self, pipeline: u32, keep_alive: bool) -> u32 {
-        let is_user = self.think_ns > 0 || self.session_calls.is_some();
-        match keep_alive && !is_user {
+        match keep_alive && !self.has_users() {
             true => pipeline,
             false => 1,
         }

@@ -20,7 +20,7 @@ use crate::connection::clock::{Basis, Clock, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
 use crate::connection::slot::Phase;
-use crate::io::Io;
+use crate::io::{Awaits, Io};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Lost, WebSocket};
 
@@ -202,7 +202,7 @@ impl<I: Io> Broadcast<I> {
             flight.sent = Some(self.pool.now());
             let number = self.audience.next_number();
             let speaker = &mut self.pool.slots[SPEAKER].client;
-            self.source.write(number, speaker.outbox());
+            speaker.say(|outbox| self.source.write(number, outbox));
             self.audience.sent(flight);
         }
         if self.pool.flush_outbox(SPEAKER).is_err() {
@@ -239,7 +239,9 @@ impl<I: Io> Broadcast<I> {
         let moments = [times_out, due, rests, edge];
         let until = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX);
         let was_whole = self.is_whole();
-        let now = self.pool.take_ready(until.min(before.plus(WAIT_MAX)));
+        let awaits = Awaits::of(self.audience.in_flight());
+        let until = until.min(before.plus(WAIT_MAX));
+        let now = self.pool.take_ready(until, awaits);
         self.hear(now);
         self.miss(now);
         self.time_out(now);

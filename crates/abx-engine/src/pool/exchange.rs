@@ -153,6 +153,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             if matches!(received, Received::Nothing) {
                 break;
             }
+            let has_ended = matches!(received, Received::Ended);
             let mut intake = Intake {
                 slot: &mut self.slots[index],
                 plan: &self.plan,
@@ -185,6 +186,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 Err(_) => Parsed::Broken(Outcome::Reset),
             };
             match parsed {
+                Parsed::Broken(Outcome::EarlyClose)
+                    if has_ended && self.has_taken_request(token) =>
+                {
+                    has_room = true;
+                    self.broken(index, Outcome::EmptyResponse, now);
+                }
                 Parsed::More if is_next && self.window == 1 => {}
                 Parsed::More => {
                     if is_next {
@@ -204,6 +211,18 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         if has_room {
             self.freed(index, now);
         }
+    }
+
+    /// Whether the peer took the only request in flight before it closed, in an orderly
+    /// way, without a byte of an answer. See `lost.rs`.
+    #[cold]
+    fn has_taken_request(&mut self, token: Token) -> bool {
+        let slot = &self.slots[token.slot as usize];
+        let is_sent = slot.handed == 1 && slot.flights.len() == 1 && slot.unsent_bytes == 0;
+        is_sent
+            && !C::HAS_HANDSHAKE
+            && !C::has_begun(&slot.client)
+            && self.io.is_acknowledged(token)
     }
 
     /// Leaves the rest of a body unread that nobody will look at.

@@ -6,7 +6,7 @@ use abx_sys::Nanos;
 
 use super::{Pool, SliceOutcome, WAIT_MAX, WorkerSlice};
 use crate::connection::progress::Progress;
-use crate::io::Io;
+use crate::io::{Awaits, Io};
 use crate::protocol::Protocol;
 
 impl<I: Io, C: Protocol> Pool<I, C> {
@@ -17,7 +17,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.progress = Progress::idle();
         let mut now = slice.start;
         while now < slice.end && slice.end < Nanos::MAX && !stop.load(Ordering::Relaxed) {
-            now = self.take_ready(slice.end.min(now.plus(WAIT_MAX)));
+            now = self.take_ready(slice.end.min(now.plus(WAIT_MAX)), Awaits::Nothing);
         }
         SliceOutcome {
             end: now,

@@ -14,11 +14,24 @@
 //! - On a connection that broke and had given a whole answer before, each one
 //!   whose answer had not begun is `idle_close` and is sent once more; a second
 //!   time it fails as the connection did. On a fresh connection it fails at once.
+//! - Only one that is idempotent is sent again after that (RFC 9110, section 9.2.2);
+//!   another one fails as the connection did, since nobody knows what became of it.
+//! - But a peer that took a request and closed without a byte of an answer has failed it:
+//!   `empty_response`, and it is not sent again. See below.
 //! - Behind one that timed out it is we who close, so each of the others is
 //!   `idle_close` and is sent once more, on a fresh connection too. Its time to
 //!   time out runs on. A second time it is given up with the first one: `timeout`.
 //! - What waited unsent behind a full send buffer was no attempt: it goes out on
 //!   the next connection.
+//!
+//! Whether a peer took a request is told by its kernel. A socket that is closed in an
+//! orderly way sends its end behind an acknowledgement of all that had come by then. When
+//! that is all of the request, the connection was open when it came, and the peer read it:
+//! closing with unread bytes is a reset (RFC 2525, section 2.17). When the end crossed with
+//! the request, this is acknowledged by nobody. A reset tells less: the peer had not read
+//! the request, or threw its connection away after that; so it remains `idle_close` on a
+//! connection that is used again, which a finding counts. Nor is it known of several in
+//! flight which of them a peer had come to.
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
@@ -59,12 +72,15 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             outcome,
             has_stood: true,
         });
-        let again = if slot.reused {
-            Again::Once
-        } else {
-            Again::Never
+        let again = match outcome {
+            Outcome::EmptyResponse => Again::Never,
+            _ if slot.reused => Again::Once,
+            _ => Again::Never,
         };
         let has_begun = C::has_begun(&slot.client);
+        if outcome == Outcome::Unsolicited {
+            self.count_unsolicited(now);
+        }
         self.close(index);
         let in_flight = self.progress.in_flight;
         if has_begun {
@@ -73,6 +89,14 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.settle(index, again, outcome, now);
         self.progress.failures += usize::from(self.progress.in_flight < in_flight);
         self.reconnect(index, now);
+    }
+
+    /// Bytes came that no request asked for.
+    fn count_unsolicited(&mut self, now: Nanos) {
+        match self.progress.counting.counts(now) {
+            true => self.tally.outcomes.add(Outcome::Unsolicited),
+            false => self.unsolicited += 1,
+        }
     }
 
     /// The first request in flight is out of time.
@@ -97,7 +121,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             let first = first.expect("one is looked at in each turn");
             let stays = match again {
                 Again::Always => true,
-                Again::Once => !first.retried,
+                Again::Once => !first.retried && self.encoded[first.request].is_idempotent,
                 Again::Never => false,
             };
             if first.sent.is_some() && !stays {

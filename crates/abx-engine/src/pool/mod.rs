@@ -23,7 +23,7 @@ use abx_sys::Nanos;
 use crate::connection::encoded::Encoded;
 use crate::connection::progress::Progress;
 use crate::connection::slot::{Phase, Slot};
-use crate::io::{Io, Ready, Token};
+use crate::io::{Awaits, Awake, Io, Ready, Token};
 use crate::plan::{LoadPlan, Pacing};
 use crate::protocol::check::{Hashers, Sampler};
 use crate::protocol::{Lost, Protocol};
@@ -31,7 +31,7 @@ use crate::random::Chooser;
 use crate::schedule::Arrivals;
 
 pub(crate) use broadcast::Broadcast;
-pub(crate) use company::Company;
+pub(crate) use company::{Company, Part, SharedSlice};
 pub(crate) use worker_slice::{SliceOutcome, WorkerSlice};
 
 use dispatcher::Dispatcher;
@@ -74,6 +74,9 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     company: Company,
     /// Slices that have run, each of which draws its own arrivals.
     slices: u64,
+    /// Connections that bytes came on which no request asked for, outside of what counts;
+    /// those since the last slice are told with the next one.
+    unsolicited: u64,
     /// How connects outside of slices ended badly.
     pub(crate) connect_failures: Outcomes,
 }
@@ -124,6 +127,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                     }),
                     kind: asked.request.answer_kind(),
                     has_large_answer: exchange::has_large_answer(&plan, asked),
+                    is_idempotent: asked.request.is_idempotent(),
                 }
             })
             .collect();
@@ -148,6 +152,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             dispatcher: Dispatcher::none(),
             company: Company::alone(),
             slices: 0,
+            unsolicited: 0,
             connect_failures: Outcomes::default(),
             plan,
         }
@@ -157,9 +162,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// ended. Answers how many connections stand, and how many of them are new.
     pub(crate) fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize) {
         // One wait gives so many events at most; more connections may have died.
-        self.take_ready(Nanos(0));
+        self.take_ready(Nanos(0), Awaits::Nothing);
         while self.took_any() {
-            self.take_ready(Nanos(0));
+            self.take_ready(Nanos(0), Awaits::Nothing);
         }
         if !self.plan.keep_alive {
             // Each request brings its own connection.
@@ -185,7 +190,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             if now >= deadline || stop.load(Ordering::Relaxed) {
                 break;
             }
-            self.take_ready(now.plus(WAIT_MAX));
+            self.take_ready(now.plus(WAIT_MAX), Awaits::Nothing);
         }
         let outcome = match stop.load(Ordering::Relaxed) {
             true => Outcome::Unfinished,
@@ -219,6 +224,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.count(Phase::Standing)
     }
 
+    /// What was waited awake since this was last asked.
+    pub(crate) fn take_awake(&mut self) -> Awake {
+        self.io.take_awake()
+    }
+
     /// The back end's clock.
     pub(crate) fn now(&mut self) -> Nanos {
         self.io.now()
@@ -231,9 +241,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// Waits once, and handles all that is ready with one reading of the clock:
     /// answers that the kernel handed over together get the same time, so that
     /// our own parsing is not charged to the subject. Answers that time.
-    pub(crate) fn take_ready(&mut self, until: Nanos) -> Nanos {
+    pub(crate) fn take_ready(&mut self, until: Nanos, awaits: Awaits) -> Nanos {
         let mut ready = std::mem::take(&mut self.ready);
-        let now = self.io.wait(until, &mut ready);
+        let now = self.io.wait(until, awaits, &mut ready);
         for one in &ready {
             self.handle(one, now);
         }

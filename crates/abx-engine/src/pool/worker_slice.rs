@@ -10,7 +10,7 @@ use crate::connection::clock::{Basis, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
 use crate::connection::slot::Phase;
-use crate::io::Io;
+use crate::io::{Awaits, Io};
 use crate::plan::Pacing;
 use crate::protocol::Protocol;
 use crate::schedule::{Arrivals, Share};
@@ -80,7 +80,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let mut counted_until = slice.end;
         loop {
             let is_stopped = stop.load(Ordering::Relaxed);
-            stopped_answering |= self.has_stopped_answering();
+            if !stopped_answering && self.has_stopped_answering(now) {
+                stopped_answering = true;
+                self.abandon_begun_in_silence(now);
+            }
             if self.progress.open && (stopped_answering || is_stopped) {
                 counted_until = counted_until.min(now);
                 self.count_unsent(now);
@@ -89,7 +92,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 self.stop_load(now);
             }
             if is_stopped {
-                self.abandon(now);
+                self.abandon(now, |_| true);
             }
             if self.progress.in_flight == 0 && !self.has_more() {
                 break;
@@ -97,10 +100,14 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             now = self.turn(&slice, now);
         }
         self.stop_load(now);
+        for _ in 0..std::mem::take(&mut self.unsolicited) {
+            self.tally.discarded.add(Outcome::Unsolicited);
+        }
         let end = self.close_clocks(slice.start, counted_until);
+        let counting = std::mem::replace(&mut self.progress.counting, Counting::NOTHING);
         SliceOutcome {
             end,
-            counted_until: counted_until.min(match self.progress.counting.basis {
+            counted_until: counted_until.min(match counting.basis {
                 Basis::Requests => end,
                 Basis::Completions | Basis::Window => Nanos::MAX,
             }),
@@ -167,7 +174,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// Nothing is sent any more, and what still ends does not count.
     fn stop_load(&mut self, now: Nanos) {
         self.progress.open = false;
-        self.company.leave();
+        match self.progress.counting.basis {
+            // The others go on without its connections.
+            Basis::Requests => self.company.end(),
+            // All of them end together, and what it heard until then was heard.
+            Basis::Completions | Basis::Window => self.company.leave(),
+        }
         for slot in &mut self.slots {
             slot.clock.stops(&mut self.progress.counting, now);
         }
@@ -182,7 +194,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         } else {
             self.progress.next_check
         };
-        let now = self.take_ready(due.min(before.plus(WAIT_MAX)));
+        let now = self.take_ready(due.min(before.plus(WAIT_MAX)), self.awaits());
         self.progress.acted = now;
         if self.progress.open && now >= self.progress.edge {
             self.reach_edge(slice, now);
@@ -202,17 +214,40 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         now
     }
 
+    fn awaits(&self) -> Awaits {
+        Awaits::of(self.progress.in_flight)
+    }
+
     /// Whether anything may be sent although nothing is in flight.
     fn has_more(&self) -> bool {
         self.progress.open && (self.progress.resting > 0 || self.dispatcher.has_more())
     }
 
-    fn has_stopped_answering(&self) -> bool {
+    /// Whether no worker's connections get answers any more; a worker without any has
+    /// nothing to say of that.
+    fn has_stopped_answering(&mut self, now: Nanos) -> bool {
         let slots = self.slots.len();
-        self.progress.open
-            && slots > 0
-            && (self.progress.failures >= FAILURES_PER_SLOT_MAX * slots
-                || self.progress.timeouts >= slots)
+        if !self.progress.open || slots == 0 {
+            return false;
+        }
+        let is_silent = self.progress.failures >= FAILURES_PER_SLOT_MAX * slots
+            || self.progress.timeouts >= slots;
+        self.company.is_answered(!is_silent);
+        if !is_silent {
+            self.progress.silent_since = None;
+            return false;
+        }
+        self.progress.silent_since.get_or_insert(now);
+        self.company.is_silent()
+    }
+
+    /// The subject has fallen silent for all workers, for this one earlier than for
+    /// others: what it has sent since then is not waited for.
+    fn abandon_begun_in_silence(&mut self, now: Nanos) {
+        let since = self.progress.silent_since.filter(|since| *since < now);
+        if let Some(since) = since {
+            self.abandon(now, |flight| flight.begun >= since);
+        }
     }
 
     /// Sums the connections' clocks and answers when the last outcome was.
@@ -311,7 +346,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         // When all of them timed out the slice ends here, not after another timeout;
         // nor does it wait for another one of those that do not answer at its end.
         let is_over = now >= self.progress.counting.end;
-        if is_over || self.has_stopped_answering() {
+        if is_over || self.has_stopped_answering(now) {
             let counting = &mut self.progress.counting;
             for index in free {
                 self.slots[index].clock.stops(counting, now);
@@ -333,10 +368,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Gives up what is in flight: interrupted.
-    fn abandon(&mut self, now: Nanos) {
+    /// Gives up what is in flight on the connections whose first request is one of these.
+    fn abandon(&mut self, now: Nanos, is_given_up: impl Fn(&Flight) -> bool) {
         for index in 0..self.slots.len() {
-            if !self.slots[index].flights.is_empty() {
+            if self.slots[index].flights.first().is_some_and(&is_given_up) {
                 self.close(index);
                 self.finish_all(index, Outcome::Unfinished, now);
             }

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::plan::{BodyIdentity, RequestPlan};
+use crate::workers::engine::Stopper;
 
 pub use websocket::{Echo, WebSocketAnswer, probe_websocket};
 
@@ -33,6 +34,24 @@ pub struct Answer {
     pub sha256: String,
 }
 
+/// How long a probe waits: until its time is over, or somebody stops it.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience<'a> {
+    /// From before the connect to the end of the answer.
+    pub timeout: Duration,
+    /// Who may stop it before that.
+    pub stopper: Option<&'a Stopper>,
+}
+
+impl From<Duration> for Patience<'_> {
+    fn from(timeout: Duration) -> Self {
+        Patience {
+            timeout,
+            stopper: None,
+        }
+    }
+}
+
 /// Why there was no whole answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
@@ -42,6 +61,9 @@ pub enum ProbeError {
     /// No answer within the time.
     #[error("no whole answer within {} ms", .0.as_millis())]
     Timeout(Duration),
+    /// Somebody stopped it.
+    #[error("stopped")]
+    Stopped,
     /// The connection broke.
     #[error("the connection broke: {0}")]
     Broken(io::Error),
@@ -63,13 +85,13 @@ pub enum ProbeError {
 ///
 /// # Errors
 /// One [`ProbeError`] for each way in which no whole answer comes.
-pub fn probe(
+pub fn probe<'a>(
     address: SocketAddr,
     request: &RequestPlan,
-    timeout: Duration,
+    patience: impl Into<Patience<'a>>,
 ) -> Result<Answer, ProbeError> {
     let bytes = request.encode(false)?;
-    let mut line = ProbeConnection::connect(address, timeout)?;
+    let mut line = ProbeConnection::connect(address, patience.into())?;
     line.send(&bytes)?;
 
     let mut client = http1::Client::new();

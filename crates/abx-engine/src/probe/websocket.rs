@@ -12,7 +12,7 @@ use abx_wire::websocket::{
 use xxhash_rust::xxh3::Xxh3;
 
 use super::line::ProbeConnection;
-use super::{ProbeError, START_BYTES};
+use super::{Patience, ProbeError, START_BYTES};
 use crate::plan::{BodyIdentity, RequestPlan};
 use crate::protocol::message::{frame_kind, payload};
 use crate::random::Random;
@@ -47,12 +47,12 @@ pub struct Echo {
 ///
 /// # Errors
 /// One [`ProbeError`] for each way in which no whole answer comes.
-pub fn probe_websocket(
+pub fn probe_websocket<'a>(
     address: SocketAddr,
     request: &RequestPlan,
     message: Option<Message>,
     seed: u64,
-    timeout: Duration,
+    patience: impl Into<Patience<'a>>,
 ) -> Result<WebSocketAnswer, ProbeError> {
     let opening = request.opening().encode()?;
     let longest = message.map_or(0, |message| u64::from(message.bytes));
@@ -68,7 +68,7 @@ pub fn probe_websocket(
     let nonce = [(); NONCE_BYTES].map(|()| u8::try_from(random.below(256)).expect("below 256"));
     let mut out = Vec::new();
     let client = Client::open(options, &opening, nonce, &mut out);
-    let line = ProbeConnection::connect(address, timeout)?;
+    let line = ProbeConnection::connect(address, patience.into())?;
     ProbeProtocol {
         line,
         client,
@@ -80,8 +80,8 @@ pub fn probe_websocket(
 }
 
 /// One protocol of a probe.
-struct ProbeProtocol {
-    line: ProbeConnection,
+struct ProbeProtocol<'a> {
+    line: ProbeConnection<'a>,
     client: Client,
     /// What is to be sent next.
     out: Vec<u8>,
@@ -91,7 +91,7 @@ struct ProbeProtocol {
     hasher: Xxh3,
 }
 
-impl ProbeProtocol {
+impl ProbeProtocol<'_> {
     fn follow(
         mut self,
         message: Option<(Message, Vec<u8>)>,

@@ -69,7 +69,10 @@ impl Intake<'_, Http> {
                 Ok(done) => done,
                 Err(fault) => {
                     self.received(uncounted as u64);
-                    return Parsed::Broken(fault_outcome(fault));
+                    return Parsed::Broken(match self.slot.flights.is_empty() {
+                        true => Outcome::Unsolicited,
+                        false => fault_outcome(fault),
+                    });
                 }
             };
             let is_last = self.slot.client.is_idle();
@@ -88,6 +91,7 @@ impl Intake<'_, Http> {
             uncounted = behind;
             self.answered(&done);
             if !goes_on {
+                self.note_closing(&done);
                 return Parsed::Over;
             }
             if is_last {
@@ -149,6 +153,7 @@ impl Intake<'_, Http> {
                     let goes_on = self.goes_on(&done);
                     self.answered(&done);
                     if !goes_on {
+                        self.note_closing(&done);
                         return Parsed::Over;
                     }
                 }
@@ -167,6 +172,13 @@ impl Intake<'_, Http> {
                 .slot
                 .has_sent_first(self.encoded[self.slot.sending].bytes);
         was_sent && done.reusable && self.plan.keep_alive
+    }
+
+    /// Counts an answer that ended a connection which was to be kept.
+    #[cold]
+    fn note_closing(&mut self, done: &Done) {
+        let is_peers_wish = self.plan.keep_alive && !done.reusable;
+        self.tally.closing += u64::from(is_peers_wish);
     }
 
     /// Ends the first flight with its whole answer.

@@ -68,6 +68,8 @@ pub(crate) struct Talker {
     came_before: u64,
     /// What is to be sent beside messages, and was not yet.
     outbox: Vec<u8>,
+    /// How much of it at most is what we say of our own accord, in bytes.
+    own_bytes: usize,
 }
 
 impl WebSocket {
@@ -110,9 +112,16 @@ impl Messages {
 }
 
 impl Talker {
-    /// What is to be sent beside messages, or in place of them.
-    pub(crate) fn outbox(&mut self) -> &mut Vec<u8> {
-        &mut self.outbox
+    /// Says something of our own accord, which goes out behind what already waits.
+    pub(crate) fn say(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let before = self.outbox.len();
+        write(&mut self.outbox);
+        self.own_bytes = self.own_bytes.min(before) + self.outbox.len() - before;
+    }
+
+    /// How much waits to be said at least because the peer made it so.
+    fn replies_bytes(&self) -> usize {
+        self.outbox.len().saturating_sub(self.own_bytes)
     }
 }
 
@@ -130,6 +139,7 @@ impl Protocol for WebSocket {
             has_begun: false,
             came_before: 0,
             outbox,
+            own_bytes: 0,
         }
     }
 
@@ -176,11 +186,11 @@ impl Protocol for WebSocket {
         loop {
             let slot = &mut *intake.slot;
             let is_hashing = slot.is_hashing();
-            let Talker { socket, outbox, .. } = &mut slot.client;
-            if outbox.len() > UNSAID_BYTES_MAX {
+            if slot.client.replies_bytes() > UNSAID_BYTES_MAX {
                 intake.received((uncounted - input.len()) as u64);
                 return Parsed::Broken(Outcome::Malformed);
             }
+            let Talker { socket, outbox, .. } = &mut slot.client;
             let Some(event) = socket.receive(&mut input, outbox) else {
                 break;
             };
@@ -287,6 +297,9 @@ impl Intake<'_, WebSocket> {
         let bytes = self.encoded[self.slot.sending].bytes;
         let was_sent = self.slot.handed > 0
             && (self.slot.unsent_bytes == 0 || self.slot.has_sent_first(bytes));
+        if self.slot.flights.is_empty() {
+            return Err(Outcome::Unsolicited);
+        }
         if !was_sent {
             return Err(Outcome::Malformed);
         }

@@ -242,6 +242,41 @@ fn whatever_goes_wrong_every_broadcast_has_one_outcome() {
 }
 
 #[test]
+fn messages_that_are_not_sent_yet_are_not_the_peer_s_doing() {
+    // Method: 300 kB each, four in flight, which every send takes a part of only: echoes
+    // of the first come while the others wait. Then a speaker with as much to say whom the
+    // server pings again and again while it takes nothing: that is the server's.
+    let mut network = Network::faultless(4);
+    network.faults.short_send = 900;
+    let message = Message::binary(300_000);
+    let mut plan = broadcast_plan(3);
+    plan.shape = Shape::Broadcast(message);
+    plan.pipeline = 4;
+    let talks = |network, hub| {
+        let pool = talking(network, &plan, hub);
+        let mut broadcast = Broadcast::new(pool, MessageSource::new(message, plan.seed));
+        broadcast.pool_mut().connect_all(&AtomicBool::new(false));
+        run(&mut broadcast, 40, 3_600 * SECOND);
+        broadcast.pool().tally().clone()
+    };
+    let tally = talks(network, Hub::telling_all());
+    assert_eq!(tally.outcomes.ok(), 40, "{:?}", tally.outcomes);
+
+    let pinging = Hub::new(|said| {
+        let ping = [&[0x89, 125][..], &[b'p'; 125]].concat();
+        let mut acts = to_all(&said);
+        acts.push(Act::Send(0, ping.repeat(3_000), Nanos(0)));
+        acts
+    });
+    let tally = talks(network, pinging);
+    assert!(
+        count(&tally, Outcome::Malformed) > 0,
+        "{:?}",
+        tally.outcomes
+    );
+}
+
+#[test]
 fn a_subject_that_tells_nobody_is_given_up() {
     // Method: no listener is ever told; three time out in a row.
     let tally = tally_of(3, 100, |_| Vec::new());

@@ -12,7 +12,7 @@ use abx_sys::Nanos;
 use super::network::{Network, Sim};
 use super::script::{Loopback, NOBODY, PeerStep, Script};
 use super::sealed::{Sealed, sealed};
-use crate::io::{Io, Ready, Received, RequestId, Token};
+use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
 use crate::random::Random;
 
 /// A back end, where its peer listens, and what must live for the peer to live.
@@ -92,7 +92,7 @@ impl<I: Io> User<I> {
     fn wait(&mut self) -> Vec<Ready> {
         let deadline = self.io.now().plus(PATIENCE);
         loop {
-            let now = self.io.wait(deadline, &mut self.ready);
+            let now = self.io.wait(deadline, Awaits::Answers, &mut self.ready);
             if !self.ready.is_empty() {
                 return std::mem::take(&mut self.ready);
             }
@@ -209,6 +209,27 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
         user.read(token(0, 0), usize::MAX),
         (Vec::new(), End::Failed)
     );
+}
+
+fn an_end_tells_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
+    // Method: a peer that closes when it has read the request; and one that had closed
+    // before, whose kernel answers the request with a reset.
+    for has_read in [true, false] {
+        let mut user = User::new(maker, move |_| match has_read {
+            true => vec![PeerStep::Await(3), PeerStep::Close],
+            false => vec![PeerStep::Close],
+        });
+        let request = user.io.register(b"xyz".to_vec());
+        user.connect(token(0, 0));
+        if has_read {
+            user.send(token(0, 0), request, 3);
+        }
+        let (got, end) = user.read(token(0, 0), usize::MAX);
+        assert_eq!((got.len(), end), (0, End::Ended));
+        if has_read || user.io.send(token(0, 0), request, 0).is_ok() {
+            assert_eq!(user.io.is_acknowledged(token(0, 0)), has_read);
+        }
+    }
 }
 
 fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
@@ -408,11 +429,11 @@ fn a_wait_ends_at_its_time_and_time_goes_on<I: Io>(maker: Maker<I>) {
         let until = before.plus(Nanos(span));
         let mut now = before;
         while now < until {
-            now = user.io.wait(until, &mut user.ready);
+            now = user.io.wait(until, Awaits::Answers, &mut user.ready);
             assert!(user.ready.is_empty() && now >= before);
         }
         assert!(user.io.now() >= now);
-        let past = user.io.wait(Nanos(0), &mut user.ready);
+        let past = user.io.wait(Nanos(0), Awaits::Answers, &mut user.ready);
         assert!(user.ready.is_empty() && past >= now);
     }
 }
@@ -425,6 +446,7 @@ macro_rules! contract {
                 $maker;
                 refusals_are_told
                 bytes_come_whole_and_before_the_end
+                an_end_tells_whether_the_peer_had_all_of_a_request
                 requests_go_out_whole
                 the_end_of_what_is_registered_goes_out_alone
                 what_is_said_keeps_its_place
@@ -445,22 +467,28 @@ macro_rules! contract {
 }
 
 contract!(epoll, |script| super::on_loopback(
-    crate::io::EpollIo::new(),
+    crate::io::EpollIo::new(abx_evidence::Wait::Asleep),
+    script
+));
+contract!(epoll_awake, |script| super::on_loopback(
+    crate::io::EpollIo::new(abx_evidence::Wait::Awake),
     script
 ));
 contract!(uring_multishot, |script| super::on_loopback(
-    crate::io::UringIo::new(abx_sys::Receiving::Multishot),
+    crate::io::UringIo::new(abx_sys::Receiving::Multishot, abx_evidence::Wait::Asleep),
     script
 ));
 contract!(uring_single, |script| super::on_loopback(
-    crate::io::UringIo::new(abx_sys::Receiving::Single),
+    crate::io::UringIo::new(abx_sys::Receiving::Single, abx_evidence::Wait::Awake),
     script
 ));
 contract!(sim, super::on_sim);
 contract!(sim_in_pieces, super::on_sim_in_pieces);
 contract!(sealed_in_pieces, super::on_sealed);
 contract!(sealed_on_epoll, |script| {
-    let super::Made(io, address, peer) =
-        super::on_loopback(crate::io::EpollIo::new(), super::sealed(script));
+    let super::Made(io, address, peer) = super::on_loopback(
+        crate::io::EpollIo::new(abx_evidence::Wait::Asleep),
+        super::sealed(script),
+    );
     super::Made(super::Sealed::over(io), address, peer)
 });

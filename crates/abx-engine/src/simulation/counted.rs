@@ -118,31 +118,12 @@ fn pool(network: Network, mut plan: LoadPlan, mute: usize) -> Pool<Sim, Http> {
     pool
 }
 
-#[test]
-fn a_closed_loop_gets_what_the_server_serves() {
-    // Method: servers of 1,000 requests a second that are always busy, for every
-    // order of service and kind of work, with 20 connections or, with 4 in flight,
-    // 5 of them.
-    use Discipline::{Batches, ByConnection, Fifo, Lifo, Sharing};
-    type Work = fn() -> Vec<Nanos>;
-    for (discipline, work, workers, window) in [
-        (Fifo, constant as Work, 1, 1),
-        (Fifo, exponential, 1, 1),
-        (Fifo, bimodal, 1, 1),
-        (Fifo, stalling, 1, 1),
-        (Lifo, constant, 1, 1),
-        (Sharing, constant, 1, 1),
-        (Sharing, exponential, 1, 1),
-        (Sharing, bimodal, 1, 1),
-        (Fifo, exponential, 4, 1),
-        (Fifo, bimodal, 16, 1),
-        (Batches(8), exponential, 1, 1),
-        (Fifo, constant, 1, 4),
-        (Fifo, exponential, 1, 4),
-        (ByConnection(4), constant, 1, 4),
-        (ByConnection(4), exponential, 1, 4),
-        (Fifo, exponential, 3, 4),
-    ] {
+/// A server, and the window of each connection to it.
+type Served = (Discipline, fn() -> Vec<Nanos>, usize, u32);
+
+/// Throughputs of servers that are always busy, with 20 requests in flight.
+fn assert_counted(cases: &[Served]) {
+    for &(discipline, work, workers, window) in cases {
         for (turns, slices) in LENGTHS {
             let network = server(discipline, work, workers);
             let in_flight = 20;
@@ -166,6 +147,46 @@ fn a_closed_loop_gets_what_the_server_serves() {
             assert_near(sum.per_s(), truth, &what);
         }
     }
+}
+
+#[test]
+fn a_closed_loop_gets_what_a_server_of_one_worker_serves() {
+    // Method: 1,000 requests a second in every order of service and of every kind of
+    // work, with 20 connections.
+    use Discipline::{Batches, Fifo, Lifo, Sharing};
+    assert_counted(&[
+        (Fifo, constant, 1, 1),
+        (Fifo, exponential, 1, 1),
+        (Fifo, bimodal, 1, 1),
+        (Fifo, stalling, 1, 1),
+        (Lifo, constant, 1, 1),
+        (Sharing, constant, 1, 1),
+        (Sharing, exponential, 1, 1),
+        (Sharing, bimodal, 1, 1),
+        (Batches(8), exponential, 1, 1),
+    ]);
+}
+
+#[test]
+fn a_closed_loop_gets_what_several_workers_serve() {
+    // Method: the same with 4 and 16 workers.
+    assert_counted(&[
+        (Discipline::Fifo, exponential, 4, 1),
+        (Discipline::Fifo, bimodal, 16, 1),
+    ]);
+}
+
+#[test]
+fn a_closed_loop_of_windows_gets_what_the_server_serves() {
+    // Method: the same with 5 connections of 4 requests in flight.
+    use Discipline::{ByConnection, Fifo};
+    assert_counted(&[
+        (Fifo, constant, 1, 4),
+        (Fifo, exponential, 1, 4),
+        (ByConnection(4), constant, 1, 4),
+        (ByConnection(4), exponential, 1, 4),
+        (Fifo, exponential, 3, 4),
+    ]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! [`contract`] the rules that every back end keeps. The others load a pool over it.
 
 mod broadcasts;
+mod closes;
 mod contract;
 mod counted;
 mod echoes;
@@ -13,4 +14,5 @@ mod phased;
 mod pipelined;
 pub(crate) mod script;
 pub(crate) mod sealed;
+mod several_workers;
 mod simulated;

@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use abx_sys::Nanos;
 
 use super::script::{NOBODY, PeerStep, Script};
-use crate::io::{Io, Ready, Received, RequestId, Token};
+use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
 use crate::random::Random;
 
 /// How long a worker of the peer serves one request.
@@ -142,6 +142,8 @@ struct Connection {
     place: usize,
     /// What the peer has received and not read.
     unread: VecDeque<u8>,
+    /// Bytes of the client that have not reached a peer who had not closed.
+    unacknowledged: usize,
     is_served: bool,
     peer_closed: bool,
 }
@@ -206,6 +208,16 @@ impl Sim {
         }
     }
 
+    /// The peer sends bytes on the connection at this place, unasked.
+    pub(crate) fn peer_sends(&mut self, place: usize, bytes: Vec<u8>) {
+        let connection = self.connections[place].as_ref().expect("it stands");
+        let token = Token {
+            slot: u32::try_from(place).expect("few connections"),
+            generation: connection.generation,
+        };
+        self.cause(self.now, token, What::Says(bytes));
+    }
+
     fn chance(&mut self, of_thousand: u64) -> bool {
         of_thousand > 0 && self.random.below(1000) < of_thousand
     }
@@ -233,6 +245,7 @@ impl Sim {
             self.cause(at, token, What::Room);
         }
         let taken = bytes.len();
+        self.connection(token).unacknowledged += taken;
         let at = self.now.plus(self.network.delay);
         self.cause(at, token, What::Reaches(bytes));
         Ok(taken)
@@ -347,6 +360,7 @@ impl Io for Sim {
             steps,
             place: 0,
             unread: VecDeque::new(),
+            unacknowledged: 0,
             is_served: false,
             peer_closed: false,
         });
@@ -384,7 +398,7 @@ impl Io for Sim {
         self.connection(token).most = most.max(1);
     }
 
-    fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos {
+    fn wait(&mut self, until: Nanos, _: Awaits, ready: &mut Vec<Ready>) -> Nanos {
         ready.clear();
         let until = until.max(self.now);
         while let Some(Reverse(next)) = self.events.peek() {
@@ -409,6 +423,10 @@ impl Io for Sim {
             }
         });
         self.now
+    }
+
+    fn is_acknowledged(&mut self, token: Token) -> bool {
+        self.connection(token).unacknowledged == 0
     }
 
     fn receive(&mut self, token: Token) -> Received<'_> {

@@ -118,13 +118,13 @@ fn an_answer_that_comes_with_the_one_before_had_only_to_wait() {
 
 #[test]
 fn a_try_that_was_lost_is_waiting() {
-    // Method: the second request finds its connection closed; only the making of
+    // Method: the second request has its connection broken under it; only the making of
     // the next one is connecting.
     let plan = watched(1);
     let bytes = request_bytes(&plan);
     let once = [
         &in_two(bytes)[..],
-        &[PeerStep::Await(bytes), PeerStep::Close],
+        &[PeerStep::Await(bytes), PeerStep::Reset],
     ]
     .concat();
     let again = [&in_two(bytes)[..], &[PeerStep::Again]].concat();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use abx_sys::Nanos;
 
 use super::script::{PeerStep, Script};
-use crate::io::{Io, Ready, Received, RequestId, Token};
+use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
 
 /// What both sides say first.
 const HELLO: [u8; 4] = *b"seal";
@@ -192,14 +192,18 @@ impl<I: Io> Io for Sealed<I> {
         // A wish, and what is below knows nothing of lengths above.
     }
 
-    fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> Nanos {
+    fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {
         let mut below = Vec::new();
-        let now = self.under.wait(until, &mut below);
+        let now = self.under.wait(until, awaits, &mut below);
         ready.clear();
         for one in below {
             self.passed_on(one, ready);
         }
         now
+    }
+
+    fn is_acknowledged(&mut self, token: Token) -> bool {
+        self.under.is_acknowledged(token)
     }
 
     fn receive(&mut self, token: Token) -> Received<'_> {

@@ -3,10 +3,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use abx_evidence::{Outcomes, Shape, Tally};
+use abx_evidence::{Outcomes, Shape, Tally, Wait};
 use abx_sys::{Nanos, Receiving};
 
-use crate::io::{EpollIo, Io, UringIo};
+use crate::io::{Awake, EpollIo, Io, UringIo};
 use crate::plan::LoadPlan;
 use crate::plan::backend::BackendUsed;
 use crate::pool::{Broadcast, Company, Pool, SliceOutcome, WorkerSlice, has_large_answers};
@@ -18,6 +18,7 @@ use crate::workers::prepared::Prepared;
 /// What one worker needs to make its part of a pool.
 pub(crate) struct PoolParts {
     pub(crate) backend: BackendUsed,
+    pub(crate) wait: Wait,
     pub(crate) load: Prepared,
     /// Which of all connections of the load this worker's first one is.
     pub(crate) first: usize,
@@ -38,6 +39,9 @@ pub(crate) trait AnyPool {
 
     /// How many connections stand, where that is what a load is about.
     fn standing(&self) -> Option<usize>;
+
+    /// What was waited awake since this was last asked.
+    fn take_awake(&mut self) -> Awake;
 
     /// The pool's clock.
     fn now(&mut self) -> Nanos;
@@ -63,6 +67,10 @@ impl<I: Io, C: Protocol> AnyPool for Pool<I, C> {
         C::HAS_HANDSHAKE.then(|| Pool::standing(self))
     }
 
+    fn take_awake(&mut self) -> Awake {
+        Pool::take_awake(self)
+    }
+
     fn now(&mut self) -> Nanos {
         Pool::now(self)
     }
@@ -86,6 +94,10 @@ impl<I: Io> AnyPool for Broadcast<I> {
         Some(self.pool().standing())
     }
 
+    fn take_awake(&mut self) -> Awake {
+        self.pool_mut().take_awake()
+    }
+
     fn now(&mut self) -> Nanos {
         self.pool_mut().now()
     }
@@ -99,14 +111,14 @@ impl PoolParts {
     pub(crate) fn pool(self) -> Result<Box<dyn AnyPool>, EngineError> {
         Ok(match self.backend {
             BackendUsed::Epoll => {
-                let io = EpollIo::new().map_err(|source| EngineError::System {
+                let io = EpollIo::new(self.wait).map_err(|source| EngineError::System {
                     what: "an epoll set",
                     source,
                 })?;
                 self.over(io)
             }
             BackendUsed::Uring => {
-                let io = UringIo::new(receiving(&self.load.plan))?;
+                let io = UringIo::new(receiving(&self.load.plan), self.wait)?;
                 self.over(io)
             }
         })

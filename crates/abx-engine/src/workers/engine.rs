@@ -1,16 +1,17 @@
 //! The engine's handle: worker threads, pools, slices.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use abx_evidence::{Outcomes, Shape, SliceTally};
+use abx_evidence::{Outcomes, Shape, SliceTally, Wait};
 use abx_sys::Receiving;
 
 use crate::io::UringIo;
 use crate::plan::backend::{Backend, BackendUsed};
 use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
+use crate::pool::{Part, SharedSlice};
 use crate::schedule;
 use crate::workers::any_pool::PoolParts;
 use crate::workers::error::EngineError;
@@ -30,7 +31,7 @@ pub struct OpenReport {
 }
 
 /// Stops every slice that runs, from a signal handler's thread or any other.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Stopper(Arc<AtomicBool>);
 
 impl Stopper {
@@ -65,6 +66,7 @@ pub struct Engine {
     next_pool: u64,
     /// As asked for, and epoll when the kernel has no choice to give.
     backend: Backend,
+    wait: Wait,
 }
 
 impl Engine {
@@ -78,7 +80,7 @@ impl Engine {
         if plan.threads == 0 {
             return Err(EngineError::Zero { what: "threads" });
         }
-        let ring = || UringIo::new(Receiving::Multishot).map(|_| ());
+        let ring = || UringIo::new(Receiving::Multishot, Wait::Asleep).map(|_| ());
         let backend = plan.backend.available(ring)?;
         let stop = Arc::new(AtomicBool::new(false));
         let workers = (0..plan.threads)
@@ -89,6 +91,7 @@ impl Engine {
             stop,
             next_pool: 0,
             backend,
+            wait: plan.wait,
         })
     }
 
@@ -129,21 +132,19 @@ impl Engine {
         backend: BackendUsed,
         load: &Prepared,
     ) -> Result<(PoolId, OpenReport), EngineError> {
-        let id = PoolId {
-            number: self.next_pool,
-            connections: u64::from(load.plan.connections),
-            backend,
-            workers: match load.plan.shape {
-                // Who speaks and who listens are one thing, on one clock.
-                Shape::Broadcast(_) => 1,
-                _ => self.workers.len() as u64,
-            },
+        let workers = match load.plan.shape {
+            // Who speaks and who listens are one thing, on one clock.
+            Shape::Broadcast(_) => 1,
+            _ => self.workers.len() as u64,
         };
+        let connections = u64::from(load.plan.connections);
+        let id = PoolId::new(self.next_pool, connections, backend, workers);
         self.next_pool += 1;
         for (number, worker) in self.workers.iter().enumerate() {
             let (first, next) = self.connections_of(number, id);
             let parts = PoolParts {
                 backend,
+                wait: self.wait,
                 load: load.clone(),
                 first: first as usize,
                 connections: (next - first) as usize,
@@ -176,7 +177,9 @@ impl Engine {
     /// # Errors
     /// [`EngineError::WorkerDied`] only: what the subject does is in the tally.
     pub fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError> {
-        let unsettled = Arc::new(AtomicUsize::new(self.workers.len()));
+        // Connections are dealt out evenly, so the first workers have them.
+        let with_connections = pool.workers.min(pool.connections) as usize;
+        let shared = SharedSlice::new(self.workers.len(), with_connections);
         for (number, worker) in self.workers.iter().enumerate() {
             let (length_ns, requests_max) = match plan.end {
                 SliceEnd::AfterNs(span) => (span, u64::MAX),
@@ -192,7 +195,11 @@ impl Engine {
                 discard_ns: plan.discard_ns,
                 requests_max,
                 schedule: self.part_of_schedule(number, pool),
-                unsettled: Arc::clone(&unsettled),
+                part: match number < with_connections {
+                    true => Part::Connections,
+                    false => Part::Nothing,
+                },
+                slice: Arc::clone(&shared),
             };
             worker.order(WorkerOrder::Run(pool, share))?;
         }

@@ -13,6 +13,24 @@ pub struct PoolId {
 }
 
 impl PoolId {
+    /// A name for a pool of so many connections, shared by so many workers. `number`
+    /// tells it from all others of its generator.
+    #[must_use]
+    pub fn new(number: u64, connections: u64, backend: BackendUsed, workers: u64) -> PoolId {
+        PoolId {
+            number,
+            connections,
+            backend,
+            workers,
+        }
+    }
+
+    /// What tells it from all other pools of its generator.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.number
+    }
+
     /// What moves the bytes of this pool.
     #[must_use]
     pub fn backend(self) -> BackendUsed {

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
 use abx_evidence::{Connections, Outcomes, SliceTally};
 use abx_sys::Nanos;
 
-use crate::pool::{Company, SliceOutcome, WorkerSlice};
+use crate::pool::{Company, Part, SharedSlice, SliceOutcome, WorkerSlice};
 use crate::schedule;
 use crate::workers::any_pool::{AnyPool, PoolParts};
 use crate::workers::error::EngineError;
@@ -33,8 +33,9 @@ pub(crate) struct Share {
     pub(crate) discard_ns: u64,
     pub(crate) requests_max: u64,
     pub(crate) schedule: schedule::Share,
-    /// Workers that still need the load, all of them at first.
-    pub(crate) unsettled: Arc<AtomicUsize>,
+    pub(crate) part: Part,
+    /// What all workers know of each other.
+    pub(crate) slice: Arc<SharedSlice>,
 }
 
 /// What a worker answers.
@@ -92,7 +93,7 @@ fn connect(pool: &mut dyn AnyPool, stop: &AtomicBool) -> WorkerReply {
 }
 
 fn run(pool: &mut dyn AnyPool, share: &Share, stop: &AtomicBool) -> WorkerReply {
-    let company = Company::of(&share.unsettled);
+    let company = Company::of(&share.slice, share.part);
     let stood = pool.standing();
     let scheduled = abx_sys::counters::thread_schedstat();
     let cpu = abx_sys::thread_cpu();
@@ -110,16 +111,22 @@ fn run(pool: &mut dyn AnyPool, share: &Share, stop: &AtomicBool) -> WorkerReply 
         counted_until,
         stopped_answering,
     } = pool.run(slice, company, stop);
-    let generator_cpu_ns = abx_sys::thread_cpu().since(cpu).0;
+    let cpu_ns = abx_sys::thread_cpu().since(cpu).0;
+    let awake = pool.take_awake();
+    let waiting_awake_ns = awake.on_cpu_ns.min(cpu_ns);
+    let generator_cpu_ns = cpu_ns - waiting_awake_ns;
     let generator_wait_ns = scheduled
         .and_then(|before| Ok((before, abx_sys::counters::thread_schedstat()?)))
         .ok()
-        .map(|(before, after)| after.wait.since(before.wait).0);
+        .map(|(before, after)| after.wait.since(before.wait).0)
+        // Who only waits for answers misses nothing while another has the processor.
+        .map(|wait_ns| wait_ns.saturating_sub(awake.off_cpu_ns));
     WorkerReply::SliceOutcome(Box::new(SliceTally {
         tally: pool.tally().clone(),
         wall_ns: end.since(start).0,
         measured_ns: counted_until.since(counted_from).0,
         generator_cpu_ns,
+        waiting_awake_ns,
         generator_wait_ns,
         busiest_worker_ns: generator_cpu_ns,
         stopped_answering,

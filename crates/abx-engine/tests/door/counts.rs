@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 
 use abx_engine::SlicePlan;
-use abx_evidence::Outcome;
+use abx_evidence::{Outcome, Wait};
 
 use crate::peer::{Peer, wait_ms};
-use crate::{HELLO, identity, load, outcomes, requests, run, span_ms, until};
+use crate::{HELLO, engine_that_waits, identity, load, outcomes, requests, run, span_ms, until};
 
 #[test]
 fn exactly_as_many_requests_are_sent_as_were_asked_for() {
@@ -103,6 +103,25 @@ fn what_is_sent_in_the_discarded_part_is_not_counted() {
     assert!(peer.requests() as u64 > sent);
     assert_eq!(slice.tally.bytes, sent * HELLO.len() as u64);
     assert!(slice.measured_ns < slice.wall_ns);
+}
+
+#[test]
+fn what_was_waited_awake_is_told_apart() {
+    // Method: the same load both ways; a peer of another thread answers some of
+    // a thousand requests later than at the first look.
+    let peer = Peer::answering(HELLO);
+    let slice = |wait| {
+        let mut engine = engine_that_waits(1, wait);
+        let (pool, _) = engine.open(&load(peer.address(), 2)).unwrap();
+        engine.slice(pool, &requests(1_000)).unwrap()
+    };
+    let (awake, asleep) = (slice(Wait::Awake), slice(Wait::Asleep));
+    for slice in [&awake, &asleep] {
+        assert_eq!(outcomes(slice), [(Outcome::Ok, 1_000)]);
+        assert_eq!(slice.busiest_worker_ns, slice.generator_cpu_ns);
+    }
+    assert!(awake.waiting_awake_ns > 0 && awake.generator_cpu_ns > 0);
+    assert_eq!(asleep.waiting_awake_ns, 0);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use abx_engine::{
     Asked, BodyIdentity, Engine, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing,
     RequestPlan, SliceEnd, SlicePlan,
 };
-use abx_evidence::{Outcome, SliceTally};
+use abx_evidence::{Outcome, SliceTally, Wait};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The answer that [`load`] expects.
@@ -36,10 +36,15 @@ pub(crate) const NOBODY: SocketAddr = SocketAddr::new(
 );
 
 pub(crate) fn engine(threads: usize) -> Engine {
+    engine_that_waits(threads, Wait::Asleep)
+}
+
+pub(crate) fn engine_that_waits(threads: usize, wait: Wait) -> Engine {
     let plan = EnginePlan {
         threads,
         cpus: Vec::new(),
         backend: crate::BACKEND,
+        wait,
     };
     Engine::start(&plan).expect("the kernel has the back end under test")
 }

@@ -133,6 +133,16 @@ impl Connection {
         Some(std::mem::replace(&mut self.unread, rest))
     }
 
+    /// Waits until bytes have come, and leaves them to the kernel.
+    pub fn await_unread(&mut self) {
+        while !self.seen.stopping.load(Ordering::SeqCst) {
+            match self.stream.peek(&mut [0]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                _ => return,
+            }
+        }
+    }
+
     /// Reads one head and gives the length of the body that it announces.
     pub fn read_head(&mut self) -> Option<usize> {
         let head = self.read_head_text()?;

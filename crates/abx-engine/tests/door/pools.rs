@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use abx_engine::{EngineError, EnginePlan};
-use abx_evidence::Outcome;
+use abx_evidence::{Outcome, Wait};
 use abx_sys::{ListenOptions, Socket};
 
 use crate::peer::Peer;
@@ -153,6 +153,7 @@ fn plans_that_make_no_sense_are_refused() {
         threads: 0,
         cpus: Vec::new(),
         backend: crate::BACKEND,
+        wait: Wait::Asleep,
     };
     let none = abx_engine::Engine::start(&plan);
     assert!(matches!(none, Err(EngineError::Zero { what: "threads" })));

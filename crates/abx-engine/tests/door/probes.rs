@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use abx_engine::{Answer, ProbeError, probe};
+use abx_engine::{Answer, Patience, ProbeError, Stopper, probe};
 
 use crate::peer::Peer;
 use crate::{HELLO, NOBODY, identity, load};
@@ -61,6 +61,26 @@ fn no_answer_in_time_is_a_timeout() {
         let answer = probe(address, &load(address, 1).requests[0].request, limit);
         assert!(matches!(answer, Err(ProbeError::Timeout(span)) if span == limit));
     }
+}
+
+#[test]
+fn a_stop_ends_the_wait_for_an_answer() {
+    // Method: the kernel accepts, nobody reads; the stop comes once there is a connection.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    let stopper = Stopper::default();
+    let patience = Patience {
+        timeout: Duration::from_secs(60),
+        stopper: Some(&stopper),
+    };
+    let request = &load(address, 1).requests[0].request;
+    std::thread::scope(|scope| {
+        let asks = scope.spawn(move || probe(address, request, patience));
+        let _connection = silent.accept().unwrap();
+        stopper.stop();
+        let answer = asks.join().unwrap();
+        assert!(matches!(answer, Err(ProbeError::Stopped)), "{answer:?}");
+    });
 }
 
 #[test]

@@ -7,16 +7,16 @@ use crate::{HELLO, load, outcomes, requests, run};
 
 #[test]
 fn a_request_on_a_connection_closed_while_idle_is_sent_once_more() {
-    // Method: each connection answers twice, reads a third request, and closes
-    // without a byte after 30 ms. The new connection answers it at once, so only
-    // a time from the first intent can hold those 30 ms.
+    // Method: each connection answers twice, leaves a third request unread for 30 ms, and
+    // closes. The new connection answers it at once, so only a time from the first
+    // intent can hold those 30 ms.
     let peer = Peer::start(|mut connection| {
         for _ in 0..2 {
             if connection.read_request() {
                 connection.send(HELLO);
             }
         }
-        connection.read_request();
+        connection.await_unread();
         wait_ms(30);
     });
     let slice = run(1, &load(peer.address(), 1), &requests(9));
@@ -25,7 +25,7 @@ fn a_request_on_a_connection_closed_while_idle_is_sent_once_more() {
         outcomes(&slice),
         [(Outcome::Ok, 9), (Outcome::IdleClose, 4)]
     );
-    assert_eq!((peer.requests(), slice.tally.connects), (13, 4));
+    assert_eq!((peer.requests(), slice.tally.connects), (9, 4));
     assert_eq!(slice.tally.outcomes.failed(), 0);
     assert_eq!(slice.tally.response.count(), 9);
     assert!(slice.tally.response.max_us().unwrap() >= 30_000);
@@ -39,7 +39,7 @@ fn a_request_is_not_sent_a_third_time() {
         if connection.number() == 0 && connection.read_request() {
             connection.send(HELLO);
         }
-        connection.read_request();
+        connection.await_unread();
     });
     let slice = run(1, &load(peer.address(), 1), &requests(2));
 
@@ -47,11 +47,33 @@ fn a_request_is_not_sent_a_third_time() {
         outcomes(&slice),
         [
             (Outcome::Ok, 1),
-            (Outcome::EarlyClose, 1),
+            (Outcome::Reset, 1),
             (Outcome::IdleClose, 1)
         ]
     );
-    assert_eq!(peer.requests(), 3);
+    assert_eq!((peer.requests(), peer.connections()), (1, 2));
+}
+
+#[test]
+fn a_request_that_was_read_and_dropped_has_failed_and_is_not_sent_again() {
+    // Method: each connection answers one request, and closes when it has read another,
+    // at once or after 5 ms.
+    for pause in [0, 5] {
+        let peer = Peer::start(move |mut connection| {
+            if connection.read_request() {
+                connection.send(HELLO);
+            }
+            connection.read_request();
+            wait_ms(pause);
+        });
+        let slice = run(1, &load(peer.address(), 1), &requests(40));
+
+        assert_eq!(
+            outcomes(&slice),
+            [(Outcome::Ok, 20), (Outcome::EmptyResponse, 20)]
+        );
+        assert_eq!(peer.requests(), 40);
+    }
 }
 
 #[test]

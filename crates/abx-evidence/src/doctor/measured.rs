@@ -1,6 +1,6 @@
 //! What noise, ceilings and their surroundings mean.
 
-use super::{BLOCKS_USUAL, Ceiling, Check, CheckStatus, DoctorRecord, Elsewhere, Noise};
+use super::{BLOCKS_USUAL, Check, CheckStatus, DoctorRecord, Elsewhere, GeneratorCeiling, Noise};
 use crate::findings::{FOREIGN_MAX, GENERATOR_BUSY, STEAL_MAX, SUBJECT_BUSY, WAIT_MAX};
 use crate::stats::Margin;
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
@@ -160,7 +160,7 @@ fn steal(elsewhere: Option<Elsewhere>) -> Check {
 }
 
 /// What one generator thread reaches, and who held it back.
-fn ceiling(one: &Ceiling) -> Check {
+fn ceiling(one: &GeneratorCeiling) -> Check {
     let id = match one.keep_alive {
         true => "ceiling",
         false => "ceiling_without_keep_alive",

@@ -14,7 +14,8 @@ use crate::record::{LoadSettings, Measured, SliceRecord};
 use crate::stats::Margin;
 use crate::stats::paired::PairedMean;
 use crate::stats::student::Confidence;
-use crate::view::summary::Sums;
+use crate::view::LoadView;
+use crate::view::sums::Sums;
 
 /// The schema that this version writes.
 pub const DOCTOR_SCHEMA: &str = "abx.doctor/1";
@@ -44,7 +45,7 @@ pub struct DoctorRecord {
     /// What it tells apart; `None` when that was not measured.
     pub noise: Option<Noise>,
     /// What one generator thread reaches; empty when that was not measured.
-    pub ceilings: Vec<Ceiling>,
+    pub ceilings: Vec<GeneratorCeiling>,
     /// Why noise or ceilings were not measured to their end.
     pub refusal: Option<String>,
     /// What all of it means, the weightiest first; filled by [`examine`].
@@ -191,7 +192,7 @@ pub struct Noise {
 
 /// What one generator thread reaches against a server that does next to nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ceiling {
+pub struct GeneratorCeiling {
     /// Whether a connection served more than one request.
     pub keep_alive: bool,
     /// Connections.
@@ -272,7 +273,8 @@ impl Noise {
         let (Some(load), Some(again)) = (record.loads.first(), record.subjects.last()) else {
             return Noise::default();
         };
-        let values = Values::under(record, load, Metric::Throughput, Rounds::All);
+        let view = LoadView::of(record, load);
+        let values = Values::under(&view, Metric::Throughput, Rounds::All);
         let ratios = values.log_ratios([&again.name, &record.settings.baseline]);
         let paired = PairedMean::of(&ratios).ok();
         let interval = paired.map(|paired| {
@@ -281,7 +283,7 @@ impl Noise {
         });
         let interval = interval.filter(|one| one.low > 0.0 && one.high.is_finite());
         let pilot = load.pilot.as_ref();
-        let all = Sums::of_load(record, load);
+        let all = view.sums();
         let threads = record.settings.threads.max(1) as u64;
         Noise {
             blocks: ratios.len(),
@@ -301,12 +303,12 @@ impl Noise {
     }
 }
 
-impl Ceiling {
+impl GeneratorCeiling {
     /// What one slice under this load gave.
     #[must_use]
-    pub fn of(settings: &LoadSettings, slice: &SliceRecord, backend: &str) -> Ceiling {
-        let sums = Sums::of(std::iter::once(slice));
-        Ceiling {
+    pub fn of(settings: &LoadSettings, slice: &SliceRecord, backend: &str) -> GeneratorCeiling {
+        let sums = Sums::from(slice);
+        GeneratorCeiling {
             keep_alive: settings.keep_alive,
             connections: settings.connections,
             backend: backend.to_owned(),

@@ -1,6 +1,6 @@
 //! What must hold for any text, called by the fuzz target and by property tests.
 
-use super::{Expectation, Known};
+use super::{Expectation, KnownNames};
 
 /// Reads a text as an expectation. What is read means the same when it is
 /// written out and read again; what is not has a place within the text.
@@ -8,7 +8,7 @@ use super::{Expectation, Known};
 /// # Panics
 /// When a promise is broken.
 pub fn any_text(text: &str) {
-    let known = Known {
+    let known = KnownNames {
         subjects: ["old", "new", "127.0.0.1:8081"].map(str::to_owned).into(),
         loads: ["small", "c50"].map(str::to_owned).into(),
     };

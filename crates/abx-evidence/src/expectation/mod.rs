@@ -8,12 +8,12 @@ mod words;
 
 use std::fmt;
 
-use self::reading::{Figures, Reading, Way};
+use self::reading::{Figures, Orientation, Reading};
 use crate::file::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison, Role};
 use crate::judge::metric::{Metric, Sense};
 
-pub use words::{ExpectationError, Known};
+pub use words::{ExpectationError, KnownNames};
 
 /// On which side of its factor a ratio is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl Standing {
 
 /// The answer of a record to one expectation, under one load.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct ExpectationResult {
     /// What was expected, as a person would write it.
     pub expected: String,
     /// [`Expectation::is_demanded`].
@@ -185,7 +185,7 @@ pub struct Answer {
 /// widened for the number of expectations: they were made before anything was
 /// measured. Source: docs/ci.md.
 #[must_use]
-pub fn answers(record: &StudyRecord, expectations: &[Expectation]) -> Vec<Answer> {
+pub fn answers(record: &StudyRecord, expectations: &[Expectation]) -> Vec<ExpectationResult> {
     let each = expectations.iter().flat_map(|expectation| {
         let mut answers = match expectation {
             Expectation::Ratio(ratio) => ratio_answers(record, ratio),
@@ -201,7 +201,7 @@ pub fn answers(record: &StudyRecord, expectations: &[Expectation]) -> Vec<Answer
 }
 
 /// One answer for each load, or one alone for what is of no load.
-fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Answer> {
+fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<ExpectationResult> {
     let loads: Vec<&str> = match (&wanted.load, wanted.metric) {
         (_, Some(metric)) if metric.is_of_a_start() => vec![""],
         (Some(load), _) => vec![load],
@@ -213,7 +213,7 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Answer>
             .collect(),
     };
     let answer = |load: &str| {
-        let blank = Answer {
+        let blank = ExpectationResult {
             load: load.to_owned(),
             subject: wanted.subject.clone(),
             other: wanted.other.clone(),
@@ -225,11 +225,11 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Answer>
         // How fast they are was asked, and of a time less is faster.
         let is_speed_of_time = wanted.metric.is_none() && one.metric.sense() == Sense::Time;
         let reading = match (way, is_speed_of_time) {
-            (Way::Straight, false) | (Way::Mirrored, true) => Way::Straight,
-            _ => Way::Mirrored,
+            (Orientation::Straight, false) | (Orientation::Mirrored, true) => Orientation::Straight,
+            _ => Orientation::Mirrored,
         };
         let figures = Reading::of(Figures::of(one, &record.conclusions.validity), reading);
-        Answer {
+        ExpectationResult {
             metric: Some(one.metric),
             bounds: figures.bounds(),
             is_speed_of_time,
@@ -242,13 +242,13 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Answer>
 }
 
 /// One answer for each primary comparison, then one for each with an older record.
-fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<Answer> {
+fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<ExpectationResult> {
     let answer = |metric: Metric, figures: Reading| {
         let (sign, factor) = match metric.sense() {
             Sense::Speed => (Sign::AtLeast, 1.0 - share),
             Sense::Time | Sense::Cost => (Sign::AtMost, 1.0 + share),
         };
-        Answer {
+        ExpectationResult {
             metric: Some(metric),
             bounds: figures.bounds(),
             wanted: Some((sign, factor)),
@@ -257,29 +257,29 @@ fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<Answer> {
         }
     };
     let validity = &record.conclusions.validity;
-    let straight = |figures| Reading::of(figures, Way::Straight);
-    let now = record.conclusions.primary().map(|one| Answer {
+    let straight = |figures| Reading::of(figures, Orientation::Straight);
+    let now = record.conclusions.primary().map(|one| ExpectationResult {
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: one.baseline.clone(),
         ..answer(one.metric, straight(Figures::of(one, validity)))
     });
     let beside = &record.conclusions.past_comparisons;
-    let then = beside.iter().map(|one| Answer {
+    let then = beside.iter().map(|one| ExpectationResult {
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: format!("{} of then", one.baseline),
         ..answer(one.metric, straight(Figures::of_unpaired(one, validity)))
     });
-    let answers: Vec<Answer> = now.chain(then).collect();
+    let answers: Vec<ExpectationResult> = now.chain(then).collect();
     match answers.is_empty() {
         true => vec![nothing_compared()],
         false => answers,
     }
 }
 
-fn nothing_compared() -> Answer {
-    Answer {
+fn nothing_compared() -> ExpectationResult {
+    ExpectationResult {
         expected: String::new(),
         is_demanded: false,
         metric: None,
@@ -298,7 +298,7 @@ fn find<'a>(
     record: &'a StudyRecord,
     load: &str,
     wanted: &RatioExpectation,
-) -> Option<(&'a Comparison, Way)> {
+) -> Option<(&'a Comparison, Orientation)> {
     let ranked = record
         .conclusions
         .rankings
@@ -312,8 +312,8 @@ fn find<'a>(
         };
         let names = [one.subject.as_str(), one.baseline.as_str()];
         let way = match names {
-            names if names == [&wanted.subject, &wanted.other] => Way::Straight,
-            names if names == [&wanted.other, &wanted.subject] => Way::Mirrored,
+            names if names == [&wanted.subject, &wanted.other] => Orientation::Straight,
+            names if names == [&wanted.other, &wanted.subject] => Orientation::Mirrored,
             _ => return None,
         };
         (is_asked && one.load == load).then_some((one, way))

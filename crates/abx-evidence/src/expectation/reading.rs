@@ -51,7 +51,7 @@ fn bounds(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Bou
 
 /// Which of two is over which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Orientation {
     Straight,
     Mirrored,
 }
@@ -64,11 +64,11 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn of(figures: Figures<'a>, way: Way) -> Reading<'a> {
+    pub(super) fn of(figures: Figures<'a>, way: Orientation) -> Reading<'a> {
         let reach = figures.bounds.map(|bounds| reach(bounds, figures.at_least));
         match way {
-            Way::Straight => Reading { figures, reach },
-            Way::Mirrored => Reading {
+            Orientation::Straight => Reading { figures, reach },
+            Orientation::Mirrored => Reading {
                 figures: Figures {
                     bounds: figures.bounds.map(|bounds| Bounds {
                         ratio: 1.0 / bounds.ratio,
@@ -99,11 +99,11 @@ impl<'a> Reading<'a> {
             return Standing::Unsettled(Doubt::NoInterval);
         };
         match side(sign, [low, high], factor) {
-            Side::Right => Standing::Holds,
-            Side::Wrong => Standing::Fails,
-            Side::Both => match side(sign, [bounds.low, bounds.high], factor) {
-                Side::Both => Standing::Unsettled(Doubt::Straddles),
-                Side::Right | Side::Wrong => Standing::Unsettled(Doubt::Bound),
+            IntervalSide::Right => Standing::Holds,
+            IntervalSide::Wrong => Standing::Fails,
+            IntervalSide::Both => match side(sign, [bounds.low, bounds.high], factor) {
+                IntervalSide::Both => Standing::Unsettled(Doubt::Straddles),
+                IntervalSide::Right | IntervalSide::Wrong => Standing::Unsettled(Doubt::Bound),
             },
         }
     }
@@ -116,14 +116,14 @@ impl<'a> Reading<'a> {
 
 /// Where an interval lies beside a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum IntervalSide {
     Right,
     Wrong,
     Both,
 }
 
 /// Where an interval lies that is this low and this high.
-fn side(sign: Sign, [low, high]: [f64; 2], factor: f64) -> Side {
+fn side(sign: Sign, [low, high]: [f64; 2], factor: f64) -> IntervalSide {
     let (right, wrong) = match sign {
         Sign::AtLeast => (low >= factor, high < factor),
         Sign::AtMost => (high <= factor, low > factor),
@@ -131,9 +131,9 @@ fn side(sign: Sign, [low, high]: [f64; 2], factor: f64) -> Side {
         Sign::Below => (high < factor, low >= factor),
     };
     match (right, wrong) {
-        (true, _) => Side::Right,
-        (_, true) => Side::Wrong,
-        _ => Side::Both,
+        (true, _) => IntervalSide::Right,
+        (_, true) => IntervalSide::Wrong,
+        _ => IntervalSide::Both,
     }
 }
 

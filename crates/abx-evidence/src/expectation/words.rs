@@ -7,7 +7,7 @@ use crate::judge::metric::Metric;
 
 /// What an expectation may name: what a study has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownNames {
     /// Names of subjects.
     pub subjects: Vec<String>,
     /// Names of loads.
@@ -32,7 +32,7 @@ impl Expectation {
     ///
     /// # Errors
     /// [`ExpectationError`] with the place, and with what is known.
-    pub fn parse(text: &str, known: &Known) -> Result<Expectation, ExpectationError> {
+    pub fn parse(text: &str, known: &KnownNames) -> Result<Expectation, ExpectationError> {
         let words = Words { text, known };
         words.read().map(Expectation::Ratio)
     }
@@ -51,13 +51,13 @@ impl Expectation {
 
 struct Words<'a> {
     text: &'a str,
-    known: &'a Known,
+    known: &'a KnownNames,
 }
 
-type Found<T> = Result<T, ExpectationError>;
+type Parsed<T> = Result<T, ExpectationError>;
 
 impl Words<'_> {
-    fn read(&self) -> Found<RatioExpectation> {
+    fn read(&self) -> Parsed<RatioExpectation> {
         let (place, sign) = self.sign()?;
         let left = self.trimmed(0..place.start);
         let right = place.end..self.text.len();
@@ -85,7 +85,7 @@ impl Words<'_> {
     }
 
     /// The one sign, and where it stands.
-    fn sign(&self) -> Found<(Range<usize>, Sign)> {
+    fn sign(&self) -> Parsed<(Range<usize>, Sign)> {
         let is_sign = |letter| matches!(letter, '<' | '>');
         let Some(start) = self.text.find(is_sign) else {
             let end = self.text.len();
@@ -109,7 +109,7 @@ impl Words<'_> {
     }
 
     /// `[METRIC:] SUBJECT`. A name that comes from a URL may have a colon too.
-    fn left(&self, place: Range<usize>) -> Found<(Option<Metric>, String)> {
+    fn left(&self, place: Range<usize>) -> Parsed<(Option<Metric>, String)> {
         let text = &self.text[place.clone()];
         let Some(colon) = text.find(':').filter(|_| !self.is_subject(text)) else {
             return Ok((None, self.subject(place)?));
@@ -130,7 +130,7 @@ impl Words<'_> {
     }
 
     /// `[FACTOR *]`, and what is left behind it.
-    fn factor(&self, place: Range<usize>) -> Found<(f64, Range<usize>)> {
+    fn factor(&self, place: Range<usize>) -> Parsed<(f64, Range<usize>)> {
         let Some(star) = self.text[place.clone()].find('*') else {
             return Ok((1.0, self.trimmed(place)));
         };
@@ -150,7 +150,7 @@ impl Words<'_> {
     }
 
     /// `SUBJECT [@ LOAD]`.
-    fn right(&self, place: Range<usize>) -> Found<(String, Option<String>)> {
+    fn right(&self, place: Range<usize>) -> Parsed<(String, Option<String>)> {
         let Some(at) = self.text[place.clone()].find('@') else {
             return Ok((self.subject(place)?, None));
         };
@@ -164,7 +164,7 @@ impl Words<'_> {
         Err(self.wrong(word, what))
     }
 
-    fn subject(&self, place: Range<usize>) -> Found<String> {
+    fn subject(&self, place: Range<usize>) -> Parsed<String> {
         let name = &self.text[place.clone()];
         if self.is_subject(name) {
             return Ok(name.to_owned());
@@ -227,8 +227,8 @@ mod tests {
     use super::*;
     use crate::expectation::fuzz;
 
-    fn known() -> Known {
-        Known {
+    fn known() -> KnownNames {
+        KnownNames {
             subjects: ["old", "new", "127.0.0.1:8081"].map(str::to_owned).into(),
             loads: ["small-c10", "large"].map(str::to_owned).into(),
         }

@@ -1,7 +1,9 @@
 //! The file in which a study is saved: what was measured, with what was concluded
-//! from it. `docs/record-format.md` explains each key. Readers ignore keys that they
+//! from it; [`run`] has that of a run. `docs/record-format.md` explains each key. Readers ignore keys that they
 //! do not know.
 
+mod digits;
+pub(crate) mod run;
 pub(crate) mod schema;
 
 use std::borrow::Cow;
@@ -47,7 +49,7 @@ impl StudyRecord {
 
 /// The keys of the file. What scripts look for first, whether measured or
 /// concluded, stands at the top; the other conclusions have an object of their own.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "StudyRecord")]
 struct RecordFile<'a> {
     #[schemars(description = "The schema of a study.", extend("const" = STUDY_SCHEMA))]
@@ -77,10 +79,12 @@ struct RecordFile<'a> {
     end: Cow<'a, StudyEnd>,
     /// What was concluded of each subject beside the baseline, under each load
     /// and by each metric, the primary ones first.
+    #[serde(serialize_with = "digits::rounded")]
     comparisons: Cow<'a, [Comparison]>,
     /// What limits the conclusions.
     validity: Cow<'a, Validity>,
     /// What else was concluded.
+    #[serde(serialize_with = "digits::rounded")]
     conclusions: OtherConclusions<'a>,
     /// The subject of an older record that it is compared with, when there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +94,7 @@ struct RecordFile<'a> {
 }
 
 /// Conclusions beside comparisons and validity.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Conclusions")]
 struct OtherConclusions<'a> {
     /// The order of the subjects under each load, where there are more than two.
@@ -144,48 +148,16 @@ impl<'a> From<&'a StudyRecord> for RecordFile<'a> {
     }
 }
 
-impl From<RecordFile<'_>> for StudyRecord {
-    fn from(file: RecordFile) -> StudyRecord {
-        let others = file.conclusions;
-        StudyRecord {
-            measured: Measured {
-                abx_version: file.abx_version.into_owned(),
-                command: file.command.into_owned(),
-                started_unix_ms: file.started_unix_ms,
-                elapsed_s: file.elapsed_s,
-                seed: file.seed,
-                settings: file.settings.into_owned(),
-                machine: file.machine.into_owned(),
-                subjects: file.subjects.into_owned(),
-                skipped: file.skipped.into_owned(),
-                loads: file.loads.into_owned(),
-                end: file.end.into_owned(),
-                past_baseline: file.past_baseline.map(Cow::into_owned),
-                blocks: file.blocks.into_owned(),
-            },
-            conclusions: Conclusions {
-                comparisons: file.comparisons.into_owned(),
-                validity: file.validity.into_owned(),
-                rankings: others.rankings.into_owned(),
-                sweeps: others.sweeps.into_owned(),
-                capacities: others.capacities.into_owned(),
-                ceilings: others.ceilings.into_owned(),
-                summaries: others.summaries.into_owned(),
-                past_comparisons: others.past_comparisons.into_owned(),
-            },
-        }
-    }
-}
-
 impl Serialize for StudyRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RecordFile::from(self).serialize(serializer)
     }
 }
 
+/// Reads what was measured and judges it: what a file says was concluded is passed over.
 impl<'de> Deserialize<'de> for StudyRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StudyRecord, D::Error> {
-        RecordFile::deserialize(deserializer).map(StudyRecord::from)
+        Measured::deserialize(deserializer).map(StudyRecord::judged)
     }
 }
 

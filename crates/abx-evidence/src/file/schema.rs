@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::file::StudyRecord;
-use crate::record::run::RunRecord;
+use crate::file::run::RunRecord;
 
 /// A record of abx: a study or a run, told apart by `schema`.
 #[derive(Deserialize, JsonSchema)]

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::measure::arrivals::Arrivals;
+use crate::measure::arrivals::ArrivalSettings;
 use crate::measure::exchange::{Exchange, LoadShape};
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
@@ -17,7 +17,7 @@ const IDLE_MAX: f64 = 0.20;
 pub(crate) struct Echoes<'a> {
     pub(crate) who: &'a str,
     pub(crate) exchange: &'a Exchange,
-    pub(crate) arrivals: &'a Arrivals,
+    pub(crate) arrivals: &'a ArrivalSettings,
     /// The median service time.
     pub(crate) service_p50_us: Option<u64>,
     /// The share of its processors that the server used; `None` when not readable.
@@ -55,7 +55,7 @@ mod tests {
             shape: LoadShape::Echo,
             ..Exchange::default()
         };
-        let arrivals = Arrivals::default();
+        let arrivals = ArrivalSettings::default();
         let echoes = |us, busy| Echoes {
             who: "a",
             exchange: &exchange,
@@ -68,9 +68,9 @@ mod tests {
         assert!(echoes(37_000, Some(0.01)).delayed().is_none());
         assert!(echoes(51_000, Some(0.01)).delayed().is_none());
         assert!(echoes(41_000, Some(0.2)).delayed().is_none());
-        let open = Arrivals {
+        let open = ArrivalSettings {
             kind: ArrivalKind::Constant,
-            ..Arrivals::default()
+            ..ArrivalSettings::default()
         };
         let paced = Echoes {
             arrivals: &open,

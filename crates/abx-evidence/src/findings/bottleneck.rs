@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, Measured, Settings};
-use crate::view::summary::{Sums, sums_by_subject};
+use crate::record::{LoadRecord, Settings};
+use crate::view::LoadView;
+use crate::view::sums::Sums;
 
 /// A subject this busy is the limit, whatever the generator does.
 pub(crate) const SUBJECT_BUSY: f64 = 0.95;
@@ -31,27 +32,40 @@ impl Busy {
     fn is_generator_bound(self) -> bool {
         !self.is_subject_bound() && self.generator.is_some_and(|busy| busy >= GENERATOR_BUSY)
     }
+
+    /// That the generator limited the throughput of `who`, which may be more.
+    fn bound(self, who: &str) -> Finding {
+        let spare = match self.subject {
+            Some(_) => format!("{who} had time to spare: {who} could have done more"),
+            None => format!("whether {who} had time to spare is not known: it may do more"),
+        };
+        let percent = 100.0 * self.generator.unwrap_or_default();
+        let message = format!("the generator used {percent:.0} % of its CPU and {spare}");
+        Finding::new(FindingId::GeneratorBound, message)
+            .at(Level::Bound)
+            .about(who)
+    }
 }
 
 impl Bottleneck {
-    pub(crate) fn of(record: &Measured, load: &LoadRecord) -> Bottleneck {
-        let settings = &record.settings;
+    pub(crate) fn of(view: &LoadView) -> Bottleneck {
+        let settings = &view.study.settings;
         let cpus = settings.subject_cpus.len().max(1) as u64;
-        let sums = sums_by_subject(record, &load.name);
-        let busy = sums.into_iter().map(|(subject, sums)| {
-            let given = Given::of(settings, &sums);
+        let busy = view.subjects.iter().map(|own| {
+            let sums = &own.sums;
+            let given = Given::of(settings, sums);
             let of_given = |cpu: u64| share(cpu, given.subject_ns).map(|part| part.min(1.0));
             let all = sums.server_cpu_ns.and_then(|cpu| of_given(cpu / cpus));
-            let thread_ns: Option<u64> = record
-                .block_loads(&load.name)
-                .map(|part| part.sides.get(&subject)?.busiest_thread_ns)
+            let blocks = own.blocks.iter();
+            let thread_ns: Option<u64> = blocks
+                .map(|block| block.readings()?.busiest_thread_ns)
                 .sum();
             let thread = thread_ns.and_then(of_given);
             let busy = Busy {
                 subject: all.into_iter().chain(thread).reduce(f64::max),
-                generator: share(generator_ns(&sums, settings.threads), given.generator_ns),
+                generator: share(generator_ns(sums, settings.threads), given.generator_ns),
             };
-            (subject, busy)
+            (own.subject.to_owned(), busy)
         });
         Bottleneck(busy.collect())
     }
@@ -72,18 +86,7 @@ impl Bottleneck {
         let bound = [faster, slower].map(|name| busy(name).is_generator_bound());
         match bound {
             [false, false] => None,
-            [true, false] => Some(
-                Finding::new(
-                    FindingId::GeneratorBound,
-                    format!(
-                        "the generator used {:.0} % of its CPU and {faster} had time to spare: \
-                         {faster} could have done more",
-                        percent(faster)
-                    ),
-                )
-                .at(Level::Bound)
-                .about(faster),
-            ),
+            [true, false] => Some(busy(faster).bound(faster)),
             [true, true] => Some(
                 Finding::new(
                     FindingId::GeneratorBound,
@@ -109,6 +112,12 @@ impl Bottleneck {
                 .about(slower),
             ),
         }
+    }
+
+    /// What the generator's limit means for subjects that nothing is compared with.
+    pub(super) fn alone(&self, load: &LoadRecord) -> impl Iterator<Item = Finding> {
+        let bound = { self.0.iter() }.filter(|(_, busy)| busy.is_generator_bound());
+        bound.map(|(subject, busy)| busy.bound(subject).under(&load.name))
     }
 
     /// Whether the generator was this subject's limit.

@@ -1,20 +1,20 @@
 //! Whether files that were to be read from the disk were in memory all the same.
 
+use crate::record::InUse;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
-use crate::record::{InUse, LoadRecord, Measured};
+use crate::view::SubjectView;
 
 /// Pages that stay where dropping works: readahead, and what another program reads.
 const RESIDENT_MAX: f64 = 0.05;
 
 /// What one subject's cold load found in memory.
-pub(super) fn cold_cache(record: &Measured, load: &LoadRecord, subject: &str) -> Option<Finding> {
-    if !load.settings.cold_cache {
+pub(super) fn cold_cache(own: &SubjectView) -> Option<Finding> {
+    if !own.load.settings.cold_cache {
         return None;
     }
-    let parts = record.block_loads(&load.name);
-    let sides = parts.filter_map(|part| part.sides.get(subject));
-    let most = { sides.filter_map(|side| side.resident_pages) }.reduce(InUse::nearer);
+    let found = own.readings().filter_map(|side| side.resident_pages);
+    let most = found.reduce(InUse::nearer);
     let message = match most {
         None => "whether the files had left memory before each slice was not checked".to_owned(),
         Some(most) => {
@@ -25,5 +25,5 @@ pub(super) fn cold_cache(record: &Measured, load: &LoadRecord, subject: &str) ->
             )
         }
     };
-    Some(Finding::new(FindingId::NotCold, message).about(subject))
+    Some(Finding::new(FindingId::NotCold, message).about(own.subject))
 }

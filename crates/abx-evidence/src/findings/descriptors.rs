@@ -2,7 +2,8 @@
 
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{InUse, LoadRecord, Measured, SubjectReadings};
+use crate::record::{InUse, SubjectReadings};
+use crate::view::SubjectView;
 
 /// Descriptors in use, as a share of the limit.
 const DESCRIPTORS_MAX: f64 = 0.90;
@@ -11,13 +12,12 @@ const DESCRIPTORS_MAX: f64 = 0.90;
 const DESCRIPTORS_OWN: u64 = 64;
 
 /// Descriptors of one subject, and of the generator while it was loaded.
-pub(super) fn descriptors(record: &Measured, load: &LoadRecord, subject: &str) -> Vec<Finding> {
+pub(super) fn descriptors(own: &SubjectView) -> Vec<Finding> {
     let nearest = |pick: fn(&SubjectReadings) -> Option<InUse>| {
-        let parts = record.block_loads(&load.name);
-        let sides = parts.filter_map(|part| part.sides.get(subject));
-        sides.filter_map(pick).reduce(InUse::nearer)
+        own.readings().filter_map(pick).reduce(InUse::nearer)
     };
-    let connections = u64::from(load.settings.connections);
+    let subject = own.subject;
+    let connections = u64::from(own.load.settings.connections);
     let of_subject = nearest(|side| side.descriptors).and_then(|in_use| {
         let needed = connections.max(in_use.count) + DESCRIPTORS_OWN;
         let remedy = format!(

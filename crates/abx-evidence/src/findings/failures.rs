@@ -57,7 +57,7 @@ pub(crate) fn exhausted(outcomes: &Outcomes) -> impl Iterator<Item = Finding> {
         (
             Outcome::NoPort,
             "local ports",
-            "keep connections alive, or offer less load",
+            "have connections kept on both sides (keep-alive), or offer less load",
         ),
         (
             Outcome::NoDescriptor,

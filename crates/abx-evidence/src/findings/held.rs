@@ -4,17 +4,16 @@ use crate::measure::held::Held;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, Measured};
+use crate::view::SubjectView;
 
 /// Above this share of connections that did not stand, the figures are those of
 /// another load.
 const MISSING_MAX: f64 = 0.01;
 
 /// One subject's connections in all blocks of a load.
-pub(super) fn of_subject(record: &Measured, load: &LoadRecord, subject: &str) -> Option<Finding> {
-    let parts = record.block_loads(&load.name);
-    let held = parts.filter_map(|part| part.sides.get(subject)?.held);
-    not_held(subject, held).map(|finding| finding.about(subject))
+pub(super) fn of_subject(own: &SubjectView) -> Option<Finding> {
+    let held = own.readings().filter_map(|side| side.held);
+    not_held(own.subject, held).map(|finding| finding.about(own.subject))
 }
 
 /// Connections to `who` that did not stand when they had been held, and how

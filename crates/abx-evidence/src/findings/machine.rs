@@ -4,8 +4,7 @@ use crate::findings::processors;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, Measured};
-use crate::view::summary::{Sums, disturbed_rounds};
+use crate::view::LoadView;
 
 /// Processor time that is neither ours nor the subjects', as a share of all.
 pub(crate) const FOREIGN_MAX: f64 = 0.03;
@@ -16,15 +15,15 @@ pub(crate) const WAIT_MAX: f64 = 0.05;
 
 /// From which shares on something is noted, and from which on it bounds a ratio.
 #[derive(Debug, Clone, Copy)]
-struct Bar {
+struct Thresholds {
     note: f64,
     bound: f64,
 }
 
-impl Bar {
+impl Thresholds {
     /// It never bounds.
-    const fn noted_above(note: f64) -> Bar {
-        Bar {
+    const fn noted_above(note: f64) -> Thresholds {
+        Thresholds {
             note,
             bound: f64::INFINITY,
         }
@@ -33,21 +32,21 @@ impl Bar {
 
 /// Processor time that is neither ours nor the subjects', as a share of all: with
 /// much of it a subject may have been kept from what it can do.
-const FOREIGN: Bar = Bar {
+const FOREIGN: Thresholds = Thresholds {
     note: FOREIGN_MAX,
     bound: 0.10,
 };
-const STEAL: Bar = Bar::noted_above(STEAL_MAX);
-const WAIT: Bar = Bar::noted_above(WAIT_MAX);
+const STEAL: Thresholds = Thresholds::noted_above(STEAL_MAX);
+const WAIT: Thresholds = Thresholds::noted_above(WAIT_MAX);
 /// Processor time of subjects that should idle, as a share of one processor.
-const BACKGROUND: Bar = Bar::noted_above(0.01);
+const BACKGROUND: Thresholds = Thresholds::noted_above(0.01);
 
 /// What else ran on the machine, under one load.
-pub(super) fn machine(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
-    let all = Sums::of_load(record, load);
+pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
+    let (record, load, all) = (view.study, view.load, view.sums());
     let capacity = all.window_ns * processors(record) as u64;
     let mut found = Vec::new();
-    let mut look = |id: FindingId, part: Option<f64>, bar: Bar, what: &str| {
+    let mut look = |id: FindingId, part: Option<f64>, bar: Thresholds, what: &str| {
         if let Some(part) = part.filter(|part| *part > bar.note) {
             let message = format!("{what} {:.1} % of the time", 100.0 * part);
             let level = match part > bar.bound {
@@ -66,7 +65,7 @@ pub(super) fn machine(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
     let known = all
         .server_cpu_ns
         .zip(all.others_cpu_ns)
-        .map(|(server, others)| server + others + all.generator_cpu_ns);
+        .map(|(server, others)| server + others + all.generator_cpu_ns + all.waiting_awake_ns);
     let foreign = all
         .busy_ns
         .zip(known)
@@ -96,8 +95,8 @@ pub(super) fn machine(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
 }
 
 /// Rounds that something from outside disturbed; they are marked and stay in.
-pub(super) fn disturbed(record: &Measured, load: &LoadRecord) -> Option<Finding> {
-    let (disturbed, all) = disturbed_rounds(record, load);
+pub(super) fn disturbed(view: &LoadView) -> Option<Finding> {
+    let (disturbed, all) = view.disturbed_rounds();
     (disturbed > 0).then(|| {
         Finding::new(
             FindingId::DisturbedRounds,
@@ -106,6 +105,6 @@ pub(super) fn disturbed(record: &Measured, load: &LoadRecord) -> Option<Finding>
                  other programs; they still count"
             ),
         )
-        .under(&load.name)
+        .under(&view.load.name)
     })
 }

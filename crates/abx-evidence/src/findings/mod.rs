@@ -1,11 +1,12 @@
-//! Reads a study for what limits its claims. Each finding has a fixed name,
-//! figures, and a remedy that a person can carry out. [`findings`] is the list;
-//! each file holds those of one theme, and [`failures`] those that a run has too.
+//! Reads a study for what limits its claims; a run is one too. Each finding has a
+//! fixed name, figures, and a remedy that a person can carry out. [`findings`] is the
+//! list; each file holds those of one theme.
 
 pub(crate) mod acknowledgements;
 mod answers;
 mod bottleneck;
 mod ceiling;
+pub(crate) mod closes;
 mod cold_cache;
 mod descriptors;
 pub(crate) mod failures;
@@ -24,10 +25,11 @@ use crate::measure::exchange::LoadShape;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{Interleave, LoadRecord, Measured, StudyEnd, SubjectRecord};
+use crate::record::{Interleave, LoadRecord, Measured, SliceRecord, StudyEnd, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::view::ceilings::Ceiling;
-use crate::view::summary::{Summary, Sums, sums_by_subject};
+use crate::view::summary::Summary;
+use crate::view::{LoadView, StudyView, SubjectView};
 
 use acknowledgements::Echoes;
 use answers::{answers_differ, varying};
@@ -36,7 +38,7 @@ use cold_cache::cold_cache;
 use descriptors::descriptors;
 use frequency::frequency;
 use machine::{disturbed, machine};
-use network::Network;
+use network::ConnectionReadings;
 use pace::{Pace, PaceLimits};
 use slices::{little, silent};
 use steady::never_steady;
@@ -48,77 +50,97 @@ pub(crate) use machine::{FOREIGN_MAX, STEAL_MAX, WAIT_MAX};
 
 /// All findings of a study but those that depend on a ratio.
 pub(crate) fn findings(
-    record: &Measured,
+    study: &StudyView,
     summaries: &[Summary],
     ceilings: &[Ceiling],
 ) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for load in &record.loads {
-        if load.settings.exchange.shape == LoadShape::Connections {
-            found.extend(of_connections(record, load));
-            continue;
-        }
-        let limit = Bottleneck::of(record, load);
-        let is_saturating = load.settings.arrivals.is_saturating();
-        for (subject, sums) in &sums_by_subject(record, &load.name) {
-            if sums.slices == 0 {
-                continue;
-            }
-            let mut about = outcomes(load, subject, sums);
-            if is_saturating {
-                about.extend(little(load, subject, sums));
-                about.extend(silent(load, subject, sums));
-                about.extend(never_steady(record, load, subject));
-            }
-            about.extend(Network::of(record, load, subject, sums).findings());
-            about.extend(descriptors(record, load, subject));
-            about.extend(cold_cache(record, load, subject));
-            let saturation = match limit.busy(subject).is_subject_bound() {
-                true => Saturation::Saturated,
-                false => Saturation::HadTime,
-            };
-            about.extend(strain(record, load, subject, saturation));
-            let summary = summary(summaries, load, subject);
-            about.extend(delayed(summary, load));
-            about.extend(missed(summary));
-            let limits = pace_limits(record, &limit, subject, sums);
-            about.extend(pace(summary, limits));
-            if load.settings.objective.is_some() {
-                about.retain(|finding| !is_of_overload(finding));
-            }
-            found.extend(about.into_iter().map(|finding| finding.under(&load.name)));
-        }
-        let disturbances = machine(record, load);
-        if is_saturating && disturbances.is_empty() {
-            // Else a subject that wanted to run and could not would be taken for idle.
-            found.extend(limit.notes(load));
-        }
-        found.extend(disturbances);
-        found.extend(unread(record, load));
-        found.extend(disturbed(record, load));
-        found.extend(varying(load));
-        found.extend(answers_differ(record, load));
-        found.extend(unsettled(load));
-        found.extend(turns(load));
-    }
+    let record = study.study;
+    let each = study
+        .loads
+        .iter()
+        .flat_map(|view| match view.load.settings.exchange.shape {
+            LoadShape::Connections => of_connections(view),
+            _ => of_load(view, summaries),
+        });
+    let mut found: Vec<Finding> = each.collect();
     found.extend(frequency(record));
-    found.extend(record.subjects.iter().flat_map(subject_findings));
     found.extend(near_ceiling(summaries, ceilings));
+    if record.is_comparison() {
+        found.extend(record.subjects.iter().flat_map(subject_findings));
+        found.extend(compared(record));
+    }
     found.extend(whole(record));
     found
 }
 
+/// What limits figures of one load.
+fn of_load(view: &LoadView, summaries: &[Summary]) -> Vec<Finding> {
+    let load = view.load;
+    let limit = Bottleneck::of(view);
+    let is_saturating = load.settings.arrivals.is_saturating();
+    let each = view.by_name().into_iter();
+    let mut found: Vec<Finding> = each
+        .flat_map(|own| match own.sums.slices {
+            0 => Vec::from_iter(stopped_answering(own).map(|one| one.under(&load.name))),
+            _ => of_subject(own, &limit, summary(summaries, own)),
+        })
+        .collect();
+    let disturbances = machine(view);
+    if is_saturating && disturbances.is_empty() {
+        // Else a subject that wanted to run and could not would be taken for idle.
+        found.extend(limit.notes(load));
+    }
+    found.extend(disturbances);
+    found.extend(unread(view));
+    if view.study.is_comparison() {
+        found.extend(disturbed(view));
+    } else if is_saturating {
+        found.extend(limit.alone(load));
+    }
+    found.extend(varying(load));
+    found.extend(answers_differ(view.study, load));
+    found.extend(unsettled(load));
+    found.extend(turns(load));
+    found
+}
+
+/// What limits figures of one subject under one load.
+fn of_subject(own: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<Finding> {
+    let load = own.load;
+    let mut found = outcomes(own);
+    found.extend(stopped_answering(own));
+    if load.settings.arrivals.is_saturating() {
+        found.extend(little(own));
+        found.extend(silent(own));
+        found.extend(never_steady(own));
+    }
+    found.extend(ConnectionReadings::of(own).findings());
+    found.extend(descriptors(own));
+    found.extend(cold_cache(own));
+    let saturation = match limit.busy(own.subject).is_subject_bound() {
+        true => Saturation::Saturated,
+        false => Saturation::HadTime,
+    };
+    found.extend(strain(own, saturation));
+    found.extend(delayed(summary, load));
+    found.extend(missed(summary));
+    found.extend(pace(summary, pace_limits(own, limit)));
+    if load.settings.objective.is_some() {
+        found.retain(|finding| !is_of_overload(finding));
+    }
+    let under = found.into_iter().map(|finding| finding.under(&load.name));
+    under.collect()
+}
+
 /// What limits figures of connections that say nothing: there are no slices.
-fn of_connections(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
-    let none = Sums::default();
-    let each = record.subjects.iter().flat_map(|subject| {
-        let name = subject.name.as_str();
-        let mut found = Vec::from_iter(held::of_subject(record, load, name));
-        found.extend(Network::of(record, load, name, &none).findings());
-        found.extend(descriptors(record, load, name));
+fn of_connections(view: &LoadView) -> Vec<Finding> {
+    let each = view.subjects.iter().flat_map(|own| {
+        let mut found = Vec::from_iter(held::of_subject(own));
+        found.extend(ConnectionReadings::of(own).findings());
+        found.extend(descriptors(own));
         found
     });
-    each.map(|finding| finding.under(&load.name)).collect()
+    each.map(|finding| finding.under(&view.load.name)).collect()
 }
 
 /// Whether one subject's echoes wait for acknowledgements.
@@ -141,9 +163,9 @@ fn missed(summary: &Summary) -> Option<Finding> {
     found.map(|finding| finding.about(&summary.subject))
 }
 
-fn summary<'a>(summaries: &'a [Summary], load: &LoadRecord, subject: &str) -> &'a Summary {
+fn summary<'a>(summaries: &'a [Summary], own: &SubjectView) -> &'a Summary {
     let mut summaries = summaries.iter();
-    let own = summaries.find(|one| one.load == load.name && one.subject == subject);
+    let own = summaries.find(|one| one.load == own.load.name && one.subject == own.subject);
     own.expect("each subject is described under each load")
 }
 
@@ -177,11 +199,12 @@ fn pace(summary: &Summary, limits: PaceLimits) -> Vec<Finding> {
         .collect()
 }
 
-fn pace_limits(record: &Measured, limit: &Bottleneck, subject: &str, sums: &Sums) -> PaceLimits {
-    let threads = record.settings.threads.max(1) as u64;
-    let capacity = sums.window_ns * processors(record) as u64;
+fn pace_limits(own: &SubjectView, limit: &Bottleneck) -> PaceLimits {
+    let sums = &own.sums;
+    let threads = own.study.settings.threads.max(1) as u64;
+    let capacity = sums.window_ns * processors(own.study) as u64;
     PaceLimits {
-        is_subject_bound: limit.busy(subject).is_subject_bound(),
+        is_subject_bound: limit.busy(own.subject).is_subject_bound(),
         generator: share(sums.busiest_worker_ns, sums.wall_ns),
         wait: sums
             .generator_wait_ns
@@ -199,18 +222,38 @@ fn processors(record: &Measured) -> usize {
     cpus.len()
 }
 
-fn outcomes(load: &LoadRecord, subject: &str, sums: &Sums) -> Vec<Finding> {
-    let shape = load.settings.exchange.shape;
+fn outcomes(own: &SubjectView) -> Vec<Finding> {
+    let (subject, sums) = (own.subject, &own.sums);
+    let shape = own.load.settings.exchange.shape;
     // A failure counts wherever in the slice its request began.
     let mut all = sums.outcomes.clone();
     all.merge(&sums.discarded);
     let failed = failures::failed_requests(subject, shape, &all, sums.hashed);
-    let stopped = failures::stopped_answering(subject, sums.stopped_answering, sums.slices);
     failures::exhausted(&all)
         .chain(failed)
-        .chain(stopped)
+        .chain(closes::not_kept(subject, sums.closing, all.completed()))
+        .chain(closes::resent(subject, &all))
         .map(|finding| finding.about(subject))
         .collect()
+}
+
+/// Whether a subject left so much unanswered that it was not loaded any further, in the
+/// pilot or in blocks.
+fn stopped_answering(own: &SubjectView) -> Option<Finding> {
+    let subject = own.subject;
+    let finding = match own.load.failure_in_pilot(subject) {
+        Some(how) => {
+            let message = format!("{subject} {how}; it was not measured");
+            Some(Finding::new(FindingId::StoppedAnswering, message))
+        }
+        None => {
+            let stopped = |slice: &&SliceRecord| slice.stopped_answering;
+            let warm_ups = own.warm_ups().filter(stopped).count() as u64;
+            let count = own.sums.stopped_answering + warm_ups;
+            failures::stopped_answering(subject, count, own.sums.slices + warm_ups)
+        }
+    };
+    finding.map(|finding| finding.about(subject))
 }
 
 /// Subjects that had not settled when their warm-up was measured.
@@ -272,8 +315,8 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
     found
 }
 
-/// Findings about the study as a whole.
-fn whole(record: &Measured) -> Vec<Finding> {
+/// Findings about what comparisons rest on.
+fn compared(record: &Measured) -> Vec<Finding> {
     let mut found = Vec::new();
     let settings = &record.settings;
     let are_shared = settings
@@ -286,6 +329,19 @@ fn whole(record: &Measured) -> Vec<Finding> {
             "subjects and generator shared CPUs: each took time from the other",
         ));
     }
+    let blocks = record.complete_blocks().count();
+    if blocks < BLOCKS_FOR_VERDICT {
+        found.push(Finding::new(
+            FindingId::FewBlocks,
+            format!("{blocks} blocks were measured, and a verdict needs {BLOCKS_FOR_VERDICT}"),
+        ));
+    }
+    found
+}
+
+/// Findings about the study as a whole.
+fn whole(record: &Measured) -> Vec<Finding> {
+    let mut found = Vec::new();
     found.extend(record.skipped.iter().map(|one| {
         Finding::new(
             FindingId::Skipped,
@@ -310,16 +366,9 @@ fn whole(record: &Measured) -> Vec<Finding> {
         )),
         StudyEnd::Interrupted => found.push(Finding::new(
             FindingId::Interrupted,
-            "the study was stopped before it was complete",
+            "the measurement was stopped before it was complete",
         )),
         _ => {}
-    }
-    let blocks = record.complete_blocks().count();
-    if blocks < BLOCKS_FOR_VERDICT {
-        found.push(Finding::new(
-            FindingId::FewBlocks,
-            format!("{blocks} blocks were measured, and a verdict needs {BLOCKS_FOR_VERDICT}"),
-        ));
     }
     found
 }

@@ -4,8 +4,9 @@
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{InUse, LoadRecord, Measured, SubjectReadings};
-use crate::view::summary::Sums;
+use crate::record::{InUse, LoadRecord, Machine, SubjectReadings};
+use crate::view::SubjectView;
+use crate::view::sums::Sums;
 
 /// From this share of new connections on, those that were turned away bound a ratio.
 const TURNED_AWAY_BOUND: f64 = 0.001;
@@ -15,28 +16,22 @@ const PORTS_MAX: f64 = 0.70;
 const CHURN_MIN: f64 = 0.10;
 
 /// What was read of one subject's connections under one load, in every block.
-pub(super) struct Network<'a> {
-    machine: &'a crate::record::Machine,
+pub(super) struct ConnectionReadings<'a> {
+    machine: &'a Machine,
     load: &'a LoadRecord,
     subject: &'a str,
     sums: &'a Sums,
     sides: Vec<&'a SubjectReadings>,
 }
 
-impl<'a> Network<'a> {
-    pub(super) fn of(
-        record: &'a Measured,
-        load: &'a LoadRecord,
-        subject: &'a str,
-        sums: &'a Sums,
-    ) -> Network<'a> {
-        let parts = record.block_loads(&load.name);
-        Network {
-            machine: &record.machine,
-            load,
-            subject,
-            sums,
-            sides: parts.filter_map(|part| part.sides.get(subject)).collect(),
+impl<'a> ConnectionReadings<'a> {
+    pub(super) fn of(own: &'a SubjectView<'a>) -> ConnectionReadings<'a> {
+        ConnectionReadings {
+            machine: &own.study.machine,
+            load: own.load,
+            subject: own.subject,
+            sums: &own.sums,
+            sides: own.readings().collect(),
         }
     }
 

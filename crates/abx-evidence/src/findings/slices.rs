@@ -4,7 +4,7 @@ use crate::measure::share::share;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::view::summary::Sums;
+use crate::view::SubjectView;
 
 /// Little's law may be off by this much before it is noted, and before it voids.
 const LITTLE_NOTE: f64 = 0.03;
@@ -17,7 +17,11 @@ const SILENT_VOID: f64 = 0.10;
 
 /// Little's law: the requests that were in flight on average, by response times
 /// and rate, against those that were asked for.
-pub(super) fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Finding> {
+pub(super) fn little(own: &SubjectView) -> Option<Finding> {
+    let (load, subject, sums) = (own.load, own.subject, &own.sums);
+    if ends_by_number(load) {
+        return None;
+    }
     let asked = load.settings.exchange.in_flight(load.settings.connections) as f64;
     let turns = sums.outcomes.completed() as f64 / (asked * sums.slices.max(1) as f64);
     if turns < LITTLE_TURNS_MIN || sums.outcomes.completed() < sums.outcomes.sent() {
@@ -50,9 +54,10 @@ pub(super) fn little(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Fi
     })
 }
 
-pub(super) fn silent(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Finding> {
+pub(super) fn silent(own: &SubjectView) -> Option<Finding> {
+    let (load, subject, sums) = (own.load, own.subject, &own.sums);
     let connections = load.settings.connections;
-    if load.settings.exchange.senders(connections) < connections {
+    if load.settings.exchange.senders(connections) < connections || ends_by_number(load) {
         return None;
     }
     let chances = u64::from(connections) * sums.slices;
@@ -73,4 +78,10 @@ pub(super) fn silent(load: &LoadRecord, subject: &str, sums: &Sums) -> Option<Fi
         .at(level)
         .about(subject)
     })
+}
+
+/// Whether its end comes when connections have nothing more to send, each at its own time.
+fn ends_by_number(load: &LoadRecord) -> bool {
+    let pilot = load.pilot.as_ref();
+    pilot.is_some_and(|pilot| pilot.slice_requests.is_some())
 }

@@ -1,13 +1,14 @@
 //! Subjects that go on changing while they are measured.
 
+use crate::record::Interleave;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
-use crate::record::{BlockLoad, Interleave, LoadRecord, Measured};
 use crate::stats::paired::PairedMean;
 use crate::stats::segments::{DRIFT_MAX, Segments, rise};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::stats::student::Confidence;
-use crate::view::summary::Sums;
+use crate::view::sums::Sums;
+use crate::view::{BlockView, SubjectView};
 
 /// That a subject's throughput rises, or falls, within its blocks: most of them
 /// are not steady, and their rise is the same way beyond chance. What the
@@ -15,14 +16,13 @@ use crate::view::summary::Sums;
 ///
 /// Method: PELT on the log rates of a block's slices, and a t interval over the
 /// blocks' rises. Source: docs/statistics.md, "Steadiness".
-pub(super) fn never_steady(record: &Measured, load: &LoadRecord, subject: &str) -> Option<Finding> {
+pub(super) fn never_steady(own: &SubjectView) -> Option<Finding> {
+    let (load, subject) = (own.load, own.subject);
     let pilot = load.pilot.as_ref()?;
     if pilot.interleave != Interleave::Slices {
         return None;
     }
-    let series: Vec<Vec<f64>> = { record.block_loads(&load.name) }
-        .map(|part| rates(load, part, subject))
-        .collect();
+    let series: Vec<Vec<f64>> = own.blocks.iter().map(rates).collect();
     if series.len() < BLOCKS_FOR_VERDICT {
         return None;
     }
@@ -51,10 +51,7 @@ pub(super) fn never_steady(record: &Measured, load: &LoadRecord, subject: &str) 
 }
 
 /// What each slice of a block gave, in their order.
-fn rates(load: &LoadRecord, part: &BlockLoad, subject: &str) -> Vec<f64> {
-    let slices = part.rounds.iter().flat_map(|round| &round.slices);
-    slices
-        .filter(|slice| slice.subject == subject)
-        .filter_map(|slice| Sums::of(std::iter::once(slice)).throughput(&load.settings))
-        .collect()
+fn rates(block: &BlockView) -> Vec<f64> {
+    let rate = |slice| Sums::from(slice).throughput(&block.load.settings);
+    block.slices().filter_map(rate).collect()
 }

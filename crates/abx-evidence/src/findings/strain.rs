@@ -2,9 +2,10 @@
 //! loaded, by the kernel's own account of who had to wait.
 
 use crate::measure::share::share;
+use crate::record::HostCounters;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{HostCounters, LoadRecord, Measured};
+use crate::view::SubjectView;
 
 /// Time in which some thread had to wait for a processor, as a share.
 const CPU_PRESSURE_MAX: f64 = 0.10;
@@ -21,16 +22,10 @@ pub(super) enum Saturation {
 }
 
 /// What the machine wanted for while one subject was loaded.
-pub(super) fn strain(
-    record: &Measured,
-    load: &LoadRecord,
-    subject: &str,
-    saturation: Saturation,
-) -> Vec<Finding> {
-    let sides = record
-        .block_loads(&load.name)
-        .filter_map(|part| part.sides.get(subject)?.strain);
-    let Some(all) = sides.reduce(HostCounters::plus) else {
+pub(super) fn strain(own: &SubjectView, saturation: Saturation) -> Vec<Finding> {
+    let subject = own.subject;
+    let counted = own.readings().filter_map(|side| side.strain);
+    let Some(all) = counted.reduce(HostCounters::plus) else {
         return Vec::new();
     };
     let part = |time_us: Option<u64>| share(time_us?, all.over_us);

@@ -4,11 +4,12 @@
 use crate::findings::frequency;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
-use crate::record::{HostCounters, LoadRecord, Measured, SubjectReadings};
-use crate::view::summary::Sums;
+use crate::record::{HostCounters, SubjectReadings};
+use crate::view::LoadView;
 
 const MOUNTED: &str = "run where /proc is mounted";
-const KEPT: &str = "let abx start the subjects, on this machine";
+const KEPT: &str =
+    "run abx on the server's machine, as the same user, or let it start the subjects";
 
 /// A check that was not made, for want of what it rests on.
 struct Unread {
@@ -18,8 +19,8 @@ struct Unread {
 }
 
 /// Everything that was not checked under one load.
-pub(super) fn unread(record: &Measured, load: &LoadRecord) -> Option<Finding> {
-    let unread: Vec<Unread> = [of_slices(record, load), of_sides(record, load)]
+pub(super) fn unread(view: &LoadView) -> Option<Finding> {
+    let unread: Vec<Unread> = [of_slices(view), of_sides(view)]
         .into_iter()
         .flatten()
         .collect();
@@ -36,13 +37,15 @@ pub(super) fn unread(record: &Measured, load: &LoadRecord) -> Option<Finding> {
     );
     (!unread.is_empty()).then(|| {
         let finding = Finding::new(FindingId::NotChecked, message);
-        finding.with_remedy(remedies.join("; ")).under(&load.name)
+        finding
+            .with_remedy(remedies.join("; "))
+            .under(&view.load.name)
     })
 }
 
 /// What slices and blocks lack.
-fn of_slices(record: &Measured, load: &LoadRecord) -> Vec<Unread> {
-    let all = Sums::of_load(record, load);
+fn of_slices(view: &LoadView) -> Vec<Unread> {
+    let all = view.sums();
     let looks = [
         (
             all.busy_ns.is_none() || all.steal_ns.is_none(),
@@ -61,7 +64,7 @@ fn of_slices(record: &Measured, load: &LoadRecord) -> Vec<Unread> {
             "run on a kernel with scheduler statistics",
         ),
         (
-            !frequency::is_checked(record),
+            !frequency::is_checked(view.study),
             "whether CPUs changed their speed (the same work before and after each block)",
             "run where abx may bind threads to its CPUs",
         ),
@@ -70,10 +73,11 @@ fn of_slices(record: &Measured, load: &LoadRecord) -> Vec<Unread> {
 }
 
 /// What was not read beside the slices.
-fn of_sides(record: &Measured, load: &LoadRecord) -> Vec<Unread> {
+fn of_sides(view: &LoadView) -> Vec<Unread> {
     let lacks = |is_absent: fn(&SubjectReadings) -> bool| {
-        let parts = record.block_loads(&load.name);
-        let mut sides = parts.flat_map(|part| part.sides.values());
+        // Who has failed was not loaded.
+        let loaded = { view.subjects.iter() }.filter(|own| !own.has_failed());
+        let mut sides = loaded.flat_map(|own| own.readings());
         sides.any(is_absent)
     };
     let looks = [

@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::values::{Value, Values};
+use crate::judge::values::{BlockValue, Values};
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::objective::{Kept, Objective};
-use crate::record::{BlockRecord, LoadRecord, LoadSettings, Measured};
-use crate::stats::capacity::{self, BlockCapacity, block_capacities};
+use crate::record::{LoadSettings, Measured};
+use crate::stats::capacity::{self, BlockCapacity, CapacityEstimate, block_capacities};
 use crate::stats::student::Confidence;
 use crate::stats::sweep::Position;
+use crate::view::{BlockView, LoadView, StudyView};
 
 /// One subject's capacity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,34 +38,35 @@ pub struct Capacity {
 }
 
 /// Loads that differ only in their rate and have the same objective.
-pub(crate) struct Grid<'a> {
+pub(crate) struct RateGrid<'a> {
     pub(crate) objective: &'a Objective,
     /// What the loads have in common of their names.
     pub(crate) name: String,
     /// By rate, upwards.
-    loads: Vec<&'a LoadRecord>,
+    loads: Vec<&'a LoadView<'a>>,
 }
 
 /// The grids of a study, in the order of their first loads.
-pub(crate) fn grids(record: &Measured) -> Vec<Grid<'_>> {
-    let mut grids: Vec<(LoadSettings, Grid)> = Vec::new();
-    for load in &record.loads {
+pub(crate) fn grids<'a>(study: &'a StudyView<'a>) -> Vec<RateGrid<'a>> {
+    let mut grids: Vec<(LoadSettings, RateGrid)> = Vec::new();
+    for view in &study.loads {
+        let load = view.load;
         let Some(objective) = &load.settings.objective else {
             continue;
         };
         let mut rest = load.settings.clone();
         rest.arrivals.rate_per_s = None;
         match grids.iter_mut().find(|(settings, _)| *settings == rest) {
-            Some((_, grid)) => grid.loads.push(load),
+            Some((_, grid)) => grid.loads.push(view),
             None => {
                 let name = load
                     .name
                     .rsplit_once("-r")
                     .map_or(&*load.name, |parts| parts.0);
-                let grid = Grid {
+                let grid = RateGrid {
                     objective,
                     name: name.to_owned(),
-                    loads: vec![load],
+                    loads: vec![view],
                 };
                 grids.push((rest, grid));
             }
@@ -79,33 +81,39 @@ pub(crate) fn grids(record: &Measured) -> Vec<Grid<'_>> {
 }
 
 /// Every subject's capacity by every objective.
-pub(crate) fn capacities(record: &Measured) -> Vec<Capacity> {
-    let grids = grids(record);
+pub(crate) fn capacities(study: &StudyView) -> Vec<Capacity> {
+    let grids = grids(study);
     let each = grids.iter().flat_map(|grid| {
-        let names = record.subjects.iter().map(|subject| subject.name.as_str());
-        names.filter_map(|subject| grid.capacity(record, subject))
+        let names = grid.subjects();
+        names.filter_map(|subject| grid.capacity(study.study, subject))
     });
     each.collect()
 }
 
-fn rate(load: &LoadRecord) -> f64 {
-    load.settings.arrivals.rate_per_s.unwrap_or_default()
+fn rate(view: &LoadView) -> f64 {
+    view.load.settings.arrivals.rate_per_s.unwrap_or_default()
 }
 
-impl Grid<'_> {
-    /// How much of what is allowed a subject used: for each rate in each block.
-    fn burdens(&self, record: &Measured, subject: &str) -> Option<Vec<Vec<f64>>> {
-        let under = |load: &LoadRecord| -> Option<Vec<f64>> {
-            let blocks = record.complete_blocks();
-            blocks
-                .map(|block| burden(self.objective, block, load, subject))
-                .collect()
-        };
-        self.loads.iter().map(|load| under(load)).collect()
+impl<'a> RateGrid<'a> {
+    /// The subjects' names, in their order.
+    fn subjects(&self) -> impl Iterator<Item = &'a str> {
+        let views = self.loads.iter().take(1).flat_map(|load| &load.subjects);
+        views.map(|view| view.subject)
     }
 
-    fn in_blocks(&self, record: &Measured, subject: &str) -> Option<Vec<BlockCapacity>> {
-        let burdens = self.burdens(record, subject)?;
+    /// How much of what is allowed a subject used: for each rate in each block.
+    fn burdens(&self, subject: &str) -> Option<Vec<Vec<f64>>> {
+        let under = |load: &&LoadView| -> Option<Vec<f64>> {
+            let blocks = &load.subject(subject)?.blocks;
+            { blocks.iter() }
+                .map(|block| burden(self.objective, block))
+                .collect()
+        };
+        self.loads.iter().map(under).collect()
+    }
+
+    fn in_blocks(&self, subject: &str) -> Option<Vec<BlockCapacity>> {
+        let burdens = self.burdens(subject)?;
         block_capacities(&self.positions(&burdens), 1.0).ok()
     }
 
@@ -118,19 +126,19 @@ impl Grid<'_> {
         .collect()
     }
 
-    fn capacity(&self, record: &Measured, subject: &str) -> Option<Capacity> {
-        let burdens = self.burdens(record, subject)?;
+    fn capacity(&self, study: &Measured, subject: &str) -> Option<Capacity> {
+        let burdens = self.burdens(subject)?;
         let positions = self.positions(&burdens);
         let found = capacity::capacity(&positions, 1.0, Confidence::COMPUTED).ok()?;
         let (rate_per_s, low, high) = match found {
-            capacity::Capacity::Within(interval) => (
+            CapacityEstimate::Within(interval) => (
                 Some(interval.ratio),
                 Some(interval.low),
                 Some(interval.high),
             ),
-            capacity::Capacity::AtLeast(low) => (None, Some(low), None),
-            capacity::Capacity::AtMost(high) => (None, None, Some(high)),
-            capacity::Capacity::Unbounded => (None, None, None),
+            CapacityEstimate::AtLeast(low) => (None, Some(low), None),
+            CapacityEstimate::AtMost(high) => (None, None, Some(high)),
+            CapacityEstimate::Unbounded => (None, None, None),
         };
         Some(Capacity {
             subject: subject.to_owned(),
@@ -140,34 +148,30 @@ impl Grid<'_> {
             low,
             high,
             confidence: Confidence::PRINTED.share(),
-            blocks: record.complete_blocks().count(),
+            blocks: study.complete_blocks().count(),
         })
     }
 
     /// The capacity of each subject in each block.
-    pub(crate) fn values<'r>(&self, record: &'r Measured) -> Values<'r> {
-        Values::each(record, |subject| {
-            let found = self.in_blocks(record, subject).unwrap_or_default();
+    pub(crate) fn values(&self) -> Values<'a> {
+        Values::each(self.subjects().map(|subject| {
+            let found = self.in_blocks(subject).unwrap_or_default();
             let value = |one: &BlockCapacity| {
-                Some(Value {
+                Some(BlockValue {
                     amount: one.rate(),
                     at_least: matches!(one, BlockCapacity::AtLeast(_)),
                 })
             };
-            found.iter().map(value).collect()
-        })
+            (subject, found.iter().map(value).collect())
+        }))
     }
 
     /// What it means for a comparison that a capacity lies beyond the rates
     /// that were tried: when only the larger one is above, and only the smaller
     /// one below, the direction stands.
-    pub(crate) fn beyond(
-        &self,
-        record: &Measured,
-        [smaller, larger]: [&str; 2],
-    ) -> Option<Finding> {
+    pub(crate) fn beyond(&self, [smaller, larger]: [&str; 2]) -> Option<Finding> {
         let ends = |subject: &str| {
-            let found = self.in_blocks(record, subject).unwrap_or_default();
+            let found = self.in_blocks(subject).unwrap_or_default();
             let is_above = |one: &BlockCapacity| matches!(one, BlockCapacity::AtLeast(_));
             let is_below = |one: &BlockCapacity| matches!(one, BlockCapacity::AtMost(_));
             (found.iter().any(is_above), found.iter().any(is_below))
@@ -203,20 +207,13 @@ impl Grid<'_> {
     }
 }
 
-fn burden(
-    objective: &Objective,
-    block: &BlockRecord,
-    load: &LoadRecord,
-    subject: &str,
-) -> Option<f64> {
-    let part = block.loads.iter().find(|part| part.load == load.name)?;
-    let slices = part.rounds.iter().flat_map(|round| &round.slices);
+fn burden(objective: &Objective, block: &BlockView) -> Option<f64> {
     let (mut planned, mut ok) = (0, 0);
-    for slice in slices.filter(|slice| slice.subject == subject) {
+    for slice in block.slices() {
         planned += slice.outcomes.sent() + slice.unsent;
         ok += slice.ok;
     }
-    let times = part.histograms.get(subject)?;
+    let times = block.histograms()?;
     let kept = Kept { planned, ok, times };
     objective.burden(&kept).map(|burden| burden.amount)
 }

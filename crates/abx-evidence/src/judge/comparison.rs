@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::findings::Bottleneck;
 use crate::findings::pace::has_kept_up;
-use crate::judge::capacities::Grid;
+use crate::judge::capacities::RateGrid;
 use crate::judge::metric::Metric;
-use crate::judge::values::{Rounds, Value, Values};
+use crate::judge::values::{BlockValue, Rounds, Values};
 use crate::judge::verdict::{Assessment, Verdict, assess, assess_together};
 use crate::measure::arrivals::Offered;
 use crate::record::finding::{Finding, Level, Limited, Limits, Validity};
@@ -18,7 +18,7 @@ use crate::stats::paired::{PairedMean, RatioInterval};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
 use crate::stats::student::Confidence;
 use crate::stats::{Margin, StatsError, power};
-use crate::view::summary::{Sums, disturbed_rounds};
+use crate::view::{LoadView, SubjectView};
 
 /// What a comparison is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -140,16 +140,16 @@ pub struct Undisturbed {
 /// What comparisons are about.
 pub(crate) enum Ground<'a> {
     /// One load.
-    Load(&'a LoadRecord),
+    Load(&'a LoadView<'a>),
     /// Several rates, and an objective.
-    Grid(Grid<'a>),
+    Grid(RateGrid<'a>),
     /// How subjects start, which is of no load.
     Starts,
 }
 
 /// Pairs of subjects that are judged together by one metric.
-pub(crate) struct Family<'a> {
-    pub(crate) record: &'a Measured,
+pub(crate) struct ComparisonFamily<'a> {
+    pub(crate) study: &'a Measured,
     /// What it is about; see [`Ground`].
     pub(crate) ground: &'a Ground<'a>,
     pub(crate) metric: Metric,
@@ -173,7 +173,7 @@ impl Draft {
     }
 }
 
-impl<'a> Family<'a> {
+impl<'a> ComparisonFamily<'a> {
     /// Compares each pair, the first with the second.
     /// `equivalences` is the number of subjects less one.
     pub(crate) fn compare(
@@ -212,19 +212,19 @@ impl<'a> Family<'a> {
     }
 
     fn margin(&self) -> Margin {
-        Margin::new(self.record.settings.margin).unwrap_or(Margin::DEFAULT)
+        Margin::new(self.study.settings.margin).unwrap_or(Margin::DEFAULT)
     }
 
-    fn load(&self) -> Option<&'a LoadRecord> {
+    fn load(&self) -> Option<&'a LoadView<'a>> {
         match self.ground {
-            Ground::Load(load) => Some(load),
+            Ground::Load(view) => Some(view),
             Ground::Grid(_) | Ground::Starts => None,
         }
     }
 
     fn load_name(&self) -> &'a str {
         match self.ground {
-            Ground::Load(load) => &load.name,
+            Ground::Load(view) => &view.load.name,
             Ground::Grid(grid) => &grid.name,
             Ground::Starts => "",
         }
@@ -295,18 +295,19 @@ impl<'a> Family<'a> {
             } else {
                 pair
             };
-            let beyond = grid.beyond(self.record, by_size);
+            let beyond = grid.beyond(by_size);
             findings.extend(beyond.map(|finding| finding.under(&grid.name)));
         }
-        let Some(load) = self.load() else {
+        let Some(view) = self.load() else {
             return findings;
         };
+        let load = view.load;
         if self.metric == Metric::Throughput {
-            let silent = pair.iter().filter_map(|name| self.no_answers(load, name));
+            let silent = pair.iter().filter_map(|name| self.no_answers(view, name));
             findings.extend(silent);
             let limit = self.limit.finding(pair, ratio);
             findings.extend(limit.map(|finding| finding.under(&load.name)));
-            findings.extend(held_by_rate(self.record, load, pair, ratio));
+            findings.extend(held_by_rate(view, pair, ratio));
         }
         if self.metric.is_response_time() {
             findings.extend(self.times_at_least(load, pair, ratio));
@@ -340,12 +341,12 @@ impl<'a> Family<'a> {
 
     /// The same without disturbed rounds. Only throughput is read by rounds.
     fn undisturbed(&self, pair: [&str; 2]) -> Option<Undisturbed> {
-        let load = self.load().filter(|_| self.metric == Metric::Throughput)?;
-        let rounds_left_out = disturbed_rounds(self.record, load).0;
+        let view = self.load().filter(|_| self.metric == Metric::Throughput)?;
+        let rounds_left_out = view.disturbed_rounds().0;
         if rounds_left_out == 0 {
             return None;
         }
-        let values = Values::under(self.record, load, self.metric, Rounds::Undisturbed);
+        let values = Values::under(view, self.metric, Rounds::Undisturbed);
         let mut kept = values.log_ratios(pair);
         kept.retain(|ratio| ratio.is_finite());
         if kept.len() < BLOCKS_FOR_VERDICT {
@@ -360,28 +361,25 @@ impl<'a> Family<'a> {
         })
     }
 
-    /// Blocks in which a subject gave no verified answer: they have no ratio.
-    fn no_answers(&self, load: &LoadRecord, subject: &str) -> Option<Finding> {
-        let numbers = self.values.of(subject).iter();
-        let is_silent = |number: &Option<Value>| !number.is_some_and(|one| one.amount > 0.0);
-        let indices = self.record.complete_blocks().filter(|block| {
-            let mut parts = block.loads.iter();
-            parts.any(|part| part.load == load.name)
-        });
-        let blocks: Vec<u32> = indices
-            .zip(numbers)
+    /// Blocks in which a subject gave no verified answer: they have no ratio. That one
+    /// has failed which is not loaded any more is said already.
+    fn no_answers(&self, view: &LoadView, subject: &str) -> Option<Finding> {
+        let own = view.subject(subject).filter(|own| !own.has_failed())?;
+        let all = &own.blocks;
+        let is_silent = |number: &Option<BlockValue>| !number.is_some_and(|one| one.amount > 0.0);
+        let blocks: Vec<u32> = { all.iter().zip(self.values.of(subject)) }
             .filter(|(_, number)| is_silent(number))
-            .map(|(block, _)| block.index)
+            .map(|(view, _)| view.block.index)
             .collect();
         let first = blocks.first()?;
         let message = format!(
             "{subject} gave no verified answer in {} of {} blocks, first in the one with index \
              {first}",
             blocks.len(),
-            self.record.block_loads(&load.name).count()
+            all.len()
         );
         let finding = Finding::new(FindingId::NoAnswers, message);
-        Some(finding.about(subject).under(&load.name))
+        Some(finding.about(subject).under(&view.load.name))
     }
 
     /// Whether a quantile rests on requests without an answer. When only the
@@ -416,12 +414,9 @@ impl<'a> Family<'a> {
 
 /// In an open loop: that both of these subjects answered all that was offered,
 /// so that their throughput is the load's and not theirs, and is not compared.
-pub(crate) fn both_kept_up(
-    record: &Measured,
-    load: &LoadRecord,
-    [subject, baseline]: [&str; 2],
-) -> Option<Finding> {
-    let [one, other] = [subject, baseline].map(|name| kept_up(record, load, name));
+pub(crate) fn both_kept_up(view: &LoadView, [subject, baseline]: [&str; 2]) -> Option<Finding> {
+    let load = view.load;
+    let [one, other] = [subject, baseline].map(|name| view.subject(name).and_then(kept_up));
     let offered = one.zip(other)?.0;
     let rate = match load.settings.arrivals.rate_per_s {
         Some(rate) => format!("{rate}/s"),
@@ -436,28 +431,26 @@ pub(crate) fn both_kept_up(
 }
 
 /// What an open loop offered to a subject that answered it; `None` when it did not.
-fn kept_up(record: &Measured, load: &LoadRecord, subject: &str) -> Option<Offered> {
-    let sums = Sums::of(record.slices(&load.name, subject));
-    sums.offered(&load.settings.arrivals)
-        .filter(|offered| has_kept_up(offered, sums.outcomes.ok()))
+pub(crate) fn kept_up(view: &SubjectView) -> Option<Offered> {
+    let offered = view.offered()?;
+    has_kept_up(&offered, view.sums.outcomes.ok()).then_some(offered)
 }
 
 /// In an open loop: that the faster of two subjects answered all that was
 /// offered, and may be able to answer more.
 fn held_by_rate(
-    record: &Measured,
-    load: &LoadRecord,
+    view: &LoadView,
     [subject, baseline]: [&str; 2],
     ratio: Option<f64>,
 ) -> Option<Finding> {
     let faster = if ratio? >= 1.0 { subject } else { baseline };
-    let offered = kept_up(record, load, faster)?;
+    let offered = kept_up(view.subject(faster)?)?;
     let message = format!(
         "{faster} kept up with what it was offered ({} requests): it may be able to answer more",
         offered.planned
     );
     let finding = Finding::new(FindingId::HeldByRate, message);
-    Some(finding.about(faster).under(&load.name))
+    Some(finding.about(faster).under(&view.load.name))
 }
 
 fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -> Comparison {

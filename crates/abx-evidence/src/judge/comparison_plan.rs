@@ -8,10 +8,11 @@ use crate::judge::comparison::{Ground, Role, both_kept_up};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::measure::exchange::LoadShape;
+use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, Measured};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::view::{LoadView, StudyView};
 
 /// Pairs that are judged together by one metric.
 pub(crate) struct Question<'a> {
@@ -31,9 +32,16 @@ pub(crate) struct ComparisonPlan<'a> {
 impl<'a> ComparisonPlan<'a> {
     /// Every subject beside the baseline. `found` tells which pairs are void: a
     /// comparison that is void says why, and is not passed over.
-    pub(crate) fn beside_baseline(record: &'a Measured, found: &[Finding]) -> ComparisonPlan<'a> {
-        let baseline = record.settings.baseline.as_str();
-        let names = record.subjects.iter().map(|subject| subject.name.as_str());
+    pub(crate) fn beside_baseline(
+        study: &'a StudyView<'a>,
+        found: &[Finding],
+    ) -> ComparisonPlan<'a> {
+        let measured = study.study;
+        let baseline = measured.settings.baseline.as_str();
+        let names = measured
+            .subjects
+            .iter()
+            .map(|subject| subject.name.as_str());
         let pairs: Vec<[&str; 2]> = names
             .filter(|name| *name != baseline)
             .map(|name| [name, baseline])
@@ -43,15 +51,15 @@ impl<'a> ComparisonPlan<'a> {
             findings: Vec::new(),
         };
         // What is one rate of a grid is read together with the others.
-        let alone = { record.loads.iter() }.filter(|load| load.settings.objective.is_none());
-        for load in alone {
-            match load.settings.exchange.shape {
-                LoadShape::Connections => questions.ask_of_connections(record, load, &pairs),
-                _ => questions.ask_under(record, load, &pairs, found),
+        let alone = { study.loads.iter() }.filter(|view| view.load.settings.objective.is_none());
+        for view in alone {
+            match view.load.settings.exchange.shape {
+                LoadShape::Connections => questions.ask_of_connections(view, &pairs),
+                _ => questions.ask_under(view, &pairs, found),
             }
         }
-        for grid in grids(record) {
-            let values = grid.values(record);
+        for grid in grids(study) {
+            let values = grid.values();
             let whole = whole(&values, pairs.iter()).into_iter();
             let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
             questions.ask(Ground::Grid(grid), Metric::Capacity, (values, pairs));
@@ -59,19 +67,14 @@ impl<'a> ComparisonPlan<'a> {
         questions.explore(
             Ground::Starts,
             Metric::ReadyTime,
-            Values::of_starts(record),
+            Values::of_starts(measured),
             &pairs,
         );
         questions
     }
 
-    fn ask_under(
-        &mut self,
-        record: &'a Measured,
-        load: &'a LoadRecord,
-        pairs: &[[&'a str; 2]],
-        found: &[Finding],
-    ) {
+    fn ask_under(&mut self, view: &'a LoadView<'a>, pairs: &[[&'a str; 2]], found: &[Finding]) {
+        let load = view.load;
         let is_void = |pair| {
             let mut touching = found.iter().filter(|one| one.touches(&load.name, pair));
             touching.any(|one| one.level == Level::Void)
@@ -79,7 +82,7 @@ impl<'a> ComparisonPlan<'a> {
         let mut by_speed = Vec::new();
         let mut by_time = Vec::new();
         for pair in pairs {
-            match both_kept_up(record, load, *pair) {
+            match both_kept_up(view, *pair) {
                 Some(finding) if !is_void(*pair) => {
                     self.findings.push(finding);
                     by_time.push(*pair);
@@ -87,11 +90,11 @@ impl<'a> ComparisonPlan<'a> {
                 _ => by_speed.push((*pair, Role::Primary)),
             }
         }
-        let under = |metric| Values::under(record, load, metric, Rounds::All);
+        let under = |metric| Values::under(view, metric, Rounds::All);
         let speed = under(Metric::Throughput);
         // Whoever answers nothing in a block has no cost of an answer either.
         let answering = whole(&speed, pairs.iter());
-        self.ask(Ground::Load(load), Metric::Throughput, (speed, by_speed));
+        self.ask(Ground::Load(view), Metric::Throughput, (speed, by_speed));
         if load.settings.arrivals.is_open() {
             let primary = primary_time(load);
             for metric in Metric::RESPONSE {
@@ -105,12 +108,12 @@ impl<'a> ComparisonPlan<'a> {
                     false => Role::Exploratory,
                 };
                 let pairs = whole.into_iter().map(|pair| (pair, role(pair))).collect();
-                self.ask(Ground::Load(load), metric, (values, pairs));
+                self.ask(Ground::Load(view), metric, (values, pairs));
             }
         }
         if load.settings.exchange.shape == LoadShape::Broadcast {
             for metric in [Metric::BroadcastFirstP50, Metric::BroadcastMedianP50] {
-                self.explore(Ground::Load(load), metric, under(metric), &answering);
+                self.explore(Ground::Load(view), metric, under(metric), &answering);
             }
         }
         for metric in COSTS {
@@ -118,26 +121,21 @@ impl<'a> ComparisonPlan<'a> {
                 // One load of several is the first of a block only now and then.
                 continue;
             }
-            self.explore(Ground::Load(load), metric, under(metric), &answering);
+            self.explore(Ground::Load(view), metric, under(metric), &answering);
         }
     }
 
     /// Connections that say nothing take memory, and time to be opened.
-    fn ask_of_connections(
-        &mut self,
-        record: &'a Measured,
-        load: &'a LoadRecord,
-        pairs: &[[&'a str; 2]],
-    ) {
-        let memory = Values::under(record, load, Metric::MemoryPerConnection, Rounds::All);
+    fn ask_of_connections(&mut self, view: &'a LoadView<'a>, pairs: &[[&'a str; 2]]) {
+        let memory = Values::under(view, Metric::MemoryPerConnection, Rounds::All);
         let known = whole(&memory, pairs.iter());
         if known.len() < pairs.len() {
-            self.findings.push(memory_unknown(load));
+            self.findings.push(memory_unknown(view.load));
         }
         let primary = known.iter().map(|pair| (*pair, Role::Primary)).collect();
-        let ground = || Ground::Load(load);
+        let ground = || Ground::Load(view);
         self.ask(ground(), Metric::MemoryPerConnection, (memory, primary));
-        let rate = Values::under(record, load, Metric::ConnectRate, Rounds::All);
+        let rate = Values::under(view, Metric::ConnectRate, Rounds::All);
         let role = |pair: &[&'a str; 2]| match known.contains(pair) {
             true => Role::Exploratory,
             false => Role::Primary,
@@ -147,7 +145,7 @@ impl<'a> ComparisonPlan<'a> {
         self.ask(ground(), Metric::ConnectRate, (rate, pairs));
     }
 
-    fn ask(&mut self, ground: Ground<'a>, metric: Metric, (values, pairs): Asked<'a>) {
+    fn ask(&mut self, ground: Ground<'a>, metric: Metric, (values, pairs): MetricPairs<'a>) {
         if !pairs.is_empty() {
             self.asked.push(Question {
                 ground,
@@ -170,18 +168,24 @@ impl<'a> ComparisonPlan<'a> {
         self.ask(ground, metric, (values, pairs));
     }
 
-    /// The log ratios of every primary comparison.
+    /// The log ratios of every primary comparison, but for those of subjects that have
+    /// failed: nothing settles them.
     pub(crate) fn primary(&self) -> Vec<Vec<f64>> {
         let each = self.asked.iter().flat_map(|question| {
+            let has_failed = |subject: &&str| match question.ground {
+                Ground::Load(view) => view.has_failed(subject),
+                Ground::Grid(_) | Ground::Starts => false,
+            };
             let pairs = question.pairs.iter();
-            let primary = pairs.filter(|(_, role)| *role == Role::Primary);
+            let primary = pairs
+                .filter(move |(pair, role)| *role == Role::Primary && !pair.iter().any(has_failed));
             primary.map(|(pair, _)| question.values.log_ratios(*pair))
         });
         each.collect()
     }
 }
 
-type Asked<'a> = (Values<'a>, Vec<([&'a str; 2], Role)>);
+type MetricPairs<'a> = (Values<'a>, Vec<([&'a str; 2], Role)>);
 
 /// What is compared beside speed and response times.
 const COSTS: [Metric; 5] = [

@@ -7,9 +7,7 @@ pub(crate) mod conclusions;
 pub(crate) mod metric;
 pub(crate) mod past_baseline;
 pub(crate) mod ranking;
-pub(crate) mod run;
 pub(crate) mod sweeps;
-pub(crate) mod throughput;
 pub(crate) mod values;
 pub mod verdict;
 
@@ -17,16 +15,18 @@ use std::collections::BTreeMap;
 
 use crate::findings::{Bottleneck, findings};
 use crate::judge::capacities::capacities;
-use crate::judge::comparison::{Comparison, Family, Ground, Role};
+use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role};
 use crate::judge::comparison_plan::{ComparisonPlan, Question};
 use crate::judge::conclusions::Conclusions;
 use crate::judge::past_baseline::BesidePast;
 use crate::judge::ranking::rankings;
 use crate::judge::sweeps::sweeps;
 use crate::record::Measured;
-use crate::record::finding::{Finding, Limited, Validity};
+use crate::record::finding::{Finding, Level, Limited, Validity};
+use crate::record::finding_id::FindingId;
 use crate::stats::Margin;
 use crate::stats::stop::{Decision, decide_all};
+use crate::view::StudyView;
 use crate::view::ceilings::ceilings;
 use crate::view::summary::summaries;
 
@@ -34,6 +34,10 @@ use crate::view::summary::summaries;
 /// judgement: the same study gives the same conclusions at any later time.
 #[must_use]
 pub fn judge(study: &Measured) -> Conclusions {
+    conclude(&StudyView::of(study))
+}
+
+fn conclude(study: &StudyView) -> Conclusions {
     let summaries = summaries(study);
     let ceilings = ceilings(study);
     let mut found = findings(study, &summaries, &ceilings);
@@ -74,34 +78,49 @@ fn add<'a>(all: &mut Vec<Finding>, more: impl IntoIterator<Item = &'a Finding>) 
 /// every one with the older record where there is one.
 #[must_use]
 pub fn may_stop(study: &Measured) -> Decision {
+    let study = &StudyView::of(study);
     match past_baseline::may_stop(study) {
         None => may_stop_side_by_side(study),
-        Some(decision) if study.subjects.len() < 2 => decision,
+        Some(decision) if study.study.subjects.len() < 2 => decision,
         Some(decision) => decision.and(may_stop_side_by_side(study)),
     }
 }
 
-fn may_stop_side_by_side(study: &Measured) -> Decision {
-    let margin = Margin::new(study.settings.margin).unwrap_or(Margin::DEFAULT);
+/// Whether subjects failed so that no primary comparison of the study can become valid:
+/// more blocks would not help.
+#[must_use]
+pub fn is_hopeless(conclusions: &Conclusions) -> bool {
+    let has_failed = |finding: &Finding| {
+        let failed = [FindingId::FailedRequests, FindingId::StoppedAnswering];
+        finding.level == Level::Void && failed.contains(&finding.id)
+    };
+    let validity = &conclusions.validity;
+    let mut primary = conclusions.primary().peekable();
+    let is_asked = primary.peek().is_some() && conclusions.past_comparisons.is_empty();
+    is_asked && primary.all(|one| one.limits(validity).any(has_failed))
+}
+
+fn may_stop_side_by_side(study: &StudyView) -> Decision {
+    let margin = Margin::new(study.study.settings.margin).unwrap_or(Margin::DEFAULT);
     let all = ComparisonPlan::beside_baseline(study, &[]).primary();
     // A block without a verified answer has no ratio: nothing is settled by it.
     decide_all(all.iter().map(Vec::as_slice), margin).unwrap_or(Decision::Continue)
 }
 
 /// All comparisons, the primary ones first.
-fn answers(record: &Measured, asked: Vec<Question>, found: &[Finding]) -> Vec<Limited<Comparison>> {
-    let limits: BTreeMap<&str, Bottleneck> = { record.loads.iter() }
-        .map(|load| (load.name.as_str(), Bottleneck::of(record, load)))
+fn answers(study: &StudyView, asked: Vec<Question>, found: &[Finding]) -> Vec<Limited<Comparison>> {
+    let limits: BTreeMap<&str, Bottleneck> = { study.loads.iter() }
+        .map(|view| (view.load.name.as_str(), Bottleneck::of(view)))
         .collect();
     let none = Bottleneck::default();
     let mut comparisons: Vec<Limited<Comparison>> = { asked.into_iter() }
         .flat_map(|question| {
             let limit = match &question.ground {
-                Ground::Load(load) => limits.get(load.name.as_str()),
+                Ground::Load(view) => limits.get(view.load.name.as_str()),
                 Ground::Grid(_) | Ground::Starts => None,
             };
-            let family = Family {
-                record,
+            let family = ComparisonFamily {
+                study: study.study,
                 ground: &question.ground,
                 metric: question.metric,
                 values: question.values,
@@ -109,7 +128,7 @@ fn answers(record: &Measured, asked: Vec<Question>, found: &[Finding]) -> Vec<Li
                 found,
             };
             // For each subject beside the baseline one.
-            let equivalences = record.subjects.len().saturating_sub(1);
+            let equivalences = study.study.subjects.len().saturating_sub(1);
             family.compare(&question.pairs, equivalences)
         })
         .collect();

@@ -2,19 +2,20 @@
 //!
 //! [`past_baseline`] looks whether the two can be compared at all, and takes out of
 //! the old record what the comparison needs, so that the new one can be judged
-//! again without it. [`judge`] compares; docs/statistics.md, section 13.
+//! again without it. [`judge`](crate::judge()) compares; docs/statistics.md, section 13.
 
 mod fingerprint;
 mod offer;
 mod unpaired;
 
 use crate::findings::Bottleneck;
-use crate::judge::judge;
-use crate::judge::throughput::block_throughputs;
+use crate::judge::comparison::kept_up;
+use crate::judge::conclude;
 use crate::record::finding::{Finding, Level, Limits};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, Measured, PastBaseline, PastLoad, SubjectRecord};
+use crate::record::{Measured, PastBaseline, PastLoad, SubjectRecord};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::view::{LoadView, StudyView, SubjectView};
 
 pub use fingerprint::{Difference, Fingerprint};
 pub use unpaired::Unpaired;
@@ -133,7 +134,8 @@ pub fn past_baseline(now: &Measured, past: PastSubject) -> Result<PastBaseline, 
             differences,
         });
     }
-    let found = judge(then).validity.findings;
+    let view = StudyView::of(then);
+    let found = conclude(&view).validity.findings;
     let loads = now.loads.iter().map(|load| {
         let same =
             offer::same(load, &then.loads).map_err(|difference| PastBaselineError::Load {
@@ -142,7 +144,10 @@ pub fn past_baseline(now: &Measured, past: PastSubject) -> Result<PastBaseline, 
                 difference,
             })?;
         let limiting = limiting(&found, &same.name, &subject.name);
-        let mut one = past_load(past, same, &subject.name, limiting)?;
+        let under = view.load(&same.name);
+        let own = under.and_then(|load| Some((load, load.subject(&subject.name)?)));
+        let (under, own) = own.expect("both are of that study");
+        let mut one = past_load(past.record, under, own, limiting)?;
         one.load.clone_from(&load.name);
         Ok(one)
     });
@@ -172,22 +177,22 @@ fn subject_of(past: PastSubject<'_>) -> Result<&SubjectRecord, PastBaselineError
 /// What the subject gave under one load, when that carries a claim; `findings` are
 /// those that limit it.
 fn past_load(
-    past: PastSubject,
-    load: &LoadRecord,
-    name: &str,
+    record: &str,
+    load: &LoadView,
+    own: &SubjectView,
     mut findings: Vec<Finding>,
 ) -> Result<PastLoad, PastBaselineError> {
-    let PastSubject { record, study, .. } = past;
+    let name = own.subject;
     if let Some(void) = findings.iter().find(|one| one.level == Level::Void) {
         return Err(no_claim(record, name, &void.message));
     }
     findings.retain(|one| one.level == Level::Bound || is_one_sided(one));
-    let throughputs_per_s = block_throughputs(study, load, name);
+    let throughputs_per_s = own.block_throughputs();
     if throughputs_per_s.len() < BLOCKS_FOR_VERDICT {
         return Err(PastBaselineError::FewBlocks {
             record: record.to_owned(),
             subject: name.to_owned(),
-            load: load.name.clone(),
+            load: own.load.name.clone(),
             got: throughputs_per_s.len(),
         });
     }
@@ -197,11 +202,11 @@ fn past_load(
         return Err(no_claim(record, name, &message));
     }
     Ok(PastLoad {
-        load: load.name.clone(),
+        load: own.load.name.clone(),
         throughputs_per_s,
-        is_generator_bound: Bottleneck::of(study, load).is_generator_bound(name),
-        kept_up_with: offer::kept_up_with(study, load, name),
-        answers: load.answers.get(name).cloned().unwrap_or_default(),
+        is_generator_bound: Bottleneck::of(load).is_generator_bound(name),
+        kept_up_with: kept_up(own).map(|offered| offered.planned),
+        answers: own.load.answers.get(name).cloned().unwrap_or_default(),
         findings,
     })
 }

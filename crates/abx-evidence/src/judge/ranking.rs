@@ -2,10 +2,10 @@
 //! places that it may have, from the best to the worst.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
 
 use crate::findings::Bottleneck;
-use crate::judge::comparison::{Comparison, Family, Ground, Role};
+use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role};
 use crate::judge::comparison_plan::primary_time;
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
@@ -13,23 +13,89 @@ use crate::judge::verdict::Verdict;
 use crate::measure::exchange::LoadShape;
 use crate::record::finding::{Finding, Validity};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, Measured};
+use crate::view::{LoadView, StudyView};
 
 /// The subjects of a study under one load, the best first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Ranking {
     /// What they are ranked by.
     pub metric: Metric,
     /// The load's name.
     pub load: String,
-    /// One for each subject, in the order of their averages.
+    /// One for each subject that has not failed, in the order of their averages.
     pub places: Vec<Place>,
     /// Every pair, judged together: the later named beside the earlier.
+    #[serde(serialize_with = "in_short")]
+    #[schemars(with = "Vec<Pair>")]
     pub pairs: Vec<Comparison>,
 }
 
+/// A pair as it stands in a file. There are many, so what can be had again from the
+/// blocks is left out: the ratio of each, and other ways of reading them.
+#[derive(Serialize, JsonSchema)]
+struct Pair<'a> {
+    /// The subject.
+    subject: &'a str,
+    /// What it is compared with.
+    baseline: &'a str,
+    /// Subject over baseline; `None` when invalid.
+    ratio: Option<f64>,
+    /// The interval's lower end.
+    low: Option<f64>,
+    /// The interval's upper end.
+    high: Option<f64>,
+    /// How often such intervals hold the truth, as a share.
+    confidence: f64,
+    /// How many blocks it rests on.
+    blocks: usize,
+    /// With how many pairs it was judged together, itself among them.
+    together: usize,
+    /// How often blocks without any difference would look at least so different,
+    /// adjusted for those judged together; `None` without an interval.
+    p_adjusted: Option<f64>,
+    /// What it means.
+    verdict: Verdict,
+    /// Whether the true ratio may lie further from 1 than measured.
+    at_least: bool,
+    /// Whether another honest way of reading the same blocks gives another verdict.
+    fragile: bool,
+    /// How many blocks more would settle it, when it is inconclusive.
+    blocks_more: Option<u32>,
+    /// What limits it: numbers, from 0, of the record's `validity.findings`.
+    findings: &'a [usize],
+    /// What limits it and nothing else.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    own_findings: &'a [Finding],
+}
+
+impl<'a> From<&'a Comparison> for Pair<'a> {
+    fn from(pair: &'a Comparison) -> Pair<'a> {
+        Pair {
+            subject: &pair.subject,
+            baseline: &pair.baseline,
+            ratio: pair.ratio,
+            low: pair.low,
+            high: pair.high,
+            confidence: pair.confidence,
+            blocks: pair.blocks,
+            together: pair.together,
+            p_adjusted: pair.p_adjusted,
+            verdict: pair.verdict,
+            at_least: pair.at_least,
+            fragile: pair.fragile,
+            blocks_more: pair.blocks_more,
+            findings: &pair.findings,
+            own_findings: &pair.own_findings,
+        }
+    }
+}
+
+fn in_short<S: Serializer>(pairs: &[Comparison], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(pairs.iter().map(Pair::from))
+}
+
 /// The places that a subject may have, from 1.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Place {
     /// Who.
     pub subject: String,
@@ -59,21 +125,20 @@ impl Place {
 /// Method: every pair, directions adjusted by Holm over all of them; the places
 /// of a subject are what certain pairs leave. Source: docs/statistics.md,
 /// "Several subjects"; Mohd Idris and others, rank sets (2017).
-pub(crate) fn rankings(record: &Measured, found: &[Finding], validity: &Validity) -> Vec<Ranking> {
-    if record.subjects.len() < 3 {
-        return Vec::new();
-    }
-    let each = { record.loads.iter() }.filter(|load| load.settings.objective.is_none());
-    each.map(|load| rank(record, load, found, validity))
+pub(crate) fn rankings(study: &StudyView, found: &[Finding], validity: &Validity) -> Vec<Ranking> {
+    let each = { study.loads.iter() }.filter(|view| view.load.settings.objective.is_none());
+    each.filter_map(|view| rank(view, found, validity))
         .collect()
 }
 
-fn rank(record: &Measured, load: &LoadRecord, found: &[Finding], validity: &Validity) -> Ranking {
-    let names: Vec<&str> = record
-        .subjects
-        .iter()
-        .map(|one| one.name.as_str())
-        .collect();
+/// The ranking of those that have not failed under a load.
+fn rank(view: &LoadView, found: &[Finding], validity: &Validity) -> Option<Ranking> {
+    let load = view.load;
+    let ranked = view.subjects.iter().filter(|own| !own.has_failed());
+    let names: Vec<&str> = ranked.map(|own| own.subject).collect();
+    if names.len() < 3 {
+        return None;
+    }
     let kept_up: Vec<&str> = { found.iter() }
         .filter(|one| one.id == FindingId::BothKeptUp && one.load.as_deref() == Some(&load.name))
         .filter_map(|one| one.subject.as_deref())
@@ -84,12 +149,12 @@ fn rank(record: &Measured, load: &LoadRecord, found: &[Finding], validity: &Vali
         true => primary_time(load),
         false => Metric::Throughput,
     };
-    let family = Family {
-        record,
-        ground: &Ground::Load(load),
+    let family = ComparisonFamily {
+        study: view.study,
+        ground: &Ground::Load(view),
         metric,
-        values: Values::under(record, load, metric, Rounds::All),
-        limit: &Bottleneck::of(record, load),
+        values: Values::under(view, metric, Rounds::All),
+        limit: &Bottleneck::of(view),
         found,
     };
     let mut pairs = Vec::new();
@@ -99,17 +164,17 @@ fn rank(record: &Measured, load: &LoadRecord, found: &[Finding], validity: &Vali
     }
     let compared = family.compare(&pairs, names.len() - 1).into_iter();
     let compared: Vec<Comparison> = compared.map(|one| one.numbered(validity)).collect();
-    Ranking {
+    Some(Ranking {
         metric,
         load: load.name.clone(),
         places: places(&in_order(&names, &family), &compared),
         pairs: compared,
-    }
+    })
 }
 
 /// Subjects by the average of their logarithms, the best first; those without a
 /// number last.
-fn in_order<'a>(names: &[&'a str], family: &Family) -> Vec<&'a str> {
+fn in_order<'a>(names: &[&'a str], family: &ComparisonFamily) -> Vec<&'a str> {
     let average = |name: &str| {
         let numbers = family.values.of(name);
         let sum: f64 = numbers

@@ -15,7 +15,8 @@ use crate::stats::crossing::{Crossing, Side, crossings};
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::stats::student::Confidence;
 use crate::stats::sweep::Position;
-use crate::stats::usl::{POSITIONS_MIN, Point, ScalabilityLaw};
+use crate::stats::usl::{Observation, POSITIONS_MIN, ScalabilityLaw};
+use crate::view::{LoadView, StudyView};
 
 /// Loads of one study that differ only in one number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,21 +86,21 @@ pub struct Scalability {
 }
 
 /// The sweeps of a study, in the order of their first loads.
-pub(crate) fn sweeps(record: &Measured, comparisons: &[Comparison]) -> Vec<Sweep> {
-    let mut groups: Vec<(Axis, LoadSettings, Vec<&LoadRecord>)> = Vec::new();
-    for load in &record.loads {
-        let Some((axis, rest)) = without_number(&load.settings) else {
+pub(crate) fn sweeps(study: &StudyView, comparisons: &[Comparison]) -> Vec<Sweep> {
+    let mut groups: Vec<(Axis, LoadSettings, Vec<&LoadView>)> = Vec::new();
+    for view in &study.loads {
+        let Some((axis, rest)) = without_number(&view.load.settings) else {
             continue;
         };
         let mut known = groups.iter_mut();
         match known.find(|(other, settings, _)| *other == axis && *settings == rest) {
-            Some((.., loads)) => loads.push(load),
-            None => groups.push((axis, rest, vec![load])),
+            Some((.., loads)) => loads.push(view),
+            None => groups.push((axis, rest, vec![view])),
         }
     }
     let several = groups.into_iter().filter(|(.., loads)| loads.len() > 1);
     several
-        .filter_map(|(axis, _, loads)| sweep(record, comparisons, axis, loads))
+        .filter_map(|(axis, _, loads)| sweep(study.study, comparisons, axis, loads))
         .collect()
 }
 
@@ -119,10 +120,11 @@ fn without_number(settings: &LoadSettings) -> Option<(Axis, LoadSettings)> {
     Some((Axis::Connections, rest))
 }
 
-fn number(axis: Axis, load: &LoadRecord) -> f64 {
+fn number(axis: Axis, view: &LoadView) -> f64 {
+    let settings = &view.load.settings;
     match axis {
-        Axis::Connections => load.settings.connections.into(),
-        Axis::Rate => load.settings.arrivals.rate_per_s.unwrap_or_default(),
+        Axis::Connections => settings.connections.into(),
+        Axis::Rate => settings.arrivals.rate_per_s.unwrap_or_default(),
     }
 }
 
@@ -130,7 +132,7 @@ fn sweep(
     record: &Measured,
     comparisons: &[Comparison],
     axis: Axis,
-    mut loads: Vec<&LoadRecord>,
+    mut loads: Vec<&LoadView>,
 ) -> Option<Sweep> {
     loads.sort_by(|one, other| number(axis, one).total_cmp(&number(axis, other)));
     let at: Vec<f64> = loads.iter().map(|load| number(axis, load)).collect();
@@ -140,18 +142,13 @@ fn sweep(
     let metric = match axis {
         Axis::Connections => Metric::Throughput,
         // The one that all of them hold enough requests for.
-        Axis::Rate => { loads.iter() }.map(|load| primary_time(load)).min()?,
+        Axis::Rate => { loads.iter() }.map(|view| primary_time(view.load)).min()?,
     };
     let names = record.subjects.iter().map(|subject| subject.name.as_str());
     let others = names.filter(|name| *name != record.settings.baseline);
     let crossovers = others.flat_map(|subject| {
         let pair = [subject, record.settings.baseline.as_str()];
-        let path = Path {
-            record,
-            axis,
-            metric,
-            pair,
-        };
+        let path = Path { axis, metric, pair };
         path.crossovers(&loads, comparisons)
     });
     Some(Sweep {
@@ -159,30 +156,31 @@ fn sweep(
         metric,
         crossovers: crossovers.collect(),
         scalability: match axis {
-            Axis::Connections => scalability(record, &loads),
+            Axis::Connections => scalability(&loads),
             Axis::Rate => Vec::new(),
         },
-        loads: loads.iter().map(|load| load.name.clone()).collect(),
+        loads: loads.iter().map(|view| view.load.name.clone()).collect(),
         at,
     })
 }
 
 /// One pair over a sweep.
 struct Path<'a> {
-    record: &'a Measured,
     axis: Axis,
     metric: Metric,
     pair: [&'a str; 2],
 }
 
 impl Path<'_> {
-    fn crossovers(&self, loads: &[&LoadRecord], comparisons: &[Comparison]) -> Vec<Crossover> {
-        let sound = loads.iter().filter(|load| !self.is_void(load, comparisons));
+    fn crossovers(&self, loads: &[&LoadView], comparisons: &[Comparison]) -> Vec<Crossover> {
+        let sound = loads
+            .iter()
+            .filter(|view| !self.is_void(view.load, comparisons));
         let mut places: Vec<(f64, Vec<f64>)> = Vec::new();
-        for load in sound {
-            let values = Values::under(self.record, load, self.metric, Rounds::All);
+        for view in sound {
+            let values = Values::under(view, self.metric, Rounds::All);
             if values.are_whole(self.pair) {
-                places.push((number(self.axis, load), values.log_ratios(self.pair)));
+                places.push((number(self.axis, view), values.log_ratios(self.pair)));
             }
         }
         if places
@@ -225,18 +223,20 @@ impl Path<'_> {
     }
 }
 
-fn scalability(record: &Measured, loads: &[&LoadRecord]) -> Vec<Scalability> {
+fn scalability(loads: &[&LoadView]) -> Vec<Scalability> {
     if loads.len() < POSITIONS_MIN {
         return Vec::new();
     }
     let numbers: Vec<(f64, Values)> = { loads.iter() }
-        .map(|load| {
-            let values = Values::under(record, load, Metric::Throughput, Rounds::All);
-            (f64::from(load.settings.connections), values)
+        .map(|view| {
+            let values = Values::under(view, Metric::Throughput, Rounds::All);
+            (f64::from(view.load.settings.connections), values)
         })
         .collect();
-    let names = record.subjects.iter().map(|subject| subject.name.as_str());
-    names.filter_map(|name| law(name, &numbers)).collect()
+    let subjects = loads.iter().take(1).flat_map(|view| &view.subjects);
+    subjects
+        .filter_map(|one| law(one.subject, &numbers))
+        .collect()
 }
 
 fn law(subject: &str, numbers: &[(f64, Values)]) -> Option<Scalability> {
@@ -245,10 +245,10 @@ fn law(subject: &str, numbers: &[(f64, Values)]) -> Option<Scalability> {
         .min()?;
     let fits: Vec<ScalabilityLaw> = (0..blocks)
         .filter_map(|block| {
-            let points: Option<Vec<Point>> = { numbers.iter() }
+            let points: Option<Vec<Observation>> = { numbers.iter() }
                 .map(|(connections, values)| {
                     let throughput = values.of(subject)[block]?.amount;
-                    Some(Point {
+                    Some(Observation {
                         connections: *connections,
                         throughput,
                     })

@@ -27,7 +27,7 @@ pub struct CheckedSubject {
     /// Its name.
     pub subject: String,
     /// What came of it.
-    pub status: CheckStatus,
+    pub status: SubjectStatus,
     /// From its start to its first right answer, in seconds.
     pub ready_s: Option<f64>,
     /// Memory of its processes together, once it had answered.
@@ -40,7 +40,7 @@ pub struct CheckedSubject {
 /// Whether a subject can be measured here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CheckStatus {
+pub enum SubjectStatus {
     /// It started, answered rightly and was stopped.
     Ready,
     /// Something that it needs is not there and can be had.
@@ -51,15 +51,15 @@ pub enum CheckStatus {
     Skipped,
 }
 
-impl CheckStatus {
+impl SubjectStatus {
     /// The word for it, as in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            CheckStatus::Ready => "ready",
-            CheckStatus::Missing => "missing",
-            CheckStatus::Broken => "broken",
-            CheckStatus::Skipped => "skipped",
+            SubjectStatus::Ready => "ready",
+            SubjectStatus::Missing => "missing",
+            SubjectStatus::Broken => "broken",
+            SubjectStatus::Skipped => "skipped",
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::file::run::RUN_SCHEMA;
 use crate::judge::comparison::Role;
 use crate::judge::past_baseline::Fingerprint;
 use crate::judge::verdict::Verdict;
-use crate::record::run::RUN_SCHEMA;
 use crate::record::{Machine, STUDY_SCHEMA};
 
 /// The schema of the list, as JSON.
@@ -24,7 +24,7 @@ pub struct History {
     /// How many more there are.
     pub left_out: usize,
     /// Files there that are no records of this version.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadFile>,
 }
 
 /// One record in the list.
@@ -41,7 +41,7 @@ pub struct Entry {
 
 /// A file that is no record of this version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Unread {
+pub struct UnreadFile {
     /// Its name in the folder.
     pub file: String,
     /// Why it cannot be read.
@@ -52,7 +52,7 @@ pub struct Unread {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outline {
     /// A study or a run.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// When it started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
     /// How long it took, in seconds.
@@ -78,7 +78,7 @@ pub struct Outline {
 /// What was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum RecordKind {
     /// Several subjects, compared.
     Study,
     /// One server, loaded once.
@@ -184,7 +184,7 @@ struct StudyOutline {
     machine: Machine,
     subjects: Vec<OutlineSubject>,
     loads: Vec<Named>,
-    comparisons: Vec<Compared>,
+    comparisons: Vec<ComparisonKeys>,
     conclusions: ConclusionsOutline,
     past_baseline: Option<PastBaselineOutline>,
     blocks: Vec<BlockOutline>,
@@ -196,7 +196,7 @@ struct Named {
 }
 
 #[derive(Deserialize)]
-struct Compared {
+struct ComparisonKeys {
     role: Role,
     #[serde(flatten)]
     outline: OutlineComparison,
@@ -231,7 +231,7 @@ impl StudyOutline {
             }));
         }
         Outline {
-            kind: Kind::Study,
+            kind: RecordKind::Study,
             started_unix_ms: self.started_unix_ms,
             elapsed_s: self.elapsed_s,
             subjects: self.subjects,
@@ -242,6 +242,7 @@ impl StudyOutline {
             machine: Fingerprint {
                 subject_cpus: self.settings.subject_cpus,
                 generator_cpus: self.settings.generator_cpus,
+                wait: self.settings.wait,
                 ..Fingerprint::of_machine(&self.machine, self.settings.threads)
             },
             seed: Some(self.seed),
@@ -272,7 +273,7 @@ impl RunOutline {
     fn outline(self) -> Outline {
         let settings = self.settings;
         Outline {
-            kind: Kind::Run,
+            kind: RecordKind::Run,
             started_unix_ms: self.started_unix_ms,
             elapsed_s: self.elapsed_s,
             subjects: vec![OutlineSubject {

@@ -7,13 +7,18 @@ use crate::measure::outcome::{Outcome, Outcomes};
 
 /// When requests are due.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Arrivals {
+pub struct ArrivalSettings {
     /// How the times are laid out.
     pub kind: ArrivalKind,
     /// Requests that are due per second, on average; `None` in a closed loop,
     /// and where the rate changes on the way.
     pub rate_per_s: Option<f64>,
-    /// What kind and rate do not say, in words: stages, thinking, sessions.
+    /// Whether connections have no request in flight some of the time, even in a
+    /// closed loop: users think or have sessions, or the connections that send change
+    /// over time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub connections_rest: bool,
+    /// What kind and rate do not say, in words for people: stages, thinking, sessions.
     pub text: String,
 }
 
@@ -32,12 +37,12 @@ pub enum ArrivalKind {
     Stages,
 }
 
-impl Arrivals {
+impl ArrivalSettings {
     /// Whether every connection always has a request in flight: a closed loop
-    /// without thinking, sessions, or connections that come and go.
+    /// whose connections never rest.
     #[must_use]
     pub fn is_saturating(&self) -> bool {
-        !self.is_open() && self.text.is_empty()
+        !self.is_open() && !self.connections_rest
     }
 
     /// Whether requests are due whatever becomes of those before them.
@@ -67,10 +72,13 @@ pub struct Offered {
 impl Offered {
     /// The same from counts; `None` in a closed loop, where each request is due when
     /// it is sent.
-    pub(crate) fn counted(arrivals: &Arrivals, outcomes: &Outcomes, late: Late) -> Option<Offered> {
+    pub(crate) fn counted(
+        arrivals: &ArrivalSettings,
+        outcomes: &Outcomes,
+        late: Late,
+    ) -> Option<Offered> {
         // After an idle close the same request was tried again.
-        let again = outcomes.count(Outcome::IdleClose);
-        let sent = outcomes.sent().saturating_sub(again);
+        let sent = outcomes.requests();
         arrivals.is_open().then(|| Offered {
             planned: sent + late.unsent,
             sent,
@@ -104,7 +112,7 @@ pub(crate) struct Spans {
 /// connections wait for what is due, `ok` over the measured time. `None` without
 /// any time.
 pub(crate) fn throughput_per_s(
-    arrivals: &Arrivals,
+    arrivals: &ArrivalSettings,
     connections: u64,
     ok: u64,
     spans: Spans,
@@ -136,9 +144,9 @@ mod tests {
         outcomes.into_iter().for_each(|one| tally.outcomes.add(one));
         (0..2).for_each(|_| tally.record_unsent(0, 5_000));
         tally.queued = 1;
-        let open = Arrivals {
+        let open = ArrivalSettings {
             kind: ArrivalKind::Poisson,
-            ..Arrivals::default()
+            ..ArrivalSettings::default()
         };
         let expected = Offered {
             planned: 5,
@@ -148,6 +156,6 @@ mod tests {
             unfinished: 1,
         };
         assert_eq!(Offered::of(&open, &tally), Some(expected));
-        assert_eq!(Offered::of(&Arrivals::default(), &tally), None);
+        assert_eq!(Offered::of(&ArrivalSettings::default(), &tally), None);
     }
 }

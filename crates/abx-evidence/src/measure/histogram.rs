@@ -6,9 +6,7 @@ mod layout;
 use std::borrow::Cow;
 use std::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::serialization::{Serializer as HdrWriter, V2DeflateSerializer};
+use format::Counts;
 use layout::MICROS_MAX;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -17,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// Times are recorded in nanoseconds and held in whole microseconds, at least
 /// one; each value is true to one part in a thousand. Above one hour a time
-/// counts as one hour. In JSON it is the compressed HDR V2 format in base64.
+/// counts as one hour. In JSON it is the list of the numbers of the HDR V2 format.
 ///
 /// It counts by itself, since counting is done for each request: a shift, an add and
 /// a store. What is asked rarely walks the counters; formats are HdrHistogram's own.
@@ -203,25 +201,15 @@ impl fmt::Debug for Histogram {
 
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.to_hdr(), &mut bytes)
-            .map_err(serde::ser::Error::custom)?;
-        serializer.serialize_str(&STANDARD.encode(bytes))
+        let numbers = format::numbers(&self.counts).map_err(serde::ser::Error::custom)?;
+        numbers.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Histogram, D::Error> {
-        use serde::de::Error;
-        let text = String::deserialize(deserializer)?;
-        let bytes = STANDARD.decode(text).map_err(D::Error::custom)?;
-        let counts = format::read(&bytes)
-            .map_err(|error| D::Error::custom(format!("not an HDR histogram: {error}")))?;
-        Ok(Histogram {
-            total: counts.iter().sum(),
-            counts,
-        })
+        let Counts { counts, total } = deserializer.deserialize_seq(format::Numbers)?;
+        Ok(Histogram { counts, total })
     }
 }
 
@@ -232,9 +220,9 @@ impl JsonSchema for Histogram {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Times in µs, 1 µs to 1 h with three significant digits: an HDR histogram, compressed V2 format in base64.",
-            "type": "string",
-            "contentEncoding": "base64",
+            "description": "How often each time was counted, in the order of an HDR histogram of 1 µs to 1 h with three significant digits; -n stands for n times 0.",
+            "type": "array",
+            "items": { "type": "integer" },
         })
     }
 }

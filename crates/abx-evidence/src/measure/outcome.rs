@@ -40,8 +40,15 @@ pub enum Outcome {
     /// The connection was closed in the middle of an answer, or before the
     /// first answer on a fresh connection.
     EarlyClose,
-    /// A reused connection was closed before the answer's first byte; the
-    /// request was then sent once more, with an outcome of its own.
+    /// The connection was closed without a byte of the answer after the peer had taken
+    /// the whole request: its kernel had acknowledged all of it before it closed.
+    EmptyResponse,
+    /// Bytes came on a connection on which no request was in flight. No request has this
+    /// outcome: it is counted beside them.
+    Unsolicited,
+    /// A reused connection was closed before the answer's first byte, and the peer is
+    /// not known to have taken the request; it was then sent once more, with an outcome
+    /// of its own.
     IdleClose,
     /// No local port was free for a new connection.
     NoPort,
@@ -53,7 +60,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the counters.
-    pub const ALL: [Outcome; 16] = [
+    pub const ALL: [Outcome; 18] = [
         Outcome::Ok,
         Outcome::WrongStatus,
         Outcome::WrongLength,
@@ -66,6 +73,8 @@ impl Outcome {
         Outcome::Reset,
         Outcome::Timeout,
         Outcome::EarlyClose,
+        Outcome::EmptyResponse,
+        Outcome::Unsolicited,
         Outcome::IdleClose,
         Outcome::NoPort,
         Outcome::NoDescriptor,
@@ -88,6 +97,8 @@ impl Outcome {
             Outcome::Reset => "reset",
             Outcome::Timeout => "timeout",
             Outcome::EarlyClose => "early_close",
+            Outcome::EmptyResponse => "empty_response",
+            Outcome::Unsolicited => "unsolicited",
             Outcome::IdleClose => "idle_close",
             Outcome::NoPort => "no_port",
             Outcome::NoDescriptor => "no_descriptor",
@@ -116,6 +127,13 @@ impl Outcome {
                 | Outcome::NoPort
                 | Outcome::NoDescriptor
         )
+    }
+
+    /// Whether it is the last word on a request: not of a first attempt that another one
+    /// follows, nor of something that was no request's.
+    #[must_use]
+    pub fn is_of_request(self) -> bool {
+        !matches!(self, Outcome::IdleClose | Outcome::Unsolicited)
     }
 
     /// Whether it had no answer when it was given up, so that its time is known
@@ -170,6 +188,13 @@ impl Outcomes {
     #[must_use]
     pub fn sent(&self) -> u64 {
         self.0.iter().sum()
+    }
+
+    /// Requests: attempts, but for those that were followed by another one, and what
+    /// came beside them.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.sum(Outcome::is_of_request)
     }
 
     /// Whole answers, right or wrong.
@@ -275,10 +300,10 @@ mod tests {
         // Method: one of each; the classes must not overlap in what matters.
         let mut outcomes = Outcomes::default();
         Outcome::ALL.into_iter().for_each(|one| outcomes.add(one));
-        assert_eq!(outcomes.sent(), 16);
+        assert_eq!((outcomes.sent(), outcomes.requests()), (18, 16));
         assert_eq!(outcomes.completed(), 4);
         assert_eq!(outcomes.ok(), 1);
-        assert_eq!(outcomes.failed(), 11);
+        assert_eq!(outcomes.failed(), 13);
         assert_eq!(outcomes.unanswered(), 2);
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::measure::arrivals::{Arrivals, Late, Offered, Spans, throughput_per_s};
+use crate::measure::arrivals::{ArrivalSettings, Late, Offered, Spans, throughput_per_s};
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::phases::Phases;
@@ -37,6 +37,10 @@ pub struct Tally {
     pub body_bytes: u64,
     /// Connections opened during the stretch.
     pub connects: u64,
+    /// Whole answers that ended a connection which was to be kept, those of the discarded
+    /// part included.
+    #[serde(default)]
+    pub closing: u64,
     /// Bodies that were hashed and compared, those of the discarded part included.
     pub hashed: u64,
     /// Verified answers within `connection_ns`: what throughput counts. They need not be
@@ -136,6 +140,7 @@ impl Tally {
         self.bytes += other.bytes;
         self.body_bytes += other.body_bytes;
         self.connects += other.connects;
+        self.closing += other.closing;
         self.hashed += other.hashed;
         self.clocked += other.clocked;
         self.connection_ns += other.connection_ns;
@@ -172,6 +177,7 @@ impl Tally {
         self.bytes = 0;
         self.body_bytes = 0;
         self.connects = 0;
+        self.closing = 0;
         self.hashed = 0;
         self.clocked = 0;
         self.connection_ns = 0;
@@ -204,12 +210,16 @@ pub struct SliceTally {
     /// Wall time of the counted part: from the end of the discarded part to the slice's
     /// end; to the last outcome when that ends by a number of requests.
     pub measured_ns: u64,
-    /// Processor time of the generator's worker threads over `wall_ns`.
+    /// Processor time of the generator's worker threads over `wall_ns`, without what
+    /// they waited awake.
     pub generator_cpu_ns: u64,
+    /// Processor time in which they waited awake for answers.
+    pub waiting_awake_ns: u64,
     /// Time the worker threads were ready to run but another thread had the processor;
     /// `None` when the kernel does not tell.
     pub generator_wait_ns: Option<u64>,
-    /// The processor time of the busiest worker over `wall_ns`.
+    /// The processor time of the busiest worker over `wall_ns`, without what it
+    /// waited awake.
     pub busiest_worker_ns: u64,
     /// Whether the slice ended early because no connection got an answer any more.
     pub stopped_answering: bool,
@@ -221,7 +231,7 @@ impl Offered {
     /// Reads them from what was counted; `None` in a closed loop, where each
     /// request is due when it is sent.
     #[must_use]
-    pub fn of(arrivals: &Arrivals, tally: &Tally) -> Option<Offered> {
+    pub fn of(arrivals: &ArrivalSettings, tally: &Tally) -> Option<Offered> {
         let late = Late {
             unsent: tally.unsent,
             queued: tally.queued,
@@ -250,6 +260,7 @@ impl SliceTally {
         self.wall_ns = self.wall_ns.max(other.wall_ns);
         self.measured_ns = self.measured_ns.max(other.measured_ns);
         self.generator_cpu_ns += other.generator_cpu_ns;
+        self.waiting_awake_ns += other.waiting_awake_ns;
         let waits = self.generator_wait_ns.zip(other.generator_wait_ns);
         self.generator_wait_ns = waits.map(|(one, other)| one + other);
         self.busiest_worker_ns = self.busiest_worker_ns.max(other.busiest_worker_ns);
@@ -266,7 +277,7 @@ impl SliceTally {
     /// clocks counted, over their time; in an open loop: what was counted over the
     /// measured time. `None` without any time.
     #[must_use]
-    pub fn throughput_per_s(&self, arrivals: &Arrivals) -> Option<f64> {
+    pub fn throughput_per_s(&self, arrivals: &ArrivalSettings) -> Option<f64> {
         let spans = Spans {
             connection_ns: self.tally.connection_ns,
             measured_ns: self.measured_ns,
@@ -298,6 +309,7 @@ mod tests {
             tally.clocked += u64::from(*kind % 2);
             tally.clocks += 1;
             tally.queued += u64::from(*kind > 200);
+            tally.closing += u64::from(*kind % 6);
             tally.loop_lag.record_ns(span / 7);
             tally.first_listener.record_ns(span / 3);
             tally.median_listener.record_ns(span / 2);
@@ -326,6 +338,7 @@ mod tests {
             wall_ns,
             measured_ns: wall_ns / 2,
             generator_cpu_ns: wall_ns / 3,
+            waiting_awake_ns: wall_ns / 7,
             generator_wait_ns: wait_ns,
             busiest_worker_ns: wall_ns / 5,
             stopped_answering: wall_ns % 2 == 0,
@@ -473,10 +486,10 @@ mod tests {
         slice.tally.clocked = 300;
         slice.tally.connection_ns = 6_000_000_000;
         slice.tally.clocks = 10;
-        let closed = Arrivals::default();
-        let open = Arrivals {
+        let closed = ArrivalSettings::default();
+        let open = ArrivalSettings {
             kind: ArrivalKind::Constant,
-            ..Arrivals::default()
+            ..ArrivalSettings::default()
         };
         assert_eq!(slice.throughput_per_s(&open), Some(100.0));
         assert_eq!(slice.throughput_per_s(&closed), Some(500.0));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::level::Level;
 
 /// What every finding with the same id has in common.
-struct Entry {
+struct Definition {
     name: &'static str,
     levels: &'static [Level],
     meaning: &'static str,
@@ -18,7 +18,7 @@ struct Entry {
 }
 
 /// The entry of an id that another version wrote.
-const UNKNOWN: Entry = Entry {
+const UNKNOWN: Definition = Definition {
     name: "",
     levels: &[Level::Note, Level::Bound, Level::Void],
     meaning: "a finding of another version of abx",
@@ -42,9 +42,9 @@ macro_rules! finding_ids {
             /// Every id that this version knows.
             pub const ALL: &[FindingId] = &[$(FindingId::$id),+];
 
-            fn entry(&self) -> &Entry {
+            fn entry(&self) -> &Definition {
                 match self {
-                    $(FindingId::$id => &Entry {
+                    $(FindingId::$id => &Definition {
                         name: $name,
                         levels: &[$(Level::$level),+],
                         meaning: $meaning,
@@ -64,14 +64,14 @@ finding_ids! {
         "mend the server, offer less load, or say what it should answer (`--expect-status`, \
          `--expect-body`)";
     StoppedAnswering: "stopped_answering", [Void],
-        "the server stopped answering on all connections, and slices ended early",
+        "the server left requests unanswered, or answered none correctly, and was not loaded any further",
         "look at its log, and try it alone with `abx run`";
     NoAnswers: "no_answers", [Void],
         "a subject gave no verified response in a whole block",
         "look at the outcomes of that block in the record, and try the subject alone with `abx run`";
     GeneratorExhausted: "generator_exhausted", [Void],
         "abx itself ran out of local ports or file descriptors",
-        "keep connections alive, offer less load, or raise `ulimit -n`";
+        "have connections kept on both sides (keep-alive), offer less load, or raise `ulimit -n`";
     NotConnected: "not_connected", [Note],
         "connections could not be opened before the load",
         "raise the limit of connections of the subject, or offer fewer";
@@ -79,6 +79,15 @@ finding_ids! {
         "idle connections did not last; above one in a hundred there is no claim",
         "raise the server's limits of descriptors (`ulimit -n`), of connections and of its listen \
          backlog, or hold fewer connections";
+    ConnectionsNotKept: "connections_not_kept", [Note],
+        "responses ended connections that the server was asked to keep, as `Connection: close` \
+         does, and connections were opened anew",
+        "have the server keep connections (keep-alive, and its limit of requests for each), or \
+         measure without (`--no-keepalive`)";
+    RequestsResent: "requests_resent", [Note],
+        "the server closed reused connections while requests were under way on them, and one in \
+         a thousand or more was sent again",
+        "raise the server's keep-alive timeout and its limit of requests for each connection";
     ListenersMissed: "listeners_missed", [Note],
         "listeners never got a broadcast, or got one out of order or twice",
         "look whether the server drops messages for slow readers; give more time (`--timeout`), or \
@@ -89,7 +98,7 @@ finding_ids! {
         "set TCP_NODELAY on the server's connections, or write each frame, head and payload, at once";
     BodyVaries: "body_varies", [Note],
         "the same request is answered with different bodies, so only the status was checked",
-        "compare on a path whose answer is always the same";
+        "ask for a path whose answer is always the same";
     UnequalResponses: "unequal_responses", [Note],
         "the two sides answer with different bodies, so the ratio includes that difference",
         "let all subjects answer the same bytes";
@@ -185,7 +194,7 @@ finding_ids! {
          read the files";
     Interrupted: "interrupted", [Note],
         "the measurement was stopped before it was complete",
-        "judge it as one with fewer blocks";
+        "let it run to its end, or take it as a shorter measurement";
     StudyFailed: "study_failed", [Note],
         "the study ended early because abx could not go on",
         "mend that, and judge this as a study with fewer blocks";
@@ -239,8 +248,8 @@ finding_ids! {
         "raise `ulimit -n`, add threads (`-t`), or use fewer connections";
     PortsLow: "ports_low", [Note],
         "closed connections still occupy most of the local ports that the load has",
-        "keep connections alive, spread them over more addresses (`--local-address`), or widen \
-         `net.ipv4.ip_local_port_range`";
+        "have connections kept on both sides (keep-alive), spread them over more addresses \
+         (`--local-address`), or widen `net.ipv4.ip_local_port_range`";
     ListenOverflows: "listen_overflows", [Note, Bound],
         "the kernel turned connections away because a listen queue was full; a bound above one in \
          a thousand",

@@ -9,14 +9,14 @@ pub(crate) mod level;
 pub(crate) mod objective;
 mod past_baseline;
 mod readings;
-pub(crate) mod run;
+mod waiting;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::arrivals::Arrivals;
+use crate::measure::arrivals::ArrivalSettings;
 use crate::measure::exchange::Exchange;
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::Outcomes;
@@ -26,6 +26,7 @@ use crate::record::objective::Objective;
 
 pub use past_baseline::{PastBaseline, PastLoad};
 pub use readings::{Canary, HostCounters, InUse, SubjectReadings};
+pub use waiting::{Wait, Waiting};
 
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "abx.study/1";
@@ -36,7 +37,8 @@ pub const CEILING: &str = "(ceiling)";
 
 /// What a study measured, of whom, how and where. All that is concluded follows
 /// from it; in a file it stands with its conclusions, see [`StudyRecord`](crate::StudyRecord).
-#[derive(Debug, Clone, PartialEq)]
+/// A run is a study of one subject in one block, see [`RunRecord`](crate::RunRecord).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// The version of abx that measured.
     pub abx_version: String,
@@ -55,12 +57,14 @@ pub struct Measured {
     /// The servers under test, in the order in which they were named.
     pub subjects: Vec<SubjectRecord>,
     /// Subjects of the study that were not measured, for want of what they need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedSubject>,
     /// The loads, in the order in which they were named.
     pub loads: Vec<LoadRecord>,
     /// Why the study ended.
     pub end: StudyEnd,
     /// The subject of an older record that it is compared with, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past_baseline: Option<PastBaseline>,
     /// Everything that was measured.
     pub blocks: Vec<BlockRecord>,
@@ -73,21 +77,15 @@ impl Measured {
         self.subjects.iter().find(|subject| subject.name == name)
     }
 
+    /// Whether subjects are compared, with each other or with that of an older record.
+    #[must_use]
+    pub fn is_comparison(&self) -> bool {
+        self.subjects.len() > 1 || self.past_baseline.is_some()
+    }
+
     /// The blocks that came to their end: only these are judged.
     pub fn complete_blocks(&self) -> impl Iterator<Item = &BlockRecord> {
         self.blocks.iter().filter(|block| block.complete)
-    }
-
-    /// The response times of one subject under one load, in all blocks together.
-    #[must_use]
-    pub fn response_times(&self, load: &str, subject: &str) -> Histogram {
-        let mut all = Histogram::new();
-        for part in self.block_loads(load) {
-            if let Some(own) = part.histograms.get(subject) {
-                all.merge(&own.response);
-            }
-        }
-        all
     }
 
     /// What one load gave in each block, in the order of the blocks.
@@ -95,18 +93,6 @@ impl Measured {
         self.complete_blocks()
             .flat_map(|block| &block.loads)
             .filter(move |part| part.load == load)
-    }
-
-    /// Every slice of one load that loaded one subject.
-    pub fn slices<'a>(
-        &'a self,
-        load: &'a str,
-        subject: &'a str,
-    ) -> impl Iterator<Item = &'a SliceRecord> {
-        self.block_loads(load)
-            .flat_map(|part| &part.rounds)
-            .flat_map(|round| &round.slices)
-            .filter(move |slice| slice.subject == subject)
     }
 }
 
@@ -129,6 +115,9 @@ pub struct Settings {
     pub subject_cpus: Vec<usize>,
     /// Processors of the generator.
     pub generator_cpus: Vec<usize>,
+    /// How the generator waited for answers.
+    #[serde(flatten)]
+    pub waiting: Waiting,
 }
 
 /// Where the study was conducted; what could not be read is absent.
@@ -154,6 +143,19 @@ pub struct Machine {
     pub governor: Option<String>,
     /// File descriptors that a process may have.
     pub descriptors_max: Option<u64>,
+    /// Which parts of the study were on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<MachineRole>,
+}
+
+/// A part of a study that is on a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MachineRole {
+    /// Servers under test.
+    Subjects,
+    /// What loads them.
+    Generator,
 }
 
 /// A server under test.
@@ -215,6 +217,15 @@ pub struct LoadRecord {
     pub pilot: Option<PilotRecord>,
 }
 
+impl LoadRecord {
+    /// How a subject failed in this load's pilot, in words that follow its name.
+    #[must_use]
+    pub fn failure_in_pilot(&self, subject: &str) -> Option<&str> {
+        let found = self.pilot.as_ref()?.subjects.get(subject)?;
+        found.failed.as_deref()
+    }
+}
+
 /// What was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadSettings {
@@ -224,7 +235,7 @@ pub struct LoadSettings {
     #[serde(flatten)]
     pub exchange: Exchange,
     /// When requests were due.
-    pub arrivals: Arrivals,
+    pub arrivals: ArrivalSettings,
     /// The rate as a share of what the slowest subject answered in a closed
     /// loop, where it was set so.
     pub share_of_slowest: Option<f64>,
@@ -278,6 +289,9 @@ pub struct PilotRecord {
     pub interleave_reason: Option<String>,
     /// The length of a slice or trial.
     pub slice_ns: u64,
+    /// The number of requests that ends a run instead of a length, which is 0 then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_requests: Option<u64>,
     /// The first part of each slice, which is not counted.
     pub discard_ns: u64,
     /// Why slices are not as long as was asked, or how their length was chosen;
@@ -334,6 +348,10 @@ pub struct PilotSubject {
     /// The share of one processor that it used in the slice after its own, the
     /// first tenth left out; `None` when that cannot be read.
     pub lingering: Option<f64>,
+    /// How it failed under this load, under which it was then not measured; absent when
+    /// it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// One block: every subject started afresh, loaded, stopped.
@@ -345,7 +363,8 @@ pub struct BlockRecord {
     pub index: u32,
     /// What its randomness was drawn from.
     pub seed: u64,
-    /// Whether it came to its end. A block that did not is kept and not judged.
+    /// Whether it came to its end. A block that did not is kept and not judged; that of a
+    /// run counts also when it was stopped.
     pub complete: bool,
     /// The order in which the subjects were started.
     pub order: Vec<String>,
@@ -373,6 +392,19 @@ pub struct BlockSubject {
     pub end: String,
     /// Whether it ended by itself.
     pub died: bool,
+    /// The process that listens, of a subject that abx did not start; `None` when it
+    /// cannot be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listener: Option<ListenerRecord>,
+}
+
+/// A process that listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListenerRecord {
+    /// Its id.
+    pub process_id: u32,
+    /// Its name.
+    pub name: String,
 }
 
 /// What one load gave in one block.
@@ -419,6 +451,9 @@ pub struct SliceRecord {
     /// The connections' time: from the first completion after the discarded part to the
     /// first one after the slice's end of each, summed.
     pub connection_ns: u64,
+    /// The connections that have a part in it, where these may not be all that send: in a
+    /// slice that ends by a number of requests.
+    pub clocks: Option<u64>,
     /// Verified answers within the connections' time: what throughput counts; `None` in
     /// older records, in which they are all that are `ok`.
     pub clocked: Option<u64>,
@@ -446,6 +481,8 @@ pub struct SliceRecord {
     pub body_bytes: u64,
     /// Connections opened within the slice.
     pub connects: u64,
+    /// Whole answers that ended a connection which was to be kept, wherever in the slice.
+    pub closing: u64,
     /// Connections that had died since the last slice and were opened again before this one.
     pub reopened: u64,
     /// Bodies hashed.
@@ -462,11 +499,15 @@ pub struct SliceRecord {
     /// meanwhile left out; `None` when not readable, when a thread ended, and
     /// when there are too many to look at.
     pub server_switches: Option<u64>,
-    /// Processor time of the other subjects together, which should idle.
+    /// Processor time of the other subjects together, which should idle: for each of them
+    /// the window's part, by time, of all that it used while it was left alone under this
+    /// load. They are not read at each slice, since there may be thousands of processes.
     pub others_cpu_ns: Option<u64>,
-    /// Processor time of the generator's threads.
+    /// Processor time of the generator's threads, without what they waited awake.
     pub generator_cpu_ns: u64,
-    /// Processor time of the busiest of them.
+    /// Processor time in which they waited awake for answers.
+    pub waiting_awake_ns: u64,
+    /// Processor time of the busiest of them, without what it waited awake.
     pub busiest_worker_ns: u64,
     /// Time for which they were ready to run and did not.
     pub generator_wait_ns: Option<u64>,
@@ -492,6 +533,7 @@ impl SliceRecord {
             measured_ns: slice.measured_ns,
             wall_ns: slice.wall_ns,
             connection_ns: tally.connection_ns,
+            clocks: None,
             clocked: Some(tally.clocked),
             sent: tally.outcomes.sent(),
             completed: tally.outcomes.completed(),
@@ -505,6 +547,7 @@ impl SliceRecord {
             bytes: tally.bytes,
             body_bytes: tally.body_bytes,
             connects: tally.connects,
+            closing: tally.closing,
             reopened: 0,
             hashed: tally.hashed,
             silent: tally.silent,
@@ -514,6 +557,7 @@ impl SliceRecord {
             server_switches: None,
             others_cpu_ns: None,
             generator_cpu_ns: slice.generator_cpu_ns,
+            waiting_awake_ns: slice.waiting_awake_ns,
             busiest_worker_ns: slice.busiest_worker_ns,
             generator_wait_ns: slice.generator_wait_ns,
             steal_ns: None,
@@ -611,6 +655,8 @@ pub enum StudyEnd {
     Blocks,
     /// The budget is used up.
     Budget,
+    /// Subjects failed so that no comparison could become valid.
+    Invalid,
     /// The person stopped it.
     Interrupted,
     /// abx itself could not go on.

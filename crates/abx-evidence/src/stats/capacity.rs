@@ -4,7 +4,7 @@
 use super::StatsError;
 use super::paired::{PairedMean, RatioInterval};
 use super::student::Confidence;
-use super::sweep::{Position, Way, check_sweep};
+use super::sweep::{LogSpan, Position, check_sweep};
 
 /// What one block says about the capacity, in the unit of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +31,7 @@ impl BlockCapacity {
 
 /// What all blocks say: the capacity of a typical start, as the geometric mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Capacity {
+pub enum CapacityEstimate {
     /// Every block's capacity lies on the grid. The `ratio` of the interval is
     /// the capacity itself, and its ends are rates too.
     Within(RatioInterval),
@@ -109,7 +109,7 @@ pub fn capacity(
     grid: &[Position<'_>],
     limit: f64,
     confidence: Confidence,
-) -> Result<Capacity, StatsError> {
+) -> Result<CapacityEstimate, StatsError> {
     let blocks = block_capacities(grid, limit)?;
     let logs: Vec<f64> = blocks.iter().map(|block| block.rate().ln()).collect();
     let interval = PairedMean::of(&logs)?.interval(confidence);
@@ -120,10 +120,10 @@ pub fn capacity(
         .iter()
         .any(|block| matches!(block, BlockCapacity::AtMost(_)));
     Ok(match (is_above, is_below) {
-        (false, false) => Capacity::Within(interval.ratios(confidence.share())),
-        (true, false) => Capacity::AtLeast(interval.low.exp()),
-        (false, true) => Capacity::AtMost(interval.high.exp()),
-        (true, true) => Capacity::Unbounded,
+        (false, false) => CapacityEstimate::Within(interval.ratios(confidence.share())),
+        (true, false) => CapacityEstimate::AtLeast(interval.low.exp()),
+        (false, true) => CapacityEstimate::AtMost(interval.high.exp()),
+        (true, true) => CapacityEstimate::Unbounded,
     })
 }
 
@@ -137,7 +137,7 @@ fn block_capacity(grid: &[Position<'_>], over: &[f64]) -> BlockCapacity {
         return BlockCapacity::AtLeast(grid[met - 1].at);
     }
     let (below, above) = (over[met - 1], over[met]);
-    let way = Way {
+    let way = LogSpan {
         from: grid[met - 1].at,
         to: grid[met].at,
     };
@@ -203,7 +203,8 @@ mod tests {
         assert!(matches!(found[1], BlockCapacity::Within(_)));
 
         // The geometric mean, and a t interval of one degree of freedom.
-        let Ok(Capacity::Within(found)) = capacity(&grid(&values), LIMIT, Confidence::PRINTED)
+        let Ok(CapacityEstimate::Within(found)) =
+            capacity(&grid(&values), LIMIT, Confidence::PRINTED)
         else {
             panic!("both blocks lie on the grid");
         };
@@ -255,12 +256,12 @@ mod tests {
         };
         let all = found([5_000.0, 6_000.0, 7_000.0, 8_000.0]);
         assert!(
-            matches!(all, Capacity::AtLeast(rate) if rate < 800.0),
+            matches!(all, CapacityEstimate::AtLeast(rate) if rate < 800.0),
             "{all:?}"
         );
         let none = found([60_000.0, 70_000.0, 80_000.0, 90_000.0]);
         assert!(
-            matches!(none, Capacity::AtMost(rate) if rate > 100.0),
+            matches!(none, CapacityEstimate::AtMost(rate) if rate > 100.0),
             "{none:?}"
         );
 
@@ -268,10 +269,12 @@ mod tests {
             let values = [[first, second]; 4];
             capacity(&grid(&values), LIMIT, Confidence::PRINTED).unwrap()
         };
-        assert!(matches!(same(1.0, 2.0), Capacity::AtLeast(rate) if is_close(rate, 800.0)));
-        assert!(matches!(same(6e4, 7e4), Capacity::AtMost(rate) if is_close(rate, 100.0)));
-        assert!(matches!(same(LIMIT, LIMIT), Capacity::AtLeast(rate) if is_close(rate, 800.0)));
-        assert_eq!(same(1.0, 6e4), Capacity::Unbounded);
+        assert!(matches!(same(1.0, 2.0), CapacityEstimate::AtLeast(rate) if is_close(rate, 800.0)));
+        assert!(matches!(same(6e4, 7e4), CapacityEstimate::AtMost(rate) if is_close(rate, 100.0)));
+        assert!(
+            matches!(same(LIMIT, LIMIT), CapacityEstimate::AtLeast(rate) if is_close(rate, 800.0))
+        );
+        assert_eq!(same(1.0, 6e4), CapacityEstimate::Unbounded);
     }
 
     #[test]

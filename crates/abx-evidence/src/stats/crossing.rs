@@ -4,7 +4,7 @@
 use super::moments::Moments;
 use super::paired::BLOCKS_MIN;
 use super::student::{Confidence, t_quantile};
-use super::sweep::{Position, Way, check_sweep};
+use super::sweep::{LogSpan, Position, check_sweep};
 use super::{StatsError, check_log_ratios};
 
 /// On which side of 1 a ratio of subject over baseline lies.
@@ -115,7 +115,7 @@ pub fn crossings(
 }
 
 /// One position with what its blocks say.
-struct Point<'a> {
+struct AssessedPosition<'a> {
     at: f64,
     blocks: &'a [f64],
     moments: Moments,
@@ -126,12 +126,12 @@ struct Point<'a> {
 
 /// `reach` times the sum of squared deviations is the square of the interval's
 /// half-width.
-fn points<'a>(sweep: &[Position<'a>], reach: f64) -> Vec<Point<'a>> {
-    let mut points: Vec<Point<'_>> = sweep
+fn points<'a>(sweep: &[Position<'a>], reach: f64) -> Vec<AssessedPosition<'a>> {
+    let mut points: Vec<AssessedPosition<'_>> = sweep
         .iter()
         .map(|position| {
             let moments = Moments::of(position.blocks);
-            Point {
+            AssessedPosition {
                 at: position.at,
                 blocks: position.blocks,
                 moments,
@@ -150,11 +150,11 @@ fn points<'a>(sweep: &[Position<'a>], reach: f64) -> Vec<Point<'a>> {
 
 /// The change that these crossings of the means amount to, an odd number of
 /// them with no certain position between: each is the index of the point before.
-fn crossing(points: &[Point<'_>], apart: &[usize], reach: f64) -> Option<Crossing> {
+fn crossing(points: &[AssessedPosition<'_>], apart: &[usize], reach: f64) -> Option<Crossing> {
     let (first, last) = (*apart.first()?, *apart.last()?);
     let middle = apart[apart.len() / 2];
-    let certain = |point: &&Point<'_>| point.is_certain;
-    let way = Way {
+    let certain = |point: &&AssessedPosition<'_>| point.is_certain;
+    let way = LogSpan {
         from: points[middle].at,
         to: points[middle + 1].at,
     };
@@ -174,7 +174,7 @@ fn crossing(points: &[Point<'_>], apart: &[usize], reach: f64) -> Option<Crossin
 }
 
 /// The share of the way from this point to the next at which the mean is 0.
-fn share_to_zero(points: &[Point<'_>], index: usize) -> f64 {
+fn share_to_zero(points: &[AssessedPosition<'_>], index: usize) -> f64 {
     let [from, to] = [&points[index], &points[index + 1]].map(|point| point.moments.mean);
     from / (from - to)
 }
@@ -182,17 +182,17 @@ fn share_to_zero(points: &[Point<'_>], index: usize) -> f64 {
 /// Walks over the points, from `start` (a share of the way from the first to
 /// the second), to where the interval ceases to hold 0; `None` when it never does.
 fn end_of_doubt<'a>(
-    mut walk: impl Iterator<Item = &'a Point<'a>>,
+    mut walk: impl Iterator<Item = &'a AssessedPosition<'a>>,
     mut start: f64,
     reach: f64,
 ) -> Option<f64> {
     let mut near = walk.next()?;
     for far in walk {
-        let way = Way {
+        let way = LogSpan {
             from: near.at,
             to: far.at,
         };
-        match Doubt::between(near, far, reach).end(start) {
+        match Quadratic::between(near, far, reach).end(start) {
             Some(share) => return Some(way.place(share)),
             // Its end lies at this point, and rounding moved it beyond.
             None if far.is_certain => return Some(far.at),
@@ -208,7 +208,7 @@ fn end_of_doubt<'a>(
 /// The squared mean less the squared half-width on the way between two points,
 /// as `square · share² + 2 · half_linear · share + constant`: the interval
 /// holds 0 where this is not above 0.
-struct Doubt {
+struct Quadratic {
     square: f64,
     half_linear: f64,
     constant: f64,
@@ -218,8 +218,8 @@ struct Doubt {
     rounding: f64,
 }
 
-impl Doubt {
-    fn between(near: &Point<'_>, far: &Point<'_>, reach: f64) -> Doubt {
+impl Quadratic {
+    fn between(near: &AssessedPosition<'_>, far: &AssessedPosition<'_>, reach: f64) -> Quadratic {
         let mean = near.moments.mean;
         let rise = far.moments.mean - mean;
         let (mut mixed, mut rises, mut joint) = (0.0, 0.0, 0.0);
@@ -232,7 +232,7 @@ impl Doubt {
         }
         let squares = near.moments.squares;
         let terms = mean.powi(2) * rises + rise.powi(2) * squares + reach * squares * rises;
-        Doubt {
+        Quadratic {
             square: rise.powi(2) - reach * rises,
             half_linear: mean * rise - reach * mixed,
             constant: mean.powi(2) - reach * squares,

@@ -49,12 +49,12 @@ pub(super) fn check_sweep(sweep: &[Position<'_>]) -> Result<(), StatsError> {
 /// The way from one position to another, on which everything is a straight
 /// line in the logarithm of the position.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct LogSpan {
     pub(super) from: f64,
     pub(super) to: f64,
 }
 
-impl Way {
+impl LogSpan {
     /// The place after this share of the way, 0 to 1.
     pub(super) fn place(self, share: f64) -> f64 {
         // The ends as given, since a logarithm and back would lose a last bit.
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn half_of_the_way_is_the_geometric_middle() {
         // Method: from 10 to 1,000 by way of 100, and both ends exactly.
-        let way = Way {
+        let way = LogSpan {
             from: 10.0,
             to: 1_000.0,
         };

@@ -9,7 +9,7 @@ pub const POSITIONS_MIN: usize = 4;
 
 /// What one load of a sweep gave in one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct Observation {
     /// Connections, 1 or more.
     pub connections: f64,
     /// Ok answers per second, above zero.
@@ -50,7 +50,7 @@ impl ScalabilityLaw {
     ///   numbers of connections.
     /// - [`StatsError::NoLaw`] when the best fit has no throughput for one
     ///   connection.
-    pub fn fit(block: &[Point]) -> Result<ScalabilityLaw, StatsError> {
+    pub fn fit(block: &[Observation]) -> Result<ScalabilityLaw, StatsError> {
         check(block)?;
         // Divided by N / X, so that every error is a share of what was measured.
         let columns: [Vec<f64>; 3] = [
@@ -98,7 +98,7 @@ impl ScalabilityLaw {
         }
     }
 
-    fn explained(&self, block: &[Point]) -> Option<f64> {
+    fn explained(&self, block: &[Observation]) -> Option<f64> {
         let mean = block.iter().map(|it| it.throughput).sum::<f64>() / block.len() as f64;
         let (mut total, mut rest) = (0.0, 0.0);
         for it in block {
@@ -110,7 +110,7 @@ impl ScalabilityLaw {
     }
 }
 
-fn check(block: &[Point]) -> Result<(), StatsError> {
+fn check(block: &[Observation]) -> Result<(), StatsError> {
     for (position, it) in block.iter().enumerate() {
         if !it.connections.is_finite() || it.connections < 1.0 {
             return Err(StatsError::BadPosition {
@@ -214,10 +214,10 @@ fn dot(one: &[f64], other: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn block(points: &[(f64, f64)]) -> Vec<Point> {
+    fn block(points: &[(f64, f64)]) -> Vec<Observation> {
         points
             .iter()
-            .map(|&(connections, throughput)| Point {
+            .map(|&(connections, throughput)| Observation {
                 connections,
                 throughput,
             })

@@ -5,8 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::share::share;
-use crate::record::{CEILING, Measured};
-use crate::view::summary::Sums;
+use crate::view::StudyView;
 
 /// The ceiling of one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,14 +19,13 @@ pub struct Ceiling {
 }
 
 /// The ceiling of each load that has one.
-pub(crate) fn ceilings(record: &Measured) -> Vec<Ceiling> {
-    let each = record.loads.iter().filter_map(|load| {
-        let sums = Sums::of(record.slices(&load.name, CEILING));
-        let throughput_per_s = sums.throughput(&load.settings)?;
+pub(crate) fn ceilings(study: &StudyView) -> Vec<Ceiling> {
+    let each = study.loads.iter().filter_map(|load| {
+        let view = &load.ceiling;
         Some(Ceiling {
-            load: load.name.clone(),
-            throughput_per_s,
-            generator_busy: share(sums.busiest_worker_ns, sums.wall_ns),
+            load: view.load.name.clone(),
+            throughput_per_s: view.throughput()?,
+            generator_busy: share(view.sums.busiest_worker_ns, view.sums.wall_ns),
         })
     });
     each.filter(|one| one.throughput_per_s > 0.0).collect()

@@ -47,7 +47,7 @@ fn phase_sums() -> BoxedStrategy<PhaseSums> {
 }
 
 fn slice() -> BoxedStrategy<SliceRecord> {
-    let numbers = prop::array::uniform20(counter());
+    let numbers = prop::array::uniform22(counter());
     let readings = prop::array::uniform8(reading());
     let named = ("[a-c]", outcomes(), outcomes(), phase_sums(), any::<bool>());
     (numbers, readings, named)
@@ -58,6 +58,7 @@ fn slice() -> BoxedStrategy<SliceRecord> {
                 measured_ns: numbers[0],
                 wall_ns: numbers[1],
                 connection_ns: numbers[2],
+                clocks: readings[6],
                 clocked: readings[7],
                 sent: numbers[3],
                 completed: numbers[4],
@@ -71,6 +72,7 @@ fn slice() -> BoxedStrategy<SliceRecord> {
                 bytes: numbers[10],
                 body_bytes: numbers[11],
                 connects: numbers[12],
+                closing: numbers[20],
                 reopened: numbers[13],
                 hashed: numbers[14],
                 silent: numbers[15],
@@ -80,6 +82,7 @@ fn slice() -> BoxedStrategy<SliceRecord> {
                 server_switches: readings[1],
                 others_cpu_ns: readings[2],
                 generator_cpu_ns: numbers[17],
+                waiting_awake_ns: numbers[21],
                 busiest_worker_ns: numbers[18],
                 generator_wait_ns: readings[3],
                 steal_ns: readings[4],

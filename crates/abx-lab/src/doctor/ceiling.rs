@@ -1,6 +1,6 @@
 //! What one generator thread reaches against a server that does next to nothing.
 
-use abx_evidence::doctor::Ceiling;
+use abx_evidence::doctor::GeneratorCeiling;
 use abx_evidence::record::SliceRecord;
 use abx_sys::Nanos;
 use rand::SeedableRng;
@@ -19,7 +19,7 @@ const WARM_UP_NS: u64 = 200_000_000;
 /// Measures with and without keep-alive; what was measured stays in `found`.
 pub(super) fn measure(
     examination: &mut Examination,
-    found: &mut Vec<Ceiling>,
+    found: &mut Vec<GeneratorCeiling>,
 ) -> Result<(), EndedEarly> {
     let subject = null(&examination.program, examination.null_arguments, "null");
     let loads = [true, false].map(load);
@@ -30,7 +30,7 @@ pub(super) fn measure(
         examination.keeper_arguments,
     )
     .map_err(|error: PrepareError| EndedEarly::Refused(error.to_string()))?;
-    (examination.on_stopper)(context.engine.stopper());
+    (examination.on_stopper)(context.generator.stopper());
     let mut random = ChaCha8Rng::seed_from_u64(examination.seed);
     let halted = |abort: Abort| EndedEarly::from(StudyError::Abort(abort));
     let StartedBlock {
@@ -41,7 +41,7 @@ pub(super) fn measure(
         let settings = load.settings(started.bodies_compared);
         let ns = Nanos::from(examination.ceiling_for).0;
         match slice(&mut running, started, ns) {
-            Ok((record, backend)) => found.push(Ceiling::of(&settings, &record, backend)),
+            Ok((record, backend)) => found.push(GeneratorCeiling::of(&settings, &record, backend)),
             Err(abort) => {
                 ended = Err(halted(abort));
                 break;
@@ -63,6 +63,6 @@ fn slice(
     let pool = running.open(plan)?.pool;
     running.slice(0, pool, WARM_UP_NS)?;
     let measured = running.slice(0, pool, ns)?;
-    running.engine.close(pool);
+    running.generator.close(pool);
     Ok((measured.record, pool.backend().name()))
 }

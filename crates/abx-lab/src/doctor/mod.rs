@@ -22,7 +22,7 @@ use crate::records::store::Store;
 use crate::run_study::StudyError;
 use crate::study::launch::Launch;
 use crate::study::subject::{Source, Subject};
-use crate::study::{Load, PilotEffort, Pin, SliceLength, Study};
+use crate::study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
 
 /// The connections of a usual load.
 const CONNECTIONS: u32 = 50;
@@ -150,6 +150,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         local_addresses: Vec::new(),
         threads: Some(1),
         pin: Pin::Split,
+        wait: WaitChoice::Auto,
         seed: examination.seed,
         command: examination.command.clone(),
     }

@@ -13,7 +13,8 @@ use crate::study::{SliceLength, Study};
 /// look a tenth.
 const SLICE: Duration = Duration::from_millis(20);
 const SLICE_QUICK: Duration = Duration::from_millis(10);
-/// A look that is shorter than this is a quick one.
+/// A look that is shorter than this is a quick one, of a block for each second of it:
+/// within so short a time the pilot alone could use up a budget.
 const QUICK: Duration = Duration::from_secs(10);
 /// What the pilot takes, which the time for blocks does not hold.
 const PILOT: Duration = Duration::from_secs(4);
@@ -26,12 +27,14 @@ pub(super) fn measure(
 ) -> Result<(Noise, Option<EndedEarly>), EndedEarly> {
     let subjects = ["null", "null-again"]
         .map(|name| null(&examination.program, examination.null_arguments, name));
-    let slice = match examination.noise_for < QUICK {
-        true => SLICE_QUICK,
-        false => SLICE,
+    let seconds = u32::try_from(examination.noise_for.as_secs()).unwrap_or(u32::MAX);
+    let (slice, blocks) = match examination.noise_for < QUICK {
+        true => (SLICE_QUICK, Some(seconds.max(1))),
+        false => (SLICE, None),
     };
     let study = Study {
         slice: SliceLength::Fixed(slice),
+        blocks,
         budget: Some(examination.noise_for + PILOT),
         margin: Margin::new(MARGIN).expect("it is above 0"),
         ..study(examination, subjects.into(), vec![load(true)])

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use abx_engine::{LoadPlan, PoolId};
+use abx_engine::{LoadPlan, PoolId, SliceEnd, SlicePlan};
 use abx_evidence::record::{
     BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, SliceRecord,
     SubjectReadings,
 };
 use abx_sys::counters::ticks_per_second;
+use abx_sys::tree::ThreadTimes;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::idle_connections::hold;
-use crate::measure::meter::{Troubles, own_descriptors, time_wait};
+use crate::measure::host::troubles::Troubles;
+use crate::measure::idle_connections::{held, hold};
 use crate::measure::planned_load::{PlannedCeiling, PlannedLoad};
 use crate::measure::running_subjects::{Abort, MeasuredSlice, OpenedPool, RunningSubjects, WarmIn};
 
@@ -53,7 +54,7 @@ pub struct LoadRun<'a, 'b> {
     pub random: &'a mut ChaCha8Rng,
     /// What was measured so far.
     pub result: BlockLoad,
-    /// Subjects that stopped answering: not loaded any more in this block.
+    /// Subjects that stopped answering: not loaded any more under this load.
     silent: Vec<usize>,
 }
 
@@ -86,6 +87,12 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         }
     }
 
+    /// The same without subjects that failed under this load before.
+    pub fn without(mut self, failed: Vec<usize>) -> LoadRun<'a, 'b> {
+        self.silent = failed;
+        self
+    }
+
     /// The same with a warm-up of at least this.
     pub fn cold(mut self, at_least_ns: u64) -> LoadRun<'a, 'b> {
         self.warm_up_ns = self.warm_up_ns.max(at_least_ns);
@@ -100,10 +107,12 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         if self.plans.iter().all(|plan| plan.shape.hold_ns().is_some()) {
             return self.hold(&mut watch);
         }
-        match self.pilot.interleave {
+        let ended = match self.pilot.interleave {
             Interleave::Slices => self.slices(&mut watch),
             Interleave::Trials => self.trials(&mut watch),
-        }
+        };
+        self.note_others();
+        ended
     }
 
     /// Opens, holds and closes each subject's connections in turn.
@@ -117,27 +126,30 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             self.side(subject).held = Some(held);
             self.note_holdings(subject);
             self.running.note_memory();
-            self.running.engine.close(opened.pool);
+            self.running.generator.close(opened.pool);
         }
         Ok(())
     }
 
     fn slices(&mut self, watch: &mut dyn FnMut(RoundEvent)) -> Result<(), Abort> {
-        let mut pools = Vec::with_capacity(self.plans.len());
+        let mut pools = BTreeMap::new();
         for subject in 0..self.plans.len() {
-            pools.push(self.open(subject)?.pool);
+            if !self.silent.contains(&subject) {
+                pools.insert(subject, self.open(subject)?.pool);
+            }
         }
-        for (subject, pool) in pools.iter().enumerate() {
-            self.warm_up(subject, *pool)?;
+        for (subject, pool) in &pools {
+            self.warm_up(*subject, *pool)?;
         }
         let ceiling = self.open_ceiling()?;
-        let threads: Vec<_> = self.all(|run, subject| run.running.meter.threads(subject));
+        let threads: Vec<_> = self.all(|run, subject| run.running.meter.subjects.threads(subject));
+        self.running.meter.subjects.begin_idle();
         for round in 0..self.pilot.rounds {
             watch(RoundEvent::RoundBegins(round));
             let mut slices = Vec::with_capacity(pools.len());
             for subject in self.order() {
                 if !self.silent.contains(&subject) {
-                    slices.push(self.slice(subject, pools[subject])?);
+                    slices.push(self.slice(subject, pools[&subject])?);
                 }
             }
             if let Some((index, pool)) = ceiling.filter(|_| round % CEILING_EVERY == 0) {
@@ -147,43 +159,42 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             self.note_round(slices);
         }
         for (subject, before) in threads.into_iter().enumerate() {
-            let after = self.running.meter.threads(subject);
-            let busiest = before
-                .zip(after)
-                .map(|(before, after)| after.busiest_since(&before));
-            self.side(subject).busiest_thread_ns = busiest.map(|span| span.0);
+            self.side(subject).busiest_thread_ns = self.busiest_since(subject, before);
             self.note_holdings(subject);
         }
         let ceiling = ceiling.map(|(_, pool)| pool);
         pools
-            .into_iter()
+            .into_values()
             .chain(ceiling)
-            .for_each(|pool| self.running.engine.close(pool));
+            .for_each(|pool| self.running.generator.close(pool));
         Ok(())
     }
 
     fn trials(&mut self, watch: &mut dyn FnMut(RoundEvent)) -> Result<(), Abort> {
+        self.running.meter.subjects.begin_idle();
         for round in 0..self.pilot.rounds {
             watch(RoundEvent::RoundBegins(round));
             let mut slices = Vec::with_capacity(self.plans.len());
             for subject in self.order() {
+                if self.silent.contains(&subject) {
+                    continue;
+                }
                 let pool = self.open(subject)?.pool;
                 self.warm_up(subject, pool)?;
-                let before = self.running.meter.threads(subject);
-                slices.push(self.slice(subject, pool)?);
-                let after = self.running.meter.threads(subject);
-                let busiest = before
-                    .zip(after)
-                    .map(|(before, after)| after.busiest_since(&before).0);
+                let before = self.running.meter.subjects.threads(subject);
+                if !self.silent.contains(&subject) {
+                    slices.push(self.slice(subject, pool)?);
+                }
+                let busiest = self.busiest_since(subject, before);
                 let sum = &mut self.side(subject).busiest_thread_ns;
                 *sum = busiest.map(|busiest| sum.unwrap_or_default() + busiest);
                 self.note_holdings(subject);
-                self.running.engine.close(pool);
+                self.running.generator.close(pool);
             }
             if let Some((index, pool)) = self.open_ceiling()? {
                 let ns = self.pilot.slice_ns.min(CEILING_TRIAL_NS);
                 slices.push(self.running.slice(index, pool, ns)?.record);
-                self.running.engine.close(pool);
+                self.running.generator.close(pool);
             }
             watch(RoundEvent::RoundEnded(&slices));
             self.note_round(slices);
@@ -191,38 +202,95 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         Ok(())
     }
 
+    /// Loads the only subject once, from the opening of its connections until `end` or a
+    /// stop: what was measured until then counts. Nothing warms up. Answers what moved
+    /// the bytes.
+    ///
+    /// # Errors
+    /// [`Abort::Engine`].
+    pub fn once(&mut self, end: SliceEnd) -> Result<&'static str, Abort> {
+        const ONLY: usize = 0;
+        let plan = &self.plans[ONLY];
+        let is_held = plan.shape.hold_ns().is_some();
+        if is_held {
+            self.running.memory_at_rest(ONLY);
+        }
+        let opened = self.open(ONLY)?;
+        let before = self.running.meter.subjects.threads(ONLY);
+        let slice_plan = SlicePlan { end, discard_ns: 0 };
+        let measured = self.running.measure(ONLY, opened.pool, &slice_plan)?;
+        self.side(ONLY).busiest_thread_ns = self.busiest_since(ONLY, before);
+        if is_held {
+            let standing = measured.standing.unwrap_or_default();
+            let held = held(self.running, ONLY, plan, &opened, standing);
+            self.side(ONLY).held = Some(held);
+        }
+        let slice = self.note_slice(ONLY, measured);
+        self.note_holdings(ONLY);
+        self.note_round(vec![slice]);
+        self.running.generator.close(opened.pool);
+        Ok(opened.pool.backend().name())
+    }
+
+    /// Processor time of a subject's busiest thread since then.
+    fn busiest_since(&mut self, subject: usize, before: Option<ThreadTimes>) -> Option<u64> {
+        let after = self.running.meter.subjects.threads(subject)?;
+        Some(after.busiest_since(&before?).0)
+    }
+
     /// Opens and warms up the ceiling's pool, where there is one.
     fn open_ceiling(&mut self) -> Result<Option<(usize, PoolId)>, Abort> {
         let Some(PlannedCeiling { index, plan }) = self.ceiling else {
             return Ok(None);
         };
+        self.running.meter.subjects.end_idle(*index);
         let pool = self.running.open(plan)?.pool;
         self.running.slice(*index, pool, CEILING_WARM_UP_NS)?;
         Ok(Some((*index, pool)))
     }
 
     fn open(&mut self, subject: usize) -> Result<OpenedPool, Abort> {
-        let before = self.running.meter.strain();
+        let before = self.running.meter.subjects.strain();
+        self.running.meter.subjects.end_idle(subject);
         let opened = self.running.open(&self.plans[subject])?;
-        let troubles = Troubles::of(self.running.meter.strain().since(before));
+        let troubles = Troubles::of(self.running.meter.subjects.strain().since(before));
         self.note_troubles(subject, &troubles);
         self.side(subject).not_connected += opened.missing;
         Ok(opened)
     }
 
     fn warm_up(&mut self, subject: usize, pool: PoolId) -> Result<(), Abort> {
-        let measured = self.running.slice(subject, pool, self.warm_up_ns)?;
-        self.side(subject).warm_up = Some(measured.record);
+        let record = self.running.slice(subject, pool, self.warm_up_ns)?.record;
+        self.silence(subject, &record)?;
+        self.side(subject).warm_up = Some(record);
+        Ok(())
+    }
+
+    /// Loads a subject no further that does not answer.
+    fn silence(&mut self, subject: usize, slice: &SliceRecord) -> Result<(), Abort> {
+        if slice.stopped_answering {
+            self.running.look_for_its_end(subject)?;
+            self.silent.push(subject);
+        }
         Ok(())
     }
 
     fn slice(&mut self, subject: usize, pool: PoolId) -> Result<SliceRecord, Abort> {
+        let measured = self.running.slice(subject, pool, self.pilot.slice_ns)?;
+        let record = self.note_slice(subject, measured);
+        self.silence(subject, &record)?;
+        Ok(record)
+    }
+
+    /// Adds what a slice gave beside its record.
+    fn note_slice(&mut self, subject: usize, measured: MeasuredSlice) -> SliceRecord {
         let MeasuredSlice {
             record,
             times,
             troubles,
             resident_pages,
-        } = self.running.slice(subject, pool, self.pilot.slice_ns)?;
+            ..
+        } = measured;
         let name = self.running.names[subject].clone();
         let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
         histograms.merge(&times);
@@ -231,11 +299,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         let side = self.side(subject);
         let seen = side.resident_pages.into_iter().chain(resident_pages);
         side.resident_pages = seen.reduce(InUse::nearer);
-        if record.stopped_answering {
-            self.running.look_for_its_end(subject)?;
-            self.silent.push(subject);
-        }
-        Ok(record)
+        record
     }
 
     /// Adds what the machine counted while this subject was connected or loaded.
@@ -249,7 +313,8 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     }
 
     fn note_time_wait(&mut self, subject: usize) {
-        let found = time_wait(self.plans[subject].sources.len());
+        let addresses = self.plans[subject].sources.len();
+        let found = self.running.meter.generator.time_wait(addresses);
         let side = self.side(subject);
         side.time_wait = side
             .time_wait
@@ -261,9 +326,9 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     /// What both sides hold at the end of a subject's load, while its connections
     /// are still there.
     fn note_holdings(&mut self, subject: usize) {
-        let memory = self.running.meter.proportional_memory(subject);
-        let descriptors = self.running.meter.descriptors(subject);
-        let own = own_descriptors();
+        let memory = self.running.meter.subjects.proportional_memory(subject);
+        let descriptors = self.running.meter.subjects.descriptors(subject);
+        let own = self.running.meter.generator.descriptors();
         let side = self.side(subject);
         side.pss_bytes = memory.map(|memory| memory.all_bytes);
         side.pss_anon_bytes = memory.map(|memory| memory.anonymous_bytes);
@@ -276,9 +341,23 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         self.running.note_memory();
         if !slices.is_empty() {
             self.result.rounds.push(Round {
-                disturbed: disturbances(&slices, self.running.engine.threads()),
+                disturbed: disturbances(&slices, self.running.generator.threads()),
                 slices,
             });
+        }
+    }
+
+    /// What the subjects that were not loaded used in each slice: as much of its time as
+    /// each of them used, on average, of all the time in which it was left alone.
+    fn note_others(&mut self) {
+        let shares = self.running.meter.subjects.idle_shares();
+        let names = self.running.names.iter().map(String::as_str);
+        let shares: Vec<(&str, Option<f64>)> = names.zip(shares).collect();
+        let BlockLoad { rounds, sides, .. } = &mut self.result;
+        let slices = rounds.iter_mut().flat_map(|round| &mut round.slices);
+        let warm_ups = sides.values_mut().filter_map(|side| side.warm_up.as_mut());
+        for slice in slices.chain(warm_ups) {
+            slice.others_cpu_ns = others_cpu_ns(slice, &shares);
         }
     }
 
@@ -298,6 +377,14 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         let name = self.running.names[subject].clone();
         self.result.sides.entry(name).or_default()
     }
+}
+
+/// What all subjects but the loaded one used in a slice, by the share of one processor
+/// that each uses while it is left alone; `None` when one of those is not known.
+fn others_cpu_ns(slice: &SliceRecord, shares: &[(&str, Option<f64>)]) -> Option<u64> {
+    let others = { shares.iter() }.filter(|(name, _)| *name != slice.subject);
+    let share: Option<f64> = others.map(|(_, share)| *share).sum();
+    Some((share? * slice.window_ns as f64) as u64)
 }
 
 /// What disturbed a round from outside. Only marked: to leave out what a subject
@@ -333,6 +420,17 @@ mod tests {
         slice.steal_ns = Some(steal_ns);
         slice.generator_wait_ns = Some(wait_ns);
         slice
+    }
+
+    #[test]
+    fn the_loaded_subject_is_told_from_the_others() {
+        // Method: a slice of `a` beside two others, of which one cannot be seen in the end.
+        let slice = slice(1_000, 0, 0);
+        let others = [("a", Some(0.9)), ("b", Some(0.01)), ("c", Some(0.04))];
+        assert_eq!(others_cpu_ns(&slice, &others), Some(50));
+        assert_eq!(others_cpu_ns(&slice, &others[..1]), Some(0));
+        assert_eq!(others_cpu_ns(&slice, &[others[0], ("b", None)]), None);
+        assert_eq!(others_cpu_ns(&slice, &[("a", None), others[1]]), Some(10));
     }
 
     #[test]

@@ -25,12 +25,13 @@ pub fn pilot(
         let opened = running.open(plan)?;
         backend = Some(opened.pool.backend().name().to_owned());
         let held = hold(running, subject, plan, &opened, hold_ns);
-        running.engine.close(opened.pool);
+        running.generator.close(opened.pool);
         let found = PilotSubject {
             throughput_per_s: held?.connect_rate_per_s().unwrap_or_default(),
             warm_up_ns: 0,
             settled: true,
             lingering: None,
+            failed: None,
         };
         subjects.insert(running.names[subject].clone(), found);
     }
@@ -38,6 +39,7 @@ pub fn pilot(
         interleave: Interleave::Slices,
         interleave_reason: None,
         slice_ns: hold_ns,
+        slice_requests: None,
         discard_ns: 0,
         slice_reason: None,
         slice_choice: None,
@@ -49,9 +51,7 @@ pub fn pilot(
     })
 }
 
-/// Holds the connections that were opened, and counts those that stand. The
-/// memory before is that of [`RunningSubjects::memory_at_rest`], which has to be read
-/// before they are opened to be there; the memory after is read with them.
+/// Holds the connections that were opened, and counts those that stand.
 ///
 /// # Errors
 /// [`Abort`].
@@ -63,14 +63,27 @@ pub fn hold(
     hold_ns: u64,
 ) -> Result<Held, Abort> {
     let standing = running.hold(subject, opened.pool, hold_ns)?;
+    Ok(held(running, subject, plan, opened, standing))
+}
+
+/// What came of connections of which so many stand. The memory before is that of
+/// [`RunningSubjects::memory_at_rest`], which has to be read before they are opened to
+/// be there; the memory after is read with them.
+pub fn held(
+    running: &mut RunningSubjects,
+    subject: usize,
+    plan: &LoadPlan,
+    opened: &OpenedPool,
+    standing: u64,
+) -> Held {
     let asked = u64::from(plan.connections);
-    let memory = running.meter.proportional_memory(subject);
-    Ok(Held {
+    let memory = running.meter.subjects.proportional_memory(subject);
+    Held {
         asked,
         standing,
         lost: (asked - opened.missing).saturating_sub(standing),
         open_ns: opened.open_ns,
         memory_before_bytes: running.memory_at_rest(subject),
         memory_after_bytes: memory.map(|memory| memory.without_files_bytes()),
-    })
+    }
 }

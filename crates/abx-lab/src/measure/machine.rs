@@ -1,11 +1,18 @@
 //! Where a measurement was made, for the record.
 
-use abx_evidence::record::Machine;
+use abx_evidence::record::{Machine, MachineRole};
 use abx_sys::limits::DescriptorLimit;
 
-/// What this machine says of itself.
-#[must_use]
-pub fn describe(cpus: usize, descriptors: DescriptorLimit) -> Machine {
+use crate::process::listener::is_here;
+use crate::study::subject::Source;
+
+/// What this machine says of itself. It makes the load, and has those of the subjects
+/// that abx starts or that listen at one of its addresses.
+pub fn describe<'a>(
+    cpus: usize,
+    descriptors: DescriptorLimit,
+    subjects: impl IntoIterator<Item = &'a Source>,
+) -> Machine {
     let machine = abx_sys::machine::Machine::read();
     Machine {
         cpu_model: machine.cpu_model,
@@ -18,5 +25,40 @@ pub fn describe(cpus: usize, descriptors: DescriptorLimit) -> Machine {
         local_ports: machine.ip_local_port_range,
         governor: machine.cpu_governor,
         descriptors_max: Some(descriptors.hard),
+        roles: roles(subjects),
+    }
+}
+
+fn roles<'a>(subjects: impl IntoIterator<Item = &'a Source>) -> Vec<MachineRole> {
+    let mut subjects = subjects.into_iter();
+    let has_subjects = subjects.any(|source| match source {
+        Source::Command(_) => true,
+        Source::Address(target) => is_here(target.address.ip()),
+    });
+    let subjects = has_subjects.then_some(MachineRole::Subjects);
+    subjects
+        .into_iter()
+        .chain([MachineRole::Generator])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::launch::Launch;
+    use crate::study::subject::Target;
+
+    #[test]
+    fn a_server_elsewhere_is_not_on_this_machine() {
+        // Method: one that abx starts, one on loopback, and one at an address of nobody,
+        // alone and beside one that is here.
+        let at = |url| Source::Address(Target::parse(url).unwrap());
+        let kept = Source::Command(Launch::new(vec!["server".to_owned()]));
+        let (here, elsewhere) = (at("http://127.0.0.2:1/"), at("http://192.0.2.1:1/"));
+        let both = [MachineRole::Subjects, MachineRole::Generator];
+        assert_eq!(roles([&kept]), both);
+        assert_eq!(roles([&here]), both);
+        assert_eq!(roles([&elsewhere]), both[1..]);
+        assert_eq!(roles([&elsewhere, &here]), both);
     }
 }

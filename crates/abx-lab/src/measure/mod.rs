@@ -1,6 +1,7 @@
 //! Loading servers that run, and reading what they and the machine used meanwhile.
 
 pub mod block;
+pub mod host;
 pub mod idle_connections;
 pub mod machine;
 pub mod meter;
@@ -8,4 +9,7 @@ pub mod pilot;
 pub mod planned_load;
 pub mod rate_search;
 pub mod running_subjects;
+#[cfg(test)]
+pub mod simulation;
 pub mod slice_length;
+pub mod timeout_waits;

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use abx_engine::schedule::Arrivals;
 use abx_engine::{LoadPlan, PoolId};
+use abx_evidence::Outcomes;
 use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
 use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
 use abx_sys::Nanos;
 
 use crate::measure::running_subjects::{Abort, RunningSubjects, WarmIn, throughput};
 use crate::measure::slice_length::{LengthBounds, choose};
+use crate::process::subject_process::SubjectProcessError;
 use crate::study::{PilotEffort, SliceLength, Study};
 
 /// A slice when nothing asks for a longer one.
@@ -72,8 +74,9 @@ pub fn pilot(
         let pool = running.open(plan)?.pool;
         backend = Some(pool.backend().name().to_owned());
         let found = explore(running, subject, pool, plan, care);
-        running.engine.close(pool);
-        subjects.insert(running.names[subject].clone(), found?);
+        running.generator.close(pool);
+        let found = found.or_else(failed)?;
+        subjects.insert(running.names[subject].clone(), found);
     }
     let is_closed = plans
         .iter()
@@ -123,7 +126,7 @@ fn explore(
 ) -> Result<PilotSubject, Abort> {
     let connections = plan.senders();
     let first = running.slice(subject, pool, BIN_MIN_NS)?.record;
-    running.check_answers(subject, &first)?;
+    running.check_answers(subject, plan, &first)?;
     let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
     let (bins, bin_max_ns, rounds) = match care {
         PilotEffort::Usual => (BINS, BIN_MAX_NS, PILOT_ROUNDS),
@@ -132,17 +135,21 @@ fn explore(
     };
     let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, bin_max_ns);
     let mut rates = Vec::with_capacity(bins);
+    let mut outcomes = Outcomes::default();
     for _ in 0..bins {
         let bin = running.slice(subject, pool, bin_ns)?.record;
-        running.check_answers(subject, &bin)?;
+        running.check_answers(subject, plan, &bin)?;
+        outcomes.merge(&bin.outcomes);
+        outcomes.merge(&bin.discarded);
         rates.push(throughput(&[bin], connections));
     }
+    running.check_outcomes(subject, &outcomes)?;
     let found = warm_up(&rates).ok();
     let mut slices = Vec::new();
     let mut lingering = Vec::new();
     for _ in 0..rounds {
         let slice = running.slice(subject, pool, SLICE_NS)?.record;
-        running.check_answers(subject, &slice)?;
+        running.check_answers(subject, plan, &slice)?;
         slices.push(slice);
         lingering.push(work_after(running, subject)?);
     }
@@ -152,7 +159,25 @@ fn explore(
         warm_up_ns: found.map_or(0, |found| found.bins as u64 * bin_ns),
         settled: found.is_some_and(|found| found.is_settled),
         lingering: lingering.map(|all| all.iter().sum::<f64>() / all.len() as f64),
+        failed: None,
     })
+}
+
+/// What the pilot says of a subject that left requests unanswered: the others go on.
+fn failed(abort: Abort) -> Result<PilotSubject, Abort> {
+    match abort {
+        Abort::Subject { name, error } => match *error {
+            SubjectProcessError::Unanswered { how, .. } => Ok(PilotSubject {
+                throughput_per_s: 0.0,
+                warm_up_ns: 0,
+                settled: true,
+                lingering: None,
+                failed: Some(how),
+            }),
+            error => Err(Abort::subject(&name, error)),
+        },
+        other => Err(other),
+    }
 }
 
 /// The share of one processor that a subject uses while nobody loads it, from
@@ -162,7 +187,7 @@ fn work_after(running: &mut RunningSubjects, subject: usize) -> Result<Option<f6
     let before = running.meter.before(subject);
     running.rest(Duration::from_nanos(SLICE_NS - SLICE_NS / 10))?;
     let after = running.meter.after(subject);
-    let window = running.meter.window(&before, &after, subject);
+    let window = running.meter.window(&before, &after);
     Ok(window
         .server_cpu_ns
         .map(|cpu| cpu as f64 / window.window_ns.max(1) as f64))
@@ -180,7 +205,8 @@ fn turn_ns(throughput_per_s: f64, in_flight: u64) -> f64 {
 
 /// The shortest slice that holds enough answers of the slowest subject.
 pub fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u64 {
-    let turns = { subjects.values() }.map(|one| turn_ns(one.throughput_per_s, in_flight));
+    let answering = subjects.values().filter(|one| one.failed.is_none());
+    let turns = answering.map(|one| turn_ns(one.throughput_per_s, in_flight));
     (TURNS * turns.fold(0.0, f64::max)) as u64
 }
 
@@ -223,6 +249,7 @@ fn set(
 ) -> PilotRecord {
     let longest_turn = subjects
         .iter()
+        .filter(|(_, one)| one.failed.is_none())
         .map(|(name, one)| (turn_ns(one.throughput_per_s, in_flight), name))
         .max_by(|one, other| one.0.total_cmp(&other.0));
     let (turn, slowest) = longest_turn.map_or((0.0, ""), |(turn, name)| (turn, name.as_str()));
@@ -265,6 +292,7 @@ fn set(
         interleave,
         interleave_reason,
         slice_ns,
+        slice_requests: None,
         // Known when the length is for good.
         discard_ns: 0,
         slice_reason,
@@ -279,38 +307,8 @@ fn set(
 
 #[cfg(test)]
 mod tests {
-    use abx_engine::Backend;
-    use abx_evidence::stats::Margin;
-
     use super::*;
-    use crate::study::Pin;
-
-    fn study(slice: SliceLength) -> Study {
-        Study {
-            subjects: Vec::new(),
-            loads: Vec::new(),
-            aa: false,
-            margin: Margin::DEFAULT,
-            budget: None,
-            blocks: None,
-            blocks_within: None,
-            slice,
-            cold: None,
-            rounds: None,
-            ceiling: None,
-            interleave: Interleave::Slices,
-            files: Vec::new(),
-            local_addresses: Vec::new(),
-            backend: Backend::Auto,
-            threads: None,
-            pin: Pin::Split,
-            seed: 1,
-            command: Vec::new(),
-            against: None,
-            skipped: Vec::new(),
-            pilot: PilotEffort::Usual,
-        }
-    }
+    use crate::measure::simulation::scripted::study;
 
     fn found(rate: f64, lingering: f64, slice: SliceLength) -> PilotRecord {
         let one = |rate, warm_up_ns, lingering| PilotSubject {
@@ -318,6 +316,7 @@ mod tests {
             warm_up_ns,
             settled: true,
             lingering,
+            failed: None,
         };
         let subjects = BTreeMap::from([
             ("quick".to_owned(), one(1e5, 0, None)),

@@ -1,14 +1,14 @@
 //! One load as each subject of a block is offered it: verified and planned.
 
-use abx_engine::{Asked, LoadPlan, RequestPlan};
+use abx_engine::{Asked, LoadPlan, Patience, RequestPlan, Stopper};
 use abx_sys::Nanos;
 
 use crate::measure::running_subjects::{Abort, Cache};
 use crate::process::probe::Probe;
 use crate::process::subject_process::SubjectProcess;
 use crate::process::verify::{Verified, agree, verify};
-use crate::study::subject::sources;
-use crate::study::{Load, RequestSpec, Study};
+use crate::study::subject::{Subject, sources};
+use crate::study::{Load, Study};
 
 /// One load as it will be offered to each subject, in the order of the study.
 pub struct PlannedLoad {
@@ -36,11 +36,12 @@ pub struct PlannedCeiling {
 /// Verifies what all subjects answer to one load, and plans it for each.
 ///
 /// # Errors
-/// [`Abort::Subject`], [`Abort::Answers`].
+/// [`Abort::Subject`], [`Abort::Answers`], [`Abort::Interrupted`].
 pub fn plan_load(
     study: &Study,
     load: &Load,
     processes: &[SubjectProcess],
+    stopper: &Stopper,
     seed: u64,
 ) -> Result<PlannedLoad, Abort> {
     // Messages are drawn from it, and are the same in every block.
@@ -72,7 +73,14 @@ pub fn plan_load(
     let mut verified: Vec<Vec<Verified>> = processes.iter().map(|_| Vec::new()).collect();
     let mut bodies_compared = true;
     for request in &load.requests {
-        let answers = ask_all(study, load, request, processes, seed)?;
+        let asked = |subject: &Subject, process: &SubjectProcess| {
+            Probe::of_load(load, request, subject, process.address, seed)
+        };
+        let patience = Patience {
+            timeout: load.timeout,
+            stopper: Some(stopper),
+        };
+        let answers = ask_all(study, processes, asked, patience)?;
         let named: Vec<(&str, &Verified)> = study
             .subjects
             .iter()
@@ -103,15 +111,14 @@ pub fn plan_load(
 /// What each subject answers to one request.
 fn ask_all(
     study: &Study,
-    load: &Load,
-    request: &RequestSpec,
     processes: &[SubjectProcess],
-    seed: u64,
+    asked: impl Fn(&Subject, &SubjectProcess) -> Probe,
+    patience: Patience,
 ) -> Result<Vec<(RequestPlan, Verified)>, Abort> {
     let mut answers = Vec::with_capacity(processes.len());
     for (subject, process) in study.subjects.iter().zip(processes) {
-        let asked = Probe::of_load(load, request, subject, process.address, seed);
-        let answer = verify(&subject.name, process.address, &asked, load.timeout)
+        let asked = asked(subject, process);
+        let answer = verify(&subject.name, process.address, &asked, patience)
             .map_err(|error| Abort::subject(&subject.name, error))?;
         answers.push((asked.request, answer));
     }

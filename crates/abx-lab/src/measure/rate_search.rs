@@ -156,14 +156,14 @@ fn closed_loop_throughput(
     plan: &LoadPlan,
 ) -> Result<f64, Abort> {
     let pool = running.open(plan)?.pool;
-    let mut measure = || -> Result<_, Abort> {
-        running.slice(subject, pool, WARM_UP_NS)?;
-        let first = running.slice(subject, pool, SLICE_NS)?.record;
-        let second = running.slice(subject, pool, SLICE_NS)?.record;
-        Ok([first, second].map(|slice| throughput(&[slice], plan.senders())))
+    let mut measure = |ns| -> Result<_, Abort> {
+        let slice = running.slice(subject, pool, ns)?.record;
+        running.check_answers(subject, plan, &slice)?;
+        Ok(throughput(&[slice], plan.senders()))
     };
-    let rates = measure();
-    running.engine.close(pool);
+    let warm_up = measure(WARM_UP_NS);
+    let rates = warm_up.and_then(|_| Ok([measure(SLICE_NS)?, measure(SLICE_NS)?]));
+    running.generator.close(pool);
     let [first, second] = rates?;
     Ok(first.max(second))
 }
@@ -201,7 +201,7 @@ impl CapacitySearch<'_> {
         plan.pacing.arrivals = arrivals;
         let pool = running.open(&plan)?.pool;
         let measured = running.slice(self.subject, pool, PROBE_NS);
-        running.engine.close(pool);
+        running.generator.close(pool);
         let MeasuredSlice { record, times, .. } = measured?;
         let kept = Kept {
             planned: record.outcomes.sent() + record.unsent,

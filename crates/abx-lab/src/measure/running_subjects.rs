@@ -1,13 +1,16 @@
 //! Subjects that run, side by side, and the slice that loads one of them.
 //! Pilot and blocks are made of this.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use abx_engine::{Engine, EngineError, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
+use abx_engine::{EngineError, LoadGenerator, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
+use abx_evidence::Outcomes;
 use abx_evidence::record::{BlockSubject, Histograms, InUse, PilotRecord, SliceRecord};
 use abx_sys::Nanos;
 
-use crate::measure::meter::{Meter, Troubles};
+use crate::measure::host::troubles::Troubles;
+use crate::measure::meter::Meter;
+use crate::measure::timeout_waits::{TimeoutWaits, never_right, unanswered};
 use crate::process::subject_process::{SubjectProcess, SubjectProcessError};
 use crate::process::verify::VerifyError;
 use crate::study::Load;
@@ -45,17 +48,27 @@ pub enum Abort {
         /// The load.
         load: String,
     },
+    /// The time is up.
+    #[error(
+        "the budget was used up before a block was complete: give more time (`--budget`), or \
+         measure fewer subjects or loads"
+    )]
+    Budget,
     /// abx itself cannot go on.
     #[error("{0}")]
     Engine(#[from] EngineError),
 }
 
 impl Abort {
-    /// An error of the subject of this name.
+    /// An error of the subject of this name, or [`Abort::Interrupted`] when it is none.
     pub fn subject(name: &str, error: impl Into<SubjectProcessError>) -> Abort {
-        Abort::Subject {
-            name: name.to_owned(),
-            error: Box::new(error.into()),
+        let error = error.into();
+        match error.is_stop() {
+            true => Abort::Interrupted,
+            false => Abort::Subject {
+                name: name.to_owned(),
+                error: Box::new(error),
+            },
         }
     }
 }
@@ -63,7 +76,7 @@ impl Abort {
 /// Subjects that run, with everything to load and watch them.
 pub struct RunningSubjects<'a> {
     /// Makes the load.
-    pub engine: &'a mut Engine,
+    pub generator: &'a mut dyn LoadGenerator,
     /// Reads what they use.
     pub meter: Meter,
     /// The subjects in the order of the study.
@@ -78,6 +91,10 @@ pub struct RunningSubjects<'a> {
     pub cache: Cache,
     /// What slices do not count at their beginning.
     pub warm_in: WarmIn,
+    /// No slice goes on beyond this moment, but for what it then waits for.
+    pub deadline: Option<Instant>,
+    /// What waiting for requests without a response has cost.
+    timeout_waits: TimeoutWaits,
     /// Whether the person stopped the study.
     stopper: Stopper,
 }
@@ -96,6 +113,8 @@ pub struct OpenedPool {
 pub struct MeasuredSlice {
     /// For the record.
     pub record: SliceRecord,
+    /// How many of its connections stood at the end, when they are there to be held.
+    pub standing: Option<u64>,
     /// Times of its requests.
     pub times: Histograms,
     /// What the machine counted of its troubles meanwhile.
@@ -181,18 +200,20 @@ pub fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
 impl<'a> RunningSubjects<'a> {
     /// Subjects that are up, in the order of the study.
     pub fn new(
-        engine: &'a mut Engine,
+        generator: &'a mut dyn LoadGenerator,
         meter: Meter,
         processes: Vec<SubjectProcess>,
         names: Vec<String>,
     ) -> RunningSubjects<'a> {
         RunningSubjects {
-            stopper: engine.stopper(),
+            stopper: generator.stopper(),
             cache: Cache::Left,
             warm_in: WarmIn::USUAL,
+            deadline: None,
+            timeout_waits: TimeoutWaits::of(processes.len()),
             rss_bytes_max: vec![None; processes.len()],
             memory_at_rest: vec![None; processes.len()],
-            engine,
+            generator,
             meter,
             processes,
             names,
@@ -202,7 +223,7 @@ impl<'a> RunningSubjects<'a> {
     /// Looks how much memory each subject has.
     pub fn note_memory(&mut self) {
         for (subject, most) in self.rss_bytes_max.iter_mut().enumerate() {
-            *most = (*most).max(self.meter.rss_bytes(subject));
+            *most = (*most).max(self.meter.subjects.rss_bytes(subject));
         }
     }
 
@@ -212,7 +233,7 @@ impl<'a> RunningSubjects<'a> {
     /// [`Abort::Engine`].
     pub fn open(&mut self, plan: &LoadPlan) -> Result<OpenedPool, Abort> {
         let began = Nanos::now();
-        let (pool, report) = self.engine.open(plan)?;
+        let (pool, report) = self.generator.open(plan)?;
         Ok(OpenedPool {
             pool,
             missing: (plan.connections as usize).saturating_sub(report.standing) as u64,
@@ -230,7 +251,7 @@ impl<'a> RunningSubjects<'a> {
             end: SliceEnd::AfterNs(ns),
             discard_ns: 0,
         };
-        let slice = self.engine.slice(pool, &plan)?;
+        let slice = self.generator.slice(pool, &plan)?;
         if self.stopper.is_stopped() {
             return Err(Abort::Interrupted);
         }
@@ -242,7 +263,7 @@ impl<'a> RunningSubjects<'a> {
     /// pages of files: what was read first.
     pub fn memory_at_rest(&mut self, subject: usize) -> Option<u64> {
         let read = || {
-            let memory = self.meter.proportional_memory(subject)?;
+            let memory = self.meter.subjects.proportional_memory(subject)?;
             Some(memory.without_files_bytes())
         };
         let known = self.memory_at_rest[subject].or_else(read);
@@ -263,8 +284,13 @@ impl<'a> RunningSubjects<'a> {
     ///
     /// # Errors
     /// [`Abort::Interrupted`]; [`Abort::Subject`] when the subject has ended;
-    /// [`Abort::Engine`].
+    /// [`Abort::Budget`] when the slice would end too late; [`Abort::Engine`].
     pub fn slice(&mut self, subject: usize, pool: PoolId, ns: u64) -> Result<MeasuredSlice, Abort> {
+        let ends = Instant::now() + Duration::from_nanos(ns);
+        if self.deadline.is_some_and(|deadline| ends > deadline) {
+            return Err(Abort::Budget);
+        }
+        self.meter.subjects.end_idle(subject);
         let reopened = self.refresh(pool)?;
         let resident_pages = match self.cache {
             Cache::Left => None,
@@ -274,27 +300,47 @@ impl<'a> RunningSubjects<'a> {
             end: SliceEnd::AfterNs(ns),
             discard_ns: self.discard_ns(ns),
         };
-        let before = self.meter.before(subject);
-        let slice = self.engine.slice(pool, &plan)?;
-        let after = self.meter.after(subject);
+        let mut measured = self.measure(subject, pool, &plan)?;
         if self.stopper.is_stopped() {
             return Err(Abort::Interrupted);
         }
         self.check(subject)?;
-        let window = self.meter.window(&before, &after, subject);
+        measured.record.reopened = reopened;
+        self.timeout_waits.note(subject, ns, &measured.record);
+        measured.record.stopped_answering |= self.timeout_waits.is_over(subject);
+        measured.resident_pages = resident_pages;
+        Ok(measured)
+    }
+
+    /// Loads one subject, and reads at both edges what was used. A stop ends it early.
+    ///
+    /// # Errors
+    /// [`Abort::Engine`].
+    pub fn measure(
+        &mut self,
+        subject: usize,
+        pool: PoolId,
+        plan: &SlicePlan,
+    ) -> Result<MeasuredSlice, Abort> {
+        let before = self.meter.before(subject);
+        let slice = self.generator.slice(pool, plan)?;
+        let after = self.meter.after(subject);
+        let window = self.meter.window(&before, &after);
         let mut record = SliceRecord::of(&self.names[subject], &slice);
-        record.reopened = reopened;
+        let ends_by_number = matches!(plan.end, SliceEnd::AfterRequests(_));
+        record.clocks = ends_by_number.then_some(slice.tally.clocks);
         window.note(&mut record);
         Ok(MeasuredSlice {
             record,
+            standing: slice.connections.map(|found| found.standing),
             times: Histograms::of(slice.tally),
             troubles: window.troubles,
-            resident_pages,
+            resident_pages: None,
         })
     }
 
     fn refresh(&mut self, pool: PoolId) -> Result<u64, Abort> {
-        Ok(self.engine.refresh(pool)?.opened as u64)
+        Ok(self.generator.refresh(pool)?.opened as u64)
     }
 
     /// Whether a subject still runs.
@@ -306,26 +352,38 @@ impl<'a> RunningSubjects<'a> {
         checked.map_err(|error| Abort::subject(&self.names[subject], error))
     }
 
-    /// Whether a subject answered anything in a slice: one that does not has nothing
-    /// to be compared by.
+    /// Whether a subject answers what it is asked in slices of this plan: one that does
+    /// not has nothing to be compared by.
     ///
     /// # Errors
-    /// [`Abort::Subject`].
-    pub fn check_answers(&self, subject: usize, slice: &SliceRecord) -> Result<(), Abort> {
-        if !slice.stopped_answering {
-            return Ok(());
+    /// [`Abort::Subject`] with [`SubjectProcessError::Unanswered`].
+    pub fn check_answers(
+        &self,
+        subject: usize,
+        plan: &LoadPlan,
+        slice: &SliceRecord,
+    ) -> Result<(), Abort> {
+        match slice.stopped_answering {
+            true => Err(self.unanswered(subject, unanswered(plan, slice))),
+            false => Ok(()),
         }
-        let mut outcomes = slice.outcomes.clone();
-        outcomes.merge(&slice.discarded);
-        let error = SubjectProcessError::Silent {
-            name: self.names[subject].clone(),
-            outcomes: outcomes
-                .iter()
-                .map(|(outcome, count)| format!("{} {count}", outcome.name()))
-                .collect::<Vec<_>>()
-                .join(", "),
-        };
-        Err(Abort::subject(&self.names[subject], error))
+    }
+
+    /// Whether a subject gave a right answer to any of many requests.
+    ///
+    /// # Errors
+    /// As [`RunningSubjects::check_answers`].
+    pub fn check_outcomes(&self, subject: usize, outcomes: &Outcomes) -> Result<(), Abort> {
+        match outcomes.ok() == 0 && outcomes.failed() > 0 {
+            true => Err(self.unanswered(subject, never_right(outcomes))),
+            false => Ok(()),
+        }
+    }
+
+    fn unanswered(&self, subject: usize, how: String) -> Abort {
+        let name = self.names[subject].clone();
+        let error = SubjectProcessError::Unanswered { name, how };
+        Abort::subject(&self.names[subject], error)
     }
 
     /// As [`RunningSubjects::check`], for a subject that answers nothing any more: its
@@ -364,7 +422,7 @@ impl<'a> RunningSubjects<'a> {
         let processes = std::mem::take(&mut self.processes);
         let ends = processes.into_iter().enumerate().map(|(subject, process)| {
             let name = self.names[subject].clone();
-            let cpu = self.meter.cpu(subject);
+            let cpu = self.meter.subjects.cpu(subject);
             let mut end = process.stop(died == Some(&name));
             end.rss_bytes_max = self.rss_bytes_max[subject];
             end.cpu_s = cpu.map(abx_sys::Nanos::as_secs_f64);

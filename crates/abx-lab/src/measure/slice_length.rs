@@ -66,13 +66,13 @@ pub fn choose(
     subjects: &BTreeMap<String, PilotSubject>,
     bounds: LengthBounds,
 ) -> Result<Option<ChosenLength>, Abort> {
-    let rate = |subject: &usize| {
-        let found = subjects.get(&running.names[*subject]);
-        found.map_or(0.0, |found| found.throughput_per_s)
+    let answering = |subject: usize| {
+        let found = subjects.get(&running.names[subject])?;
+        (found.failed.is_none()).then_some((found.throughput_per_s, subject))
     };
-    let mut slowest: Vec<usize> = (0..plans.len()).collect();
-    slowest.sort_by(|one, other| rate(one).total_cmp(&rate(other)));
-    let [one, other, ..] = slowest[..] else {
+    let mut slowest: Vec<(f64, usize)> = (0..plans.len()).filter_map(answering).collect();
+    slowest.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let [(_, one), (_, other), ..] = slowest[..] else {
         return Ok(None);
     };
     let slice_ns = SHORT_NS.max(bounds.least_ns);
@@ -87,7 +87,7 @@ pub fn choose(
     };
     let measured = pair.rounds(running, &mut random);
     for side in pair.sides {
-        running.engine.close(side.pool);
+        running.generator.close(side.pool);
     }
     let (rounds, switch_ns) = measured?;
     let allowed: Vec<u64> = { LENGTHS_NS.into_iter() }
@@ -113,32 +113,33 @@ pub fn choose(
 }
 
 /// Two subjects that are loaded in turn.
-struct SubjectPair {
+struct SubjectPair<'a> {
     slice_ns: u64,
-    sides: [PairMember; 2],
+    sides: [PairMember<'a>; 2],
 }
 
 #[derive(Clone, Copy)]
-struct PairMember {
+struct PairMember<'a> {
     subject: usize,
     pool: PoolId,
-    connections: u32,
+    plan: &'a LoadPlan,
 }
 
-fn side(
+fn side<'a>(
     running: &mut RunningSubjects,
     subject: usize,
-    plans: &[LoadPlan],
-) -> Result<PairMember, Abort> {
-    let pool = running.open(&plans[subject])?.pool;
+    plans: &'a [LoadPlan],
+) -> Result<PairMember<'a>, Abort> {
+    let plan = &plans[subject];
+    let pool = running.open(plan)?.pool;
     Ok(PairMember {
         subject,
         pool,
-        connections: plans[subject].senders(),
+        plan,
     })
 }
 
-impl SubjectPair {
+impl SubjectPair<'_> {
     /// Rounds in random order, and what a slice took beyond its length.
     fn rounds(
         &mut self,
@@ -171,8 +172,8 @@ impl SubjectPair {
         let slice = running
             .slice(side.subject, side.pool, self.slice_ns)?
             .record;
-        running.check_answers(side.subject, &slice)?;
-        Ok(throughput(&[slice], side.connections))
+        running.check_answers(side.subject, side.plan, &slice)?;
+        Ok(throughput(&[slice], side.plan.senders()))
     }
 }
 

@@ -31,7 +31,8 @@ const FORWARDERS: [&str; 6] = [
 ];
 
 /// Whether an address is one of this machine: only those can be bound.
-fn is_here(ip: IpAddr) -> bool {
+#[must_use]
+pub fn is_here(ip: IpAddr) -> bool {
     ip.is_loopback() || TcpListener::bind((ip, 0)).is_ok()
 }
 

@@ -2,10 +2,10 @@
 //! opening of a WebSocket and one message.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use abx_engine::{
-    Answer, BodyIdentity, ProbeError, RequestPlan, WebSocketAnswer, payload, probe, probe_websocket,
+    Answer, BodyIdentity, Patience, ProbeError, RequestPlan, WebSocketAnswer, payload, probe,
+    probe_websocket,
 };
 use abx_evidence::{Message, Shape};
 use sha2::{Digest, Sha256};
@@ -94,15 +94,15 @@ impl Probe {
     ///
     /// # Errors
     /// [`ProbeError`].
-    pub fn ask(&self, address: SocketAddr, timeout: Duration) -> Result<ProbeReply, ProbeError> {
+    pub fn ask(&self, address: SocketAddr, patience: Patience) -> Result<ProbeReply, ProbeError> {
         let message = match self.shape {
             Shape::Request => {
-                return probe(address, &self.request, timeout).map(ProbeReply::Answer);
+                return probe(address, &self.request, patience).map(ProbeReply::Answer);
             }
             Shape::Echo(message) => Some(message),
             Shape::Broadcast(_) | Shape::Connections { .. } => None,
         };
-        let answer = probe_websocket(address, &self.request, message, self.seed, timeout)?;
+        let answer = probe_websocket(address, &self.request, message, self.seed, patience)?;
         Ok(reply(
             answer,
             message.map(|message| (message, payload(message, self.seed))),
@@ -163,6 +163,8 @@ fn identity(body: &[u8]) -> BodyIdentity {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use abx_engine::Echo;
 
     use super::*;

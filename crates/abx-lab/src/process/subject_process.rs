@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Instant;
 
-use abx_engine::Stopper;
-use abx_evidence::record::{BlockSubject, InUse};
+use abx_engine::{Patience, Stopper};
+use abx_evidence::record::{BlockSubject, InUse, ListenerRecord};
 use abx_sys::limits::DescriptorLimit;
 use abx_sys::ports::{FreePort, PortError};
 use abx_sys::tree::ProcTree;
@@ -21,7 +21,7 @@ use crate::process::probe::Probe;
 use crate::process::verify::{ReadinessOutcome, VerifyError, wait_ready};
 use crate::study::GeneratedFile;
 use crate::study::launch::Launch;
-use crate::study::subject::{Source, Subject};
+use crate::study::subject::Source;
 
 /// Why a subject is not there to be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -82,20 +82,32 @@ pub enum SubjectProcessError {
         /// The end of its output.
         output: String,
     },
-    /// It runs, and answers nothing under load.
+    /// It runs, and leaves requests unanswered.
     #[error(
-        "{name} stopped answering under load ({outcomes}): try it alone with `abx run`, with \
-         fewer connections (`-c`), and look at its log"
+        "{name} {how}: try it alone with `abx run`, with fewer connections (`-c`), and look at \
+         its log"
     )]
-    Silent {
+    Unanswered {
         /// The subject.
         name: String,
-        /// What became of the requests.
-        outcomes: String,
+        /// What it did, and what became of the requests.
+        how: String,
     },
     /// Its answer is wrong.
     #[error("{0}")]
     Answer(#[from] VerifyError),
+}
+
+impl SubjectProcessError {
+    /// Whether nothing is wrong with the subject: the person stopped abx.
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        match self {
+            SubjectProcessError::Start { source, .. } => matches!(source, KeeperError::Stopped),
+            SubjectProcessError::Answer(error) => error.is_stop(),
+            _ => false,
+        }
+    }
 }
 
 fn tail(output: &str) -> String {
@@ -120,6 +132,8 @@ pub struct StartContext<'a> {
     pub files: &'a [GeneratedFile],
     /// What made files are drawn from.
     pub seed: u64,
+    /// Ends the start, too.
+    pub stopper: Stopper,
     /// Draws a number below the given one.
     pub draw: &'a mut dyn FnMut(u32) -> u32,
 }
@@ -139,25 +153,26 @@ pub struct SubjectProcess {
 }
 
 impl SubjectProcess {
-    /// Starts a subject, or takes note of where it runs.
+    /// Starts a server under this name, or takes note of where it runs.
     ///
     /// # Errors
     /// [`SubjectProcessError::Port`], [`SubjectProcessError::Folder`], [`SubjectProcessError::Start`].
     pub fn start(
-        subject: &Subject,
+        name: &str,
+        source: &Source,
         start: &mut StartContext,
     ) -> Result<SubjectProcess, SubjectProcessError> {
-        let (address, kept, files) = match &subject.source {
+        let (address, kept, files) = match source {
             Source::Address(target) => (target.address, None, GeneratedFiles::default()),
             Source::Command(launch) => {
-                let (port, keeper, files) = start_kept(&subject.name, launch, start)?;
+                let (port, keeper, files) = start_kept(name, launch, start)?;
                 let address = SocketAddr::from(([127, 0, 0, 1], port.number()));
                 (address, Some((keeper, port)), files)
             }
         };
         let (keeper, port) = kept.unzip();
         Ok(SubjectProcess {
-            name: subject.name.clone(),
+            name: name.to_owned(),
             address,
             keeper,
             _port: port,
@@ -180,11 +195,11 @@ impl SubjectProcess {
     /// [`SubjectProcessError::Answer`].
     pub fn wait_ready(
         &mut self,
-        subject: &Subject,
+        source: &Source,
         probe: &Probe,
         stopper: &Stopper,
     ) -> Result<(), SubjectProcessError> {
-        let Source::Command(launch) = &subject.source else {
+        let Source::Command(launch) = source else {
             // It runs already; verification will tell what it answers.
             return Ok(());
         };
@@ -194,8 +209,12 @@ impl SubjectProcess {
             let state = keeper.as_mut().map(Keeper::state);
             !matches!(state, Some(ProcessState::Running)) || stopper.is_stopped()
         };
-        let name = &subject.name;
-        let ready = wait_ready(name, self.address, probe, left, gone);
+        let name = &self.name;
+        let patience = Patience {
+            timeout: left,
+            stopper: Some(stopper),
+        };
+        let ready = wait_ready(name, self.address, probe, patience, gone);
         match ready {
             None if stopper.is_stopped() => return Ok(()),
             None => return Err(self.ended("before it was ready")),
@@ -249,6 +268,10 @@ impl SubjectProcess {
     /// Stops it, when abx keeps it, and says how it ended.
     #[must_use]
     pub fn stop(mut self, died: bool) -> BlockSubject {
+        let listener = match self.keeper {
+            None => self.tree().and_then(|tree| listener_record(&tree)),
+            Some(_) => None,
+        };
         let end = match self.keeper.take().map(Keeper::stop) {
             None => "left running".to_owned(),
             Some(ending) => describe(&ending),
@@ -260,6 +283,7 @@ impl SubjectProcess {
             rss_bytes_max: None,
             end,
             died,
+            listener,
         }
     }
 
@@ -281,6 +305,14 @@ impl SubjectProcess {
         let keeper = self.keeper.as_ref();
         keeper.map_or(String::new(), |keeper| keeper.output_tail(SHOWN_LINES))
     }
+}
+
+fn listener_record(tree: &ProcTree) -> Option<ListenerRecord> {
+    let root = tree.root();
+    Some(ListenerRecord {
+        process_id: root.pid,
+        name: root.name()?,
+    })
 }
 
 fn start_kept(
@@ -325,7 +357,9 @@ fn start_kept(
         files: made.chain(written).collect(),
         stop: launch.stop,
     };
-    let keeper = Keeper::start(start.program, start.keeper_arguments, &plan);
+    let keeper = Keeper::start(start.program, start.keeper_arguments, &plan, &|| {
+        start.stopper.is_stopped()
+    });
     let keeper = keeper.map_err(|source| SubjectProcessError::Start {
         name: name.to_owned(),
         source,

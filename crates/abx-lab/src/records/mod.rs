@@ -1,4 +1,5 @@
 //! Records on disk: saving them, and finding them again.
 
+pub mod file;
 pub mod history;
 pub mod store;

@@ -7,6 +7,8 @@ use std::{env, fs, io};
 
 use serde::Serialize;
 
+use super::file::{Packing, fill};
+
 /// A record's file. It is replaced as a whole, by rename, so that it is never
 /// half written.
 #[derive(Debug, Clone)]
@@ -105,35 +107,34 @@ pub fn state_folder() -> PathBuf {
 }
 
 /// Writes a document as JSON: a file whole or not at all, and what is no file,
-/// such as a pipe or `/dev/null`, as it stands.
+/// such as a pipe or `/dev/null`, as it stands; compressed when the name ends in `.zst`.
 ///
 /// # Errors
 /// What the system says. A file that was there before is then unchanged.
 pub fn write_whole(path: &Path, document: &impl serde::Serialize) -> io::Result<()> {
-    write_by(path, |file| {
-        serde_json::to_writer(&mut *file, document)?;
+    write_by(path, Packing::Quick, |mut file| {
+        serde_json::to_writer(&mut file, document)?;
         file.write_all(b"\n")
     })
 }
 
-/// The same for a text.
+/// The same for a text; compressed, it is as small as zstd makes it.
 ///
 /// # Errors
 /// What the system says. A file that was there before is then unchanged.
 pub fn write_text(path: &Path, text: &str) -> io::Result<()> {
-    write_by(path, |file| file.write_all(text.as_bytes()))
+    write_by(path, Packing::Small, |file| file.write_all(text.as_bytes()))
 }
 
 fn write_by(
     path: &Path,
-    write: impl FnOnce(&mut io::BufWriter<fs::File>) -> io::Result<()>,
+    packing: Packing,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         // SUBTLE: A rename would put a file in the place of the device.
         let file = fs::OpenOptions::new().write(true).open(path)?;
-        let mut file = io::BufWriter::new(file);
-        write(&mut file)?;
-        return file.flush();
+        return fill(file, path, packing, write).map(drop);
     }
     if let Some(folder) = path
         .parent()
@@ -145,11 +146,8 @@ fn write_by(
     draft.push(format!(".{}.part", std::process::id()));
     let draft = PathBuf::from(draft);
     let written = (|| {
-        let mut file = io::BufWriter::new(fs::File::create(&draft)?);
-        write(&mut file)?;
-        file.into_inner()
-            .map_err(io::IntoInnerError::into_error)?
-            .sync_all()?;
+        let file = fs::File::create(&draft)?;
+        fill(file, path, packing, write)?.sync_all()?;
         fs::rename(&draft, path)
     })();
     if written.is_err() {

@@ -2,7 +2,7 @@
 //! blocks and in the same way as the subjects. What the generator gets from it
 //! is the most that it could get from anybody.
 
-use abx_engine::{Asked, LoadPlan};
+use abx_engine::{Asked, LoadPlan, Patience, Stopper};
 use abx_evidence::Shape;
 use abx_evidence::record::CEILING;
 use rand::{Rng, SeedableRng};
@@ -80,7 +80,8 @@ pub fn start_ceilings(
                 processes.len() - 1
             }
         };
-        planned.ceiling = plan(&processes[index], load, &planned.plans)?
+        let stopper = context.generator.stopper();
+        planned.ceiling = plan(&processes[index], load, &planned.plans, &stopper)?
             .map(|plan| PlannedCeiling { index, plan });
     }
     Ok(())
@@ -98,14 +99,15 @@ fn start(
         files: &[],
         ..context.start_context(&mut draw)
     };
-    let mut process = SubjectProcess::start(subject, &mut start_context).map_err(failed)?;
+    let mut process = SubjectProcess::start(&subject.name, &subject.source, &mut start_context)
+        .map_err(failed)?;
     let Some(request) = load.requests.first() else {
         return Ok(process);
     };
     let first = probe(load, request, &process);
-    let stopper = context.engine.stopper();
+    let stopper = context.generator.stopper();
     process
-        .wait_ready(subject, &first, &stopper)
+        .wait_ready(&subject.source, &first, &stopper)
         .map_err(failed)?;
     if stopper.is_stopped() {
         return Err(Abort::Interrupted);
@@ -128,12 +130,17 @@ fn plan(
     process: &SubjectProcess,
     load: &Load,
     plans: &[LoadPlan],
+    stopper: &Stopper,
 ) -> Result<Option<LoadPlan>, Abort> {
     let (Some(like), Some(request)) = (plans.first(), load.requests.first()) else {
         return Ok(None);
     };
     let asked = probe(load, request, process);
-    let answer = verify(CEILING, process.address, &asked, load.timeout);
+    let patience = Patience {
+        timeout: load.timeout,
+        stopper: Some(stopper),
+    };
+    let answer = verify(CEILING, process.address, &asked, patience);
     let answer = answer.map_err(|error| Abort::subject(CEILING, error))?;
     let few = sources(process.address, load.connections, load.keep_alive, &[]);
     Ok(Some(LoadPlan {

@@ -1,13 +1,17 @@
 //! What stays the same from block to block.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
-use abx_engine::{Engine, EngineError, EnginePlan};
+use abx_engine::{Engine, EngineError, EnginePlan, LoadGenerator};
+use abx_evidence::Waiting;
 use abx_sys::cpus::Split;
 use abx_sys::limits::DescriptorLimit;
 
+use crate::process::listener;
 use crate::process::subject_process::StartContext;
-use crate::study::subject::Source;
+use crate::run_study::waiting::{self, Obstacle, Sides};
+use crate::study::subject::{Source, Subject};
 use crate::study::{Load, Pin, Study};
 
 /// Descriptors that abx needs beside those of connections.
@@ -51,6 +55,11 @@ pub enum PrepareError {
         /// Why not.
         source: std::io::Error,
     },
+    /// Workers are to stay awake where that takes from others.
+    #[error(
+        "`--wait awake` is not possible here: {0}; leave it out, or give each side its own CPUs"
+    )]
+    Awake(#[from] Obstacle),
     /// The engine does not start.
     #[error("{0}")]
     Engine(#[from] EngineError),
@@ -65,13 +74,17 @@ pub struct StudyContext<'a> {
     /// What is offered, as far as it is known.
     pub loads: Vec<Load>,
     /// Makes the load.
-    pub engine: Engine,
+    pub generator: Box<dyn LoadGenerator>,
+    /// How its workers wait for answers.
+    pub waiting: Waiting,
     /// Who uses which processors.
     pub split: Split,
     /// How many processors abx may use.
     pub cpus: usize,
     /// File descriptors that abx and each subject may have.
     pub descriptors: DescriptorLimit,
+    /// No slice goes on beyond this moment; `None` where time does not matter.
+    pub deadline: Option<Instant>,
 }
 
 /// File descriptors that each worker needs when they share so many connections.
@@ -81,6 +94,22 @@ pub fn descriptors_needed(connections: u64, threads: usize) -> u64 {
     connections
         .div_ceil(threads)
         .saturating_add(DESCRIPTORS_OWN)
+}
+
+/// Who uses which processors: nobody but the generator needs any when every server is
+/// elsewhere.
+fn split(cores: &[Vec<usize>], pin: Pin, is_server_here: bool) -> Split {
+    match pin {
+        Pin::Split if is_server_here => Split::of(cores),
+        Pin::Split => Split {
+            subjects: Vec::new(),
+            generator: cores.concat(),
+        },
+        Pin::Shared => Split {
+            subjects: cores.concat(),
+            generator: cores.concat(),
+        },
+    }
 }
 
 /// Refuses more connections than there can be: each worker thread has a table of
@@ -116,33 +145,45 @@ impl<'a> StudyContext<'a> {
             .map_err(prepare("the limit of file descriptors"))?;
         check_programs(study)?;
         let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
-        let split = match study.pin {
-            Pin::Split => Split::of(&abx_sys::cpus::cores(&allowed)),
-            Pin::Shared => Split {
-                subjects: allowed.clone(),
-                generator: allowed.clone(),
-            },
+        let is_here = |subject: &Subject| match &subject.source {
+            Source::Command(_) => true,
+            Source::Address(target) => listener::is_here(target.address.ip()),
         };
+        let is_server_here = study.subjects.iter().any(is_here);
+        let split = split(&abx_sys::cpus::cores(&allowed), study.pin, is_server_here);
         // The lab itself stays off the subjects' processors.
         abx_sys::cpus::pin_thread(&split.generator).map_err(prepare("its own processors"))?;
+        let connections = study.loads.iter().map(|load| load.connections as usize);
         let threads = study.threads.unwrap_or(split.generator.len());
+        let threads = threads.min(connections.max().unwrap_or(threads));
         for load in &study.loads {
             check_descriptors(load.connections, threads, descriptors.soft)?;
         }
+        let waiting = waiting::decide(
+            study.wait,
+            &Sides {
+                threads,
+                generator: split.generator.clone(),
+                subjects: subject_cpus(study, &split),
+            },
+        )?;
         let engine = Engine::start(&EnginePlan {
             threads,
             cpus: split.generator.clone(),
             backend: study.backend,
+            wait: waiting.wait,
         })?;
         Ok(StudyContext {
             study,
             loads: study.loads.clone(),
             program,
             keeper_arguments,
-            engine,
+            generator: Box::new(engine),
+            waiting,
             split,
             cpus: allowed.len(),
             descriptors,
+            deadline: None,
         })
     }
 
@@ -155,9 +196,25 @@ impl<'a> StudyContext<'a> {
             descriptors: self.descriptors,
             files: &self.study.files,
             seed: self.study.seed,
+            stopper: self.generator.stopper(),
             draw,
         }
     }
+}
+
+/// The processors of all subjects: those that abx gives them, and those that others
+/// have who run already; `None` when that is not known of one.
+fn subject_cpus(study: &Study, split: &Split) -> Option<Vec<usize>> {
+    let running = study
+        .subjects
+        .iter()
+        .filter_map(|subject| match &subject.source {
+            Source::Address(target) => Some(target.address),
+            Source::Command(_) => None,
+        });
+    let mut cpus = waiting::cpus_of(running)?;
+    cpus.extend(&split.subjects);
+    Some(cpus)
 }
 
 /// Looks for every program before the first one is started.
@@ -173,4 +230,23 @@ fn check_programs(study: &Study) -> Result<(), PrepareError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_elsewhere_takes_no_processor() {
+        // Method: two cores of two siblings each, both ways, and shared.
+        let cores = [vec![0, 2], vec![1, 3]];
+        let cpus = |pin, is_here| {
+            let split = split(&cores, pin, is_here);
+            (split.subjects, split.generator)
+        };
+        let all = vec![0, 2, 1, 3];
+        assert_eq!(cpus(Pin::Split, true), (vec![0, 2], vec![1, 3]));
+        assert_eq!(cpus(Pin::Split, false), (Vec::new(), all.clone()));
+        assert_eq!(cpus(Pin::Shared, true), (all.clone(), all));
+    }
 }

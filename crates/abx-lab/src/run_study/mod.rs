@@ -7,6 +7,8 @@ pub mod context;
 pub mod run;
 mod shorten_blocks;
 pub mod start_block;
+mod stop_rule;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,10 +19,9 @@ use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord, Settings,
     SliceRecord, StudyEnd, SubjectRecord,
 };
-use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    Conclusions, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord, judge,
-    may_stop, past_baseline,
+    Conclusions, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord, SubjectView,
+    is_hopeless, judge, past_baseline,
 };
 use abx_sys::Nanos;
 use rand::seq::SliceRandom;
@@ -28,13 +29,14 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::measure::block::{LoadRun, RoundEvent};
+use crate::measure::host::processors::canaries;
 use crate::measure::idle_connections;
 use crate::measure::machine;
-use crate::measure::meter::canaries;
 use crate::measure::pilot::pilot;
 use crate::measure::planned_load::PlannedLoad;
 use crate::measure::rate_search::RateSearch;
 use crate::measure::running_subjects::Abort;
+use crate::process::subject_process::SubjectProcessError;
 use crate::process::verify::Verified;
 use crate::records::store::{Store, StoreError};
 use crate::study::subject::{Source, Subject};
@@ -42,6 +44,7 @@ use crate::study::{Load, OlderRecord, SliceLength, Study};
 use context::{PrepareError, StudyContext, descriptors_needed};
 use shorten_blocks::{BlockTerms, shorten_blocks};
 use start_block::StartedBlock;
+use stop_rule::{TimeSpent, reason_to_stop};
 
 /// Why a study did not begin, or did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -112,7 +115,8 @@ pub struct StudyOutcome {
 /// goes wrong later is in [`StudyOutcome::error`], beside everything that was
 /// measured until then.
 pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome, StudyError> {
-    let context = StudyContext::prepare(study, around.program.clone(), around.keeper_arguments)?;
+    let mut context =
+        StudyContext::prepare(study, around.program.clone(), around.keeper_arguments)?;
     let mut measured = new_record(study, around.version, &context);
     let past = study.against.as_ref();
     measured.past_baseline = past.map(|past| beside(&measured, past)).transpose()?;
@@ -121,20 +125,28 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         conclusions: Conclusions::default(),
     };
     around.store.save(&record)?;
-    (around.on_stopper)(context.engine.stopper());
+    (around.on_stopper)(context.generator.stopper());
+    let started = Instant::now();
+    // Blocks that were ordered take what they take.
+    context.deadline = study.blocks.is_none().then(|| started + study.budget());
     let mut runner = StudyRunner {
         study,
         context,
         record,
         store: around.store,
         watch: around.watch,
-        started: Instant::now(),
+        started,
     };
     let ended = runner.run();
     let saved = runner.conclude(&ended);
+    let error = ended.err();
+    let is_budget = |error: &StudyError| matches!(error, StudyError::Abort(Abort::Budget));
+    // A block that is cut takes nothing from those before it.
+    let has_blocks = runner.record.measured.complete_blocks().next().is_some();
+    let error = error.filter(|error| !(has_blocks && is_budget(error)));
     Ok(StudyOutcome {
         record: runner.record,
-        error: ended.err().or(saved.err().map(StudyError::Store)),
+        error: error.or(saved.err().map(StudyError::Store)),
     })
 }
 
@@ -161,24 +173,14 @@ impl StudyRunner<'_> {
             block?;
             self.record.conclusions = judge(&self.record.measured);
             (self.watch)(StudyProgress::Block(&self.record));
-            if let Some(end) = self.reason_to_stop(began.elapsed()) {
+            let spent = TimeSpent {
+                whole: self.started.elapsed(),
+                last_block: began.elapsed(),
+            };
+            if let Some(end) = reason_to_stop(self.study, &self.record, spent) {
                 return Ok(end);
             }
         }
-    }
-
-    fn reason_to_stop(&self, last_block: Duration) -> Option<StudyEnd> {
-        if let Some(ordered) = self.study.blocks {
-            let done = self.record.measured.blocks.len() >= ordered as usize;
-            return done.then_some(StudyEnd::Blocks);
-        }
-        match may_stop(&self.record.measured) {
-            Decision::Stop(Reason::Precise) => return Some(StudyEnd::Precision),
-            Decision::Stop(Reason::Certain) => return Some(StudyEnd::Certain),
-            Decision::Continue => {}
-        }
-        let would_take = self.started.elapsed() + last_block;
-        (would_take > self.study.budget()).then_some(StudyEnd::Budget)
     }
 
     /// Judges what there is and saves it once more, now with its conclusions.
@@ -190,6 +192,7 @@ impl StudyRunner<'_> {
                 how: error.to_string(),
             },
             Err(StudyError::Abort(Abort::Interrupted)) => StudyEnd::Interrupted,
+            Err(StudyError::Abort(Abort::Budget)) => StudyEnd::Budget,
             Err(error) => StudyEnd::Failed {
                 why: error.to_string(),
             },
@@ -270,7 +273,32 @@ impl StudyRunner<'_> {
         let _ = running.stop_all(None);
         note_answers(&mut self.record.measured, &loads);
         self.shorten_blocks(starting);
-        Ok(())
+        self.failure_in_pilot().map_or(Ok(()), Err)
+    }
+
+    /// What the first subject did that failed in the pilot, when nothing can be compared
+    /// without those that did.
+    fn failure_in_pilot(&self) -> Option<Abort> {
+        let measured = &self.record.measured;
+        let has_nobody = |load: &LoadRecord| {
+            let mut subjects = measured.subjects.iter();
+            subjects.all(|subject| load.failure_in_pilot(&subject.name).is_some())
+        };
+        if !measured.loads.iter().all(has_nobody) && !is_hopeless(&judge(measured)) {
+            return None;
+        }
+        let each = measured.loads.iter().flat_map(|load| {
+            let subjects = measured.subjects.iter();
+            subjects.filter_map(|one| Some((&one.name, load.failure_in_pilot(&one.name)?)))
+        });
+        each.map(|(name, how)| {
+            let error = SubjectProcessError::Unanswered {
+                name: name.clone(),
+                how: how.to_owned(),
+            };
+            Abort::subject(name, error)
+        })
+        .next()
     }
 
     /// Shortens blocks where all of them are to fit into a time, each of which
@@ -296,7 +324,10 @@ impl StudyRunner<'_> {
     fn too_many_at_once(&self) -> Vec<Option<String>> {
         let others = u64::from(self.study.ceiling.is_some());
         let subjects = self.study.subjects.len() as u64 + others;
-        let (limit, threads) = (self.context.descriptors.soft, self.context.engine.threads());
+        let (limit, threads) = (
+            self.context.descriptors.soft,
+            self.context.generator.threads(),
+        );
         let reason = |load: &Load| {
             let connections = load.connections;
             if load.shape.hold_ns().is_some() {
@@ -322,12 +353,9 @@ impl StudyRunner<'_> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let started = self.context.start_block(&mut random)?;
         note_answers(&mut self.record.measured, &started.loads);
-        let pilots: Vec<(&str, &PilotRecord)> = self
-            .record
-            .measured
-            .loads
-            .iter()
-            .filter_map(|load| Some((load.name.as_str(), load.pilot.as_ref()?)))
+        let loads = { &self.record.measured.loads }.iter();
+        let loads: Vec<LoadOfBlock> = loads
+            .filter_map(|load| LoadOfBlock::of(load, &self.record.measured))
             .collect();
         let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
         let mut on_moment = |moment: RoundEvent, rounds| {
@@ -340,7 +368,7 @@ impl StudyRunner<'_> {
                 RoundEvent::RoundEnded(slices) => StudyProgress::Slices(slices),
             });
         };
-        let (mut block, ended) = measure(started, &pilots, cold_ns, &mut random, &mut on_moment);
+        let (mut block, ended) = measure(started, &loads, cold_ns, &mut random, &mut on_moment);
         block.index = index;
         block.seed = seed;
         self.record.measured.blocks.push(block);
@@ -377,10 +405,33 @@ fn beside(now: &Measured, past: &OlderRecord) -> Result<PastBaseline, PastBaseli
     past_baseline(now, subject)
 }
 
+/// One load as a block measures it.
+struct LoadOfBlock<'a> {
+    name: &'a str,
+    pilot: &'a PilotRecord,
+    /// Subjects that have failed under it.
+    failed: Vec<usize>,
+}
+
+impl<'a> LoadOfBlock<'a> {
+    fn of(load: &'a LoadRecord, record: &Measured) -> Option<LoadOfBlock<'a>> {
+        // Rates of a grid are there to be too high for some.
+        let is_alone = load.settings.objective.is_none();
+        let subjects = (0..).zip(&record.subjects);
+        let failed = subjects
+            .filter(|(_, one)| is_alone && SubjectView::of(record, load, &one.name).has_failed());
+        Some(LoadOfBlock {
+            name: &load.name,
+            pilot: load.pilot.as_ref()?,
+            failed: failed.map(|(place, _)| place).collect(),
+        })
+    }
+}
+
 /// Loads a block's subjects with every load, in random order, and stops them.
 fn measure(
     started: StartedBlock,
-    pilots: &[(&str, &PilotRecord)],
+    planned: &[LoadOfBlock],
     cold_ns: u64,
     random: &mut ChaCha8Rng,
     on_moment: &mut dyn FnMut(RoundEvent, u32),
@@ -390,30 +441,34 @@ fn measure(
         order,
         loads,
     } = started;
-    let mut sequence: Vec<usize> = (0..pilots.len()).collect();
+    let mut sequence: Vec<usize> = (0..planned.len()).collect();
     sequence.shuffle(random);
     sequence.sort_by_key(|load| in_turn(&loads[*load]));
     let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
     let mut ended = Ok(());
-    let speeds = running.meter.speeds();
+    let speeds = running.meter.processors.speeds();
     // In the pilot one load met fresh subjects; here it may be any other.
-    let longest_ns = pilots.iter().map(|(_, pilot)| pilot.warm_up_ns).max();
+    let longest_ns = planned.iter().map(|load| load.pilot.warm_up_ns).max();
     let fresh_ns = cold_ns.max(longest_ns.unwrap_or_default());
     let mut is_fresh = true;
     for load in sequence {
-        let (name, pilot) = pilots[load];
+        let LoadOfBlock {
+            name,
+            pilot,
+            failed,
+        } = &planned[load];
         let at_least_ns = if is_fresh { fresh_ns } else { 0 };
         // Held connections ask for nothing.
         is_fresh &= in_turn(&loads[load]) != u32::MAX;
         let run = LoadRun::new(name, &mut running, &loads[load], pilot, random);
-        let mut run = run.cold(at_least_ns);
+        let mut run = run.without(failed.clone()).cold(at_least_ns);
         ended = run.measure(|moment| on_moment(moment, pilot.rounds));
         measured.push(run.result);
         if ended.is_err() {
             break;
         }
     }
-    let canaries = canaries(&speeds, &running.meter.speeds());
+    let canaries = canaries(&speeds, &running.meter.processors.speeds());
     let died = match &ended {
         Err(Abort::Subject { name, .. }) => Some(name.clone()),
         _ => None,
@@ -479,11 +534,16 @@ fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured 
             margin: study.margin.share(),
             budget_s: study.budget().as_secs_f64(),
             blocks: study.blocks,
-            threads: context.engine.threads(),
+            threads: context.generator.threads(),
             subject_cpus: context.split.subjects.clone(),
             generator_cpus: context.split.generator.clone(),
+            waiting: context.waiting.clone(),
         },
-        machine: machine::describe(context.cpus, context.descriptors),
+        machine: machine::describe(
+            context.cpus,
+            context.descriptors,
+            study.subjects.iter().map(|subject| &subject.source),
+        ),
         subjects: study.subjects.iter().map(subject_record).collect(),
         skipped: study.skipped.clone(),
         loads: study.loads.iter().map(load_record).collect(),

@@ -1,35 +1,33 @@
-//! One server under one load: the everyday measurement, without a comparison.
+//! One server under one load: the everyday measurement, which is a study of one
+//! subject in one block, without a pilot, a warm-up or a comparison.
 
 use std::net::IpAddr;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use abx_engine::{
-    Asked, Backend, Engine, EngineError, EnginePlan, LoadPlan, SliceEnd, SlicePlan, Stopper,
-};
-use abx_evidence::{
-    Broadcasts, GeneratorSide, Held, LoadShape, Offered, PhaseTimes, RUN_SCHEMA, Requests,
-    RunRecord, RunSettings, ServerSide, SliceTally, Times, judge_run,
-};
-use abx_sys::cpus::Split;
-use abx_sys::tree::ThreadTimes;
-use abx_sys::{Nanos, ProcTree};
+use abx_engine::{Backend, SliceEnd, Stopper};
+use abx_evidence::RunRecord;
+use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
+use abx_evidence::stats::Margin;
+use abx_sys::Nanos;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
-use crate::measure::machine;
-use crate::process::listener;
-use crate::process::probe::Probe;
-use crate::process::verify::{Verified, VerifyError, agree, verify};
-use crate::run_study::context::{PrepareError, check_descriptors};
-use crate::study::subject::{Target, sources};
-use crate::study::{Load, RequestSpec, arrivals};
+use crate::measure::block::LoadRun;
+use crate::measure::host::processors::canaries;
+use crate::measure::running_subjects::Abort;
+use crate::run_study::context::{PrepareError, StudyContext};
+use crate::run_study::start_block::StartedBlock;
+use crate::run_study::{new_record, note_answers};
+use crate::study::subject::{Source, Subject, Target};
+use crate::study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
 
 /// What a run is asked to do.
 #[derive(Debug, Clone)]
 pub struct RunPlan {
     /// The server.
     pub target: Target,
-    /// What is asked.
-    pub request: RequestSpec,
-    /// How it is offered; requests of its own are not looked at.
+    /// What is offered.
     pub load: Load,
     /// When it ends.
     pub end: RunEnd,
@@ -38,10 +36,14 @@ pub struct RunPlan {
     pub threads: Option<usize>,
     /// What moves the bytes.
     pub backend: Backend,
+    /// How the workers wait for answers.
+    pub wait: WaitChoice,
     /// Local addresses that connections come from; empty for the usual ones.
     pub local_addresses: Vec<IpAddr>,
     /// What randomness is drawn from.
     pub seed: u64,
+    /// The command line, for the record.
+    pub command: Vec<String>,
 }
 
 /// When a run ends.
@@ -53,18 +55,15 @@ pub enum RunEnd {
     AfterRequests(u64),
 }
 
-/// Why a run did not begin.
+/// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The system does not allow it.
     #[error("{0}")]
     Prepare(#[from] PrepareError),
-    /// The server does not answer as it should.
+    /// The server does not answer as it should, or abx cannot go on.
     #[error("{0}")]
-    Answer(#[from] VerifyError),
-    /// abx itself cannot go on.
-    #[error("{0}")]
-    Engine(#[from] EngineError),
+    Abort(#[from] Abort),
 }
 
 /// Loads one server once.
@@ -72,217 +71,125 @@ pub enum RunError {
 /// # Errors
 /// [`RunError`] when nothing was measured. What happens under load is in the record.
 pub fn run(
-    run: &RunPlan,
+    plan: RunPlan,
     version: &str,
     on_stopper: &mut dyn FnMut(Stopper),
 ) -> Result<RunRecord, RunError> {
-    let prepare = |what| move |source| PrepareError::System { what, source };
-    let descriptors = abx_sys::limits::raise_descriptor_limit()
-        .map_err(prepare("the limit of file descriptors"))?;
-    let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
-    let cpus = Split::of(&abx_sys::cpus::cores(&allowed)).generator;
-    let most = run.load.connections as usize;
-    let threads = run.threads.unwrap_or(cpus.len()).min(most);
-    check_descriptors(run.load.connections, threads, descriptors.soft)?;
-    let (plan, verified) = plan_load(run)?;
-    let mut engine = Engine::start(&EnginePlan {
-        threads,
-        cpus,
-        backend: run.backend,
-    })?;
-    let stopper = engine.stopper();
+    let end = plan.end;
+    let study = study(plan);
+    // Nothing is started, so nothing needs a keeper.
+    let mut context = StudyContext::prepare(&study, PathBuf::new(), &[])?;
+    let stopper = context.generator.stopper();
     on_stopper(stopper.clone());
-    let memory_before_bytes = run.load.shape.hold_ns().and_then(|_| memory(&run.target));
-    let opening = Nanos::now();
-    let (pool, report) = engine.open(&plan)?;
-    let open_ns = Nanos::now().since(opening).0;
-
-    let started = SystemTime::now().duration_since(UNIX_EPOCH);
-    let mut server = ServerProcess::find(&run.target);
-    let slice = engine.slice(
-        pool,
-        &SlicePlan {
-            end: match run.end {
-                RunEnd::After(span) => SliceEnd::AfterNs(Nanos::from(span).0),
-                RunEnd::AfterRequests(count) => SliceEnd::AfterRequests(count),
-            },
-            discard_ns: 0,
-        },
-    )?;
-    let server = server.as_mut().and_then(|server| server.used(&slice));
-    let mut record = new_record(run, &slice, &verified, threads, server);
-    if run.load.shape.hold_ns().is_some() {
-        let standing = slice.connections.map_or(0, |found| found.standing);
-        record.held = Some(Held {
-            asked: run.load.connections.into(),
-            standing,
-            lost: (report.standing as u64).saturating_sub(standing),
-            open_ns,
-            memory_before_bytes,
-            memory_after_bytes: memory(&run.target),
-        });
+    let mut measured = new_record(&study, version, &context);
+    let mut random = ChaCha8Rng::seed_from_u64(study.seed);
+    let started = context.start_block(&mut random)?;
+    let began = Instant::now();
+    note_answers(&mut measured, &started.loads);
+    for (load, planned) in measured.loads.iter_mut().zip(&started.loads) {
+        load.settings.bodies_compared = planned.bodies_compared;
     }
-    record.settings.backend = Some(pool.backend().name().to_owned());
-    record.abx_version = version.to_owned();
-    record.started_unix_ms =
-        u64::try_from(started.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
-    record.machine = machine::describe(allowed.len(), descriptors);
-    record.interrupted = stopper.is_stopped();
-    record.findings = judge_run(&record, &slice);
-    Ok(record)
+    let (block, pilot) = block(started, &study.loads[0].name, end, &mut random)?;
+    measured.loads[0].pilot = Some(pilot);
+    measured.blocks.push(BlockRecord {
+        seed: study.seed,
+        ..block
+    });
+    measured.elapsed_s = began.elapsed().as_secs_f64();
+    measured.end = match stopper.is_stopped() {
+        true => StudyEnd::Interrupted,
+        false => StudyEnd::Blocks,
+    };
+    Ok(RunRecord::judged(measured).expect("one subject, one load, one slice and one block"))
 }
 
-fn plan_load(run: &RunPlan) -> Result<(LoadPlan, Verified), VerifyError> {
-    let (target, load) = (&run.target, &run.load);
-    let request = run
-        .request
-        .plan(load.version, &target.host, Some(&target.path));
-    let probe = Probe {
-        request,
-        status: load.status,
-        shape: load.shape,
-        seed: run.seed,
-    };
-    let verified = verify(&target.host, target.address, &probe, load.timeout)?;
-    let bodies_compared = agree(&[(&target.host, &verified)], &load.body)?;
-    let plan = LoadPlan {
-        address: target.address,
-        sources: sources(
-            target.address,
-            load.connections,
-            load.keep_alive,
-            &run.local_addresses,
-        ),
-        connections: load.connections,
-        requests: vec![Asked {
-            request: probe.request,
-            expect: verified.expectation(bodies_compared),
-            weight: 1,
+/// The study that a run is.
+fn study(plan: RunPlan) -> Study {
+    let mut load = plan.load;
+    for request in &mut load.requests {
+        request.path.get_or_insert(plan.target.path.clone());
+    }
+    Study {
+        subjects: vec![Subject {
+            name: plan.target.url.clone(),
+            source: Source::Address(plan.target),
+            stand_in_for: None,
         }],
-        keep_alive: load.keep_alive,
-        verify_every: load.verify_every,
-        shape: load.shape,
-        timeout_ns: Nanos::from(load.timeout).0,
-        seed: run.seed,
-        pipeline: load.pipeline,
-        pacing: load.pacing.clone(),
+        loads: vec![load],
+        aa: false,
+        margin: Margin::DEFAULT,
+        budget: match plan.end {
+            RunEnd::After(span) => Some(span),
+            RunEnd::AfterRequests(_) => None,
+        },
+        blocks: Some(1),
+        blocks_within: None,
+        slice: SliceLength::Usual,
+        rounds: Some(1),
+        cold: None,
+        ceiling: None,
+        interleave: Interleave::Trials,
+        files: Vec::new(),
+        backend: plan.backend,
+        wait: plan.wait,
+        local_addresses: plan.local_addresses,
+        threads: plan.threads,
+        pin: Pin::Split,
+        seed: plan.seed,
+        command: plan.command,
+        against: None,
+        skipped: Vec::new(),
+        pilot: PilotEffort::Brief,
+    }
+}
+
+/// Loads the subject, and answers what a pilot would have set for that.
+fn block(
+    started: StartedBlock,
+    load: &str,
+    end: RunEnd,
+    random: &mut ChaCha8Rng,
+) -> Result<(BlockRecord, PilotRecord), Abort> {
+    let StartedBlock {
+        mut running,
+        order,
+        loads,
+    } = started;
+    let (end, slice_ns, slice_requests) = match end {
+        RunEnd::After(span) => {
+            let ns = Nanos::from(span).0;
+            (SliceEnd::AfterNs(ns), ns, None)
+        }
+        RunEnd::AfterRequests(count) => (SliceEnd::AfterRequests(count), 0, Some(count)),
     };
-    Ok((plan, verified))
-}
-
-/// Memory of the processes that serve the target, without pages of files and
-/// with those that they share counted once; `None` when they cannot be seen.
-fn memory(target: &Target) -> Option<u64> {
-    let memory = listener::tree(target.address)?.proportional_memory().ok()?;
-    Some(memory.without_files_bytes())
-}
-
-/// The process that serves the target, when it is on this machine.
-struct ServerProcess {
-    tree: ProcTree,
-    before: Nanos,
-    threads: Option<ThreadTimes>,
-}
-
-impl ServerProcess {
-    fn find(target: &Target) -> Option<ServerProcess> {
-        let mut tree = listener::tree(target.address)?;
-        let threads = tree.thread_times().ok();
-        let before = tree.cpu().ok()?;
-        Some(ServerProcess {
-            tree,
-            before,
-            threads,
-        })
-    }
-
-    fn used(&mut self, slice: &SliceTally) -> Option<ServerSide> {
-        let used = self.tree.cpu().ok()?.since(self.before);
-        let root = self.tree.root();
-        let threads = self.threads.as_ref().zip(self.tree.thread_times().ok());
-        let busiest = threads.map(|(before, after)| after.busiest_since(before));
-        let completed = slice.tally.outcomes.completed();
-        Some(ServerSide {
-            process_id: root.pid,
-            name: root.name()?,
-            cpu_s: used.as_secs_f64(),
-            cpu_us_per_request: per_request_us(used.0, completed),
-            rss_bytes: self.tree.rss_bytes().ok(),
-            busy: used.0 as f64 / slice.wall_ns.max(1) as f64,
-            busiest_thread: busiest.map(|span| span.0 as f64 / slice.wall_ns.max(1) as f64),
-        })
-    }
-}
-
-fn per_request_us(ns: u64, completed: u64) -> Option<f64> {
-    (completed > 0).then(|| ns as f64 / 1e3 / completed as f64)
-}
-
-fn new_record(
-    run: &RunPlan,
-    slice: &SliceTally,
-    verified: &Verified,
-    threads: usize,
-    server: Option<ServerSide>,
-) -> RunRecord {
-    let tally = &slice.tally;
-    let (ok, completed) = (tally.outcomes.ok(), tally.outcomes.completed());
-    let arrivals = arrivals(&run.load.pacing);
-    RunRecord {
-        schema: RUN_SCHEMA.to_owned(),
-        abx_version: String::new(),
-        started_unix_ms: 0,
-        settings: RunSettings {
-            url: run.target.url.clone(),
-            method: run.request.method.clone(),
-            connections: run.load.connections,
-            exchange: run.load.exchange(),
-            arrivals: arrivals.clone(),
-            threads,
-            backend: None,
-            duration_s: match run.end {
-                RunEnd::After(span) => Some(span.as_secs_f64()),
-                RunEnd::AfterRequests(_) => None,
-            },
-            requests: match run.end {
-                RunEnd::After(_) => None,
-                RunEnd::AfterRequests(count) => Some(count),
-            },
-            keep_alive: run.load.keep_alive,
-            timeout_s: run.load.timeout.as_secs_f64(),
-            verify_every: run.load.verify_every,
-        },
-        machine: abx_evidence::record::Machine::default(),
-        answer: verified.record(),
-        elapsed_s: slice.wall_ns as f64 / 1e9,
-        interrupted: false,
-        requests: Requests {
-            sent: tally.outcomes.sent(),
-            completed,
-            ok,
-            hashed: tally.hashed,
-            outcomes: tally.outcomes.clone(),
-        },
-        offered: Offered::of(&arrivals, tally),
-        throughput_per_s: slice.throughput_per_s(&arrivals),
-        response_time_us: Times::bounded(&tally.response, &tally.response_at_least),
-        service_time_us: Times::bounded(&tally.service, &tally.service_at_least),
-        phases: PhaseTimes::of(&tally.phases),
-        bytes: tally.bytes,
-        body_bytes: tally.body_bytes,
-        connects: tally.connects,
-        silent: tally.silent,
-        broadcasts: (run.load.shape.kind() == LoadShape::Broadcast).then(|| Broadcasts::of(tally)),
-        held: None,
-        generator: GeneratorSide {
-            cpu_s: slice.generator_cpu_ns as f64 / 1e9,
-            cpu_us_per_request: per_request_us(slice.generator_cpu_ns, completed),
-            busy: slice.busiest_worker_ns as f64 / slice.wall_ns.max(1) as f64,
-            wait_s: slice.generator_wait_ns.map(|ns| ns as f64 / 1e9),
-            lateness_us: Times::of(&tally.lateness),
-            loop_lag_us: Times::of(&tally.loop_lag),
-        },
-        server,
-        findings: Vec::new(),
-    }
+    let mut pilot = PilotRecord {
+        interleave: Interleave::Trials,
+        interleave_reason: None,
+        slice_ns,
+        slice_requests,
+        discard_ns: 0,
+        slice_reason: None,
+        slice_choice: None,
+        rounds: 1,
+        shortened: false,
+        warm_up_ns: 0,
+        backend: None,
+        subjects: Default::default(),
+    };
+    let speeds = running.meter.processors.speeds();
+    let mut run = LoadRun::new(load, &mut running, &loads[0], &pilot, random);
+    let backend = run.once(end)?;
+    let part = run.result;
+    pilot.backend = Some(backend.to_owned());
+    let block = BlockRecord {
+        index: 0,
+        seed: 0,
+        // What was measured until it was stopped counts.
+        complete: true,
+        order,
+        canaries: canaries(&speeds, &running.meter.processors.speeds()),
+        subjects: running.stop_all(None).into_iter().collect(),
+        loads: vec![part],
+    };
+    Ok((block, pilot))
 }

@@ -150,6 +150,7 @@ mod tests {
             warm_up_ns: 0,
             settled: true,
             lingering: None,
+            failed: None,
         };
         LoadRecord {
             name: "one".to_owned(),
@@ -159,6 +160,7 @@ mod tests {
                 interleave,
                 interleave_reason: None,
                 slice_ns,
+                slice_requests: None,
                 discard_ns: slice_ns / 10,
                 slice_reason: None,
                 slice_choice: None,

@@ -41,12 +41,12 @@ impl StudyContext<'_> {
             let mut draw = |below: u32| own.random_range(0..below.max(1));
             let mut start = self.start_context(&mut draw);
             let one = &study.subjects[*subject];
-            let process = SubjectProcess::start(one, &mut start)
+            let process = SubjectProcess::start(&one.name, &one.source, &mut start)
                 .map_err(|error| Abort::subject(&one.name, error))?;
             processes[*subject] = Some(process);
         }
         let mut processes: Vec<SubjectProcess> = processes.into_iter().flatten().collect();
-        let stopper = self.engine.stopper();
+        let stopper = self.generator.stopper();
         for (subject, process) in study.subjects.iter().zip(&mut processes) {
             let Some(load) = self.loads.first() else {
                 break;
@@ -56,14 +56,14 @@ impl StudyContext<'_> {
             };
             let first = Probe::of_load(load, request, subject, process.address, study.seed);
             let probe = first.readiness(subject);
-            let ready = process.wait_ready(subject, &probe, &stopper);
+            let ready = process.wait_ready(&subject.source, &probe, &stopper);
             ready.map_err(|error| Abort::subject(&subject.name, error))?;
             if stopper.is_stopped() {
                 return Err(Abort::Interrupted);
             }
         }
         let mut loads = { self.loads.iter() }
-            .map(|load| plan_load(study, load, &processes, random.random()))
+            .map(|load| plan_load(study, load, &processes, &stopper, random.random()))
             .collect::<Result<Vec<_>, _>>()?;
         let seed = random.random();
         if let Some(ceiling) = &study.ceiling {
@@ -75,12 +75,14 @@ impl StudyContext<'_> {
         );
         let mut names: Vec<String> = study.subjects.iter().map(|one| one.name.clone()).collect();
         names.resize(processes.len(), CEILING.to_owned());
+        let mut running = RunningSubjects::new(&mut *self.generator, meter, processes, names);
+        running.deadline = self.deadline;
         Ok(StartedBlock {
             order: order
                 .iter()
-                .map(|subject| names[*subject].clone())
+                .map(|subject| running.names[*subject].clone())
                 .collect(),
-            running: RunningSubjects::new(&mut self.engine, meter, processes, names),
+            running,
             loads,
         })
     }

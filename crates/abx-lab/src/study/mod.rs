@@ -17,7 +17,7 @@ use std::time::Duration;
 use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings, SkippedSubject};
 use abx_evidence::stats::Margin;
-use abx_evidence::{ArrivalKind, Arrivals, Exchange, Measured, Shape};
+use abx_evidence::{ArrivalKind, ArrivalSettings, Exchange, Measured, Shape};
 
 use rates::RateSpec;
 use subject::Subject;
@@ -62,6 +62,8 @@ pub struct Study {
     pub threads: Option<usize>,
     /// Who uses which processors.
     pub pin: Pin,
+    /// How the generator waits for answers.
+    pub wait: WaitChoice,
     /// What all randomness is drawn from.
     pub seed: u64,
     /// The command line, for the record.
@@ -110,6 +112,17 @@ pub enum SliceLength {
     Auto,
     /// So long.
     Fixed(Duration),
+}
+
+/// How the generator waits for answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitChoice {
+    /// Awake where that takes a processor from nobody.
+    Auto,
+    /// Awake, or not at all.
+    Awake,
+    /// Asleep.
+    Asleep,
 }
 
 /// Who uses which processors.
@@ -288,16 +301,17 @@ impl RequestSpec {
 
 /// What the record says of when requests are due.
 #[must_use]
-pub fn arrivals(pacing: &Pacing) -> Arrivals {
+pub fn arrivals(pacing: &Pacing) -> ArrivalSettings {
     let (kind, rate) = match &pacing.arrivals {
         schedule::Arrivals::Closed => (ArrivalKind::Closed, None),
         schedule::Arrivals::Constant { per_s } => (ArrivalKind::Constant, Some(*per_s)),
         schedule::Arrivals::Poisson { per_s } => (ArrivalKind::Poisson, Some(*per_s)),
         schedule::Arrivals::Stages(_) => (ArrivalKind::Stages, None),
     };
-    Arrivals {
+    ArrivalSettings {
         kind,
         rate_per_s: rate.map(|rate| rate.amount().into()),
+        connections_rest: pacing.connections_rest(),
         text: words(pacing),
     }
 }
@@ -357,5 +371,33 @@ impl Load {
             status: self.status,
             bodies_compared,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_says_as_data_which_closed_loops_rest() {
+        // Method: each key that lets connections rest, alone, and none of them.
+        let is_saturating = |pacing| arrivals(&pacing).is_saturating();
+        let stages = "0:50@10s".parse().expect("these are stages");
+        let resting = [
+            Pacing {
+                connections_over_time: Some(stages),
+                ..Pacing::default()
+            },
+            Pacing {
+                think_ns: 1,
+                ..Pacing::default()
+            },
+            Pacing {
+                session_calls: Some(5),
+                ..Pacing::default()
+            },
+        ];
+        assert!(is_saturating(Pacing::default()));
+        assert_eq!(resting.map(is_saturating), [false; 3]);
     }
 }

@@ -1,6 +1,8 @@
 //! A server under test as a person names it, and what it becomes in a block.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
 use crate::study::launch::Launch;
 use crate::study::units;
@@ -46,10 +48,21 @@ pub struct Target {
     pub url: String,
     /// Name and port as in the URL, for the `Host` header.
     pub host: String,
-    /// Where that leads.
+    /// Where that leads: of several addresses the first that answered a connection.
     pub address: SocketAddr,
+    /// Those before it.
+    pub passed_over: Vec<PassedOver>,
     /// Path and query.
     pub path: String,
+}
+
+/// An address of a host that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedOver {
+    /// The address.
+    pub address: SocketAddr,
+    /// What it did: `refused`.
+    pub why: String,
 }
 
 /// Why words do not make a subject.
@@ -172,7 +185,8 @@ fn is_url(text: &str) -> bool {
 }
 
 impl Target {
-    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `ws://`, and looks the host up.
+    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `ws://`, looks the host up, and
+    /// takes the first of its addresses that answers a connection, as other clients do.
     ///
     /// # Errors
     /// [`SubjectError::Scheme`], [`SubjectError::Url`], [`SubjectError::Resolve`].
@@ -214,19 +228,69 @@ impl Target {
             host: bare.to_owned(),
             why,
         };
-        let address = (bare, port)
+        let addresses: Vec<SocketAddr> = (bare, port)
             .to_socket_addrs()
             .map_err(|error| resolve(error.to_string()))?
-            .next()
-            .ok_or_else(|| resolve("no address".to_owned()))?;
+            .collect();
+        let (address, passed_over) =
+            choose(&addresses, answers).ok_or_else(|| resolve("no address".to_owned()))?;
         Ok(Target {
             scheme,
             url: url.to_owned(),
             host: authority.to_owned(),
             address,
+            passed_over,
             path,
         })
     }
+
+    /// Which of the host's addresses was taken and why, when it is not the first.
+    #[must_use]
+    pub fn choice(&self) -> Option<String> {
+        let others = self.passed_over.iter();
+        let others: Vec<String> = others
+            .map(|one| format!("{} {}", one.address.ip(), one.why))
+            .collect();
+        let name = split_port(&self.host).map_or(self.host.as_str(), |(name, _)| name);
+        (!others.is_empty()).then(|| {
+            let taken = self.address.ip();
+            format!("{taken} of {name}: {}", others.join(", "))
+        })
+    }
+}
+
+/// How long an address may take to answer a connection before the next one is tried.
+const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+
+/// The first address that answers, and those before it; the first of all when none does.
+/// A host's only address is not asked. `None` without an address.
+fn choose(
+    addresses: &[SocketAddr],
+    answers: impl Fn(SocketAddr) -> io::Result<()>,
+) -> Option<(SocketAddr, Vec<PassedOver>)> {
+    let first = *addresses.first()?;
+    let mut passed_over = Vec::new();
+    if addresses.len() == 1 {
+        return Some((first, passed_over));
+    }
+    for address in addresses {
+        match answers(*address) {
+            Ok(()) => return Some((*address, passed_over)),
+            Err(error) => passed_over.push(PassedOver {
+                address: *address,
+                why: match error.kind() {
+                    io::ErrorKind::ConnectionRefused => "refused".to_owned(),
+                    io::ErrorKind::TimedOut => "did not answer".to_owned(),
+                    _ => format!("cannot be reached ({error})"),
+                },
+            }),
+        }
+    }
+    Some((first, Vec::new()))
+}
+
+fn answers(address: SocketAddr) -> io::Result<()> {
+    TcpStream::connect_timeout(&address, ANSWER_WITHIN).map(drop)
 }
 
 /// Host (with its brackets) and port, 80 when none is given.
@@ -298,6 +362,37 @@ mod tests {
         let six = target("http://[::1]:90/");
         assert_eq!(six.address, "[::1]:90".parse().unwrap());
         assert_eq!(six.host, "[::1]:90");
+    }
+
+    #[test]
+    fn the_first_address_that_answers_is_taken() {
+        // Method: two addresses of which the first, the second, both or none answers; and
+        // an only one, which is not asked.
+        let [six, four]: [SocketAddr; 2] =
+            ["[::1]:80", "127.0.0.1:80"].map(|one| one.parse().unwrap());
+        let taken = |those: &[SocketAddr]| {
+            choose(&[six, four], |address| match those.contains(&address) {
+                true => Ok(()),
+                false => Err(io::ErrorKind::ConnectionRefused.into()),
+            })
+            .unwrap()
+        };
+        assert_eq!(taken(&[six]), (six, vec![]));
+        assert_eq!(taken(&[six, four]), (six, vec![]));
+        let (address, passed_over) = taken(&[four]);
+        assert_eq!(address, four);
+        let found = Target {
+            host: "localhost:80".to_owned(),
+            address,
+            passed_over,
+            ..target("http://127.0.0.1/")
+        };
+        let choice = found.choice();
+        assert_eq!(choice.unwrap(), "127.0.0.1 of localhost: ::1 refused");
+        assert_eq!(taken(&[]), (six, vec![]));
+        let not_asked = |_| panic!("an only address is not asked");
+        assert_eq!(choose(&[four], not_asked), Some((four, vec![])));
+        assert_eq!(target("http://127.0.0.1/").choice(), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use abx_evidence::Verdict;
-use abx_evidence::history::{History, Kind};
+use abx_evidence::history::{History, RecordKind};
 use abx_lab::history::{Archive, HistoryError, Query, resolve};
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -87,7 +87,7 @@ fn records_are_listed_with_what_they_say() {
     assert_eq!(first.unread[0].file, "other.json");
     assert!(first.unread[0].why.contains("abx.study/99"));
     let one = &first.entries[1].outline;
-    assert_eq!(one.kind, Kind::Study);
+    assert_eq!(one.kind, RecordKind::Study);
     assert_eq!(
         (one.blocks, one.elapsed_s, one.seed),
         (1, 38.25, Some(u64::MAX))
@@ -104,7 +104,10 @@ fn records_are_listed_with_what_they_say() {
     assert_eq!(one.comparisons[1].against.as_deref(), Some("before.json"));
     assert_eq!(one.comparisons[1].ratio, None);
     let run = &first.entries[2].outline;
-    assert_eq!((run.kind, run.throughput_per_s), (Kind::Run, Some(1234.5)));
+    assert_eq!(
+        (run.kind, run.throughput_per_s),
+        (RecordKind::Run, Some(1234.5))
+    );
     assert_eq!((run.seed, &run.loads[0][..]), (None, "c7"));
     assert_eq!(all(folder.path()), first);
     assert!(folder.path().join(INDEX).is_file());

@@ -57,7 +57,7 @@ requests = [{ path = "/" }]
 "#;
     let none = |_: &Path| Ok(String::new());
     let mut study = parse(text, Path::new("study.toml"), &none).unwrap();
-    study.subjects[0].origin.needs = needs.to_vec();
+    study.subjects[0].server.needs = needs.to_vec();
     study
 }
 

@@ -51,13 +51,14 @@ const BEFORE_OUTCOMES: [&str; 12] = [
     "ok",
 ];
 
-const AFTER_OUTCOMES: [&str; 26] = [
+const AFTER_OUTCOMES: [&str; 28] = [
     "discarded",
     "unsent",
     "queued",
     "bytes",
     "body_bytes",
     "connects",
+    "closing",
     "reopened",
     "hashed",
     "silent",
@@ -67,6 +68,7 @@ const AFTER_OUTCOMES: [&str; 26] = [
     "server_cpu_ns",
     "others_cpu_ns",
     "generator_cpu_ns",
+    "waiting_awake_ns",
     "busiest_worker_ns",
     "generator_wait_ns",
     "steal_ns",
@@ -142,6 +144,7 @@ fn slice_row(
         slice.bytes.to_string(),
         slice.body_bytes.to_string(),
         slice.connects.to_string(),
+        slice.closing.to_string(),
         slice.reopened.to_string(),
         slice.hashed.to_string(),
         slice.silent.to_string(),
@@ -151,6 +154,7 @@ fn slice_row(
         or_empty(slice.server_cpu_ns),
         or_empty(slice.others_cpu_ns),
         slice.generator_cpu_ns.to_string(),
+        slice.waiting_awake_ns.to_string(),
         slice.busiest_worker_ns.to_string(),
         or_empty(slice.generator_wait_ns),
         or_empty(slice.steal_ns),

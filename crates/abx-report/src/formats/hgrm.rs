@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
 use abx_evidence::record::{BlockLoad, SliceRecord};
-use abx_evidence::{Histogram, StudyRecord};
+use abx_evidence::{Histogram, StudyRecord, SubjectView};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
@@ -26,10 +26,10 @@ pub fn study_hgrm(record: &StudyRecord) -> Vec<Percentiles> {
     let mut all = Vec::new();
     for load in &record.measured.loads {
         for subject in &record.measured.subjects {
-            let times = record.measured.response_times(&load.name, &subject.name);
-            if times.is_empty() {
+            let view = SubjectView::of(&record.measured, load, &subject.name);
+            let Some(times) = view.times(|all| &all.response) else {
                 continue;
-            }
+            };
             all.push(Percentiles {
                 subject: subject.name.clone(),
                 load: load.name.clone(),

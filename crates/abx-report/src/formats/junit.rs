@@ -1,6 +1,6 @@
 //! JUnit XML: a test case for each primary comparison and each expectation.
 
-use abx_evidence::{Answer, Standing, StudyRecord, Verdict};
+use abx_evidence::{ExpectationResult, Standing, StudyRecord, Verdict};
 
 use crate::words::expectations::reason;
 use crate::words::metrics::metric_under;
@@ -12,7 +12,7 @@ use crate::words::verdict::sentence;
 /// inconclusive is skipped; an expectation fails when it does, is an error when
 /// invalid and skipped when unsettled.
 #[must_use]
-pub fn study_junit(record: &StudyRecord, answers: &[Answer]) -> String {
+pub fn study_junit(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
     let mut cases: Vec<Case> = record
         .conclusions
         .primary()

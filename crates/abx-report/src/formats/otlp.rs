@@ -1,13 +1,15 @@
 //! OTLP metrics in their JSON encoding, ready to be posted to a collector.
 
-use abx_evidence::{Answer, RunRecord, StudyRecord};
+use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use serde_json::{Value, json};
 
-use super::series::{Kind, Labels, Number, Point, Series, Unit, run_series, study_series};
+use super::series::{
+    DataPoint, Labels, MetricType, Number, Series, Unit, run_series, study_series,
+};
 
 /// A study as the body of a request to `/v1/metrics`.
 #[must_use]
-pub fn study_otlp(record: &StudyRecord, answers: &[Answer]) -> String {
+pub fn study_otlp(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
     let span = Span::of(record.measured.started_unix_ms, record.measured.elapsed_s);
     body(
         &study_series(record, answers),
@@ -66,19 +68,19 @@ fn metric(series: &Series, span: Span) -> Value {
         "unit": unit(series),
     });
     match series.kind {
-        Kind::Counter => {
+        MetricType::Counter => {
             metric["sum"] = json!({
                 "dataPoints": points,
                 "aggregationTemporality": CUMULATIVE,
                 "isMonotonic": true,
             });
         }
-        Kind::Gauge | Kind::Info => metric["gauge"] = json!({"dataPoints": points}),
+        MetricType::Gauge | MetricType::Info => metric["gauge"] = json!({"dataPoints": points}),
     }
     metric
 }
 
-fn point(point: &Point, span: Span) -> Value {
+fn point(point: &DataPoint, span: Span) -> Value {
     let mut data = json!({
         "attributes": attributes(&point.labels),
         "startTimeUnixNano": span.start_ns.to_string(),
@@ -100,7 +102,7 @@ fn attributes(labels: &Labels) -> Value {
 /// By UCUM, as the semantic conventions ask for.
 fn unit(series: &Series) -> &'static str {
     match (series.kind, series.unit) {
-        (Kind::Counter, _) => "{request}",
+        (MetricType::Counter, _) => "{request}",
         (_, Unit::None | Unit::Ratio) => "1",
         (_, Unit::Seconds) => "s",
         (_, Unit::Bytes) => "By",

@@ -3,14 +3,14 @@
 
 use std::fmt::Write;
 
-use abx_evidence::{Answer, RunRecord, StudyRecord};
+use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 
-use super::series::{Kind, Number, Series, Unit, run_series, study_series};
+use super::series::{MetricType, Number, Series, Unit, run_series, study_series};
 
 /// A study as OpenMetrics text, without times of its own, so that a collector
 /// of text files takes it.
 #[must_use]
-pub fn study_openmetrics(record: &StudyRecord, answers: &[Answer]) -> String {
+pub fn study_openmetrics(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
     text(&study_series(record, answers))
 }
 
@@ -29,7 +29,7 @@ fn text(all: &[Series]) -> String {
             write!(name, "_{unit}").expect("strings take everything");
         }
         // The older format has no kind for it: a gauge that is always 1.
-        if series.kind == Kind::Info {
+        if series.kind == MetricType::Info {
             name.push_str("_info");
         }
         line(&mut out, &format!("# TYPE {name} {kind}"));
@@ -38,8 +38,8 @@ fn text(all: &[Series]) -> String {
         }
         line(&mut out, &format!("# HELP {name} {}", escape(series.help)));
         let suffix = match series.kind {
-            Kind::Gauge | Kind::Info => "",
-            Kind::Counter => "_total",
+            MetricType::Gauge | MetricType::Info => "",
+            MetricType::Counter => "_total",
         };
         for point in &series.points {
             let labels: Vec<String> = { point.labels.iter() }
@@ -71,10 +71,10 @@ fn unit(unit: Unit) -> Option<&'static str> {
     }
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: MetricType) -> &'static str {
     match kind {
-        Kind::Gauge | Kind::Info => "gauge",
-        Kind::Counter => "counter",
+        MetricType::Gauge | MetricType::Info => "gauge",
+        MetricType::Counter => "counter",
     }
 }
 

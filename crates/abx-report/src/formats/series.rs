@@ -2,7 +2,8 @@
 
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{
-    Answer, Comparison, Figure, Level, Phase, PhaseTimes, RunRecord, StudyRecord, Summary, Times,
+    Comparison, ExpectationResult, Figure, Level, Phase, PhaseTimes, RunRecord, StudyRecord,
+    Summary, Times,
 };
 use serde_json::{Value, json};
 
@@ -11,13 +12,13 @@ pub(crate) struct Series {
     /// In snake case, without prefix and unit.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MetricType,
     pub(crate) unit: Unit,
-    pub(crate) points: Vec<Point>,
+    pub(crate) points: Vec<DataPoint>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MetricType {
     Gauge,
     /// Only grows.
     Counter,
@@ -34,7 +35,7 @@ pub(crate) enum Unit {
     PerSecond,
 }
 
-pub(crate) struct Point {
+pub(crate) struct DataPoint {
     pub(crate) labels: Labels,
     pub(crate) value: Number,
 }
@@ -48,7 +49,7 @@ pub(crate) enum Number {
 }
 
 /// Everything of a study, series without points left out.
-pub(crate) fn study_series(record: &StudyRecord, answers: &[Answer]) -> Vec<Series> {
+pub(crate) fn study_series(record: &StudyRecord, answers: &[ExpectationResult]) -> Vec<Series> {
     let labels = |one: &Summary| vec![("load", one.load.clone()), ("subject", one.subject.clone())];
     let described: Vec<Described> = { record.conclusions.summaries.iter() }
         .map(|one| Described {
@@ -165,7 +166,7 @@ fn described_series(all: &[Described]) -> Vec<Series> {
             .filter_map(|one| Some(float(one.labels.clone(), value(one)?)))
             .collect()
     };
-    let times = |pick: fn(&Described) -> Vec<Point>| all.iter().flat_map(pick).collect();
+    let times = |pick: fn(&Described) -> Vec<DataPoint>| all.iter().flat_map(pick).collect();
     vec![
         gauge(
             "throughput",
@@ -232,7 +233,7 @@ const FIGURES: [Figure; 7] = [
 ];
 
 /// A time in µs of each figure.
-fn figures(labels: &Labels, times: &Times) -> Vec<Point> {
+fn figures(labels: &Labels, times: &Times) -> Vec<DataPoint> {
     let each = FIGURES.iter().filter_map(|figure| {
         let time_us = match figure {
             Figure::P50 => times.p50.map(|time| time as f64),
@@ -248,14 +249,14 @@ fn figures(labels: &Labels, times: &Times) -> Vec<Point> {
     each.collect()
 }
 
-fn bounds(labels: &Labels, times: &Times) -> Vec<Point> {
+fn bounds(labels: &Labels, times: &Times) -> Vec<DataPoint> {
     let each = times.at_least.iter();
     each.map(|figure| one(with_figure(labels, *figure)))
         .collect()
 }
 
 /// What is known of each phase that any answer of the sample had.
-fn phases(labels: &Labels, times: &PhaseTimes) -> Vec<Point> {
+fn phases(labels: &Labels, times: &PhaseTimes) -> Vec<DataPoint> {
     let each = Phase::ALL.iter().flat_map(|phase| {
         let of = times.phase(*phase);
         let mut labels = labels.clone();
@@ -333,7 +334,7 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
         Series {
             name: "comparison_verdict",
             help: "What the interval of subject over baseline means.",
-            kind: Kind::Info,
+            kind: MetricType::Info,
             unit: Unit::None,
             points: record.conclusions.comparisons.iter().map(verdict).collect(),
         },
@@ -345,7 +346,7 @@ fn requests<'a>(all: impl Iterator<Item = (Labels, &'a abx_evidence::Outcomes)>)
         let each = outcomes.iter().map(move |(outcome, count)| {
             let mut labels = labels.clone();
             labels.push(("outcome", outcome.name().to_owned()));
-            Point {
+            DataPoint {
                 labels,
                 value: Number::Count(count),
             }
@@ -355,7 +356,7 @@ fn requests<'a>(all: impl Iterator<Item = (Labels, &'a abx_evidence::Outcomes)>)
     Series {
         name: "requests",
         help: "Attempts by what became of them.",
-        kind: Kind::Counter,
+        kind: MetricType::Counter,
         unit: Unit::None,
         points: points.collect(),
     }
@@ -363,7 +364,7 @@ fn requests<'a>(all: impl Iterator<Item = (Labels, &'a abx_evidence::Outcomes)>)
 
 fn findings(levels: impl Iterator<Item = Level>) -> Series {
     let levels: Vec<Level> = levels.collect();
-    let point = |level: Level| Point {
+    let point = |level: Level| DataPoint {
         labels: vec![("level", word(&json!(level)))],
         value: Number::Count(levels.iter().filter(|one| **one == level).count() as u64),
     };
@@ -372,8 +373,8 @@ fn findings(levels: impl Iterator<Item = Level>) -> Series {
     gauge("findings", help, Unit::None, points)
 }
 
-fn expectations(answers: &[Answer]) -> Series {
-    let point = |answer: &Answer| {
+fn expectations(answers: &[ExpectationResult]) -> Series {
+    let point = |answer: &ExpectationResult| {
         let metric = answer.metric.map_or("", |metric| metric.id());
         one(vec![
             ("expected", answer.expected.clone()),
@@ -387,17 +388,17 @@ fn expectations(answers: &[Answer]) -> Series {
     Series {
         name: "expectation",
         help: "What the study says to what was expected of it.",
-        kind: Kind::Info,
+        kind: MetricType::Info,
         unit: Unit::None,
         points: answers.iter().map(point).collect(),
     }
 }
 
-fn gauge(name: &'static str, help: &'static str, unit: Unit, points: Vec<Point>) -> Series {
+fn gauge(name: &'static str, help: &'static str, unit: Unit, points: Vec<DataPoint>) -> Series {
     Series {
         name,
         help,
-        kind: Kind::Gauge,
+        kind: MetricType::Gauge,
         unit,
         points,
     }
@@ -407,21 +408,21 @@ fn of_info(name: &'static str, help: &'static str, labels: Labels) -> Series {
     Series {
         name,
         help,
-        kind: Kind::Info,
+        kind: MetricType::Info,
         unit: Unit::None,
         points: vec![one(labels)],
     }
 }
 
-fn float(labels: Labels, value: f64) -> Point {
-    Point {
+fn float(labels: Labels, value: f64) -> DataPoint {
+    DataPoint {
         labels,
         value: Number::Float(value),
     }
 }
 
-fn one(labels: Labels) -> Point {
-    Point {
+fn one(labels: Labels) -> DataPoint {
+    DataPoint {
         labels,
         value: Number::Count(1),
     }

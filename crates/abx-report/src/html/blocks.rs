@@ -4,9 +4,9 @@ use abx_evidence::record::LoadRecord;
 use abx_evidence::{Comparison, Metric, StudyRecord};
 
 use super::cast::Cast;
-use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::grid::{CaptionedFigure, CellKind, Grid, side_by_side};
 use super::markup::{Markup, element};
-use super::plot::{Axis, Plot, PlotCaption, PlotPoint, Stroke};
+use super::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke};
 use super::ratios::is_drawable;
 use super::scale::{Scale, plain};
 use crate::words::metrics::{capitalized, metric_under};
@@ -89,17 +89,22 @@ pub(crate) fn block_indices(record: &StudyRecord, load: &LoadRecord) -> Vec<u32>
 }
 
 /// An axis of blocks.
-pub(crate) fn block_axis(indices: &[u32]) -> Axis {
+pub(crate) fn block_axis(indices: &[u32]) -> PlotAxis {
     let [first, last] =
         [indices.first(), indices.last()].map(|one| one.copied().map_or(0.0, f64::from));
     let scale = Scale::linear(first - 0.5, last + 0.5);
     let whole = |value: &f64| value.fract() == 0.0;
-    let mut axis = Axis::new("block, in the order measured", scale, 12, plain);
+    let mut axis = PlotAxis::new("block, in the order measured", scale, 12, plain);
     axis.ticks.retain(|tick| whole(&tick.at));
     axis
 }
 
-fn of_metric(record: &StudyRecord, cast: &Cast, number: usize, dots: &[Dots]) -> Option<Figure> {
+fn of_metric(
+    record: &StudyRecord,
+    cast: &Cast,
+    number: usize,
+    dots: &[Dots],
+) -> Option<CaptionedFigure> {
     let first = dots.first()?.one;
     let ratios = dots.iter().flat_map(|one| &one.ratios);
     ratios.clone().next()?;
@@ -110,7 +115,7 @@ fn of_metric(record: &StudyRecord, cast: &Cast, number: usize, dots: &[Dots]) ->
     let title = format!("{metric} {}", place(record, &first.load));
     let label = format!("{metric} ÷ {}'s, log scale", name(&first.baseline));
     let indices = indices_of(record, first);
-    let axes = [block_axis(&indices), Axis::new(&label, scale, 6, plain)];
+    let axes = [block_axis(&indices), PlotAxis::new(&label, scale, 6, plain)];
     let caption = PlotCaption {
         id: format!("blocks-{number}"),
         title: format!("{title}: ratio in each block"),
@@ -125,7 +130,7 @@ fn of_metric(record: &StudyRecord, cast: &Cast, number: usize, dots: &[Dots]) ->
     plot.shade_y("margin", band);
     plot.rule_y("one", 1.0);
     dots.iter().for_each(|one| draw(&mut plot, &indices, one));
-    Some(Figure {
+    Some(CaptionedFigure {
         title: Some(title.clone()),
         legend: cast.legend(dots.iter().map(|one| one.number)),
         body: plot.svg(),
@@ -173,7 +178,7 @@ fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Grid {
         headers,
         rows: indices.iter().map(row).collect(),
         names: 1,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use abx_evidence::StudyRecord;
 use abx_evidence::record::{LoadRecord, Machine, SubjectRecord};
+use abx_evidence::{StudyRecord, Waiting};
 
-use super::grid::{Cells, Grid, folded};
+use super::grid::{CellKind, Grid, folded};
 use super::markup::{Markup, element};
 use crate::words::conduct::{ended, turns};
 use crate::words::load::requests;
@@ -88,7 +88,7 @@ fn subjects(record: &StudyRecord) -> Markup {
             .into(),
         rows: record.measured.subjects.iter().map(row).collect(),
         names: 1,
-        cells: Cells::Words,
+        cells: CellKind::Words,
     };
     grid.markup().into()
 }
@@ -126,7 +126,7 @@ fn loads(record: &StudyRecord) -> Markup {
             .into(),
         rows: record.measured.loads.iter().map(row).collect(),
         names: 1,
-        cells: Cells::Words,
+        cells: CellKind::Words,
     };
     grid.markup().into()
 }
@@ -157,7 +157,7 @@ fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Grid> {
         headers: headers.map(str::to_owned).into(),
         rows: record.measured.subjects.iter().filter_map(row).collect(),
         names: 1,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     })
 }
 
@@ -175,8 +175,18 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
         ("generator threads", count(settings.threads as u64)),
         ("CPUs of the subjects", numbers(&settings.subject_cpus)),
         ("CPUs of the generator", numbers(&settings.generator_cpus)),
+        ("generator waits", waits(&settings.waiting)),
         ("seed", record.measured.seed.to_string()),
     ]
+}
+
+/// How the generator waited, and why not otherwise.
+fn waits(waiting: &Waiting) -> String {
+    let how = waiting.wait.name().to_owned();
+    match &waiting.asleep_because {
+        Some(why) => format!("{how}: {why}"),
+        None => how,
+    }
 }
 
 /// What is known of a machine, in words.
@@ -215,7 +225,7 @@ pub(crate) fn pairs(caption: &str, all: Vec<(&'static str, String)>) -> Grid {
         headers: ["what", "is"].map(str::to_owned).into(),
         rows: all.into_iter().map(row).collect(),
         names: 1,
-        cells: Cells::Words,
+        cells: CellKind::Words,
     }
 }
 

@@ -2,14 +2,14 @@
 //! were, and memory.
 
 use abx_evidence::record::LoadRecord;
-use abx_evidence::{BlockFigures, StudyRecord, block_figures};
+use abx_evidence::{BlockFigures, StudyRecord, SubjectView};
 
 use super::blocks::{block_axis, block_indices, load_number};
 use super::cast::Cast;
-use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::grid::{CaptionedFigure, CellKind, Grid, side_by_side};
 use super::loads::each_load;
 use super::markup::Markup;
-use super::plot::{Axis, Plot, PlotCaption, PlotPoint, Stroke};
+use super::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke};
 use super::scale::{Scale, plain};
 use super::with_unit;
 use crate::words::units::{bytes, figure, or_unknown, whole_percent};
@@ -18,13 +18,13 @@ use crate::words::verdict::{name, place};
 /// The plots of each load, and memory once: it is read for whole blocks.
 pub(crate) fn cost(record: &StudyRecord, cast: &Cast) -> Markup {
     let mut out = each_load(record, |load| {
-        let figures = [Reading::Cpu, Reading::Busy]
+        let figures = [CostFigure::Cpu, CostFigure::Busy]
             .into_iter()
             .filter_map(|reading| figure_of(record, load, cast, reading));
         side_by_side(figures.collect())
     });
     if let Some(load) = record.measured.loads.first() {
-        let memory = figure_of(record, load, cast, Reading::Memory);
+        let memory = figure_of(record, load, cast, CostFigure::Memory);
         out.push(side_by_side(memory.into_iter().collect()));
     }
     out
@@ -32,81 +32,82 @@ pub(crate) fn cost(record: &StudyRecord, cast: &Cast) -> Markup {
 
 /// One figure of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum CostFigure {
     Cpu,
     Busy,
     Memory,
 }
 
-impl Reading {
+impl CostFigure {
     fn of(self, block: &BlockFigures) -> Option<f64> {
         match self {
-            Reading::Cpu => block.server_cpu_us_per_request,
-            Reading::Busy => block.server_busy,
-            Reading::Memory => block.rss_bytes_max.map(|bytes| bytes as f64),
+            CostFigure::Cpu => block.server_cpu_us_per_request,
+            CostFigure::Busy => block.server_busy,
+            CostFigure::Memory => block.rss_bytes_max.map(|bytes| bytes as f64),
         }
     }
 
     fn id(self) -> &'static str {
         match self {
-            Reading::Cpu => "cpu",
-            Reading::Busy => "busy",
-            Reading::Memory => "memory",
+            CostFigure::Cpu => "cpu",
+            CostFigure::Busy => "busy",
+            CostFigure::Memory => "memory",
         }
     }
 
     fn title(self, under: &str) -> String {
         match self {
-            Reading::Cpu => format!("CPU time per response {under}"),
-            Reading::Busy => format!("How busy the servers were {under}"),
-            Reading::Memory => "Memory in each block".to_owned(),
+            CostFigure::Cpu => format!("CPU time per response {under}"),
+            CostFigure::Busy => format!("How busy the servers were {under}"),
+            CostFigure::Memory => "Memory in each block".to_owned(),
         }
     }
 
     fn label(self) -> &'static str {
         match self {
-            Reading::Cpu => "µs of CPU per answer",
-            Reading::Busy => "share of its CPUs",
-            Reading::Memory => "peak resident memory",
+            CostFigure::Cpu => "µs of CPU per answer",
+            CostFigure::Busy => "share of its CPUs",
+            CostFigure::Memory => "peak resident memory",
         }
     }
 
     fn show(self, value: f64) -> String {
         match self {
-            Reading::Cpu => with_unit(&figure(value), "µs"),
-            Reading::Busy => whole_percent(value),
-            Reading::Memory => bytes(value),
+            CostFigure::Cpu => with_unit(&figure(value), "µs"),
+            CostFigure::Busy => whole_percent(value),
+            CostFigure::Memory => bytes(value),
         }
     }
 
     fn tick(self, value: f64) -> String {
         match self {
-            Reading::Cpu => plain(value),
-            Reading::Busy => with_unit(&plain(100.0 * value), "%"),
-            Reading::Memory if value == 0.0 => "0".to_owned(),
-            Reading::Memory => bytes(value),
+            CostFigure::Cpu => plain(value),
+            CostFigure::Busy => with_unit(&plain(100.0 * value), "%"),
+            CostFigure::Memory if value == 0.0 => "0".to_owned(),
+            CostFigure::Memory => bytes(value),
         }
     }
 }
 
 /// What one reading was for one subject, in each block that has it.
-struct Known<'a> {
+struct SubjectBlocks<'a> {
     number: usize,
     subject: &'a str,
     values: Vec<(u32, f64)>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> SubjectBlocks<'a> {
     fn all(
         record: &StudyRecord,
         load: &LoadRecord,
         cast: &Cast<'a>,
-        reading: Reading,
-    ) -> Vec<Known<'a>> {
+        reading: CostFigure,
+    ) -> Vec<SubjectBlocks<'a>> {
         let known = |(number, subject)| {
-            let blocks = block_figures(&record.measured, load, subject).into_iter();
+            let view = SubjectView::of(&record.measured, load, subject);
+            let blocks = view.block_figures().into_iter();
             let values = blocks.filter_map(|block| Some((block.block, reading.of(&block)?)));
-            Known {
+            SubjectBlocks {
                 number,
                 subject,
                 values: values.collect(),
@@ -115,7 +116,7 @@ impl<'a> Known<'a> {
         cast.iter().map(known).collect()
     }
 
-    fn draw(&self, plot: &mut Plot, reading: Reading) {
+    fn draw(&self, plot: &mut Plot, reading: CostFigure) {
         let place = |(block, value): &(u32, f64)| PlotPoint {
             x: f64::from(*block),
             y: *value,
@@ -137,18 +138,18 @@ fn figure_of(
     record: &StudyRecord,
     load: &LoadRecord,
     cast: &Cast,
-    reading: Reading,
-) -> Option<Figure> {
-    let known = Known::all(record, load, cast, reading);
+    reading: CostFigure,
+) -> Option<CaptionedFigure> {
+    let known = SubjectBlocks::all(record, load, cast, reading);
     let values = known.iter().flat_map(|one| &one.values);
     values.clone().next()?;
     let most = values.map(|(_, value)| *value).fold(0.0, f64::max);
     let scale = match reading {
         // All of it is the end that everybody knows.
-        Reading::Busy if most <= 1.0 => Scale::linear(0.0, 1.0),
+        CostFigure::Busy if most <= 1.0 => Scale::linear(0.0, 1.0),
         _ => Scale::from_zero(most),
     };
-    let y = Axis::new(reading.label(), scale, 5, |value| reading.tick(value));
+    let y = PlotAxis::new(reading.label(), scale, 5, |value| reading.tick(value));
     let indices = block_indices(record, load);
     let title = reading.title(&place(record, &load.name));
     let caption = PlotCaption {
@@ -158,7 +159,7 @@ fn figure_of(
     };
     let mut plot = Plot::new(caption, [block_axis(&indices), y], 180.0);
     known.iter().for_each(|one| one.draw(&mut plot, reading));
-    Some(Figure {
+    Some(CaptionedFigure {
         title: Some(title.clone()),
         legend: cast.whole_legend(),
         body: plot.svg(),
@@ -167,7 +168,7 @@ fn figure_of(
     })
 }
 
-fn table(caption: String, reading: Reading, indices: &[u32], known: &[Known]) -> Grid {
+fn table(caption: String, reading: CostFigure, indices: &[u32], known: &[SubjectBlocks]) -> Grid {
     let row = |index: &u32| {
         let mut cells = vec![index.to_string()];
         cells.extend(known.iter().map(|one| {
@@ -183,6 +184,6 @@ fn table(caption: String, reading: Reading, indices: &[u32], known: &[Known]) ->
         headers,
         rows: indices.iter().map(row).collect(),
         names: 1,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     }
 }

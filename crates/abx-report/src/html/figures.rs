@@ -3,7 +3,7 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Figure as Quantile, StudyRecord, Summary};
 
-use super::grid::{Cells, Grid};
+use super::grid::{CellKind, Grid};
 use super::loads::each_load;
 use super::markup::{Markup, element};
 use super::{LINE, paragraphs};
@@ -46,7 +46,7 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
             headers: headers.into(),
             rows: rows.into_iter().map(Vec::from).collect(),
             names: 1,
-            cells: Cells::Figures,
+            cells: CellKind::Figures,
         };
         let legend = element("p").class("note").text(HELD_LEGEND);
         return [grid.markup(), legend]
@@ -87,7 +87,7 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
         headers,
         rows: summaries.iter().map(row).collect(),
         names: 1,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     };
     let mut out = Markup::from(grid.markup());
     if let Some(ceiling) = { record.conclusions.ceilings.iter() }.find(|one| one.load == load.name)

@@ -11,12 +11,12 @@ pub(crate) struct Grid {
     pub(crate) rows: Vec<Vec<String>>,
     /// How many columns, from the left, name the row; the others hold figures.
     pub(crate) names: usize,
-    pub(crate) cells: Cells,
+    pub(crate) cells: CellKind,
 }
 
 /// What stands in the cells that name no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cells {
+pub(crate) enum CellKind {
     /// Numbers, at the right.
     Figures,
     /// Words, at the left, in as many lines as they need.
@@ -55,7 +55,7 @@ impl Grid {
 
     fn aligned(&self, cell: Element, column: usize) -> Element {
         match self.cells {
-            Cells::Figures if column >= self.names => cell.class("figure"),
+            CellKind::Figures if column >= self.names => cell.class("figure"),
             _ => cell,
         }
     }
@@ -69,7 +69,7 @@ pub(crate) fn folded(summary: &str, inside: impl Into<Markup>) -> Element {
 }
 
 /// A plot or table with its heading, what explains it, and the same as a table.
-pub(crate) struct Figure {
+pub(crate) struct CaptionedFigure {
     /// What stands above it; nothing where the section says it.
     pub(crate) title: Option<String>,
     pub(crate) legend: Markup,
@@ -79,7 +79,7 @@ pub(crate) struct Figure {
     pub(crate) table: Option<Grid>,
 }
 
-impl Figure {
+impl CaptionedFigure {
     /// All of it.
     pub(crate) fn markup(self) -> Element {
         let mut figure = element("figure");
@@ -98,13 +98,13 @@ impl Figure {
 }
 
 /// Figures in two columns where there is room and more than one.
-pub(crate) fn side_by_side(figures: Vec<Figure>) -> Markup {
+pub(crate) fn side_by_side(figures: Vec<CaptionedFigure>) -> Markup {
     let frame = match figures.len() {
         0 => return Markup::new(),
         1 => element("div"),
         _ => element("div").class("pair"),
     };
     frame
-        .add_all(figures.into_iter().map(Figure::markup))
+        .add_all(figures.into_iter().map(CaptionedFigure::markup))
         .into()
 }

@@ -2,7 +2,7 @@
 //! by side; and the page for what cannot be shown.
 
 use abx_evidence::Verdict;
-use abx_evidence::history::{Entry, History, Unread};
+use abx_evidence::history::{Entry, History, UnreadFile};
 
 use super::findings::quoting;
 use super::markup::{Element, Markup, element};
@@ -151,8 +151,8 @@ fn signed(verdict: Option<Verdict>, text: &str) -> Element {
     cell.text(text)
 }
 
-fn unread(all: &[Unread]) -> Markup {
-    let entry = |one: &Unread| {
+fn unread(all: &[UnreadFile]) -> Markup {
+    let entry = |one: &UnreadFile| {
         let file = element("bdi").text(&clean_name(&one.file));
         let why = format!(" is not listed: {}.", clean_name(&one.why));
         element("li").add(file).add(quoting(&why))

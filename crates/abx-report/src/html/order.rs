@@ -2,7 +2,7 @@
 
 use abx_evidence::{Place, Ranking, StudyRecord};
 
-use super::grid::{Cells, Grid, folded};
+use super::grid::{CellKind, Grid, folded};
 use super::markup::{Element, Markup, element};
 use super::ratios::pairs;
 use crate::words::metrics::metric_under;
@@ -48,7 +48,7 @@ fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
         headers: ["subject", "rank", "first"].map(str::to_owned).into(),
         rows: ranking.places.iter().map(row).collect(),
         names: 1,
-        cells: Cells::Words,
+        cells: CellKind::Words,
     };
     let pairs = pairs(record, &format!("All pairs by {by}"), &ranking.pairs);
     let out = element("div").add(grid.markup());

@@ -2,7 +2,7 @@
 
 use abx_evidence::{Outcome, Outcomes, StudyRecord};
 
-use super::grid::{Cells, Grid};
+use super::grid::{CellKind, Grid};
 use super::markup::{Markup, element};
 use super::ratios::load_text;
 use crate::words::units::{count, share};
@@ -41,7 +41,7 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
         headers,
         rows: rows.collect(),
         names: 2,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     };
     let mut out = Markup::from(grid.markup());
     let text = "Each attempt has exactly one outcome; only ok counts as throughput. ✕: counts \

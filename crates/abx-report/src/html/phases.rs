@@ -6,7 +6,7 @@ use abx_evidence::{Phase, PhaseTimes, RunRecord, StudyRecord};
 
 use super::bar::axis;
 use super::cast::legend;
-use super::grid::{Cells, Figure, Grid};
+use super::grid::{CaptionedFigure, CellKind, Grid};
 use super::markup::{Element, Markup, element};
 use super::paragraphs;
 use super::pictured::{cell, name_cell, picture_cell, pictured};
@@ -23,7 +23,7 @@ pub(crate) fn phases(record: &StudyRecord) -> Markup {
         let title = format!("Mean response time {}", place(record, &load.name));
         figure(title, &rows(record, load))
     });
-    let out: Markup = figures.map(Figure::markup).collect();
+    let out: Markup = figures.map(CaptionedFigure::markup).collect();
     match out.is_empty() && record.conclusions.summaries.iter().any(|one| one.sent > 0) {
         true => paragraphs(NOT_RECORDED),
         false => out,
@@ -32,7 +32,7 @@ pub(crate) fn phases(record: &StudyRecord) -> Markup {
 
 /// The figure of a run.
 pub(crate) fn of_run(record: &RunRecord) -> Markup {
-    let row = Row {
+    let row = PhaseRow {
         who: "the server".to_owned(),
         times: record.phases.as_ref(),
     };
@@ -44,19 +44,19 @@ pub(crate) fn of_run(record: &RunRecord) -> Markup {
 }
 
 /// One subject.
-struct Row<'a> {
+struct PhaseRow<'a> {
     who: String,
     /// `None` when it gave no answer that was sampled.
     times: Option<&'a PhaseTimes>,
 }
 
-fn rows<'a>(record: &'a StudyRecord, load: &LoadRecord) -> Vec<Row<'a>> {
+fn rows<'a>(record: &'a StudyRecord, load: &LoadRecord) -> Vec<PhaseRow<'a>> {
     let of_load = record
         .conclusions
         .summaries
         .iter()
         .filter(|one| one.load == load.name);
-    let row = of_load.map(|one| Row {
+    let row = of_load.map(|one| PhaseRow {
         who: name(&one.subject),
         times: one.phases.as_ref(),
     });
@@ -64,11 +64,11 @@ fn rows<'a>(record: &'a StudyRecord, load: &LoadRecord) -> Vec<Row<'a>> {
 }
 
 /// The bars, what they mean, and the same as a table; `None` when no row has any.
-fn figure(title: String, rows: &[Row]) -> Option<Figure> {
+fn figure(title: String, rows: &[PhaseRow]) -> Option<CaptionedFigure> {
     let means = rows.iter().filter_map(|row| row.times);
     let longest = means.map(PhaseTimes::response_us).reduce(f64::max)?;
     let scale = Scale::from_zero(longest);
-    let cells = |row: &Row| {
+    let cells = |row: &PhaseRow| {
         let mean = row
             .times
             .map(|times| with_unit(&number(times.response_us()), "µs"));
@@ -90,7 +90,7 @@ fn figure(title: String, rows: &[Row]) -> Option<Figure> {
     });
     let samples: Vec<String> = samples.collect();
     let keys = Phase::ALL.map(key);
-    Some(Figure {
+    Some(CaptionedFigure {
         title: None,
         legend: legend(keys.into_iter()),
         body: body.into(),
@@ -103,7 +103,7 @@ fn figure(title: String, rows: &[Row]) -> Option<Figure> {
 }
 
 /// A bar cut into phases, each of which says what it is.
-fn bar(row: &Row, scale: Scale) -> Element {
+fn bar(row: &PhaseRow, scale: Scale) -> Element {
     let picture = element("svg").class("bar").with("height", px(HEIGHT));
     let Some(times) = row.times else {
         return picture.with("aria-hidden", "true");
@@ -147,7 +147,7 @@ fn said(times: &PhaseTimes, phase: Phase) -> String {
     }
 }
 
-fn table(title: &str, rows: &[Row]) -> Grid {
+fn table(title: &str, rows: &[PhaseRow]) -> Grid {
     let headers = [
         "subject",
         "responses",
@@ -171,7 +171,7 @@ fn table(title: &str, rows: &[Row]) -> Grid {
         headers: headers.map(str::to_owned).into(),
         rows: lines.collect(),
         names: 3,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     }
 }
 

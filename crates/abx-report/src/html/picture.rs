@@ -10,7 +10,7 @@ use super::LINE;
 use super::bar::axis;
 use super::markup::{Element, Markup, element};
 use super::plot::{bar_markers, px};
-use super::ratios::{Row, interval, legend, picture_of, primary, scale};
+use super::ratios::{RatioRow, interval, legend, picture_of, primary, scale};
 use super::scale::plain;
 use super::verdicts::{letter, title};
 use crate::words::figures::table;
@@ -155,7 +155,7 @@ fn counts(record: &StudyRecord) -> String {
 }
 
 /// The intervals of one metric on one scale.
-fn ratios(caption: &str, rows: &[Row], canvas: &mut Canvas) {
+fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
     let Some(scale) = scale(rows) else {
         return;
     };

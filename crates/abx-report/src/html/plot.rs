@@ -15,25 +15,25 @@ pub(crate) struct Plot {
     id: String,
     title: String,
     description: String,
-    x: Axis,
-    y: Axis,
+    x: PlotAxis,
+    y: PlotAxis,
     height: f64,
     shades: Markup,
     rules: Markup,
-    series: BTreeMap<usize, Series>,
+    series: BTreeMap<usize, PlotSeries>,
     points: PointSize,
 }
 
 /// What one subject has in a plot.
 #[derive(Default)]
-struct Series {
+struct PlotSeries {
     bands: Markup,
     curves: Markup,
     points: Markup,
 }
 
 /// An axis with what is written along it.
-pub(crate) struct Axis {
+pub(crate) struct PlotAxis {
     /// What it shows, with the unit.
     pub(crate) label: String,
     /// From values to places.
@@ -83,14 +83,14 @@ pub(crate) struct PlotPoint {
     pub(crate) y: f64,
 }
 
-impl Axis {
+impl PlotAxis {
     /// An axis with at most `most` ticks, each written by `show`.
     pub(crate) fn new(
         label: &str,
         scale: Scale,
         most: usize,
         show: impl Fn(f64) -> String,
-    ) -> Axis {
+    ) -> PlotAxis {
         let values = scale.ticks(most);
         let is_power = |value: f64| (value.log10() - value.log10().round()).abs() < 1e-9;
         let powers = values.iter().filter(|value| is_power(**value)).count();
@@ -105,7 +105,7 @@ impl Axis {
                     index % 2 == 1
                 },
         };
-        Axis {
+        PlotAxis {
             label: label.to_owned(),
             scale,
             ticks: values.into_iter().enumerate().map(tick).collect(),
@@ -115,7 +115,7 @@ impl Axis {
 
 impl Plot {
     /// An empty one whose area is `height` pixels high.
-    pub(crate) fn new(caption: PlotCaption, [x, y]: [Axis; 2], height: f64) -> Plot {
+    pub(crate) fn new(caption: PlotCaption, [x, y]: [PlotAxis; 2], height: f64) -> Plot {
         Plot {
             id: caption.id,
             title: caption.title,
@@ -434,7 +434,7 @@ mod tests {
     use crate::html::scale::plain;
 
     fn plot() -> Plot {
-        let axis = |label: &str| Axis::new(label, Scale::linear(0.0, 10.0), 6, plain);
+        let axis = |label: &str| PlotAxis::new(label, Scale::linear(0.0, 10.0), 6, plain);
         let caption = PlotCaption {
             id: "p".to_owned(),
             title: "a title".to_owned(),

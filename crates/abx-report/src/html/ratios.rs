@@ -26,11 +26,11 @@ pub(crate) fn ratios(record: &StudyRecord) -> Markup {
 }
 
 /// What the study was made to compare: each metric's name, and its comparisons.
-pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<Row<'_>>)> {
+pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<RatioRow<'_>>)> {
     let of_metric = |metric: Metric| {
-        let rows: Vec<Row> = { record.conclusions.primary() }
+        let rows: Vec<RatioRow> = { record.conclusions.primary() }
             .filter(|one| one.metric == metric)
-            .map(|one| Row::of_load(record, one))
+            .map(|one| RatioRow::of_load(record, one))
             .collect();
         let load = &rows.first()?.one.load;
         let caption = capitalized(metric_under(record, load, metric));
@@ -55,13 +55,13 @@ fn beside(record: &StudyRecord) -> Markup {
         let these = all.filter(|one| one.role == Role::Exploratory && one.load == load);
         these
             .map(|one| {
-                Row::of(
+                RatioRow::of(
                     metric_under(record, load, one.metric).to_owned(),
                     record,
                     one,
                 )
             })
-            .collect::<Vec<Row>>()
+            .collect::<Vec<RatioRow>>()
     };
     let names = record.measured.loads.iter().map(|load| load.name.as_str());
     let tables: Markup = names
@@ -87,12 +87,15 @@ fn beside(record: &StudyRecord) -> Markup {
 
 /// Every pair of subjects under one load, as a ranking judged them.
 pub(crate) fn pairs(record: &StudyRecord, caption: &str, all: &[Comparison]) -> Markup {
-    let rows: Vec<Row> = all.iter().map(|one| Row::of_load(record, one)).collect();
+    let rows: Vec<RatioRow> = all
+        .iter()
+        .map(|one| RatioRow::of_load(record, one))
+        .collect();
     table(caption, "load", &rows)
 }
 
 /// One comparison with everything that its picture shows.
-pub(crate) struct Row<'a> {
+pub(crate) struct RatioRow<'a> {
     pub(crate) one: &'a Comparison,
     /// What it is of: a load or a metric.
     pub(crate) of: String,
@@ -101,17 +104,17 @@ pub(crate) struct Row<'a> {
     bounds: Option<[f64; 3]>,
 }
 
-impl<'a> Row<'a> {
-    fn of_load(record: &StudyRecord, one: &'a Comparison) -> Row<'a> {
-        Row::of(load_text(record, &one.load), record, one)
+impl<'a> RatioRow<'a> {
+    fn of_load(record: &StudyRecord, one: &'a Comparison) -> RatioRow<'a> {
+        RatioRow::of(load_text(record, &one.load), record, one)
     }
 
     /// One comparison of a record, and what to call what it is of.
-    pub(crate) fn of(of: String, record: &StudyRecord, one: &'a Comparison) -> Row<'a> {
+    pub(crate) fn of(of: String, record: &StudyRecord, one: &'a Comparison) -> RatioRow<'a> {
         let margin = record.measured.settings.margin;
         let bounds = one.ratio.zip(one.low).zip(one.high);
         let bounds = bounds.map(|((ratio, low), high)| [ratio, low, high]);
-        Row {
+        RatioRow {
             one,
             of,
             band: [1.0 / (1.0 + margin), 1.0 + margin],
@@ -161,7 +164,7 @@ pub(crate) fn is_drawable(ratio: f64) -> bool {
 
 /// The table of these rows, whose first column names what they are of; nothing
 /// without any.
-pub(crate) fn table(caption: &str, of: &str, rows: &[Row]) -> Markup {
+pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
     let Some(scale) = scale(rows) else {
         return Markup::new();
     };
@@ -190,7 +193,7 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[Row]) -> Markup {
         cell.class(class).add(element("bdi").text(text))
     };
     let cell = |class: &str| element("td").with("role", "cell").class(class);
-    let row = |row: &Row| {
+    let row = |row: &RatioRow| {
         let verdict = cell("verdict").add(sign(row.one.verdict));
         line()
             .add(name_cell("of", &row.of))
@@ -214,12 +217,12 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[Row]) -> Markup {
 
 /// A scale that holds every block and every ratio. An interval that is far wider
 /// than its blocks runs out of the picture, or nothing else would be seen.
-pub(crate) fn scale(rows: &[Row]) -> Option<Scale> {
+pub(crate) fn scale(rows: &[RatioRow]) -> Option<Scale> {
     let ratios = rows
         .iter()
         .filter_map(|row| row.bounds.map(|[ratio, ..]| ratio));
     let inner: Vec<f64> = ratios
-        .chain(rows.iter().flat_map(Row::blocks))
+        .chain(rows.iter().flat_map(RatioRow::blocks))
         .chain(rows.iter().flat_map(|row| row.band))
         .collect();
     let lowest = inner.iter().copied().fold(f64::INFINITY, f64::min) / BEYOND;
@@ -230,7 +233,7 @@ pub(crate) fn scale(rows: &[Row]) -> Option<Scale> {
 }
 
 /// The ratio and its interval, as the verdict's sentence has them.
-pub(crate) fn interval(row: &Row) -> String {
+pub(crate) fn interval(row: &RatioRow) -> String {
     row.bounds.map_or_else(
         || "no interval".to_owned(),
         |bounds| {
@@ -245,7 +248,7 @@ pub(crate) fn interval(row: &Row) -> String {
     )
 }
 
-pub(crate) fn picture_of(row: &Row, scale: Scale) -> Element {
+pub(crate) fn picture_of(row: &RatioRow, scale: Scale) -> Element {
     let interval = interval(row);
     let [pair, of] = [row.pair(), row.of.clone()];
     let is_open = row.one.at_least;

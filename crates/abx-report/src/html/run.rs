@@ -4,11 +4,11 @@ use abx_evidence::{Figure as Quantile, RunRecord, Times};
 
 use super::cast::{entry, legend};
 use super::conduct::{date, machine, pairs};
-use super::grid::{Cells, Figure, Grid};
+use super::grid::{CaptionedFigure, CellKind, Grid};
 use super::markup::{Markup, element};
 use super::outcomes::{came, title};
 use super::page::{Embedded, Page, Section};
-use super::plot::{Axis, Plot, PlotCaption, PlotPoint, Stroke};
+use super::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke};
 use super::scale::Scale;
 use super::times::{nines, tail_axis, time_text};
 use super::{LINE, findings, paragraphs, phases};
@@ -75,7 +75,7 @@ fn times(record: &RunRecord) -> Markup {
         headers,
         rows: all.into_iter().chain(listeners).map(row).collect(),
         names: 2,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     };
     let at_least = at_least_legend(all[..2].iter().map(|(_, times)| *times), &SHOWN, &LINE);
     let text = format!(
@@ -83,7 +83,7 @@ fn times(record: &RunRecord) -> Markup {
          lateness is what the generator adds, loop lag how long it did not look at its \
          clock.{at_least}"
     );
-    let figure = Figure {
+    let figure = CaptionedFigure {
         title: None,
         legend: legend(
             PLOTTED
@@ -119,7 +119,7 @@ fn plot(record: &RunRecord) -> Markup {
     let Some(scale) = Scale::log_around(values) else {
         return Markup::new();
     };
-    let y = Axis::new("time, log scale", scale, 6, time_text);
+    let y = PlotAxis::new("time, log scale", scale, 6, time_text);
     let caption = PlotCaption {
         id: "quantiles".to_owned(),
         title: "Quantiles of response and service times".to_owned(),
@@ -164,7 +164,7 @@ fn outcomes(record: &RunRecord) -> Markup {
             .chain([row("sent".to_owned(), requests.sent)])
             .collect(),
         names: 1,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     };
     let mut out = Markup::from(grid.markup());
     out.push(paragraphs(

@@ -3,13 +3,13 @@
 /// An axis from its low to its high end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
-    kind: Kind,
+    kind: ScaleKind,
     low: f64,
     high: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ScaleKind {
     Linear,
     Log,
 }
@@ -19,7 +19,7 @@ impl Scale {
     pub(crate) fn linear(low: f64, high: f64) -> Scale {
         let high = if high > low { high } else { low + 1.0 };
         Scale {
-            kind: Kind::Linear,
+            kind: ScaleKind::Linear,
             low,
             high,
         }
@@ -46,7 +46,7 @@ impl Scale {
         (high > 0.0).then(|| {
             let room = ((high / low).ln() * ROOM).max(ROOM_LEAST).exp();
             Scale {
-                kind: Kind::Log,
+                kind: ScaleKind::Log,
                 low: low / room,
                 high: high * room,
             }
@@ -56,8 +56,8 @@ impl Scale {
     /// The place of a value from 0 to 1; what lies beyond an end is at that end.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let place = match self.kind {
-            Kind::Linear => (value - self.low) / (self.high - self.low),
-            Kind::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+            ScaleKind::Linear => (value - self.low) / (self.high - self.low),
+            ScaleKind::Log => (value / self.low).ln() / (self.high / self.low).ln(),
         };
         // What has no logarithm is below everything that has one.
         if place.is_nan() {
@@ -80,10 +80,10 @@ impl Scale {
     /// Round values within the ends, at most `most` of them.
     pub(crate) fn ticks(&self, most: usize) -> Vec<f64> {
         match self.kind {
-            Kind::Linear => self.even_ticks(most),
+            ScaleKind::Linear => self.even_ticks(most),
             // Too short for powers of ten: even steps are rounder.
-            Kind::Log if self.high / self.low < LOG_TICKS_FROM => self.even_ticks(most),
-            Kind::Log => self.power_ticks(most),
+            ScaleKind::Log if self.high / self.low < LOG_TICKS_FROM => self.even_ticks(most),
+            ScaleKind::Log => self.power_ticks(most),
         }
     }
 
@@ -148,7 +148,7 @@ mod tests {
 
     fn log(low: f64, high: f64) -> Scale {
         Scale {
-            kind: Kind::Log,
+            kind: ScaleKind::Log,
             low,
             high,
         }

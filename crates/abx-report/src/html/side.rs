@@ -7,10 +7,10 @@ use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecor
 use super::LINE;
 use super::conduct::date;
 use super::findings::quoting;
-use super::grid::{Cells, Grid};
+use super::grid::{CellKind, Grid};
 use super::markup::{Element, Markup, element};
 use super::page::{Page, Section};
-use super::ratios::{Row, load_text, table};
+use super::ratios::{RatioRow, load_text, table};
 use super::verdicts::title;
 use crate::words::metrics::metric_name;
 use crate::words::times::{at_least_legend, time};
@@ -70,12 +70,12 @@ pub fn side_html(records: &[SideRecord<'_>], not_shown: &[NotShown]) -> String {
 /// Every comparison that the studies were made for, those of the same metric and
 /// load together.
 fn ratios(records: &[SideRecord<'_>]) -> Markup {
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<RecordedComparison> = Vec::new();
     for one in records {
         if let Shown::Study(record) = one.record {
             let id = one.id;
             let all = record.conclusions.primary();
-            found.extend(all.map(|comparison| Found {
+            found.extend(all.map(|comparison| RecordedComparison {
                 id,
                 record,
                 comparison,
@@ -89,7 +89,7 @@ fn ratios(records: &[SideRecord<'_>]) -> Markup {
             loads.push(&one.comparison.load);
         }
     }
-    let place = |one: &Found| {
+    let place = |one: &RecordedComparison| {
         let metric = { Metric::ALL.iter() }.position(|metric| *metric == one.comparison.metric);
         let load = loads.iter().position(|load| *load == one.comparison.load);
         (metric, load)
@@ -97,14 +97,14 @@ fn ratios(records: &[SideRecord<'_>]) -> Markup {
     found.sort_by_key(place);
     let is_one_metric =
         { found.windows(2) }.all(|pair| pair[0].comparison.metric == pair[1].comparison.metric);
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<RatioRow> = Vec::new();
     for one in &found {
         let load = load_text(one.record, &one.comparison.load);
         let mut of = format!("{}, {load}", one.id);
         if !is_one_metric {
             of.push_str(&format!(", {}", metric_name(one.comparison.metric)));
         }
-        rows.push(Row::of(of, one.record, one.comparison));
+        rows.push(RatioRow::of(of, one.record, one.comparison));
     }
     let mut out = table("Ratios of all records", "record and load", &rows);
     match out.is_empty() {
@@ -115,14 +115,14 @@ fn ratios(records: &[SideRecord<'_>]) -> Markup {
 }
 
 /// One comparison with the record that it is of.
-struct Found<'a> {
+struct RecordedComparison<'a> {
     id: &'a str,
     record: &'a StudyRecord,
     comparison: &'a Comparison,
 }
 
 /// One line of the figures.
-struct Line<'a> {
+struct FigureLine<'a> {
     names: [String; 3],
     throughput_per_s: Option<f64>,
     times: &'a Times,
@@ -131,11 +131,11 @@ struct Line<'a> {
     failed: u64,
 }
 
-fn lines<'a>(one: &SideRecord<'a>) -> Vec<Line<'a>> {
+fn lines<'a>(one: &SideRecord<'a>) -> Vec<FigureLine<'a>> {
     let id = one.id.to_owned();
     match one.record {
         Shown::Study(record) => { record.conclusions.summaries.iter() }
-            .map(|summary| Line {
+            .map(|summary| FigureLine {
                 names: [
                     id.clone(),
                     clean_name(&summary.subject),
@@ -148,7 +148,7 @@ fn lines<'a>(one: &SideRecord<'a>) -> Vec<Line<'a>> {
                 failed: summary.outcomes.failed(),
             })
             .collect(),
-        Shown::Run(record) => vec![Line {
+        Shown::Run(record) => vec![FigureLine {
             names: [
                 id,
                 clean_name(&record.settings.url),
@@ -167,14 +167,14 @@ fn lines<'a>(one: &SideRecord<'a>) -> Vec<Line<'a>> {
 }
 
 fn figures(records: &[SideRecord<'_>]) -> Markup {
-    let lines: Vec<Line> = records.iter().flat_map(lines).collect();
+    let lines: Vec<FigureLine> = records.iter().flat_map(lines).collect();
     let unit = TimeUnit::of(lines.iter().map(|line| line.times.p50));
     let mut headers: Vec<String> = ["record", "subject", "load", "requests/s"]
         .map(str::to_owned)
         .into();
     headers.extend(SHOWN.map(|one| format!("{} {}", one.name(), unit.sign())));
     headers.extend(["CPU µs", "ok", "failed"].map(str::to_owned));
-    let row = |line: &Line| {
+    let row = |line: &FigureLine| {
         let mut cells: Vec<String> = line.names.clone().into();
         cells.push(or_unknown(line.throughput_per_s, figure));
         cells.extend(SHOWN.map(|figure| time(line.times, figure, unit, &LINE)));
@@ -187,7 +187,7 @@ fn figures(records: &[SideRecord<'_>]) -> Markup {
         headers,
         rows: lines.iter().map(row).collect(),
         names: 3,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     };
     let at_least = at_least_legend(lines.iter().map(|line| line.times), &SHOWN, &LINE);
     let text = format!(
@@ -225,7 +225,7 @@ fn subjects(records: &[SideRecord<'_>]) -> Markup {
             .into(),
         rows: records.iter().flat_map(rows).collect(),
         names: 2,
-        cells: Cells::Words,
+        cells: CellKind::Words,
     };
     grid.markup().into()
 }
@@ -275,7 +275,7 @@ fn about(records: &[SideRecord<'_>]) -> Markup {
         headers: headers.map(str::to_owned).into(),
         rows: records.iter().map(row).collect(),
         names: 1,
-        cells: Cells::Words,
+        cells: CellKind::Words,
     };
     let links = records.iter().map(|one| {
         let link = element("a").with("href", format!("/record/{}", one.id));

@@ -8,10 +8,10 @@ use abx_evidence::{SliceFigures, StudyRecord, slice_figures};
 
 use super::blocks::load_number;
 use super::cast::Cast;
-use super::grid::{Cells, Figure, Grid};
+use super::grid::{CaptionedFigure, CellKind, Grid};
 use super::loads::each_load;
 use super::markup::{Markup, element};
-use super::plot::{Axis, Plot, PlotCaption, PlotPoint, PointSize, Stroke, Tick};
+use super::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Stroke, Tick};
 use super::scale::{Scale, plain};
 use crate::words::metrics::rate_name;
 use crate::words::units::{count, figure, nanos, plural};
@@ -20,7 +20,7 @@ use crate::words::verdict::{name, place};
 /// A plot for each load.
 pub(crate) fn slices(record: &StudyRecord, cast: &Cast) -> Markup {
     let out = each_load(record, |load| {
-        let plot = of_load(record, load, cast).map(Figure::markup);
+        let plot = of_load(record, load, cast).map(CaptionedFigure::markup);
         plot.into_iter().collect()
     });
     if out.is_empty() {
@@ -86,7 +86,7 @@ impl Layout {
     }
 }
 
-fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figure> {
+fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<CaptionedFigure> {
     let all = slice_figures(&record.measured, load);
     let rates = all.iter().filter_map(|slice| slice.throughput_per_s);
     let most = rates.fold(0.0, f64::max);
@@ -106,7 +106,7 @@ fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figur
             plural(layout.blocks.len() as u64, "block")
         ),
     };
-    let x = Axis {
+    let x = PlotAxis {
         label: "block, its slices in the order they ran".to_owned(),
         scale: Scale::linear(0.0, layout.end),
         ticks: layout.ticks(),
@@ -116,7 +116,7 @@ fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figur
         true => format!("{unit}, log scale"),
         false => unit.to_owned(),
     };
-    let y = Axis::new(&label, scale(record, load, &all, most), 6, rate);
+    let y = PlotAxis::new(&label, scale(record, load, &all, most), 6, rate);
     let size = match shown.len() {
         ..=FEW => PointSize::Usual,
         _ => PointSize::Small,
@@ -130,7 +130,7 @@ fn of_load(record: &StudyRecord, load: &LoadRecord, cast: &Cast) -> Option<Figur
     for (number, subject) in cast.iter() {
         draw(&mut plot, &layout, (number, subject), (&shown, every), unit);
     }
-    Some(Figure {
+    Some(CaptionedFigure {
         title: Some(format!("Throughput {under}")),
         legend: cast.whole_legend(),
         body: plot.svg(),
@@ -289,7 +289,7 @@ fn table(under: &str, layout: &Layout, all: &[SliceFigures], cast: &Cast, unit: 
         headers,
         rows: layout.blocks.keys().map(row).collect(),
         names: 1,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     }
 }
 

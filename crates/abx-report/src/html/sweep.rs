@@ -3,9 +3,9 @@
 use abx_evidence::{Axis as Over, Crossover, Metric, Scalability, StudyRecord, Summary, Sweep};
 
 use super::cast::Cast;
-use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::grid::{CaptionedFigure, CellKind, Grid, side_by_side};
 use super::markup::Markup;
-use super::plot::{Axis, Plot, PlotCaption, PlotPoint, Stroke, Tick};
+use super::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke, Tick};
 use super::scale::Scale;
 use super::slices::rate;
 use super::times::time_text;
@@ -18,7 +18,7 @@ use crate::words::verdict::name;
 
 /// A plot for each sweep with what it says.
 pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
-    let figures: Vec<Figure> = { record.conclusions.sweeps.iter().enumerate() }
+    let figures: Vec<CaptionedFigure> = { record.conclusions.sweeps.iter().enumerate() }
         .filter_map(|(number, sweep)| figure_of(record, cast, number, sweep))
         .collect();
     let mut out = side_by_side(figures);
@@ -28,7 +28,7 @@ pub(crate) fn sweep(record: &StudyRecord, cast: &Cast) -> Markup {
 }
 
 /// The names under which a sweep's figures are shown.
-struct Names {
+struct SweepNames {
     /// What is shown.
     metric: &'static str,
     /// What throughput is counted in.
@@ -37,11 +37,11 @@ struct Names {
     over: String,
 }
 
-impl Names {
-    fn of(record: &StudyRecord, sweep: &Sweep) -> Names {
+impl SweepNames {
+    fn of(record: &StudyRecord, sweep: &Sweep) -> SweepNames {
         let load = sweep.loads.first().map_or("", String::as_str);
         let rate = rate_under(record, load);
-        Names {
+        SweepNames {
             metric: metric_under(record, load, sweep.metric),
             rate,
             over: match sweep.axis {
@@ -73,20 +73,20 @@ fn reading(metric: Metric, summary: &Summary) -> Option<f64> {
 }
 
 /// One subject's figures along a sweep; `None` where it has none.
-struct Line<'a> {
+struct SubjectLine<'a> {
     number: usize,
     subject: &'a str,
     values: Vec<Option<f64>>,
 }
 
-impl<'a> Line<'a> {
-    fn all(record: &StudyRecord, cast: &Cast<'a>, sweep: &Sweep) -> Vec<Line<'a>> {
+impl<'a> SubjectLine<'a> {
+    fn all(record: &StudyRecord, cast: &Cast<'a>, sweep: &Sweep) -> Vec<SubjectLine<'a>> {
         let value = |load: &String, subject: &str| {
             let mut found = { record.conclusions.summaries.iter() }
                 .filter(|one| one.load == *load && one.subject == subject);
             reading(sweep.metric, found.next()?)
         };
-        let line = |(number, subject)| Line {
+        let line = |(number, subject)| SubjectLine {
             number,
             subject,
             values: { sweep.loads.iter() }
@@ -103,19 +103,24 @@ impl<'a> Line<'a> {
     }
 }
 
-fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) -> Option<Figure> {
-    let lines = Line::all(record, cast, sweep);
+fn figure_of(
+    record: &StudyRecord,
+    cast: &Cast,
+    number: usize,
+    sweep: &Sweep,
+) -> Option<CaptionedFigure> {
+    let lines = SubjectLine::all(record, cast, sweep);
     let values = lines
         .iter()
         .flat_map(|line| line.values.iter().flatten().copied());
     let metric = sweep.metric;
-    let names = Names::of(record, sweep);
+    let names = SweepNames::of(record, sweep);
     let y = match metric.is_response_time() {
         true => {
             let label = format!("{}, log scale", names.metric);
-            Axis::new(&label, Scale::log_around(values)?, 6, time_text)
+            PlotAxis::new(&label, Scale::log_around(values)?, 6, time_text)
         }
-        false => Axis::new(
+        false => PlotAxis::new(
             names.rate,
             Scale::from_zero(values.fold(0.0, f64::max)),
             6,
@@ -123,7 +128,7 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
         ),
     };
     let over = &names.over;
-    let x = Axis {
+    let x = PlotAxis {
         label: format!("{over}, log scale"),
         scale: Scale::log_around(sweep.at.iter().copied())?,
         ticks: { sweep.at.iter() }
@@ -158,7 +163,7 @@ fn figure_of(record: &StudyRecord, cast: &Cast, number: usize, sweep: &Sweep) ->
             plot.point(line.number, place, &tip);
         }
     }
-    Some(Figure {
+    Some(CaptionedFigure {
         title: Some(title.clone()),
         legend: cast.whole_legend(),
         body: plot.svg(),
@@ -187,7 +192,7 @@ fn law(record: &StudyRecord, sweep: &Sweep) -> Grid {
             or_unknown(one.r2, |r2| percent(r2.max(0.0))),
         ]
     };
-    let single = format!("{} with one connection", Names::of(record, sweep).rate);
+    let single = format!("{} with one connection", SweepNames::of(record, sweep).rate);
     let headers = [
         "subject",
         &single,
@@ -204,7 +209,7 @@ fn law(record: &StudyRecord, sweep: &Sweep) -> Grid {
         headers: headers.map(str::to_owned).into(),
         rows: sweep.scalability.iter().map(row).collect(),
         names: 1,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     }
 }
 
@@ -231,7 +236,7 @@ fn mark(plot: &mut Plot, one: &Crossover, [first, last]: [f64; 2]) {
     plot.rule_x("even", one.at);
 }
 
-fn table(caption: String, sweep: &Sweep, names: &Names, lines: &[Line]) -> Grid {
+fn table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[SubjectLine]) -> Grid {
     let row = |(step, at): (usize, &f64)| {
         let mut cells = vec![rate(*at)];
         cells
@@ -247,6 +252,6 @@ fn table(caption: String, sweep: &Sweep, names: &Names, lines: &[Line]) -> Grid 
         headers,
         rows: sweep.at.iter().enumerate().map(row).collect(),
         names: 1,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     }
 }

@@ -2,14 +2,14 @@
 //! distribution.
 
 use abx_evidence::record::LoadRecord;
-use abx_evidence::{ResponseTimes, StudyRecord, response_times};
+use abx_evidence::{ResponseTimes, StudyRecord, SubjectView};
 
 use super::blocks::load_number;
 use super::cast::Cast;
-use super::grid::{Cells, Figure, Grid, side_by_side};
+use super::grid::{CaptionedFigure, CellKind, Grid, side_by_side};
 use super::loads::each_load;
 use super::markup::{Markup, element};
-use super::plot::{Axis, Plot, PlotCaption, PlotPoint, Stroke, Tick};
+use super::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke, Tick};
 use super::scale::{Scale, plain};
 use super::with_unit;
 use crate::words::units::count;
@@ -19,14 +19,14 @@ use crate::words::verdict::{name, place};
 pub(crate) fn times(record: &StudyRecord, cast: &Cast) -> Markup {
     let out = each_load(record, |load| {
         let found = cast.iter().filter_map(|(number, subject)| {
-            let times = response_times(&record.measured, load, subject)?;
-            Some(Known {
+            let times = SubjectView::of(&record.measured, load, subject).response_times()?;
+            Some(SubjectTimes {
                 number,
                 subject,
                 times,
             })
         });
-        let known: Vec<Known> = found.collect();
+        let known: Vec<SubjectTimes> = found.collect();
         of_load(record, load, cast, &known).unwrap_or_default()
     });
     if out.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) fn times(record: &StudyRecord, cast: &Cast) -> Markup {
 }
 
 /// The times of one subject.
-struct Known<'a> {
+struct SubjectTimes<'a> {
     number: usize,
     subject: &'a str,
     times: ResponseTimes,
@@ -61,16 +61,16 @@ struct Known<'a> {
 
 /// A share of the requests with the time that it does not exceed.
 #[derive(Clone, Copy)]
-struct Point {
+struct QuantilePoint {
     share: f64,
     us: f64,
     at_least: bool,
 }
 
-impl Known<'_> {
-    fn point(&self, share: f64) -> Option<Point> {
+impl SubjectTimes<'_> {
+    fn point(&self, share: f64) -> Option<QuantilePoint> {
         let found = self.times.quantile(share)?;
-        Some(Point {
+        Some(QuantilePoint {
             share,
             us: found.us as f64,
             at_least: found.at_least,
@@ -83,14 +83,14 @@ impl Known<'_> {
     }
 
     /// Shares at equal distances on the axis of the tail, up to the longest time.
-    fn tail(&self) -> Vec<Point> {
+    fn tail(&self) -> Vec<QuantilePoint> {
         let end = nines(self.last_share());
         let shares = (0..=STEPS).map(|step| share_at(end * f64::from(step) / f64::from(STEPS)));
         shares.filter_map(|share| self.point(share)).collect()
     }
 
     /// Shares at equal distances, and the tail.
-    fn whole(&self) -> Vec<Point> {
+    fn whole(&self) -> Vec<QuantilePoint> {
         let shares = (0..STEPS).map(|step| f64::from(step) / f64::from(STEPS));
         let mut shares: Vec<f64> = shares.collect();
         shares.extend([0.995, 0.999, 1.0]);
@@ -105,21 +105,21 @@ fn of_load(
     record: &StudyRecord,
     load: &LoadRecord,
     cast: &Cast,
-    known: &[Known],
+    known: &[SubjectTimes],
 ) -> Option<Markup> {
-    let all = known.iter().flat_map(Known::tail);
+    let all = known.iter().flat_map(SubjectTimes::tail);
     let scale = Scale::log_around(all.map(|point| point.us))?;
     let under = place(record, &load.name);
     let number = load_number(record, load);
     let numbers = || known.iter().map(|one| one.number);
-    let tail = Figure {
+    let tail = CaptionedFigure {
         title: Some(format!("Quantiles {under}")),
         legend: cast.legend(numbers()),
         body: tail_plot(&under, number, scale, known),
         note: String::new(),
         table: Some(table(&under, known)),
     };
-    let whole = Figure {
+    let whole = CaptionedFigure {
         title: Some(format!("Distribution {under}")),
         legend: cast.legend(numbers()),
         body: whole_plot(&under, number, scale, known),
@@ -129,14 +129,14 @@ fn of_load(
     Some(side_by_side(vec![tail, whole]))
 }
 
-fn tail_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Markup {
+fn tail_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -> Markup {
     let end = known
         .iter()
         .map(|one| nines(one.last_share()))
         .fold(1.0, f64::max);
     let shares = NAMED.iter().filter(|share| nines(**share) <= end + CLOSE);
     let x = tail_axis(end);
-    let y = Axis::new("response time, log scale", scale, 7, time_text);
+    let y = PlotAxis::new("response time, log scale", scale, 7, time_text);
     let caption = PlotCaption {
         id: format!("quantiles-{number}"),
         title: format!("Response-time quantiles {under}"),
@@ -146,7 +146,7 @@ fn tail_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Marku
     };
     let mut plot = Plot::new(caption, [x, y], 260.0);
     for one in known {
-        let place = |point: &Point| PlotPoint {
+        let place = |point: &QuantilePoint| PlotPoint {
             x: nines(point.share),
             y: point.us,
         };
@@ -165,24 +165,24 @@ fn tail_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Marku
 }
 
 /// An axis on which each nine has as much room as the one before.
-pub(crate) fn tail_axis(end: f64) -> Axis {
+pub(crate) fn tail_axis(end: f64) -> PlotAxis {
     let shares = NAMED.iter().filter(|share| nines(**share) <= end + CLOSE);
     let tick = |share: &f64| Tick {
         at: nines(*share),
         text: plain(100.0 * share),
         is_minor: *share == 0.5 || (end > 4.5 && [0.9, 0.999, 0.999_99].contains(share)),
     };
-    Axis {
+    PlotAxis {
         label: "share of the requests in %, the tail spread out".to_owned(),
         scale: Scale::linear(0.0, end),
         ticks: shares.map(tick).collect(),
     }
 }
 
-fn whole_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Markup {
-    let x = Axis::new("response time, log scale", scale, 7, time_text);
+fn whole_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -> Markup {
+    let x = PlotAxis::new("response time, log scale", scale, 7, time_text);
     let percent = |share: f64| with_unit(&plain(100.0 * share), "%");
-    let y = Axis::new("share of the requests", Scale::linear(0.0, 1.0), 6, percent);
+    let y = PlotAxis::new("share of the requests", Scale::linear(0.0, 1.0), 6, percent);
     let caption = PlotCaption {
         id: format!("distribution-{number}"),
         title: format!("Distribution of response times {under}"),
@@ -192,7 +192,7 @@ fn whole_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Mark
     };
     let mut plot = Plot::new(caption, [x, y], 260.0);
     for one in known {
-        let place = |point: &Point| PlotPoint {
+        let place = |point: &QuantilePoint| PlotPoint {
             x: point.us,
             y: point.share,
         };
@@ -214,14 +214,19 @@ fn whole_plot(under: &str, number: usize, scale: Scale, known: &[Known]) -> Mark
 }
 
 /// What is known, and from its end on what is only known as "at least".
-fn curves(plot: &mut Plot, number: usize, points: &[Point], place: impl Fn(&Point) -> PlotPoint) {
+fn curves(
+    plot: &mut Plot,
+    number: usize,
+    points: &[QuantilePoint],
+    place: impl Fn(&QuantilePoint) -> PlotPoint,
+) {
     let known = points.iter().take_while(|point| !point.at_least).count();
     let places: Vec<PlotPoint> = points.iter().map(place).collect();
     plot.curve(number, Stroke::Solid, &places[..known]);
     plot.curve(number, Stroke::AtLeast, &places[known.saturating_sub(1)..]);
 }
 
-fn table(under: &str, known: &[Known]) -> Grid {
+fn table(under: &str, known: &[SubjectTimes]) -> Grid {
     let row = |share: &f64| {
         let mut cells = vec![share_text(*share)];
         cells.extend(known.iter().map(|one| {
@@ -247,7 +252,7 @@ fn table(under: &str, known: &[Known]) -> Grid {
         headers,
         rows: shares.filter(in_reach).map(row).collect(),
         names: 1,
-        cells: Cells::Figures,
+        cells: CellKind::Figures,
     }
 }
 

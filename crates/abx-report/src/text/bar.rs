@@ -27,7 +27,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     let labels: Vec<String> = found.iter().map(|(one, _)| label(record, one)).collect();
     let longest = labels.iter().map(|label| columns(label)).max();
     let label_width = longest.unwrap_or_default().min(style.columns() / 3);
-    let scale = Scale::of(
+    let scale = RatioScale::of(
         found.iter().map(|(_, values)| *values),
         record.measured.settings.margin,
         style.columns() - label_width - 4,
@@ -70,7 +70,7 @@ fn label(record: &StudyRecord, one: &Comparison) -> String {
 }
 
 /// A log scale with 1 in the middle.
-struct Scale {
+struct RatioScale {
     /// The logarithm at the right end; its negative is at the left.
     end: f64,
     margin: f64,
@@ -78,11 +78,11 @@ struct Scale {
     half: usize,
 }
 
-impl Scale {
-    fn of(all: impl Iterator<Item = [f64; 3]>, margin: f64, width: usize) -> Scale {
+impl RatioScale {
+    fn of(all: impl Iterator<Item = [f64; 3]>, margin: f64, width: usize) -> RatioScale {
         let margin = margin.max(0.0).ln_1p();
         let furthest = all.flatten().map(|value| value.ln().abs());
-        Scale {
+        RatioScale {
             end: ROOM * furthest.fold(margin.max(f64::MIN_POSITIVE), f64::max),
             margin,
             half: (width - 1) / 2,
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_bar_marks_ratio_ends_margin_and_one() {
         // Method: a scale that ends at ln 1.1 · 1.1, read by the places of the signs.
-        let scale = Scale::of([[1.05, 1.02, 1.1]].into_iter(), 0.03, 41);
+        let scale = RatioScale::of([[1.05, 1.02, 1.1]].into_iter(), 0.03, 41);
         let bar: Vec<char> = scale.bar([1.05, 1.02, 1.1], false).chars().collect();
         let at = |sign| bar.iter().position(|cell| *cell == sign);
         assert_eq!(bar.len(), 41);
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_bound_ratio_points_away_from_one() {
         // Method: one above and one below 1.
-        let scale = Scale::of([[0.9, 0.8, 0.95]].into_iter(), 0.03, 41);
+        let scale = RatioScale::of([[0.9, 0.8, 0.95]].into_iter(), 0.03, 41);
         assert!(scale.bar([0.9, 0.8, 0.95], true).contains('◀'));
         assert!(scale.bar([1.1, 1.05, 1.2], true).contains('▶'));
     }

@@ -1,6 +1,6 @@
 //! What came of looking at the subjects of the catalog, as a table.
 
-use abx_evidence::catalog::{CheckRecord, CheckStatus, CheckedSubject};
+use abx_evidence::catalog::{CheckRecord, CheckedSubject, SubjectStatus};
 
 use crate::words::style::Style;
 use crate::words::table::Table;
@@ -43,10 +43,10 @@ fn name(one: &CheckedSubject) -> String {
 /// How many subjects have each status.
 fn totals(record: &CheckRecord) -> String {
     let all = [
-        CheckStatus::Ready,
-        CheckStatus::Missing,
-        CheckStatus::Broken,
-        CheckStatus::Skipped,
+        SubjectStatus::Ready,
+        SubjectStatus::Missing,
+        SubjectStatus::Broken,
+        SubjectStatus::Skipped,
     ];
     let count = |status| {
         let subjects = record.subjects.iter();

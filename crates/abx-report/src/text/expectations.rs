@@ -1,6 +1,6 @@
 //! What was expected, and what the study says to it.
 
-use abx_evidence::{Answer, Standing, StudyRecord};
+use abx_evidence::{ExpectationResult, Standing, StudyRecord};
 
 use crate::words::expectations::reason;
 use crate::words::style::{Style, Tint};
@@ -9,8 +9,12 @@ use crate::words::wrap::{clean_name, wrap};
 
 /// A sentence for each answer, ready to be printed; empty when nothing was expected.
 #[must_use]
-pub fn expectations_text(record: &StudyRecord, answers: &[Answer], style: &Style) -> String {
-    let sentence = |answer: &Answer| {
+pub fn expectations_text(
+    record: &StudyRecord,
+    answers: &[ExpectationResult],
+    style: &Style,
+) -> String {
+    let sentence = |answer: &ExpectationResult| {
         let standing = style.paint(answer.standing.word(), tint(&answer.standing));
         let place = match answer.load.as_str() {
             "" => String::new(),

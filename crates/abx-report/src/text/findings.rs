@@ -2,19 +2,19 @@
 
 use abx_evidence::{Finding, Level};
 
-use crate::words::findings::{Loads, Told, told};
+use crate::words::findings::{LoadCount, Told, told};
 use crate::words::style::{Style, Tint};
 use crate::words::wrap::{clean, clean_name, shorten, wrap};
 
 /// The findings that are told; empty when there are none.
-pub(crate) fn findings(all: &[Finding], loads: Loads, style: &Style) -> String {
+pub(crate) fn findings(all: &[Finding], loads: LoadCount, style: &Style) -> String {
     told(all)
         .iter()
         .map(|one| text(one, loads, style))
         .collect()
 }
 
-fn text(told: &Told, loads: Loads, style: &Style) -> String {
+fn text(told: &Told, loads: LoadCount, style: &Style) -> String {
     let finding = told.finding;
     let (word, tint) = match finding.level {
         Level::Note => ("NOTE", Tint::Plain),
@@ -25,7 +25,7 @@ fn text(told: &Told, loads: Loads, style: &Style) -> String {
     let first = format!("{}{blanks}", style.paint(word, tint));
     let message = clean(&finding.message);
     let message = match &finding.load {
-        Some(load) if loads == Loads::Several => {
+        Some(load) if loads == LoadCount::Several => {
             let load = shorten(&clean_name(load), 30);
             format!("under {load}: {message}")
         }

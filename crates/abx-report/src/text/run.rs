@@ -4,7 +4,7 @@ use abx_evidence::{Figure, RunRecord, Times};
 
 use super::findings::findings;
 use super::phases;
-use crate::words::findings::Loads;
+use crate::words::findings::LoadCount;
 use crate::words::load::offered;
 use crate::words::run::{headline, listeners, offer, side_lines};
 use crate::words::style::Style;
@@ -26,7 +26,7 @@ pub fn run_text(record: &RunRecord, style: &Style) -> String {
     }
     sections.extend([
         sides(record, style),
-        findings(&record.findings, Loads::One, style),
+        findings(&record.findings, LoadCount::One, style),
     ]);
     sections.retain(|section| !section.is_empty());
     style.finish(&sections.join("\n"))

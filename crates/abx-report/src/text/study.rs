@@ -13,7 +13,7 @@ use super::ranking::rankings;
 use super::sweeps::{capacities, sweeps};
 use crate::words::conduct::{ended, turns};
 use crate::words::figures::{loaded, neither, table, unsent};
-use crate::words::findings::Loads;
+use crate::words::findings::LoadCount;
 use crate::words::held::{held_legend, held_table};
 use crate::words::load::{alone, offer};
 use crate::words::style::Style;
@@ -26,9 +26,9 @@ use crate::words::wrap::{clean_name, wrap};
 #[must_use]
 pub fn study_text(record: &StudyRecord, style: &Style) -> String {
     let loads = if record.measured.loads.len() > 1 {
-        Loads::Several
+        LoadCount::Several
     } else {
-        Loads::One
+        LoadCount::One
     };
     let mut sections = vec![
         verdicts(record, style) + &against(record, style),

@@ -31,6 +31,7 @@ pub(crate) fn ended(record: &StudyRecord) -> String {
             "Ended: the budget of {} is used up",
             seconds(settings.budget_s)
         ),
+        StudyEnd::Invalid => "Ended: with these failures no comparison can become valid".to_owned(),
         StudyEnd::Interrupted => "Interrupted".to_owned(),
         StudyEnd::Failed { why } => {
             format!("Ended early: {}", first_line(why))

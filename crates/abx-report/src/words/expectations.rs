@@ -1,7 +1,7 @@
 //! What a study says to what was expected, and why.
 
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
-use abx_evidence::{Answer, Doubt, Standing};
+use abx_evidence::{Doubt, ExpectationResult, Standing};
 
 use super::metrics::metric_name;
 use super::units::{plural, ratios};
@@ -9,7 +9,7 @@ use super::verdict::name;
 use super::wrap::clean;
 
 /// The figures behind an answer, and what keeps them from settling it.
-pub(crate) fn reason(answer: &Answer) -> String {
+pub(crate) fn reason(answer: &ExpectationResult) -> String {
     let figures = figures(answer);
     let doubt = match &answer.standing {
         Standing::Holds | Standing::Fails => None,
@@ -21,7 +21,7 @@ pub(crate) fn reason(answer: &Answer) -> String {
 }
 
 /// What was measured of the ratio that was asked for.
-fn figures(answer: &Answer) -> Option<String> {
+fn figures(answer: &ExpectationResult) -> Option<String> {
     let bounds = answer.bounds?;
     let metric = metric_name(answer.metric?);
     let reading = match answer.is_speed_of_time {
@@ -35,7 +35,7 @@ fn figures(answer: &Answer) -> Option<String> {
     ))
 }
 
-fn doubting(doubt: Doubt, answer: &Answer) -> String {
+fn doubting(doubt: Doubt, answer: &ExpectationResult) -> String {
     let factor = answer.wanted.map_or(1.0, |(_, factor)| factor);
     match doubt {
         Doubt::Straddles => format!(

@@ -80,7 +80,8 @@ pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
             .summaries
             .iter()
             .filter(|summary| summary.load == load.name)
-            .map(|summary| summary.loaded_s);
+            .map(|summary| summary.loaded_s)
+            .filter(|loaded_s| *loaded_s > 0.0);
         let least = spans.clone().fold(f64::INFINITY, f64::min);
         let most = spans.fold(0.0, f64::max);
         if most <= 0.0 {

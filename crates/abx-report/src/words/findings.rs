@@ -6,7 +6,7 @@ use super::wrap::{clean_name, shorten};
 
 /// Which findings need the name of their load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Loads {
+pub(crate) enum LoadCount {
     One,
     Several,
 }

@@ -1,7 +1,7 @@
 //! A record in a list of records: the cells of its line.
 
 use abx_evidence::Verdict;
-use abx_evidence::history::{Entry, Kind, OutlineComparison};
+use abx_evidence::history::{Entry, OutlineComparison, RecordKind};
 
 use super::units::{UNKNOWN, count, figure, moment, or_unknown, plural, ratios};
 use super::verdict::word;
@@ -22,8 +22,8 @@ pub(crate) fn cells(entry: &Entry) -> Cells {
         several => plural(several.len() as u64, "load"),
     };
     let blocks = match outline.kind {
-        Kind::Study => count(outline.blocks as u64),
-        Kind::Run => UNKNOWN.to_owned(),
+        RecordKind::Study => count(outline.blocks as u64),
+        RecordKind::Run => UNKNOWN.to_owned(),
     };
     [
         entry.id.clone(),
@@ -39,10 +39,10 @@ pub(crate) fn cells(entry: &Entry) -> Cells {
 fn verdict(entry: &Entry) -> String {
     let outline = &entry.outline;
     match (&outline.comparisons[..], outline.kind) {
-        ([], Kind::Run) => or_unknown(outline.throughput_per_s, |rate| {
+        ([], RecordKind::Run) => or_unknown(outline.throughput_per_s, |rate| {
             format!("{}/s", figure(rate))
         }),
-        ([], Kind::Study) => UNKNOWN.to_owned(),
+        ([], RecordKind::Study) => UNKNOWN.to_owned(),
         ([only], _) => one_verdict(only),
         (several, _) => plural(several.len() as u64, "verdict"),
     }

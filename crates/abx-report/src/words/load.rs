@@ -1,14 +1,16 @@
 //! What is offered, in words: arrivals, connections, requests.
 
 use abx_evidence::record::{LoadRecord, LoadSettings};
-use abx_evidence::{ArrivalKind, Arrivals, Exchange, LoadShape, MessageKind, Offered, StudyRecord};
+use abx_evidence::{
+    ArrivalKind, ArrivalSettings, Exchange, LoadShape, MessageKind, Offered, StudyRecord,
+};
 
 use super::units::{count, figure, plural, share};
 use super::verdict::name;
 use super::wrap::clean_name;
 
 /// What was asked for; `None` for a plain closed loop.
-pub(crate) fn arrivals(arrivals: &Arrivals) -> Option<String> {
+pub(crate) fn arrivals(arrivals: &ArrivalSettings) -> Option<String> {
     let rate = rate(arrivals).unwrap_or_default();
     let kind = match arrivals.kind {
         ArrivalKind::Closed => String::new(),
@@ -52,7 +54,7 @@ pub(crate) fn keep_alive(is_on: bool) -> String {
 }
 
 /// The rate that was asked for, where there is one.
-pub(crate) fn rate(arrivals: &Arrivals) -> Option<String> {
+pub(crate) fn rate(arrivals: &ArrivalSettings) -> Option<String> {
     let rate = arrivals.rate_per_s.filter(|_| arrivals.is_open())?;
     Some(format!("{}/s", figure(rate)))
 }

@@ -1,11 +1,11 @@
 //! What came of looking at the subjects of the catalog.
 
-use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, CheckStatus, CheckedSubject};
+use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, CheckedSubject, SubjectStatus};
 use abx_report::{Style, check_text};
 use insta::assert_snapshot;
 
-fn subject(name: &str, status: CheckStatus, why: Option<&str>) -> CheckedSubject {
-    let is_ready = status == CheckStatus::Ready;
+fn subject(name: &str, status: SubjectStatus, why: Option<&str>) -> CheckedSubject {
+    let is_ready = status == SubjectStatus::Ready;
     CheckedSubject {
         study: "static-files".to_owned(),
         subject: name.to_owned(),
@@ -22,20 +22,20 @@ fn record() -> CheckRecord {
         abx_version: "0.1.0".to_owned(),
         interrupted: false,
         subjects: vec![
-            subject("lighttpd", CheckStatus::Ready, None),
+            subject("lighttpd", SubjectStatus::Ready, None),
             subject(
                 "nginx",
-                CheckStatus::Missing,
+                SubjectStatus::Missing,
                 Some("needs the package nginx-light: apt-get install nginx-light"),
             ),
             subject(
                 "apache",
-                CheckStatus::Broken,
+                SubjectStatus::Broken,
                 Some(
                     "apache ended before it was ready (exit 1); the end of its output:\n\u{1b}[31mno",
                 ),
             ),
-            subject("lighttpd-1.5", CheckStatus::Skipped, Some("bring it")),
+            subject("lighttpd-1.5", SubjectStatus::Skipped, Some("bring it")),
         ],
     }
 }

@@ -2,8 +2,8 @@
 //! those that are concluded from them.
 
 use abx_evidence::doctor::{
-    Ceiling, DOCTOR_SCHEMA, DoctorRecord, Elsewhere, IoUring, Noise, Pressure, Quota, Readings,
-    examine,
+    DOCTOR_SCHEMA, DoctorRecord, Elsewhere, GeneratorCeiling, IoUring, Noise, Pressure, Quota,
+    Readings, examine,
 };
 use abx_report::{Style, doctor_text};
 use insta::assert_snapshot;
@@ -40,7 +40,7 @@ fn good() -> DoctorRecord {
         }),
         ..Readings::default()
     };
-    let ceiling = |keep_alive, rate| Ceiling {
+    let ceiling = |keep_alive, rate| GeneratorCeiling {
         keep_alive,
         connections: 50,
         backend: "epoll".to_owned(),

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use abx_evidence::expectation::{Known, answers};
+use abx_evidence::expectation::{KnownNames, answers};
 use abx_evidence::record::{Histograms, Round, SliceRecord};
 use abx_evidence::{
-    Answer, Expectation, Figure, Finding, FindingId, Histogram, Level, Outcomes, SliceTally,
-    StudyRecord, Validity, Verdict,
+    Expectation, ExpectationResult, Figure, Finding, FindingId, Histogram, Level, Outcomes,
+    SliceTally, StudyRecord, Validity, Verdict,
 };
 use abx_report::{
     Style, comparisons_csv, expectations_text, run_markdown, run_openmetrics, run_otlp, slices_csv,
@@ -22,8 +22,8 @@ use crate::support::{comparison, finding, overloaded_run, run, set_blocks, study
 
 /// The usual study with one of each standing: it holds, fails, is unsettled,
 /// and was never compared.
-fn expected(record: &StudyRecord) -> Vec<Answer> {
-    let known = Known {
+fn expected(record: &StudyRecord) -> Vec<ExpectationResult> {
+    let known = KnownNames {
         subjects: record
             .measured
             .subjects

@@ -2,7 +2,8 @@
 
 use abx_evidence::Verdict;
 use abx_evidence::history::{
-    Entry, HISTORY_SCHEMA, History, Kind, Outline, OutlineComparison, OutlineSubject, Unread,
+    Entry, HISTORY_SCHEMA, History, Outline, OutlineComparison, OutlineSubject, RecordKind,
+    UnreadFile,
 };
 use abx_report::{Style, history_text};
 use insta::assert_snapshot;
@@ -17,7 +18,7 @@ fn entry(id: &str, subjects: &[&str], comparisons: Vec<OutlineComparison>) -> En
         id: id.to_owned(),
         file: format!("compare-1750000000-{id}.json"),
         outline: Outline {
-            kind: Kind::Study,
+            kind: RecordKind::Study,
             started_unix_ms: 1_750_000_000_000,
             elapsed_s: 38.2,
             subjects: subjects.iter().map(named).collect(),
@@ -71,7 +72,7 @@ pub fn mixed() -> History {
     );
     several.outline.loads = ["small-c10", "large-c100"].map(str::to_owned).into();
     let mut run = entry("77aa00", &["http://127.0.0.1:8080/small.bin"], Vec::new());
-    run.outline.kind = Kind::Run;
+    run.outline.kind = RecordKind::Run;
     run.outline.blocks = 0;
     run.outline.throughput_per_s = Some(41_234.5);
     run.file = "run-1750000000-77.json".to_owned();
@@ -84,7 +85,7 @@ pub fn mixed() -> History {
         entry("e4f5a6", &["nginx", "lighttpd"], Vec::new()),
     ]);
     history.left_out = 1_234;
-    history.unread = vec![Unread {
+    history.unread = vec![UnreadFile {
         file: "mine.json".to_owned(),
         why: "expected value at line 1 column 1".to_owned(),
     }];

@@ -14,11 +14,11 @@ fn a_page_of_a_study_has_the_verdicts_of_its_record() {
     let mut found = 0;
     for folder in fs::read_dir(studies).unwrap() {
         let folder = folder.unwrap().path();
-        let Ok(json) = fs::read_to_string(folder.join("record.json")) else {
+        let Ok(file) = fs::File::open(folder.join("record.json.zst")) else {
             continue;
         };
-        let saved: StudyRecord = serde_json::from_str(&json).unwrap();
-        let record = StudyRecord::judged(saved.measured);
+        let json = zstd::decode_all(file).unwrap();
+        let record: StudyRecord = serde_json::from_slice(&json).unwrap();
         let page = fs::read_to_string(folder.join("README.md")).unwrap();
         let matrix = verdict_matrix(&record);
         for table in matrix.split("\n\n") {

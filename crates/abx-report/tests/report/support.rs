@@ -7,7 +7,7 @@ use abx_evidence::record::{
     PilotRecord, PilotSubject, RequestSettings, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    ArrivalKind, Arrivals, Comparison, Conclusions, Exchange, Figure, Finding, FindingId,
+    ArrivalKind, ArrivalSettings, Comparison, Conclusions, Exchange, Figure, Finding, FindingId,
     GeneratorSide, Level, Measured, Metric, Offered, Outcomes, PhaseTime, PhaseTimes, RUN_SCHEMA,
     Requests, Role, RunRecord, RunSettings, ServerSide, StudyRecord, Summary, Times, Verdict,
 };
@@ -29,6 +29,7 @@ pub fn study() -> StudyRecord {
             threads: 1,
             subject_cpus: vec![0],
             generator_cpus: vec![1],
+            waiting: abx_evidence::Waiting::default(),
         },
         machine: Machine::default(),
         subjects: ["nginx", "lighttpd"].map(subject).into(),
@@ -100,6 +101,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
         warm_up_ns: 200_000_000,
         settled: true,
         lingering: Some(0.0),
+        failed: None,
     };
     LoadRecord {
         name: name.to_owned(),
@@ -122,6 +124,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
             interleave: Interleave::Slices,
             interleave_reason: None,
             slice_ns: 100_000_000,
+            slice_requests: None,
             discard_ns: 10_000_000,
             slice_reason: None,
             shortened: false,
@@ -262,9 +265,10 @@ pub fn run() -> RunRecord {
             method: "GET".to_owned(),
             connections: 50,
             exchange: Exchange::default(),
-            arrivals: Arrivals::default(),
+            arrivals: ArrivalSettings::default(),
             threads: 1,
             backend: None,
+            waiting: abx_evidence::Waiting::default(),
             duration_s: Some(10.0),
             requests: None,
             keep_alive: true,
@@ -299,6 +303,7 @@ pub fn run() -> RunRecord {
         held: None,
         generator: GeneratorSide {
             cpu_s: 4.5,
+            waiting_awake_s: 0.0,
             cpu_us_per_request: Some(10.91),
             busy: 0.45,
             wait_s: Some(0.02),
@@ -315,15 +320,17 @@ pub fn run() -> RunRecord {
             busiest_thread: Some(0.98),
         }),
         findings: Vec::new(),
+        measured: abx_fixtures::run(),
     }
 }
 
 /// The same at 20,000/s for 10 s, all of which was sent in time.
 pub fn open_run() -> RunRecord {
     let mut record = run();
-    record.settings.arrivals = Arrivals {
+    record.settings.arrivals = ArrivalSettings {
         kind: ArrivalKind::Constant,
         rate_per_s: Some(20_000.0),
+        connections_rest: false,
         text: String::new(),
     };
     record.requests.sent = 200_000;

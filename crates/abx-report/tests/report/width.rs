@@ -1,7 +1,7 @@
 //! No line is wider than it may be, whatever the record holds.
 
 use abx_evidence::{
-    ArrivalKind, Arrivals, Bounds, Comparison, Figure, Finding, FindingId, Offered, Times,
+    ArrivalKind, ArrivalSettings, Bounds, Comparison, Figure, Finding, FindingId, Offered, Times,
     Undisturbed, Validity, Verdict,
 };
 use abx_report::{Style, progress_line, run_text, study_text};
@@ -108,7 +108,12 @@ proptest! {
         record.measured.subjects = names.iter().map(|name| subject(name)).collect();
         record.measured.loads = (0..1 + u32::from(several)).map(|at| load(&names[at as usize], at)).collect();
         for load in &mut record.measured.loads {
-            load.settings.arrivals = Arrivals { kind, rate_per_s: None, text: names[1].clone() };
+            load.settings.arrivals = ArrivalSettings {
+                kind,
+                rate_per_s: None,
+                connections_rest: several,
+                text: names[1].clone(),
+            };
             let pilot = load.pilot.as_mut().unwrap();
             pilot.slice_ns = counts[1];
             pilot.slice_reason = Some(names[1].clone());
@@ -150,7 +155,12 @@ proptest! {
     ) {
         // Method: as above, with any arrivals and any times at least.
         let mut record = run();
-        record.settings.arrivals = Arrivals { kind, rate_per_s: rate, text: words[2].clone() };
+        record.settings.arrivals = ArrivalSettings {
+            kind,
+            rate_per_s: rate,
+            connections_rest: false,
+            text: words[2].clone(),
+        };
         let [planned, sent, unsent, queued, unfinished, late] = counts;
         record.offered = Some(Offered { planned, sent, unsent, queued, unfinished });
         record.generator.lateness_us.p99 = Some(late);

@@ -20,7 +20,7 @@ use crate::faults::InjectedFault;
 
 /// All that is served.
 #[derive(Debug)]
-pub(crate) enum Site {
+pub(crate) enum ServedContent {
     Page(PageAnswers),
     Files(Folder),
 }
@@ -75,20 +75,22 @@ pub(crate) struct PreparedAnswer {
     pub(crate) close: bool,
 }
 
-impl Site {
+impl ServedContent {
     /// Makes the page or opens the directory.
-    pub(crate) fn open(config: &ServerConfig) -> Result<Site, ServeError> {
+    pub(crate) fn open(config: &ServerConfig) -> Result<ServedContent, ServeError> {
         match &config.content {
             Content::Page { bytes } => {
                 let needs_changed = config.faults.wrong_body_percent > 0.0;
-                Ok(Site::Page(PageAnswers::new(*bytes, needs_changed)))
+                Ok(ServedContent::Page(PageAnswers::new(*bytes, needs_changed)))
             }
             Content::Files { root, sending } => {
                 let folder = Folder::open(root, *sending);
-                folder.map(Site::Files).map_err(|error| ServeError::Root {
-                    root: root.clone(),
-                    source: error.into(),
-                })
+                folder
+                    .map(ServedContent::Files)
+                    .map_err(|error| ServeError::Root {
+                        root: root.clone(),
+                        source: error.into(),
+                    })
             }
         }
     }
@@ -96,9 +98,9 @@ impl Site {
     /// Decides what a request is answered with.
     pub(crate) fn plan(&self, head: &RequestHead<'_>) -> Plan {
         let found = match self {
-            Site::Page(_) => FoundContent::Page,
-            Site::Files(_) if head.method == Method::Other => FoundContent::Refused(405),
-            Site::Files(folder) => match folder.find(head.target) {
+            ServedContent::Page(_) => FoundContent::Page,
+            ServedContent::Files(_) if head.method == Method::Other => FoundContent::Refused(405),
+            ServedContent::Files(folder) => match folder.find(head.target) {
                 Ok(found) => FoundContent::File(found),
                 // Trouble of ours that passes; all else means that the file cannot be had.
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => {
@@ -193,8 +195,8 @@ impl Site {
 
     fn page(&self) -> &PageAnswers {
         match self {
-            Site::Page(page) => page,
-            Site::Files(_) => unreachable!("a page is planned only where there is one"),
+            ServedContent::Page(page) => page,
+            ServedContent::Files(_) => unreachable!("a page is planned only where there is one"),
         }
     }
 

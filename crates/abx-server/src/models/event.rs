@@ -17,14 +17,14 @@ use connection::{Connection, TurnStep};
 
 use crate::config::{ServeError, ServerConfig, WebSocket};
 use crate::connection_table::{ConnectionTable, EventSource, event_source};
-use crate::content::Site;
+use crate::content::ServedContent;
 use crate::faults::FaultInjector;
 use crate::websocket::rooms::Rooms;
 
 /// Serves until the kernel ends the wait.
 pub(crate) fn run(
     config: &ServerConfig,
-    site: Site,
+    site: ServedContent,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
     let ring = ring::wanted(&config.content)?;
@@ -69,7 +69,7 @@ pub(crate) fn run(
 
 /// What all connections share.
 struct EventLoop {
-    site: Site,
+    site: ServedContent,
     injector: FaultInjector,
     websocket: WebSocket,
     rooms: Rooms,

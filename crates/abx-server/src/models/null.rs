@@ -12,12 +12,12 @@ use memchr::memmem::Finder;
 
 use crate::config::{ServeError, ServerConfig};
 use crate::connection_table::{ConnectionTable, EventSource, event_source};
-use crate::content::Site;
+use crate::content::ServedContent;
 
 /// Serves until the kernel ends the wait.
 pub(crate) fn run(
     config: &ServerConfig,
-    site: &Site,
+    site: &ServedContent,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
     let (mut table, address) = ConnectionTable::open(config)?;

@@ -12,13 +12,13 @@ use rustix::net::send;
 
 use crate::config::{Nagle, ServeError, ServerConfig};
 use crate::connection_table::{RETRY_AFTER, is_of_one_connection};
-use crate::content::{CONTINUE, Plan, PreparedAnswer, Site, Tail, answer_malformed};
+use crate::content::{CONTINUE, Plan, PreparedAnswer, ServedContent, Tail, answer_malformed};
 use crate::faults::FaultInjector;
 
 /// Serves until the process ends.
 pub(crate) fn run(
     config: &ServerConfig,
-    site: Site,
+    site: ServedContent,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
     let (listener, address) = listen(config).map_err(|source| ServeError::Listen {
@@ -58,7 +58,7 @@ fn listen(config: &ServerConfig) -> io::Result<(TcpListener, SocketAddr)> {
 /// The session with one client.
 struct Conversation {
     stream: TcpStream,
-    site: Arc<Site>,
+    site: Arc<ServedContent>,
     injector: FaultInjector,
     /// Bytes to send before the next read.
     out: Vec<u8>,
@@ -72,7 +72,7 @@ enum NextRequest {
 }
 
 impl Conversation {
-    fn new(stream: TcpStream, site: Arc<Site>, injector: FaultInjector) -> Conversation {
+    fn new(stream: TcpStream, site: Arc<ServedContent>, injector: FaultInjector) -> Conversation {
         Conversation {
             stream,
             site,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
 use crate::kernel_files::read_lossy;
 
@@ -11,10 +11,23 @@ use crate::kernel_files::read_lossy;
 /// # Errors
 /// What the kernel says: `InvalidInput` above 1024 CPUs.
 pub fn allowed() -> io::Result<Vec<usize>> {
-    let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU)
+    Ok(list(&sched_getaffinity(None)?))
+}
+
+/// The same of another process, of its first thread.
+///
+/// # Errors
+/// What the kernel says: before all that the process is gone.
+pub fn allowed_to(pid: u32) -> io::Result<Vec<usize>> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(list(&sched_getaffinity(Some(pid))?))
+}
+
+fn list(set: &CpuSet) -> Vec<usize> {
+    { 0..CpuSet::MAX_CPU }
         .filter(|cpu| set.is_set(*cpu))
-        .collect())
+        .collect()
 }
 
 /// Binds the calling thread, and what it starts from now on, to these CPUs.
@@ -180,6 +193,7 @@ mod tests {
             allowed().unwrap()
         });
         assert_eq!(seen.join().unwrap(), [last]);
+        assert_eq!(allowed_to(std::process::id()).unwrap(), allowed().unwrap());
         assert!(pin_thread(&[CpuSet::MAX_CPU]).is_err());
         assert!(pin_thread(&[]).is_err());
         let all = allowed().unwrap();

@@ -114,6 +114,15 @@ impl Socket {
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
+    /// How many bytes were sent that the peer's kernel has not acknowledged (tcp(7),
+    /// `SIOCOUTQ`); those stay so that a connection that is gone never took.
+    ///
+    /// # Errors
+    /// What the kernel says; not seen on an open TCP socket.
+    pub fn unacknowledged(&self) -> io::Result<usize> {
+        unacknowledged(self.0.as_fd())
+    }
+
     /// The error that a connect or a send left behind, taken away by asking.
     ///
     /// # Errors
@@ -138,6 +147,19 @@ impl Socket {
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+#[allow(unsafe_code)]
+pub(crate) fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<usize> {
+    use std::os::fd::AsRawFd;
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: The descriptor is open for as long as `socket` is borrowed, and this
+    // request writes one `c_int`, to which the pointer leads. TIOCOUTQ is SIOCOUTQ.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    match done {
+        0 => Ok(usize::try_from(bytes).unwrap_or(0)),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -5,6 +5,8 @@ pub mod descriptors;
 pub mod limits;
 pub mod tree;
 
+use std::collections::HashSet;
+use std::ffi::CStr;
 use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -289,6 +291,42 @@ pub fn reap() -> io::Result<Reaped> {
 pub fn adopt_orphans() -> io::Result<()> {
     let this = rustix::process::getpid();
     Ok(rustix::process::set_child_subreaper(Some(this))?)
+}
+
+/// Processes that came to the calling one by [`adopt_orphans`], with all that is below them.
+///
+/// They are told from children of its own by their session: what [`spawn_kept`] has
+/// started is in another one, and so is whatever descends from it.
+///
+/// # Errors
+/// What the kernel says when /proc cannot be read.
+pub fn adopted() -> io::Result<Vec<Process>> {
+    let this = std::process::id();
+    let own_session = rustix::process::getsid(None)?;
+    let is_elsewhere = |pid| {
+        let session = raw_pid(pid).and_then(|pid| rustix::process::getsid(Some(pid)).ok());
+        session.is_some_and(|session| session != own_session)
+    };
+    let mut found = Vec::new();
+    let mut numbers = HashSet::new();
+    for relative in tree::descendants(this)? {
+        let pid = relative.process.pid;
+        let is_child = relative.parent == this;
+        if numbers.contains(&relative.parent) || is_child && is_elsewhere(pid) {
+            numbers.insert(pid);
+            found.push(relative.process);
+        }
+    }
+    Ok(found)
+}
+
+/// Gives the calling process another name, as `ps` and those who kill by name know it:
+/// 15 bytes at most. To be called on the first thread.
+///
+/// # Errors
+/// What the kernel says; not seen.
+pub fn set_name(name: &CStr) -> io::Result<()> {
+    Ok(rustix::thread::set_name(name)?)
 }
 
 /// Starts a command in its own session, to be killed when its keeper ends.

@@ -37,6 +37,8 @@ pub struct ProcTree {
     members: Vec<Member>,
     /// The machine's fork counter before the last complete scan.
     forks: Option<u64>,
+    /// The same at the scan after which every process was last looked at in full.
+    forks_read: Option<u64>,
     total: Nanos,
 }
 
@@ -159,6 +161,7 @@ impl ProcTree {
             }),
             members: Vec::new(),
             forks: None,
+            forks_read: None,
             total: Nanos(0),
         };
         tree.refresh()?;
@@ -203,7 +206,15 @@ impl ProcTree {
     /// What the kernel says when /proc cannot be read; no time is lost then.
     pub fn cpu(&mut self) -> io::Result<Nanos> {
         self.refresh()?;
-        self.account(read_cpu)
+        // Where nobody was born since, only those that we know can have ended, and been
+        // reaped: while all their clocks can be read, nothing else has changed.
+        let nobody_is_new = self.forks.is_some() && self.forks == self.forks_read;
+        if nobody_is_new && self.read_clocks(process_cpu) {
+            return Ok(self.total);
+        }
+        let used = self.account(read_cpu)?;
+        self.forks_read = self.forks;
+        Ok(used)
     }
 
     /// Memory in RAM, all members added up. Pages that several of them share
@@ -308,12 +319,27 @@ impl ProcTree {
             .partition(|member| gone.contains(&member.process));
         self.members = stays;
         self.settle(gone);
-        let used = self
-            .members
-            .iter()
-            .fold(self.of_root.used(), |sum, member| sum.plus(member.used()));
-        self.total = self.total.max(used);
+        self.sum_up();
         Ok(self.total)
+    }
+
+    /// Reads the members' own clocks and adds up: a tenth of the price of
+    /// [`ProcTree::account`]. False when a member has gone.
+    fn read_clocks(&mut self, clock: impl Fn(u32) -> Option<Nanos>) -> bool {
+        for member in &mut self.members {
+            match clock(member.process.pid) {
+                Some(own) => member.own = own,
+                None => return false,
+            }
+        }
+        self.sum_up();
+        true
+    }
+
+    fn sum_up(&mut self) {
+        let members = self.members.iter();
+        let used = members.fold(self.of_root.used(), |sum, member| sum.plus(member.used()));
+        self.total = self.total.max(used);
     }
 
     /// Books members that have gone at their nearest ancestor that is still there.

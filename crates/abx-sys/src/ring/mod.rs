@@ -31,7 +31,7 @@ mod state;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
@@ -39,6 +39,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, socket_
 
 use crate::Nanos;
 use crate::net::socket::set_bind_address_no_port;
+use crate::net::socket::unacknowledged;
 use destination::Destinations;
 use line::{ConnectionStage, Incoming, StreamEnd};
 use op::{Op, Operation};
@@ -287,6 +288,19 @@ impl Ring {
         self.state.lines.line(at).pieces = queue;
         self.lent = Some(span.buffer);
         Received::Bytes(self.state.buffers.bytes(span))
+    }
+
+    /// Whether the peer's kernel has acknowledged all that was sent on a connection.
+    ///
+    /// # Panics
+    /// There is no such connection.
+    pub fn is_acknowledged(&mut self, token: u64) -> bool {
+        let at = self.known(token);
+        let batch = self.state.batch;
+        let line = self.state.lines.line(at);
+        let is_sent = !line.is_handed_in(batch) && !line.is_sending();
+        let socket = line.socket.as_ref();
+        is_sent && socket.is_some_and(|socket| matches!(unacknowledged(socket.as_fd()), Ok(0)))
     }
 
     fn known(&self, token: u64) -> u32 {

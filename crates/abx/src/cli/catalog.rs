@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, CheckStatus};
+use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, SubjectStatus};
 use abx_lab::catalog::{self, CatalogEntry, CheckEnvironment, CheckedStudy};
 use abx_lab::provision;
 use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
@@ -26,12 +26,12 @@ use crate::end::{End, Failure, tell};
     abx study run nginx-sendfile --quick --install")]
 pub struct Catalog {
     #[command(subcommand)]
-    command: Command,
+    command: StudyCommand,
 }
 
 /// What can be done with them.
 #[derive(Debug, Subcommand)]
-enum Command {
+enum StudyCommand {
     /// List the built-in studies.
     List,
     /// Show what a study compares, why, and what its subjects need.
@@ -40,9 +40,9 @@ enum Command {
         name: String,
     },
     /// Start each subject of a study, check its responses, and stop it.
-    Check(Check),
+    Check(StudyCheck),
     /// Run a study, as `abx compare` runs a study file.
-    Run(Box<Run>),
+    Run(Box<StudyRun>),
 }
 
 /// Start each subject, see whether it answers rightly, and stop it.
@@ -54,7 +54,7 @@ enum Command {
     abx study check\n  \
     abx study check event-servers --json -\n\n\
     Exit codes: 0 no subject is broken; 3 at least one is; 130 interrupted.")]
-struct Check {
+struct StudyCheck {
     /// Check only this study: its name, or the directory of a study file.
     name: Option<String>,
     #[command(flatten)]
@@ -76,7 +76,7 @@ struct Check {
         Subjects whose program you have to provide are skipped if it is missing, and the report \
         says so. Flags about the load are refused: the study sets it."
 )]
-struct Run {
+struct StudyRun {
     #[command(flatten)]
     compare: Compare,
     /// Only these subjects. If the baseline is not among them, the first one replaces it.
@@ -105,16 +105,17 @@ const QUICK_BLOCKS: u32 = 6;
 /// The time into which they are fitted, which leaves some of the twenty minutes for
 /// what `--install` has to do first.
 const QUICK_TIME: std::time::Duration = std::time::Duration::from_secs(17 * 60);
-/// Slices of `--tiny`.
+/// Rounds of a block of `--tiny`, unless it is told, and slices.
+const TINY_ROUNDS: u32 = 4;
 const TINY_SLICE: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Does what was asked.
 pub fn catalog(catalog: &Catalog) -> Result<End, Failure> {
     match &catalog.command {
-        Command::List => list(),
-        Command::Show { name } => show(name),
-        Command::Check(flags) => check(flags),
-        Command::Run(flags) => run(flags),
+        StudyCommand::List => list(),
+        StudyCommand::Show { name } => show(name),
+        StudyCommand::Check(flags) => check(flags),
+        StudyCommand::Run(flags) => run(flags),
     }
 }
 
@@ -174,17 +175,17 @@ fn origin(subject: &SubjectSpec) -> String {
         Need::Build { .. } => "a build".to_owned(),
         Need::Bring { program, how } => format!("bring {program} ({how})"),
     };
-    let mut words: Vec<String> = subject.origin.needs.iter().map(need).collect();
+    let mut words: Vec<String> = subject.server.needs.iter().map(need).collect();
     if words.is_empty() {
         words.push("nothing but abx".to_owned());
     }
-    if let Some(meant) = &subject.origin.stand_in_for {
+    if let Some(meant) = &subject.stand_in_for {
         words.push(format!("stands in for {meant}"));
     }
     words.join("; ")
 }
 
-fn run(flags: &Run) -> Result<End, Failure> {
+fn run(flags: &StudyRun) -> Result<End, Failure> {
     let mut compare = flags.compare.clone();
     let name = compare.words.first().cloned().unwrap_or_default();
     let entry = entry(&name)?;
@@ -204,6 +205,7 @@ fn run(flags: &Run) -> Result<End, Failure> {
     if flags.tiny {
         compare.blocks = Some(1);
         compare.slice = Some(SliceLength::Fixed(TINY_SLICE));
+        compare.rounds = compare.rounds.or(Some(TINY_ROUNDS));
         compare.no_ceiling = true;
         command.push_str(" --tiny");
     }
@@ -228,7 +230,7 @@ fn run(flags: &Run) -> Result<End, Failure> {
     perform(&study, &compare)
 }
 
-fn check(flags: &Check) -> Result<End, Failure> {
+fn check(flags: &StudyCheck) -> Result<End, Failure> {
     let cache = provision::cache_folder();
     let studies = checked_studies(flags.name.as_deref(), &cache)?;
     let interruption = signals::Interruption::by_signals();
@@ -267,7 +269,7 @@ fn check(flags: &Check) -> Result<End, Failure> {
     }
     let report = abx_report::check_text(&record, &output::style(&flags.output));
     output::print(&report, &record, &flags.output)?;
-    let is_broken = |status: CheckStatus| status == CheckStatus::Broken;
+    let is_broken = |status: SubjectStatus| status == SubjectStatus::Broken;
     Ok(
         match record.subjects.iter().any(|one| is_broken(one.status)) {
             _ if record.interrupted => End::Interrupted,

@@ -1,7 +1,7 @@
 //! `--expect` and `--fail-if-slower`: what must hold for exit code 0.
 
-use abx_evidence::expectation::{Known, answers};
-use abx_evidence::{Answer, Doubt, Expectation, Standing, StudyRecord};
+use abx_evidence::expectation::{KnownNames, answers};
+use abx_evidence::{Doubt, Expectation, ExpectationResult, Standing, StudyRecord};
 use abx_lab::Study;
 use clap::Args;
 
@@ -32,7 +32,7 @@ impl ExpectFlags {
     }
 
     /// All of them, each read with the names that a study has.
-    pub fn read(&self, known: &Known) -> Result<Vec<Expectation>, Failure> {
+    pub fn read(&self, known: &KnownNames) -> Result<Vec<Expectation>, Failure> {
         let each = self.expect.iter().map(|text| {
             Expectation::parse(text, known)
                 .map_err(|error| Failure::usage(format!("--expect: {error}")))
@@ -43,16 +43,16 @@ impl ExpectFlags {
 }
 
 /// The names of a study that is still to be conducted.
-pub fn known_of_study(study: &Study) -> Known {
-    Known {
+pub fn known_of_study(study: &Study) -> KnownNames {
+    KnownNames {
         subjects: study.subjects.iter().map(|one| one.name.clone()).collect(),
         loads: study.loads.iter().map(|one| one.name.clone()).collect(),
     }
 }
 
 /// The names of a study that was conducted.
-pub fn known_of_record(record: &StudyRecord) -> Known {
-    Known {
+pub fn known_of_record(record: &StudyRecord) -> KnownNames {
+    KnownNames {
         subjects: record
             .measured
             .subjects
@@ -69,14 +69,14 @@ pub fn known_of_record(record: &StudyRecord) -> Known {
 }
 
 /// What a record says to all of them.
-pub fn ask(record: &StudyRecord, expectations: &[Expectation]) -> Vec<Answer> {
+pub fn ask(record: &StudyRecord, expectations: &[Expectation]) -> Vec<ExpectationResult> {
     answers(record, expectations)
 }
 
 /// How a command ends whose record would end it so, were nothing expected.
-pub fn end(answers: &[Answer], end: End) -> End {
-    let fails = |one: &Answer| one.standing == Standing::Fails;
-    let is_open = |one: &Answer| one.is_demanded && one.standing != Standing::Holds;
+pub fn end(answers: &[ExpectationResult], end: End) -> End {
+    let fails = |one: &ExpectationResult| one.standing == Standing::Fails;
+    let is_open = |one: &ExpectationResult| one.is_demanded && one.standing != Standing::Holds;
     match end {
         End::Interrupted => end,
         _ if answers.iter().any(fails) => End::Failed,
@@ -87,11 +87,13 @@ pub fn end(answers: &[Answer], end: End) -> End {
 
 /// What is said of a regression that can be neither found nor ruled out, since
 /// the exit code does not say it.
-pub fn remark(answers: &[Answer]) -> Option<String> {
-    let is_silent =
-        |one: &&Answer| !one.is_demanded && matches!(one.standing, Standing::Unsettled(_));
-    let open: Vec<&Answer> = answers.iter().filter(is_silent).collect();
-    let is_nothing = |one: &&Answer| one.standing == Standing::Unsettled(Doubt::NotCompared);
+pub fn remark(answers: &[ExpectationResult]) -> Option<String> {
+    let is_silent = |one: &&ExpectationResult| {
+        !one.is_demanded && matches!(one.standing, Standing::Unsettled(_))
+    };
+    let open: Vec<&ExpectationResult> = answers.iter().filter(is_silent).collect();
+    let is_nothing =
+        |one: &&ExpectationResult| one.standing == Standing::Unsettled(Doubt::NotCompared);
     match &open[..] {
         [] => None,
         all if all.iter().all(is_nothing) => {
@@ -110,8 +112,8 @@ pub fn remark(answers: &[Answer]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn answer(is_demanded: bool, standing: Standing) -> Answer {
-        Answer {
+    fn answer(is_demanded: bool, standing: Standing) -> ExpectationResult {
+        ExpectationResult {
             expected: String::new(),
             is_demanded,
             metric: None,

@@ -17,7 +17,7 @@ use crate::end::{End, Failure, tell};
     abx report 3fa9c1\n  \
     abx compare --against 3fa9c1:nginx 'nginx=examples/nginx {port} {dir}'\n\n\
     Wherever a record is expected, its id will do, or the first four letters of it.")]
-pub struct History {
+pub struct HistoryArgs {
     /// Only records that contain this text in a subject (name, version, command, address),
     /// load, file name or id.
     #[arg(value_name = "SUBJECT|TEXT")]
@@ -38,7 +38,7 @@ fn limit(text: &str) -> Result<usize, String> {
 }
 
 /// Brings the index up to date and prints the list.
-pub fn history(history: &History) -> Result<End, Failure> {
+pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
     let folder = state_folder();
     let archive = match history.rebuild {
         true => Archive::rebuild(&folder),

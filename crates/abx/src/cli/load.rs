@@ -8,7 +8,7 @@ use abx_engine::schedule::{Arrivals, StageList};
 use abx_engine::{Backend, HttpVersion, Pacing};
 use abx_evidence::{LoadShape, Objective, Shape};
 use abx_lab::{
-    ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, suits,
+    ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, WaitChoice, suits,
 };
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
@@ -114,6 +114,17 @@ pub enum BackendName {
     Uring,
 }
 
+/// Ways to wait for responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WaitName {
+    /// Awake where the generator has CPUs that nobody else needs, otherwise asleep.
+    Auto,
+    /// Awake: the server never has to wake the generator, so it responds faster; uses a whole CPU.
+    Awake,
+    /// Asleep: the server wakes the generator, which costs it time for each response.
+    Asleep,
+}
+
 /// What makes the load.
 #[derive(Debug, Clone, Args)]
 pub struct GeneratorFlags {
@@ -123,6 +134,9 @@ pub struct GeneratorFlags {
     /// I/O back end of the generator [default: auto].
     #[arg(long, value_enum)]
     backend: Option<BackendName>,
+    /// How the generator waits for responses [default: auto].
+    #[arg(long, value_enum)]
+    wait: Option<WaitName>,
     /// Local address to connect from; with several, they take turns.
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     pub local_address: Vec<IpAddr>,
@@ -331,6 +345,15 @@ impl GeneratorFlags {
             Some(BackendName::Epoll) => Backend::Epoll,
             Some(BackendName::Uring) => Backend::Uring,
         }
+    }
+
+    /// The way to wait that was asked for.
+    pub fn wait(&self) -> Option<WaitChoice> {
+        self.wait.map(|wait| match wait {
+            WaitName::Auto => WaitChoice::Auto,
+            WaitName::Awake => WaitChoice::Awake,
+            WaitName::Asleep => WaitChoice::Asleep,
+        })
     }
 
     /// The seed that was given, or one from the clock.

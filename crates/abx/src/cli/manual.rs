@@ -89,13 +89,13 @@ fn asked_for(manual: &Manual) -> Result<Vec<u8>, Failure> {
 }
 
 /// One page of section 1.
-struct Page {
+struct ManualPage {
     name: String,
     roff: Vec<u8>,
 }
 
 /// That of abx, and one for each command.
-fn pages() -> io::Result<Vec<Page>> {
+fn pages() -> io::Result<Vec<ManualPage>> {
     // What `abx help` prints is what the pages say.
     let mut whole = shown().disable_help_subcommand(true);
     whole.build();
@@ -106,12 +106,12 @@ fn pages() -> io::Result<Vec<Page>> {
     Ok(all)
 }
 
-fn page(command: &Command, name: String) -> io::Result<Page> {
+fn page(command: &Command, name: String) -> io::Result<ManualPage> {
     let mut roff = Vec::new();
     let man = Man::new(command.clone()).title(&name);
     let man = man.source(concat!("abx ", env!("CARGO_PKG_VERSION")));
     man.render(&mut roff)?;
-    Ok(Page { name, roff })
+    Ok(ManualPage { name, roff })
 }
 
 fn write_pages(folder: &Path) -> io::Result<usize> {

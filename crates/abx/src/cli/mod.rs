@@ -61,7 +61,7 @@ pub enum Command {
     /// Print the report of a saved record, in any format, without measuring.
     Report(report::Report),
     /// List saved records.
-    History(history::History),
+    History(history::HistoryArgs),
     /// View records in a browser.
     View(view::View),
     /// Print shell completions.

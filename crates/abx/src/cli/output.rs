@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use abx_evidence::{Answer, RunRecord, StudyRecord};
+use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use abx_lab::Target;
 use abx_report::Style;
 use clap::Args;
@@ -15,7 +15,8 @@ use crate::end::{Failure, tell};
 /// Where things are said, and how.
 #[derive(Debug, Clone, Args)]
 pub struct OutputFlags {
-    /// Also save the record to this file; - prints it to standard output instead of the report.
+    /// Also save the record to this file, compressed when it ends in .zst; - prints it to standard
+    /// output instead of the report.
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<String>,
     /// Print only errors on standard error.
@@ -163,7 +164,7 @@ impl<'a> Outputs<'a> {
         &self,
         report: &str,
         record: &StudyRecord,
-        answers: &[Answer],
+        answers: &[ExpectationResult],
     ) -> Result<(), Failure> {
         let text = |format| match format {
             Format::Json => abx_report::study_json(record),

@@ -5,7 +5,7 @@ use clap::Args;
 use super::expect::ExpectFlags;
 use super::history::record_path;
 use super::output::{FormatFlags, OutputFlags, Outputs, StudyFormatFlags};
-use super::{compare, expect, output};
+use super::{compare, expect, output, run};
 use crate::end::{End, Failure};
 use crate::saved::{SavedRecord, read};
 
@@ -66,7 +66,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             report.refuse("a run, which compares nothing", report.of_studies())?;
             let text = abx_report::run_text(&record, &style);
             Outputs::of_run(flags, &report.formats)?.print_run(&text, &record)?;
-            Ok(End::Done)
+            Ok(run::end_of(&record))
         }
         SavedRecord::Machine(record) => {
             let given = report.formats.first().or(report.of_studies());

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use abx_evidence::{Level, Shape};
-use abx_lab::{Load, PrepareError, RunEnd, RunError, Store, Target};
+use abx_evidence::{Level, RunRecord, Shape};
+use abx_lab::{Abort, Load, PrepareError, RunEnd, RunError, Store, Target};
 use clap::Args;
 
 use super::load::{GeneratorFlags, LoadFlags};
@@ -84,23 +84,28 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     let load = run.load.load(target.scheme)?;
     let end = run.end(load.shape)?;
     if !run.output.quiet {
+        target.choice().iter().for_each(|choice| tell(choice));
         tell(&announcement(&run.url, &load, end));
     }
     let plan = abx_lab::RunPlan {
         target,
-        request: run.load.request(),
         load,
         end,
         threads: run.generator.threads.map(usize::from),
         backend: run.generator.backend(),
+        wait: run.generator.wait().unwrap_or(abx_lab::WaitChoice::Auto),
         local_addresses: run.generator.local_address.clone(),
         seed: run.generator.seed(),
+        command: std::env::args().collect(),
     };
+    let seed = plan.seed;
     let mut on_stopper = |stopper| signals::stop_on_signals(&stopper);
-    let record =
-        abx_lab::run(&plan, env!("CARGO_PKG_VERSION"), &mut on_stopper).map_err(failure)?;
+    let record = match abx_lab::run(plan, env!("CARGO_PKG_VERSION"), &mut on_stopper) {
+        Ok(record) => record,
+        Err(error) => return Err(failure(error)),
+    };
     let report = abx_report::run_text(&record, &output::style(&run.output));
-    let mut store = Store::for_new_record("run", plan.seed);
+    let mut store = Store::for_new_record("run", seed);
     let saved = store.save_somewhere(&record);
     let printed = outputs.print_run(&report, &record);
     let is_kept = saved.is_ok();
@@ -113,22 +118,25 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         compare::tell_where(&store);
     }
     printed?;
-    let is_void = record
-        .findings
-        .iter()
-        .any(|finding| finding.level == Level::Void);
-    Ok(match (record.interrupted, is_void) {
-        (true, _) => End::Interrupted,
-        (_, true) => End::NoClaim,
-        _ => End::Done,
-    })
+    Ok(end_of(&record))
+}
+
+/// How a command ends that printed this run.
+pub fn end_of(record: &RunRecord) -> End {
+    let mut levels = record.findings.iter().map(|finding| finding.level);
+    match levels.any(|level| level == Level::Void) {
+        _ if record.interrupted => End::Interrupted,
+        true => End::NoClaim,
+        false => End::Done,
+    }
 }
 
 fn failure(error: RunError) -> Failure {
     match error {
-        RunError::Engine(_) | RunError::Prepare(PrepareError::Engine(_)) => {
+        RunError::Abort(Abort::Interrupted) => Failure::interrupted(),
+        RunError::Abort(Abort::Engine(_)) | RunError::Prepare(PrepareError::Engine(_)) => {
             Failure::no_claim(error)
         }
-        RunError::Prepare(_) | RunError::Answer(_) => Failure::usage(error),
+        RunError::Prepare(_) | RunError::Abort(_) => Failure::usage(error),
     }
 }

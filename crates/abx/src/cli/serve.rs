@@ -38,7 +38,7 @@ pub struct Serve {
     root: Option<PathBuf>,
     /// How files are sent [default: sendfile].
     #[arg(long, value_enum, requires = "root", value_name = "WAY")]
-    files: Option<Way>,
+    files: Option<SendingName>,
     /// Accept WebSocket connections at /echo and /chat/ROOM (event model only).
     ///
     /// Messages may have up to 16 MiB. In a room each goes to all members, including its
@@ -98,7 +98,7 @@ enum ModelName {
 
 /// How a file is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Way {
+enum SendingName {
     /// sendfile: the kernel copies from file to socket.
     Sendfile,
     /// Read into a buffer, then send.
@@ -120,9 +120,9 @@ impl Serve {
                 Some(root) => Content::Files {
                     root: root.clone(),
                     sending: match self.files {
-                        None | Some(Way::Sendfile) => Sending::Sendfile,
-                        Some(Way::Read) => Sending::Read,
-                        Some(Way::Uring) => Sending::Uring,
+                        None | Some(SendingName::Sendfile) => Sending::Sendfile,
+                        Some(SendingName::Read) => Sending::Read,
+                        Some(SendingName::Uring) => Sending::Uring,
                     },
                 },
                 None => Content::Page {

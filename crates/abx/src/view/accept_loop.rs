@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Site;
 use super::pages::respond;
 use super::request::{Access, read};
-use super::response::{Response, Status};
+use super::response::{Response, ResponseStatus};
 
 /// How many connections are looked after at a time; further ones wait in the
 /// listen queue, at most until one of these has used up its time.
@@ -51,13 +51,13 @@ fn attend(site: &Site, stream: &TcpStream) {
     let is_admitted = { request.host.as_deref() }.is_some_and(|host| site.names.admit(host));
     let response = match (is_admitted, request.access) {
         (false, _) => Response::notice(
-            Status::Misdirected,
+            ResponseStatus::Misdirected,
             "Not under this name",
             "These records are shown under `localhost`, a loopback address, or the address that \
              `abx view` printed: ask by one of them.",
         ),
         (true, Access::Other) => Response::notice(
-            Status::MethodNotAllowed,
+            ResponseStatus::MethodNotAllowed,
             "Only to be looked at",
             "Records are shown by GET and HEAD; nothing here can be changed.",
         ),
@@ -74,20 +74,20 @@ struct Slots {
 }
 
 /// One of them, given back when dropped.
-struct Slot(Arc<Slots>);
+struct TakenSlot(Arc<Slots>);
 
 impl Slots {
     /// Waits for a free slot and takes it.
-    fn take(all: &Arc<Slots>) -> Slot {
+    fn take(all: &Arc<Slots>) -> TakenSlot {
         let taken = all.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = { all.left.wait_while(taken, |taken| *taken >= SLOTS) }
             .unwrap_or_else(PoisonError::into_inner);
         *taken += 1;
-        Slot(Arc::clone(all))
+        TakenSlot(Arc::clone(all))
     }
 }
 
-impl Drop for Slot {
+impl Drop for TakenSlot {
     fn drop(&mut self) {
         let Slots { taken, left } = &*self.0;
         *taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;

@@ -8,7 +8,7 @@ use abx_report::{
 };
 
 use super::record_index::RecordIndex;
-use super::response::{Response, Status};
+use super::response::{Response, ResponseStatus};
 use crate::saved::{SavedRecord, read};
 
 /// How many records one page shows side by side.
@@ -24,7 +24,7 @@ pub fn respond(records: &RecordIndex, target: &str) -> Response {
         _ => match path.strip_prefix("/record/") {
             Some(id) => record(records, id),
             None => Response::notice(
-                Status::NotFound,
+                ResponseStatus::NotFound,
                 "There is no such page",
                 "Pages are `/`, `/record/ID` and `/side?ids=ID,ID`.",
             ),
@@ -43,7 +43,7 @@ fn index(records: &RecordIndex, query: &[(String, String)]) -> Response {
     match records.list(text) {
         Ok(history) => Response::page(index_html(&history, listed)),
         Err(error) => Response::notice(
-            Status::Broken,
+            ResponseStatus::Broken,
             "The records cannot be listed",
             &error.to_string(),
         ),
@@ -54,12 +54,14 @@ fn record(records: &RecordIndex, id: &str) -> Response {
     match open(records, id) {
         Ok(SavedRecord::Study(record)) => Response::page(study_html(&record)),
         Ok(SavedRecord::Run(record)) => Response::page(run_html(&record)),
-        Ok(SavedRecord::Machine(_)) => {
-            Response::notice(Status::NotFound, "This record has no page", WITHOUT_A_PAGE)
-        }
+        Ok(SavedRecord::Machine(_)) => Response::notice(
+            ResponseStatus::NotFound,
+            "This record has no page",
+            WITHOUT_A_PAGE,
+        ),
         Err(Unavailable { status, why }) => {
             let title = match status {
-                Status::NotFound => "There is no such record",
+                ResponseStatus::NotFound => "There is no such record",
                 _ => "This record cannot be read",
             };
             Response::notice(status, title, &why)
@@ -75,7 +77,7 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
              of all records, or write `/side?ids=ID,ID`.",
             ids.len()
         );
-        return Response::notice(Status::BadRequest, "Name several records", &text);
+        return Response::notice(ResponseStatus::BadRequest, "Name several records", &text);
     }
     let mut opened = Vec::new();
     let mut not_shown = Vec::new();
@@ -101,15 +103,15 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
         .collect();
     let html = side_html(&records, &not_shown);
     let status = match records.is_empty() {
-        true => Status::NotFound,
-        false => Status::Ok,
+        true => ResponseStatus::NotFound,
+        false => ResponseStatus::Ok,
     };
     Response { status, html }
 }
 
 /// Why a record is not shown.
 struct Unavailable {
-    status: Status,
+    status: ResponseStatus,
     why: String,
 }
 
@@ -117,8 +119,10 @@ struct Unavailable {
 fn open(records: &RecordIndex, id: &str) -> Result<SavedRecord, Unavailable> {
     let path = records.find(id).map_err(|error| Unavailable {
         status: match error {
-            HistoryError::NoRecord { .. } | HistoryError::Several { .. } => Status::NotFound,
-            _ => Status::Broken,
+            HistoryError::NoRecord { .. } | HistoryError::Several { .. } => {
+                ResponseStatus::NotFound
+            }
+            _ => ResponseStatus::Broken,
         },
         why: match error {
             HistoryError::NoRecord { .. } => "No record that is shown here has this id.".to_owned(),
@@ -130,7 +134,7 @@ fn open(records: &RecordIndex, id: &str) -> Result<SavedRecord, Unavailable> {
 
 fn read_record(path: &Path) -> Result<SavedRecord, Unavailable> {
     read(path).map_err(|failure| Unavailable {
-        status: Status::Broken,
+        status: ResponseStatus::Broken,
         why: failure.message,
     })
 }

@@ -1,11 +1,11 @@
 //! The records that are shown, found by id alone: no path ever comes from a URL.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::PathBuf;
 
-use abx_evidence::history::{Entry, HISTORY_SCHEMA, History, Outline, Unread};
+use abx_evidence::history::{Entry, HISTORY_SCHEMA, History, Outline, UnreadFile};
 use abx_lab::history::{Archive, HistoryError, Query, find, id_of_file};
+use abx_lab::read_text;
 
 /// Where the records are.
 #[derive(Debug)]
@@ -13,12 +13,12 @@ pub enum RecordIndex {
     /// All that are kept in this folder.
     Folder(PathBuf),
     /// Those that were named on the command line.
-    Files(Vec<RecordFile>),
+    Files(Vec<NamedRecord>),
 }
 
 /// A record that was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordFile {
+pub struct NamedRecord {
     id: String,
     path: PathBuf,
 }
@@ -28,12 +28,12 @@ const LISTED_MOST: usize = 500;
 /// Letters of an id, as other lists show them.
 const ID_LETTERS: usize = 6;
 
-impl RecordFile {
+impl NamedRecord {
     /// These files, each with an id of its own. A file that was named twice is
     /// there once.
-    pub fn all(paths: Vec<PathBuf>) -> Vec<RecordFile> {
+    pub fn all(paths: Vec<PathBuf>) -> Vec<NamedRecord> {
         let mut ids = BTreeSet::new();
-        let mut all: Vec<RecordFile> = Vec::new();
+        let mut all: Vec<NamedRecord> = Vec::new();
         for path in paths {
             if all.iter().any(|one| one.path == path) {
                 continue;
@@ -46,7 +46,7 @@ impl RecordFile {
             let free = candidates.into_iter().find(|id| !ids.contains(*id));
             let id = free.unwrap_or(&by_path).to_owned();
             ids.insert(id.clone());
-            all.push(RecordFile { id, path });
+            all.push(NamedRecord { id, path });
         }
         all
     }
@@ -80,7 +80,7 @@ impl RecordIndex {
 }
 
 /// What the named files hold now.
-fn list(all: &[RecordFile]) -> History {
+fn list(all: &[NamedRecord]) -> History {
     let mut history = History {
         schema: HISTORY_SCHEMA.to_owned(),
         folder: String::new(),
@@ -88,9 +88,9 @@ fn list(all: &[RecordFile]) -> History {
         left_out: 0,
         unread: Vec::new(),
     };
-    for RecordFile { id, path } in all {
+    for NamedRecord { id, path } in all {
         let file = path.display().to_string();
-        let outline = fs::read_to_string(path).map_err(|error| error.to_string());
+        let outline = read_text(path).map_err(|error| error.to_string());
         let outline =
             outline.and_then(|text| Outline::read(&text).map_err(|error| error.to_string()));
         match outline {
@@ -99,7 +99,7 @@ fn list(all: &[RecordFile]) -> History {
                 file,
                 outline,
             }),
-            Err(why) => history.unread.push(Unread { file, why }),
+            Err(why) => history.unread.push(UnreadFile { file, why }),
         }
     }
     history
@@ -116,7 +116,7 @@ mod tests {
     fn each_file_has_an_id_of_its_own() {
         // Method: a file, the same again, and one of the same name elsewhere.
         let paths = ["a/x.json", "a/x.json", "b/x.json", "a/y.json"].map(PathBuf::from);
-        let all = RecordFile::all(paths.into());
+        let all = NamedRecord::all(paths.into());
         let ids: BTreeSet<&str> = all.iter().map(|one| one.id.as_str()).collect();
         assert_eq!((all.len(), ids.len()), (3, 3));
         assert_eq!(all[0].id, id_of_file("x.json")[..ID_LETTERS]);

@@ -8,7 +8,7 @@ use abx_wire::http1::{Method, RequestHead, Server, ServerEvent};
 
 /// What somebody asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct ViewRequest {
     pub access: Access,
     /// Path and query as sent.
     pub target: String,
@@ -27,7 +27,7 @@ pub enum Access {
 
 /// Why there is no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestError {
+pub enum ViewRequestError {
     /// It breaks the grammar.
     Malformed,
     /// Its head is longer than [`HEAD_BYTES_MOST`].
@@ -44,7 +44,7 @@ pub const HEAD_BYTES_MOST: usize = 16 * 1024;
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
 
 /// Reads the head of the one request of this connection. A body is not read.
-pub fn read(mut stream: &TcpStream) -> Result<Request, RequestError> {
+pub fn read(mut stream: &TcpStream) -> Result<ViewRequest, ViewRequestError> {
     let deadline = Instant::now() + HEAD_WITHIN;
     let mut server = Server::new();
     let mut room = [0; 4096];
@@ -52,27 +52,27 @@ pub fn read(mut stream: &TcpStream) -> Result<Request, RequestError> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(RequestError::Late);
+            return Err(ViewRequestError::Late);
         }
         let timeout = stream.set_read_timeout(Some(left));
         let count = match timeout.and_then(|()| stream.read(&mut room)) {
-            Ok(0) => return Err(RequestError::Gone),
+            Ok(0) => return Err(ViewRequestError::Gone),
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) if is_timeout(&error) => return Err(RequestError::Late),
-            Err(_) => return Err(RequestError::Gone),
+            Err(error) if is_timeout(&error) => return Err(ViewRequestError::Late),
+            Err(_) => return Err(ViewRequestError::Gone),
         };
         total += count;
         let mut input = &room[..count];
         match server.receive(&mut input) {
             Some(ServerEvent::Head(head)) if head.bytes.len() <= HEAD_BYTES_MOST => {
-                return Ok(Request::of(&head));
+                return Ok(ViewRequest::of(&head));
             }
-            Some(ServerEvent::Head(_)) => return Err(RequestError::TooLarge),
+            Some(ServerEvent::Head(_)) => return Err(ViewRequestError::TooLarge),
             Some(ServerEvent::Failed(_) | ServerEvent::Done) => {
-                return Err(RequestError::Malformed);
+                return Err(ViewRequestError::Malformed);
             }
-            None if total > HEAD_BYTES_MOST => return Err(RequestError::TooLarge),
+            None if total > HEAD_BYTES_MOST => return Err(ViewRequestError::TooLarge),
             None => {}
         }
     }
@@ -84,9 +84,9 @@ pub fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), WouldBlock | TimedOut)
 }
 
-impl Request {
-    fn of(head: &RequestHead<'_>) -> Request {
-        Request {
+impl ViewRequest {
+    fn of(head: &RequestHead<'_>) -> ViewRequest {
+        ViewRequest {
             access: match head.method {
                 Method::Get => Access::Get,
                 Method::Head => Access::Head,

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use abx_report::{notice_html, page_policy};
 
-use super::request::{Access, RequestError};
+use super::request::{Access, ViewRequestError};
 
 /// What the browser gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    pub status: Status,
+    pub status: ResponseStatus,
     pub html: String,
 }
 
 /// The status codes that are used here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum ResponseStatus {
     Ok,
     BadRequest,
     NotFound,
@@ -39,13 +39,13 @@ impl Response {
     /// A page.
     pub fn page(html: String) -> Response {
         Response {
-            status: Status::Ok,
+            status: ResponseStatus::Ok,
             html,
         }
     }
 
     /// A page that says why there is no other.
-    pub fn notice(status: Status, title: &str, text: &str) -> Response {
+    pub fn notice(status: ResponseStatus, title: &str, text: &str) -> Response {
         Response {
             status,
             html: notice_html(title, text),
@@ -53,24 +53,24 @@ impl Response {
     }
 
     /// What is said to a request that could not be read; nothing when nobody waits.
-    pub fn to_error(error: RequestError) -> Option<Response> {
+    pub fn to_error(error: ViewRequestError) -> Option<Response> {
         let (status, title, text) = match error {
-            RequestError::Malformed => (
-                Status::BadRequest,
+            ViewRequestError::Malformed => (
+                ResponseStatus::BadRequest,
                 "This is no request",
                 "It breaks the grammar of HTTP/1.1: ask with a browser.",
             ),
-            RequestError::TooLarge => (
-                Status::HeadTooLarge,
+            ViewRequestError::TooLarge => (
+                ResponseStatus::HeadTooLarge,
                 "This request is too large",
                 "Its head has more than 16 KiB: follow the links of the pages.",
             ),
-            RequestError::Late => (
-                Status::Timeout,
+            ViewRequestError::Late => (
+                ResponseStatus::Timeout,
                 "This request came too late",
                 "Its head was not complete within 10 s: ask again.",
             ),
-            RequestError::Gone => return None,
+            ViewRequestError::Gone => return None,
         };
         Some(Response::notice(status, title, text))
     }
@@ -92,7 +92,7 @@ impl Response {
         let (code, reason) = self.status.line();
         // RFC 9110 asks for this header beside this status.
         let allow = match self.status {
-            Status::MethodNotAllowed => "Allow: GET, HEAD\r\n",
+            ResponseStatus::MethodNotAllowed => "Allow: GET, HEAD\r\n",
             _ => "",
         };
         format!(
@@ -112,17 +112,17 @@ impl Response {
     }
 }
 
-impl Status {
+impl ResponseStatus {
     fn line(self) -> (u16, &'static str) {
         match self {
-            Status::Ok => (200, "OK"),
-            Status::BadRequest => (400, "Bad Request"),
-            Status::NotFound => (404, "Not Found"),
-            Status::MethodNotAllowed => (405, "Method Not Allowed"),
-            Status::Timeout => (408, "Request Timeout"),
-            Status::Misdirected => (421, "Misdirected Request"),
-            Status::HeadTooLarge => (431, "Request Header Fields Too Large"),
-            Status::Broken => (500, "Internal Server Error"),
+            ResponseStatus::Ok => (200, "OK"),
+            ResponseStatus::BadRequest => (400, "Bad Request"),
+            ResponseStatus::NotFound => (404, "Not Found"),
+            ResponseStatus::MethodNotAllowed => (405, "Method Not Allowed"),
+            ResponseStatus::Timeout => (408, "Request Timeout"),
+            ResponseStatus::Misdirected => (421, "Misdirected Request"),
+            ResponseStatus::HeadTooLarge => (431, "Request Header Fields Too Large"),
+            ResponseStatus::Broken => (500, "Internal Server Error"),
         }
     }
 }

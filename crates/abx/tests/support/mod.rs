@@ -294,6 +294,16 @@ impl Running<'_> {
         send(self.child.id(), signal);
     }
 
+    /// Its process number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Waits until a block after the first is under way and a server whose
     /// command line holds `word` is under load; answers its process.
     pub fn in_a_block(&mut self, word: &str) -> u32 {

@@ -13,7 +13,8 @@ use abx_wire::websocket::{Fault, MessageKind};
 use super::driver::{Door, Heard, Peer};
 use super::foreign::start_on_a_free_port;
 use super::served::members;
-use crate::support::{ABX, Home, cache, wait_for};
+use crate::catalog::WEBSOCKET;
+use crate::support::{ABX, cache, wait_for};
 
 /// The study's folder.
 fn folder() -> PathBuf {
@@ -26,7 +27,7 @@ fn launch(spec: &SubjectSpec, folder: &Path, provisions: &[Provision]) -> Launch
     let mut own = provisions.iter();
     if let Some(had) = own.find(|one| one.subject() == spec.name) {
         assert!(had.missing().is_empty(), "{had:?}");
-        had.equip(&mut subject);
+        had.equip(&mut subject.source);
     }
     match subject.source {
         Source::Command(launch) => launch,
@@ -166,11 +167,7 @@ fn neglect(port: &str) {
 fn every_subject_of_the_study_speaks_as_our_server_does() {
     // Method: what subjects need is had by a run, as people have it; then each is
     // started by its own command, and one client talks to all of them alike.
-    let home = Home::new();
-    let some = ["--install", "--subjects", "ws,websockets", "--json", "-"];
-    let words = ["study", "run", "websocket", "--tiny"];
-    let ended = home.run_with_cache(&[&words[..], &some].concat());
-    ended.expect_measured(&ended.json());
+    WEBSOCKET.expect_measured(&WEBSOCKET.json());
     let (file, folder) = study_file::read(&folder()).unwrap();
     let provisions = provision::survey(&file, &folder, &cache().join("abx"));
     thread::scope(|scope| {

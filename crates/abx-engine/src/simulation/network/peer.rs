@@ -23,6 +23,7 @@ impl Sim {
             }
             return;
         }
+        connection.unacknowledged -= bytes.len();
         if self.hub.is_some() {
             return self.told(token, bytes);
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Machine, Measured, Settings};
+use crate::record::{Machine, Measured, Settings, Wait};
 
 /// The kernel's own share of memory differs a little from start to start, so
 /// sizes closer than this are the same machine's.
@@ -31,6 +31,8 @@ pub struct Fingerprint {
     pub subject_cpus: Vec<usize>,
     /// Processors of the generator; empty in a run.
     pub generator_cpus: Vec<usize>,
+    /// How the generator waited for answers; asleep where it is not said.
+    pub wait: Wait,
 }
 
 /// A key that is not the same on both sides.
@@ -59,11 +61,13 @@ impl Fingerprint {
             threads,
             subject_cpus,
             generator_cpus,
+            waiting,
             ..
         } = &record.settings;
         Fingerprint {
             subject_cpus: subject_cpus.clone(),
             generator_cpus: generator_cpus.clone(),
+            wait: waiting.wait,
             ..Fingerprint::of_machine(&record.machine, *threads)
         }
     }
@@ -80,6 +84,7 @@ impl Fingerprint {
             threads,
             subject_cpus: Vec::new(),
             generator_cpus: Vec::new(),
+            wait: Wait::Asleep,
         }
     }
 
@@ -111,6 +116,7 @@ impl Fingerprint {
                 "generator_cpus",
                 texts(self, now, |one| format!("{:?}", one.generator_cpus)),
             ),
+            ("wait", texts(self, now, |one| one.wait.name().to_owned())),
         ];
         let differing = looks.into_iter().filter(|(key, [then, now])| {
             then != now && !(*key == "memory_bytes" && is_same_memory)

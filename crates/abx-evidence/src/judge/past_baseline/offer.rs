@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
-use crate::findings::pace::has_kept_up;
 use crate::judge::past_baseline::Difference;
-use crate::record::{LoadRecord, LoadSettings, Measured};
-use crate::view::summary::Sums;
+use crate::record::{LoadRecord, LoadSettings};
 
 /// Settings that are no part of what is offered: whether bodies are compared is
 /// known only after the first answers.
@@ -34,13 +32,6 @@ pub(super) fn same<'a>(
         then: "empty".to_owned(),
         now: load.name.clone(),
     }))
-}
-
-/// What was due to one subject in an open loop, when it answered all of it.
-pub(super) fn kept_up_with(record: &Measured, load: &LoadRecord, subject: &str) -> Option<u64> {
-    let sums = Sums::of(record.slices(&load.name, subject));
-    let offered = sums.offered(&load.settings.arrivals)?;
-    has_kept_up(&offered, sums.outcomes.ok()).then_some(offered.planned)
 }
 
 /// The first key of the settings that differs.

@@ -3,18 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{is_one_sided, limiting, offer};
+use super::{is_one_sided, limiting};
 use crate::findings::Bottleneck;
+use crate::judge::comparison::kept_up;
 use crate::judge::metric::Metric;
-use crate::judge::throughput::block_throughputs;
 use crate::judge::verdict::{Verdict, judge_interval};
 use crate::record::finding::{Finding, Level, Limited, Validity};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, Measured, PastBaseline, PastLoad};
+use crate::record::{PastBaseline, PastLoad};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision};
 use crate::stats::student::Confidence;
 use crate::stats::welch::{self, Sides, Welch};
 use crate::stats::{Margin, StatsError};
+use crate::view::{LoadView, StudyView, SubjectView};
 
 /// A subject measured now beside one measured then, under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,13 +68,13 @@ pub(crate) struct BesidePast {
 
 impl BesidePast {
     /// Compares with the older record; `found` is what limits the rest of the study.
-    pub(crate) fn of(study: &Measured, found: &[Finding]) -> BesidePast {
+    pub(crate) fn of(study: &StudyView, found: &[Finding]) -> BesidePast {
         let mut beside = BesidePast::default();
-        for view in views(study) {
-            match view.both_kept_up() {
+        for pair in pairs(study) {
+            match pair.both_kept_up() {
                 Some(finding) => beside.findings.push(finding),
                 None => {
-                    let one = view.compare(found);
+                    let one = pair.compare(found);
                     beside.findings.extend(one.findings.iter().cloned());
                     beside.comparisons.push(one);
                 }
@@ -94,11 +95,11 @@ impl BesidePast {
 
 /// Whether the blocks so far settle every comparison with the older record;
 /// `None` when there is no older record.
-pub(crate) fn may_stop(study: &Measured) -> Option<Decision> {
-    study.past_baseline.as_ref()?;
-    let compared = views(study).filter(|view| view.both_kept_up().is_none());
-    let decisions = compared.map(|view| {
-        let decided = welch::decide(view.logs().sides(), view.margin());
+pub(crate) fn may_stop(study: &StudyView) -> Option<Decision> {
+    study.study.past_baseline.as_ref()?;
+    let compared = pairs(study).filter(|pair| pair.both_kept_up().is_none());
+    let decisions = compared.map(|pair| {
+        let decided = welch::decide(pair.logs().sides(), pair.margin());
         // A block without a verified answer has no logarithm: nothing is settled by it.
         decided.unwrap_or(Decision::Continue)
     });
@@ -110,12 +111,13 @@ pub(crate) fn may_stop(study: &Measured) -> Option<Decision> {
 }
 
 /// One subject measured now, under one load, with the other side.
-struct View<'a> {
-    record: &'a Measured,
+struct UnpairedSubject<'a> {
     against: &'a PastBaseline,
-    load: &'a LoadRecord,
     past: &'a PastLoad,
-    subject: &'a str,
+    /// The load, measured now.
+    load: &'a LoadView<'a>,
+    /// The subject, measured now.
+    now: &'a SubjectView<'a>,
 }
 
 /// The logarithms of both sides' throughputs.
@@ -134,31 +136,31 @@ impl Logs {
 }
 
 /// Every load with every subject; none without an older record.
-fn views(record: &Measured) -> impl Iterator<Item = View<'_>> {
-    let loads = record.loads.iter().filter_map(|load| {
-        let against = record.past_baseline.as_ref()?;
-        let past = against.loads.iter().find(|past| past.load == load.name)?;
+fn pairs<'a>(study: &'a StudyView<'a>) -> impl Iterator<Item = UnpairedSubject<'a>> {
+    let loads = study.loads.iter().filter_map(|load| {
+        let against = study.study.past_baseline.as_ref()?;
+        let mut loads = against.loads.iter();
+        let past = loads.find(|past| past.load == load.load.name)?;
         Some((load, against, past))
     });
     loads.flat_map(move |(load, against, past)| {
-        let subjects = record.subjects.iter();
-        subjects.map(move |subject| View {
-            record,
+        let subjects = load.subjects.iter();
+        subjects.map(move |now| UnpairedSubject {
             against,
-            load,
             past,
-            subject: &subject.name,
+            load,
+            now,
         })
     })
 }
 
-impl View<'_> {
+impl UnpairedSubject<'_> {
     fn margin(&self) -> Margin {
-        Margin::new(self.record.settings.margin).unwrap_or(Margin::DEFAULT)
+        Margin::new(self.now.study.settings.margin).unwrap_or(Margin::DEFAULT)
     }
 
     fn logs(&self) -> Logs {
-        let now = block_throughputs(self.record, self.load, self.subject);
+        let now = self.now.block_throughputs();
         let logs = |rates: &[f64]| rates.iter().map(|rate| rate.ln()).collect();
         Logs {
             now: logs(&now),
@@ -176,8 +178,8 @@ impl View<'_> {
             |one: &Finding| one.level == Level::Bound && one.id != FindingId::Unpaired;
         let empty = Unpaired {
             metric: Metric::Throughput,
-            load: self.load.name.clone(),
-            subject: self.subject.to_owned(),
+            load: self.now.load.name.clone(),
+            subject: self.now.subject.to_owned(),
             baseline: self.against.subject.name.clone(),
             ratio: None,
             low: None,
@@ -233,7 +235,7 @@ impl View<'_> {
 
     /// All that limits this comparison, of `all` that limits the study and beside.
     fn findings(&self, all: &[Finding], logs_now: &[f64], ratio: Option<f64>) -> Vec<Finding> {
-        let (name, load) = (self.subject, &self.load.name);
+        let (name, load) = (self.now.subject, &self.now.load.name);
         let mut found = limiting(all, load, name);
         let mut one_sided = one_sided("now", &found);
         one_sided.extend(self::one_sided("then", &self.past.findings));
@@ -261,7 +263,7 @@ impl View<'_> {
         (silent > 0).then(|| {
             let message = format!(
                 "{} gave no verified answer in {silent} of {} blocks",
-                self.subject,
+                self.now.subject,
                 logs_now.len()
             );
             let remedy = "look at the outcomes in the record, and try it alone with `abx run`";
@@ -271,7 +273,7 @@ impl View<'_> {
 
     /// What the generator's limit means, on either side, given the ratio.
     fn generator_bound(&self, ratio: Option<f64>) -> Option<Finding> {
-        let now = Bottleneck::of(self.record, self.load).is_generator_bound(self.subject);
+        let now = Bottleneck::of(self.load).is_generator_bound(self.now.subject);
         let sides = [("now", now), ("then", self.past.is_generator_bound)];
         let [faster, slower] = if ratio? >= 1.0 {
             sides
@@ -312,11 +314,11 @@ impl View<'_> {
         let message = format!(
             "{} kept up with what it was offered, as {} did then: throughput tells nothing about \
              them here",
-            self.subject, self.against.subject.name
+            self.now.subject, self.against.subject.name
         );
         let remedy = "find the most that each can serve with a closed loop";
         let finding = Finding::new(FindingId::BothKeptUp, message).with_remedy(remedy);
-        Some(finding.about(self.subject).under(&self.load.name))
+        Some(finding.about(self.now.subject).under(&self.now.load.name))
     }
 
     /// In an open loop: that the faster side answered all that was offered.
@@ -338,12 +340,12 @@ impl View<'_> {
 
     /// What was due now and then, where all of it was answered.
     fn kept_up(&self) -> [Option<u64>; 2] {
-        let now = offer::kept_up_with(self.record, self.load, self.subject);
+        let now = kept_up(self.now).map(|offered| offered.planned);
         [now, self.past.kept_up_with]
     }
 
     fn answers_differ(&self) -> Option<Finding> {
-        let answers = self.load.answers.get(self.subject)?;
+        let answers = self.now.load.answers.get(self.now.subject)?;
         let mut pairs = answers.iter().zip(&self.past.answers);
         let (now, then) = pairs.find(|(now, then)| {
             let hashes = now.sha256.as_ref().zip(then.sha256.as_ref());
@@ -360,12 +362,12 @@ impl View<'_> {
 
     /// What every such comparison must say.
     fn unpaired(&self) -> Finding {
-        let ms = self.record.started_unix_ms;
+        let ms = self.now.study.started_unix_ms;
         let apart = apart(ms.abs_diff(self.against.started_unix_ms));
         let message = format!(
             "{} was measured {apart} after {}, not side by side: whatever changed on the machine \
              in between is in the ratio and not in its interval, so this is weaker evidence",
-            self.subject, self.against.subject.name
+            self.now.subject, self.against.subject.name
         );
         Finding::new(FindingId::Unpaired, message)
     }

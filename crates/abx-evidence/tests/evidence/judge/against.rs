@@ -3,8 +3,9 @@
 use abx_evidence::record::{Machine, StudyEnd};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    ArrivalKind, Arrivals, Conclusions, FindingId, Level, Measured, Outcome, PastBaselineError,
-    PastSubject, Status, StudyRecord, Unpaired, Verdict, judge, may_stop, past_baseline,
+    ArrivalKind, ArrivalSettings, Conclusions, FindingId, Level, Measured, Outcome,
+    PastBaselineError, PastSubject, Status, StudyRecord, Unpaired, Verdict, judge, may_stop,
+    past_baseline,
 };
 
 use abx_fixtures::{
@@ -290,9 +291,10 @@ fn rates_that_were_kept_tell_nothing_about_the_most() {
     // tenth less now.
     let open = |record: &mut Measured| {
         for load in &mut record.loads {
-            load.settings.arrivals = Arrivals {
+            load.settings.arrivals = ArrivalSettings {
                 kind: ArrivalKind::Constant,
                 rate_per_s: Some(100_000.0),
+                connections_rest: false,
                 text: String::new(),
             };
         }

@@ -1,8 +1,8 @@
 //! What a doctor concludes from what was read and measured.
 
 use abx_evidence::doctor::{
-    Ceiling, Check, CheckStatus, DOCTOR_SCHEMA, DoctorRecord, Elsewhere, IoUring, Noise, Pressure,
-    Quota, Readings, examine,
+    Check, CheckStatus, DOCTOR_SCHEMA, DoctorRecord, Elsewhere, GeneratorCeiling, IoUring, Noise,
+    Pressure, Quota, Readings, examine,
 };
 
 use abx_fixtures::{OK, assert_close, study};
@@ -36,7 +36,7 @@ fn good() -> DoctorRecord {
         }),
         ..Readings::default()
     };
-    let ceiling = |keep_alive| Ceiling {
+    let ceiling = |keep_alive| GeneratorCeiling {
         keep_alive,
         connections: 50,
         backend: "epoll".to_owned(),
@@ -360,7 +360,7 @@ fn a_ceiling_is_what_one_slice_gave() {
     // Method: a slice of the made-up study, whose figures are known.
     let record = study(&[("null", &[OK])]);
     let slice = &record.blocks[0].loads[0].rounds[0].slices[0];
-    let found = Ceiling::of(&record.loads[0].settings, slice, "epoll");
+    let found = GeneratorCeiling::of(&record.loads[0].settings, slice, "epoll");
     assert_close(found.throughput_per_s.unwrap(), 100_000.0);
     assert_eq!((found.ok, found.failed), (OK, 0));
     let busy = slice.busiest_worker_ns as f64 / slice.wall_ns as f64;

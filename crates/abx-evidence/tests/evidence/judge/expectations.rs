@@ -4,17 +4,17 @@
 
 use std::sync::LazyLock;
 
-use abx_evidence::expectation::{Known, answers};
+use abx_evidence::expectation::{KnownNames, answers};
 use abx_evidence::{
-    Answer, Bounds, Doubt, Expectation, Finding, FindingId, Level, Metric, PastSubject, Role,
-    Standing, StudyRecord, Validity, Verdict, past_baseline,
+    Bounds, Doubt, Expectation, ExpectationResult, Finding, FindingId, Level, Metric, PastSubject,
+    Role, Standing, StudyRecord, Validity, Verdict, past_baseline,
 };
 use proptest::prelude::*;
 
 use abx_fixtures::{OK, assert_close, pair, study, two_loads};
 
-fn known(record: &StudyRecord) -> Known {
-    Known {
+fn known(record: &StudyRecord) -> KnownNames {
+    KnownNames {
         subjects: record
             .measured
             .subjects
@@ -30,7 +30,7 @@ fn known(record: &StudyRecord) -> Known {
     }
 }
 
-fn ask(record: &StudyRecord, text: &str) -> Vec<Answer> {
+fn ask(record: &StudyRecord, text: &str) -> Vec<ExpectationResult> {
     let expectation = Expectation::parse(text, &known(record)).unwrap();
     answers(record, &[expectation])
 }

@@ -23,6 +23,8 @@ fn up_to_one_in_a_thousand_requests_may_fail() {
         Outcome::Reset,
         Outcome::Timeout,
         Outcome::EarlyClose,
+        Outcome::EmptyResponse,
+        Outcome::Unsolicited,
     ];
     for kind in kinds {
         for (failed, level) in [(9, Level::Note), (10, Level::Void)] {
@@ -83,11 +85,54 @@ fn a_failure_in_the_discarded_part_is_a_failure() {
 
 #[test]
 fn what_does_not_speak_against_a_subject_never_voids() {
-    // Method: a third of all attempts, of either kind.
-    for kind in [Outcome::IdleClose, Outcome::Unfinished] {
+    // Method: a third of all attempts, of either kind. That requests were sent again is told.
+    let told = [(FindingId::RequestsResent, Level::Note)];
+    for (kind, findings) in [(Outcome::IdleClose, &told[..]), (Outcome::Unfinished, &[])] {
         let found = with_outcomes(&[(Outcome::Ok, 9_900), (kind, 4_950)]);
-        assert_eq!(ids(&found.findings), [], "{kind:?}");
+        assert_eq!(ids(&found.findings), findings, "{kind:?}");
         assert_eq!(found.verdict, Verdict::Faster);
+    }
+}
+
+#[test]
+fn requests_that_were_sent_again_are_told_from_one_in_a_thousand_on() {
+    // Method: 8 and 9 idle closes for 9,000 requests.
+    for (again, expected) in [(8, false), (9, true)] {
+        let found = with_outcomes(&[(Outcome::Ok, OK), (Outcome::IdleClose, again)]);
+        let told = find(&found.findings, FindingId::RequestsResent);
+        assert_eq!(told.is_some(), expected, "{again}");
+        if let Some(told) = told {
+            let figures = format!("{} were sent again, for {} requests", 12 * again, 12 * OK);
+            assert!(told.message.contains(&figures), "{}", told.message);
+        }
+    }
+}
+
+#[test]
+fn connections_that_responses_end_are_told_from_one_in_a_hundred_on() {
+    // Method: 89 and 90 of 9,000 responses, and all of them.
+    for (closing, expected) in [(89, None), (90, Some("1.0 %")), (OK, Some("100.0 %"))] {
+        let mut record = pair();
+        each_slice(&mut record, "new", |slice| {
+            answer(slice, &[(Outcome::Ok, OK)]);
+            slice.discarded = outcomes(&[]);
+            slice.closing = closing;
+        });
+        let found = compared(record);
+        let told = find(&found.findings, FindingId::ConnectionsNotKept);
+        assert_eq!(told.is_some(), expected.is_some(), "{closing}");
+        if let (Some(told), Some(part)) = (told, expected) {
+            assert_eq!(
+                (told.level, told.subject.as_deref()),
+                (Level::Note, Some("new"))
+            );
+            assert!(told.message.contains(part), "{}", told.message);
+            assert!(
+                told.message.contains("Connection: close"),
+                "{}",
+                told.message
+            );
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use abx_evidence::record::{Histograms, SliceRecord};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    ArrivalKind, Arrivals, Comparison, Conclusions, FindingId, Histogram, Level, Measured, Metric,
-    Role, SliceTally, Verdict, may_stop,
+    ArrivalKind, ArrivalSettings, Comparison, Conclusions, FindingId, Histogram, Level, Measured,
+    Metric, Role, SliceTally, Verdict, may_stop,
 };
 
 use abx_fixtures::{
@@ -24,9 +24,10 @@ fn by(record: &Conclusions, metric: Metric) -> Option<Comparison> {
 /// `new` answers in 400 to 405 µs, `old` in 500 to 505.
 fn open(at_least: &[&str]) -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
-    record.loads[0].settings.arrivals = Arrivals {
+    record.loads[0].settings.arrivals = ArrivalSettings {
         kind: ArrivalKind::Constant,
         rate_per_s: Some(100_000.0),
+        connections_rest: false,
         text: String::new(),
     };
     for block in &mut record.blocks {
@@ -107,7 +108,7 @@ fn a_quantile_that_rests_on_no_answer_bounds_one_way_only() {
 fn a_closed_loop_has_no_comparison_of_response_times() {
     // Method: the same times in a closed loop, where they follow from throughput.
     let mut record = open(&[]);
-    record.loads[0].settings.arrivals = Arrivals::default();
+    record.loads[0].settings.arrivals = ArrivalSettings::default();
     let record = judged(record);
     for metric in Metric::RESPONSE {
         assert_eq!(by(&record, metric), None);

@@ -5,8 +5,8 @@ use std::borrow::Borrow;
 use abx_evidence::record::Histograms;
 use abx_evidence::stats::stop::Decision;
 use abx_evidence::{
-    ArrivalKind, Arrivals, Conclusions, Finding, FindingId, Histogram, Level, Limits, Measured,
-    Outcome, Status, Verdict, may_stop,
+    ArrivalKind, ArrivalSettings, Conclusions, Finding, FindingId, Histogram, Level, Limits,
+    Measured, Outcome, Status, Verdict, may_stop,
 };
 
 use abx_fixtures::{
@@ -18,9 +18,10 @@ use abx_fixtures::{
 /// due in each second.
 fn open_pair() -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
-    record.loads[0].settings.arrivals = Arrivals {
+    record.loads[0].settings.arrivals = ArrivalSettings {
         kind: ArrivalKind::Constant,
         rate_per_s: Some(100_000.0),
+        connections_rest: false,
         text: "100000".to_owned(),
     };
     record

@@ -2,57 +2,47 @@
 //! late, and which times rest on requests without an answer.
 
 use abx_evidence::{
-    ArrivalKind, Arrivals, Figure, Finding, FindingId, Level, Limits, Offered, Outcome, RunRecord,
-    SliceTally, Times, judge_run,
+    ArrivalKind, ArrivalSettings, Finding, FindingId, Level, Limits, Measured, Outcome, RunRecord,
 };
+use abx_fixtures::{RUN_NS, URL, answer, find, histogram, ids, run, times};
 
-use crate::judge::runs::{requests, run};
-use abx_fixtures::{find, ids};
-
-const SECOND: u64 = 1_000_000_000;
+use crate::judge::runs::{generator_busy, server_busy, slice};
 
 /// 10 s of a constant rate that was kept, of which nothing limits the figures.
-fn open_run() -> RunRecord {
+fn open_run() -> Measured {
     let mut record = run();
-    record.settings.arrivals = Arrivals {
+    record.loads[0].settings.arrivals = ArrivalSettings {
         kind: ArrivalKind::Constant,
         rate_per_s: Some(1_000.0),
         text: "1000".to_owned(),
+        ..ArrivalSettings::default()
     };
-    record.offered = Some(Offered {
-        planned: 10_000,
-        sent: 10_000,
-        ..Offered::default()
-    });
-    record.response_time_us = Times {
-        p50: Some(50_000),
-        ..Times::default()
-    };
-    let server = record.server.as_mut();
-    server.expect("the run has a server").busy = 0.2;
+    times(&mut record, URL).response = histogram(&[(10_000, 50_000)]);
+    server_busy(&mut record, 0.2);
     record
 }
 
-fn offered(record: &mut RunRecord) -> &mut Offered {
-    let offered = record.offered.as_mut();
-    offered.expect("an open loop has been offered something")
+/// So many requests were due, of 10,000, and never sent.
+fn unsent(record: &mut Measured, count: u64) {
+    answer(slice(record), &[(Outcome::Ok, 10_000 - count)]);
+    slice(record).unsent = count;
 }
 
-fn late(record: &mut RunRecord, p99: u64) {
-    record.generator.lateness_us.p99 = Some(p99);
+fn late(record: &mut Measured, p99_us: u64) {
+    times(record, URL).lateness = histogram(&[(98, 1), (2, p99_us)]);
 }
 
 /// What is found after a change, on a generator that waited for so many per
 /// mille of the time.
-fn found(wait: u64, change: impl FnOnce(&mut RunRecord)) -> Vec<Finding> {
+fn found(wait: u64, change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
     let mut record = open_run();
+    slice(&mut record).generator_wait_ns = Some(wait * RUN_NS / 1_000);
     change(&mut record);
-    let slice = SliceTally {
-        wall_ns: 10 * SECOND,
-        generator_wait_ns: Some(wait * SECOND / 100),
-        ..SliceTally::default()
-    };
-    judge_run(&record, &slice)
+    findings(record)
+}
+
+fn findings(record: Measured) -> Vec<Finding> {
+    RunRecord::judged(record).expect("it is a run").findings
 }
 
 #[test]
@@ -72,12 +62,11 @@ fn a_rate_that_was_not_reached_names_who_was_the_limit() {
         (101, 89, 20, 10, Some(Level::Bound)),
         (101, 99, 95, 0, Some(Level::Note)),
     ];
-    for (unsent, generator, server, wait, level) in cases {
+    for (missed, generator, server, wait, level) in cases {
         let found = found(wait, |record| {
-            offered(record).unsent = unsent;
-            offered(record).sent = 10_000 - unsent;
-            record.generator.busy = f64::from(generator) / 100.0;
-            record.server.as_mut().unwrap().busy = f64::from(server) / 100.0;
+            unsent(record, missed);
+            generator_busy(record, f64::from(generator) / 100.0);
+            server_busy(record, f64::from(server) / 100.0);
         });
         let expected: Vec<_> = level
             .map(|level| (FindingId::OfferedRateNotReached, level))
@@ -106,7 +95,7 @@ fn late_sends_bound_the_times_above_1_ms_and_are_noted_above_a_tenth_of_the_medi
     ] {
         let found = found(0, |record| {
             late(record, p99);
-            record.response_time_us.p50 = Some(median);
+            times(record, URL).response = histogram(&[(10_000, median)]);
         });
         let finding = find(&found, FindingId::LateSends);
         assert_eq!(finding.map(|one| one.level), expected, "{median} {p99}");
@@ -117,9 +106,9 @@ fn late_sends_bound_the_times_above_1_ms_and_are_noted_above_a_tenth_of_the_medi
 #[test]
 fn late_sends_name_their_causes_with_a_remedy_for_each() {
     // Method: each cause alone, at its limit and just below, then both at once.
-    type Change = fn(&mut RunRecord);
-    let busy: Change = |record| record.generator.busy = 0.90;
-    let less_busy: Change = |record| record.generator.busy = 0.89;
+    type Change = fn(&mut Measured);
+    let busy: Change = |record| generator_busy(record, 0.90);
+    let less_busy: Change = |record| generator_busy(record, 0.89);
     let cases: [(u64, Change, &[&str], &str); 5] = [
         (0, busy, &["used 90 %"], "thread"),
         (0, less_busy, &["not known"], "rate"),
@@ -134,7 +123,7 @@ fn late_sends_name_their_causes_with_a_remedy_for_each() {
         });
         let finding = find(&found, FindingId::LateSends).unwrap();
         assert_eq!(finding.level, Level::Bound, "{finding:?}");
-        assert!(finding.message.contains("104.0 ms"), "{finding:?}");
+        assert!(finding.message.contains("104.1 ms"), "{finding:?}");
         for cause in causes {
             assert!(finding.message.contains(cause), "{cause}: {finding:?}");
         }
@@ -146,7 +135,7 @@ fn late_sends_name_their_causes_with_a_remedy_for_each() {
 fn waiting_for_a_connection_is_the_server_s_doing_and_noted() {
     // Method: 99 and 100 of 10,000; it makes no send late.
     for (queued, expected) in [(99, None), (100, Some(Level::Note))] {
-        let found = found(0, |record| offered(record).queued = queued);
+        let found = found(0, |record| slice(record).queued = queued);
         let finding = find(&found, FindingId::Queued);
         assert_eq!(finding.map(|one| one.level), expected);
         assert!(finding.is_none_or(|one| one.remedy.contains("connections")));
@@ -157,7 +146,9 @@ fn waiting_for_a_connection_is_the_server_s_doing_and_noted() {
 fn a_generator_away_from_its_clock_is_noted_above_1_ms() {
     // Method: at the limit and just above.
     for (lag, expected) in [(1_000, None), (1_001, Some(Level::Note))] {
-        let found = found(0, |record| record.generator.loop_lag_us.p99 = Some(lag));
+        let found = found(0, |record| {
+            times(record, URL).loop_lag = histogram(&[(98, 1), (2, lag)]);
+        });
         assert_eq!(
             find(&found, FindingId::LoopLag).map(|one| one.level),
             expected
@@ -169,30 +160,36 @@ fn a_generator_away_from_its_clock_is_noted_above_1_ms() {
 fn quantiles_that_rest_on_unanswered_requests_are_at_least() {
     // Method: the longest alone is so with every single timeout, and its sign
     // says enough; from the first quantile on it is a finding about times.
-    let unanswered = |figures: &[Figure]| {
-        let figures = figures.to_vec();
-        found(0, move |record| {
-            record.requests = requests(&[(Outcome::Ok, 9_990), (Outcome::Unfinished, 10)]);
-            record.response_time_us.at_least = figures;
+    let unanswered = |count: u64, given_up_us: u64| {
+        found(0, |record| {
+            let counts = [(Outcome::Ok, 10_000 - count), (Outcome::Unfinished, count)];
+            answer(slice(record), &counts);
+            let all = times(record, URL);
+            let answered = [(9_890, 50_000), (110 - count, 60_000)];
+            all.response = histogram(&answered);
+            all.response_at_least = histogram(&[(count, given_up_us)]);
+            all.response.merge(&all.response_at_least);
         })
     };
-    assert_eq!(unanswered(&[Figure::Max, Figure::Mean]), []);
-    let found = unanswered(&[Figure::P99, Figure::P999, Figure::Max, Figure::Mean]);
+    assert_eq!(unanswered(10, 900_000), []);
+    let found = unanswered(15, 55_000);
     assert_eq!(ids(&found), [(FindingId::TimesAtLeast, Level::Bound)]);
     assert_eq!(found[0].limits, Limits::Times);
     assert!(found[0].message.contains("p99, p99.9 of"), "{found:?}");
-    assert!(found[0].message.contains("10 requests"), "{found:?}");
+    assert!(found[0].message.contains("15 requests"), "{found:?}");
 }
 
 #[test]
 fn unsent_requests_are_among_those_without_an_answer() {
-    // Method: the slice's count, beside two timeouts.
-    let mut record = open_run();
-    record.requests = requests(&[(Outcome::Ok, 9_990), (Outcome::Timeout, 2)]);
-    record.response_time_us.at_least = vec![Figure::P50];
-    let mut slice = SliceTally::default();
-    (0..5).for_each(|_| slice.tally.record_unsent(0, 1_000));
-    let found = judge_run(&record, &slice);
+    // Method: five of them, beside two timeouts.
+    let found = found(0, |record| {
+        let counts = [(Outcome::Ok, 9_990), (Outcome::Timeout, 2)];
+        answer(slice(record), &counts);
+        slice(record).unsent = 5;
+        let all = times(record, URL);
+        all.response = histogram(&[(7, 50_000)]);
+        all.response_at_least = all.response.clone();
+    });
     let finding = find(&found, FindingId::TimesAtLeast).unwrap();
     assert!(finding.message.contains("7 requests"), "{finding:?}");
 }
@@ -203,24 +200,7 @@ fn what_is_said_of_an_open_loop_is_not_said_of_a_closed_one() {
     // busy generator that kept its rate is not held back by it.
     let mut closed = run();
     late(&mut closed, 104_000);
-    assert_eq!(judge_run(&closed, &SliceTally::default()), []);
-    assert_eq!(found(0, |record| record.generator.busy = 0.95), []);
-}
-
-#[test]
-fn a_run_that_lacks_what_every_run_has_is_refused() {
-    // Method: each key alone taken out of the JSON; the error names it.
-    let whole = serde_json::to_value(run()).unwrap();
-    let keys = [
-        ("settings", "arrivals"),
-        ("generator", "loop_lag_us"),
-        ("response_time_us", "at_least"),
-    ];
-    for (within, key) in keys {
-        let mut json = whole.clone();
-        let object = json[within].as_object_mut().unwrap();
-        assert!(object.remove(key).is_some(), "{key}");
-        let error = serde_json::from_value::<RunRecord>(json).unwrap_err();
-        assert!(error.to_string().contains(key), "{error}");
-    }
+    assert_eq!(findings(closed), []);
+    let found = found(0, |record| generator_busy(record, 0.95));
+    assert_eq!(found, []);
 }

@@ -157,7 +157,11 @@ proptest! {
         let text = serde_json::to_string(&record).unwrap();
         let back: StudyRecord = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(&back, &record);
-        prop_assert_eq!(StudyRecord::judged(back.measured), record);
+        prop_assert_eq!(serde_json::to_string(&back).unwrap(), text);
+        // What is read is judged anew, so nothing of the conclusions would be missed.
+        let said = format!("{:?}", record.conclusions);
+        let mut words = said.split(|letter: char| !letter.is_alphanumeric());
+        prop_assert!(words.all(|word| word != "inf" && word != "NaN"), "{}", said);
     }
 
     #[test]

@@ -1,89 +1,65 @@
-//! Findings of a single run.
+//! A single run: its findings, which are those of a study, and the keys that are read
+//! from what was measured.
 
-use abx_evidence::record::{AnswerRecord, Machine};
-use abx_evidence::{
-    Arrivals, Exchange, Finding, FindingId, GeneratorSide, Level, Outcome, RUN_SCHEMA, Requests,
-    RunRecord, RunSettings, ServerSide, SliceTally, Times, judge_run,
+use abx_evidence::record::{SliceRecord, StudyEnd};
+use abx_evidence::{Finding, FindingId, Level, Measured, NotARun, Outcome, RunRecord};
+use abx_fixtures::{
+    CONNECTIONS, RUN_NS, URL, all_slices, answer, answered, find, histogram, ids, pair, pilot, run,
+    sides, times,
 };
+use serde_json::{Value, json};
 
-use abx_fixtures::{ids, outcomes};
+/// The one slice.
+pub fn slice(record: &mut Measured) -> &mut SliceRecord {
+    all_slices(record).next().expect("a run has a slice")
+}
 
-/// 10 s of a server that was the limit and answered everything.
-pub fn run() -> RunRecord {
-    RunRecord {
-        schema: RUN_SCHEMA.to_owned(),
-        abx_version: "0.1.0".to_owned(),
-        started_unix_ms: 1_750_000_000_000,
-        settings: RunSettings {
-            url: "http://127.0.0.1:8080/small.bin".to_owned(),
-            method: "GET".to_owned(),
-            connections: 50,
-            exchange: Exchange::default(),
-            arrivals: Arrivals::default(),
-            threads: 1,
-            backend: None,
-            duration_s: Some(10.0),
-            requests: None,
-            keep_alive: true,
-            timeout_s: 10.0,
-            verify_every: 64,
-        },
-        machine: Machine::default(),
-        answer: AnswerRecord {
-            status: 200,
-            body_bytes: 1_320,
-            sha256: Some("00".to_owned()),
-        },
-        elapsed_s: 10.0,
-        interrupted: false,
-        requests: requests(&[(Outcome::Ok, 10_000)]),
-        offered: None,
-        throughput_per_s: Some(1_000.0),
-        response_time_us: Times::default(),
-        service_time_us: Times::default(),
-        phases: None,
-        bytes: 14_800_000,
-        body_bytes: 13_200_000,
-        connects: 0,
-        silent: 0,
-        broadcasts: None,
-        held: None,
-        generator: GeneratorSide {
-            cpu_s: 5.0,
-            cpu_us_per_request: Some(500.0),
-            busy: 0.5,
-            wait_s: Some(0.0),
-            lateness_us: Times::default(),
-            loop_lag_us: Times::default(),
-        },
-        server: Some(ServerSide {
-            process_id: 1,
-            name: "nginx".to_owned(),
-            cpu_s: 9.8,
-            cpu_us_per_request: Some(980.0),
-            rss_bytes: Some(14_200_000),
-            busy: 0.98,
-            busiest_thread: None,
-        }),
-        findings: Vec::new(),
+/// Gives the server's processes this share of one processor, all by one thread.
+pub fn server_busy(record: &mut Measured, share: f64) {
+    let used_ns = (share * RUN_NS as f64) as u64;
+    slice(record).server_cpu_ns = Some(used_ns);
+    sides(record, URL).for_each(|side| side.busiest_thread_ns = Some(used_ns));
+    nothing_else_ran(record);
+}
+
+/// Gives the generator's busiest worker this share of its processor.
+pub fn generator_busy(record: &mut Measured, share: f64) {
+    slice(record).busiest_worker_ns = (share * RUN_NS as f64) as u64;
+    slice(record).generator_cpu_ns = slice(record).busiest_worker_ns;
+    nothing_else_ran(record);
+}
+
+fn nothing_else_ran(record: &mut Measured) {
+    let slice = slice(record);
+    let server_ns = slice.server_cpu_ns.unwrap_or_default();
+    slice.busy_ns = Some(server_ns + slice.generator_cpu_ns);
+}
+
+/// Nothing of the server can be read, as when it is on another machine.
+fn unseen(record: &mut Measured) {
+    slice(record).server_cpu_ns = None;
+    slice(record).server_switches = None;
+    for side in sides(record, URL) {
+        side.busiest_thread_ns = None;
+        side.descriptors = None;
+        side.pss_bytes = None;
+        side.pss_anon_bytes = None;
+    }
+    for life in record.blocks[0].subjects.values_mut() {
+        life.cpu_s = None;
+        life.rss_bytes_max = None;
+        life.listener = None;
     }
 }
 
-pub fn requests(counts: &[(Outcome, u64)]) -> Requests {
-    let outcomes = outcomes(counts);
-    Requests {
-        sent: outcomes.sent(),
-        completed: outcomes.completed(),
-        ok: outcomes.ok(),
-        hashed: 157,
-        outcomes,
-    }
+fn judged(record: Measured) -> RunRecord {
+    RunRecord::judged(record).expect("it is a run")
 }
 
-fn found(change: impl FnOnce(&mut RunRecord)) -> Vec<Finding> {
+fn found(change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
     let mut record = run();
     change(&mut record);
-    judge_run(&record, &SliceTally::default())
+    judged(record).findings
 }
 
 #[test]
@@ -102,7 +78,7 @@ fn failed_requests_are_noted_and_above_one_in_a_thousand_void() {
     ];
     for (kind, count, level) in table {
         let counts = [(Outcome::Ok, 10_000 - count), (kind, count)];
-        let found = found(|record| record.requests = requests(&counts));
+        let found = found(|record| answer(slice(record), &counts));
         assert_eq!(ids(&found), [(FindingId::FailedRequests, level)]);
         let figures = format!("{count} of 10000 requests to http://127.0.0.1:8080/small.bin");
         assert!(found[0].message.contains(&figures), "{found:?}");
@@ -112,23 +88,27 @@ fn failed_requests_are_noted_and_above_one_in_a_thousand_void() {
 #[test]
 fn each_circumstance_of_a_run_has_its_finding() {
     // Method: one change to a run in which nothing is wrong, one finding.
-    type Case = (FindingId, Level, fn(&mut RunRecord));
-    let cases: [Case; 5] = [
+    type Case = (FindingId, Level, fn(&mut Measured));
+    let cases: [Case; 6] = [
         (FindingId::GeneratorExhausted, Level::Void, |record| {
-            record.requests = requests(&[(Outcome::Ok, 10_000), (Outcome::NoPort, 2)]);
+            answer(
+                slice(record),
+                &[(Outcome::Ok, 10_000), (Outcome::NoPort, 2)],
+            );
         }),
         (FindingId::GeneratorBound, Level::Bound, |record| {
-            record.generator.busy = 0.90;
-            record.server.as_mut().unwrap().busy = 0.94;
+            generator_busy(record, 0.90);
+            server_busy(record, 0.94);
         }),
         (FindingId::BodyVaries, Level::Note, |record| {
-            record.answer.sha256 = None
+            answered(record, URL).sha256 = None;
         }),
-        (FindingId::NotChecked, Level::Note, |record| {
-            record.server = None
-        }),
+        (FindingId::NotChecked, Level::Note, unseen),
         (FindingId::Interrupted, Level::Note, |record| {
-            record.interrupted = true
+            record.end = StudyEnd::Interrupted;
+        }),
+        (FindingId::StoppedAnswering, Level::Void, |record| {
+            slice(record).stopped_answering = true;
         }),
     ];
     for (id, level, change) in cases {
@@ -139,33 +119,25 @@ fn each_circumstance_of_a_run_has_its_finding() {
 }
 
 #[test]
-fn a_server_that_stopped_answering_voids_the_run() {
-    // Method: the slice ended early; the record alone does not say so.
-    let slice = SliceTally {
-        stopped_answering: true,
-        ..SliceTally::default()
-    };
-    let found = judge_run(&run(), &slice);
-    assert_eq!(ids(&found), [(FindingId::StoppedAnswering, Level::Void)]);
-}
-
-#[test]
 fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
     // Method: generator at 89 % and at 90 %, server at 94 %, at 95 % and unseen.
-    let is_bound = |generator: f64, server: Option<f64>| {
+    let message = |generator: f64, server: Option<f64>| {
         let found = found(|record| {
-            record.generator.busy = generator;
+            generator_busy(record, generator);
             match server {
-                Some(busy) => record.server.as_mut().unwrap().busy = busy,
-                None => record.server = None,
+                Some(busy) => server_busy(record, busy),
+                None => unseen(record),
             }
         });
-        found.iter().any(|one| one.id == FindingId::GeneratorBound)
+        find(&found, FindingId::GeneratorBound).map(|one| one.message.clone())
     };
-    assert!(!is_bound(0.89, Some(0.94)));
-    assert!(is_bound(0.90, Some(0.94)));
-    assert!(!is_bound(1.00, Some(0.95)));
-    assert!(is_bound(0.90, None));
+    assert_eq!(message(0.89, Some(0.94)), None);
+    let bound = message(0.90, Some(0.94)).expect("the generator was the limit");
+    assert!(bound.contains("90 %") && bound.contains("could have done more"));
+    assert_eq!(message(1.00, Some(0.95)), None);
+    // Nobody knows whether a server that cannot be seen had time to spare.
+    let unknown = message(0.90, None).expect("the generator was the limit");
+    assert!(unknown.contains("is not known"), "{unknown}");
 }
 
 #[test]
@@ -173,11 +145,13 @@ fn a_busy_thread_of_a_server_on_many_processors_is_its_limit() {
     // Method: eight processors, of which the server uses one, by one thread or by several.
     let is_bound = |busiest_thread: f64| {
         let found = found(|record| {
-            record.machine.cpus = 8;
-            record.generator.busy = 0.95;
-            record.server.as_mut().unwrap().busiest_thread = Some(busiest_thread);
+            record.settings.subject_cpus = (0..8).collect();
+            record.settings.generator_cpus = vec![8];
+            generator_busy(record, 0.95);
+            let busiest_ns = (busiest_thread * RUN_NS as f64) as u64;
+            sides(record, URL).for_each(|side| side.busiest_thread_ns = Some(busiest_ns));
         });
-        found.iter().any(|one| one.id == FindingId::GeneratorBound)
+        find(&found, FindingId::GeneratorBound).is_some()
     };
     assert!(!is_bound(0.96));
     assert!(is_bound(0.50));
@@ -185,30 +159,119 @@ fn a_busy_thread_of_a_server_on_many_processors_is_its_limit() {
 
 #[test]
 fn a_generator_that_waits_for_its_processor_is_busy() {
-    // Method: 80 % work and 10 % waiting on each of one thread's seconds.
-    let mut record = run();
-    record.generator.busy = 0.8;
-    record.server.as_mut().unwrap().busy = 0.5;
-    let slice = |generator_wait_ns| SliceTally {
-        wall_ns: 10_000_000_000,
-        generator_wait_ns: Some(generator_wait_ns),
-        ..SliceTally::default()
+    // Method: 80 % work and 9 or 10 % waiting on each of one thread's seconds.
+    let is_bound = |waited_ns: u64| {
+        let found = found(|record| {
+            generator_busy(record, 0.8);
+            server_busy(record, 0.5);
+            slice(record).generator_wait_ns = Some(waited_ns);
+        });
+        find(&found, FindingId::GeneratorBound).is_some()
     };
-    let threads = record.settings.threads as u64;
-    assert_eq!(judge_run(&record, &slice(900_000_000 * threads)), []);
-    let found = judge_run(&record, &slice(1_000_000_000 * threads));
-    assert_eq!(ids(&found), [(FindingId::GeneratorBound, Level::Bound)]);
+    assert!(!is_bound(RUN_NS / 100 * 9));
+    assert!(is_bound(RUN_NS / 10));
 }
 
 #[test]
 fn the_worst_finding_of_a_run_comes_first() {
     // Method: a note that is found before a bound, and one after it.
     let found = found(|record| {
-        record.interrupted = true;
-        record.generator.busy = 1.0;
-        record.server.as_mut().unwrap().busy = 0.5;
-        record.requests = requests(&[(Outcome::Ok, 10_000), (Outcome::Reset, 1)]);
+        record.end = StudyEnd::Interrupted;
+        generator_busy(record, 1.0);
+        server_busy(record, 0.5);
+        answer(slice(record), &[(Outcome::Ok, 10_000), (Outcome::Reset, 1)]);
     });
     let levels: Vec<Level> = found.iter().map(|one| one.level).collect();
     assert_eq!(levels, [Level::Bound, Level::Note, Level::Note]);
+}
+
+#[test]
+fn what_only_comparisons_rest_on_is_not_said_of_a_run() {
+    // Method: its one block, a server that was running, one round that was disturbed,
+    // and a generator on the server's processor are nothing to note.
+    let quiet = found(|record| {
+        record.settings.subject_cpus = vec![1];
+        let round = &mut record.blocks[0].loads[0].rounds[0];
+        round.disturbed = vec![abx_evidence::record::Disturbance::Steal];
+    });
+    assert_eq!(quiet, []);
+}
+
+#[test]
+fn a_run_by_number_ends_without_its_connections_being_silent() {
+    // Method: most connections had nothing to send; then the same in a run by time.
+    let mut asked = run();
+    slice(&mut asked).silent = 9;
+    assert!(find(&judged(asked.clone()).findings, FindingId::SlicesTooShort).is_some());
+    pilot(&mut asked).slice_ns = 0;
+    pilot(&mut asked).slice_requests = Some(10_000);
+    slice(&mut asked).clocks = Some(1);
+    let found = judged(asked);
+    assert_eq!(found.findings, []);
+    assert_eq!(found.settings.duration_s, None);
+    assert_eq!(found.settings.requests, Some(10_000));
+    // The time is that of the connections that had something to send.
+    assert_eq!(
+        found.throughput_per_s,
+        Some(1_000.0 / f64::from(CONNECTIONS))
+    );
+}
+
+#[test]
+fn the_keys_of_a_run_are_read_from_what_was_measured() {
+    // Method: figures put in, figures found.
+    let mut record = run();
+    times(&mut record, URL).response = histogram(&[(99, 100), (1, 900)]);
+    let record = judged(record);
+    assert_eq!(record.settings.url, URL);
+    assert_eq!(record.settings.duration_s, Some(10.0));
+    assert_eq!(record.settings.backend.as_deref(), Some("epoll"));
+    assert_eq!(record.throughput_per_s, Some(1_000.0));
+    assert_eq!(record.requests.ok, 10_000);
+    assert_eq!(record.elapsed_s, 10.0);
+    assert_eq!(record.response_time_us.p50, Some(100));
+    assert_eq!(record.response_time_us.max, Some(900));
+    assert_eq!(record.generator.busy, 0.5);
+    assert_eq!(record.generator.cpu_us_per_request, Some(500.0));
+    let server = record.server.expect("its process is known");
+    assert_eq!((server.process_id, server.busy), (1, 0.98));
+    assert_eq!(server.cpu_us_per_request, Some(980.0));
+    assert_eq!(server.rss_bytes, Some(14_200_000));
+}
+
+#[test]
+fn a_saved_run_is_judged_again_by_what_was_measured() {
+    // Method: a figure changed in the file, below `measured` and at the top.
+    let saved = serde_json::to_value(judged(run())).unwrap();
+    let read = |saved: Value| serde_json::from_value::<RunRecord>(saved).unwrap();
+    assert_eq!(read(saved.clone()), judged(run()));
+
+    let mut failing = saved.clone();
+    let slices = &mut failing["measured"]["blocks"][0]["loads"][0]["slices"];
+    slices["outcomes"] = json!({ "ok": [9_000], "reset": [1_000] });
+    let found = read(failing).findings;
+    assert_eq!(ids(&found), [(FindingId::FailedRequests, Level::Void)]);
+
+    let mut painted = saved;
+    painted["throughput_per_s"] = json!(1e6);
+    painted["findings"] = json!([]);
+    assert_eq!(read(painted), judged(run()));
+}
+
+#[test]
+fn what_is_no_run_is_refused() {
+    // Method: a study of two; each key that a run has taken out of its file.
+    assert_eq!(RunRecord::judged(pair()), Err(NotARun));
+    let whole = serde_json::to_value(judged(run())).unwrap();
+    for key in ["settings", "loads", "subjects", "blocks", "machine"] {
+        let mut json = whole.clone();
+        let object = json["measured"].as_object_mut().unwrap();
+        assert!(object.remove(key).is_some(), "{key}");
+        let error = serde_json::from_value::<RunRecord>(json).unwrap_err();
+        assert!(error.to_string().contains(key), "{error}");
+    }
+    let mut empty = whole;
+    empty["measured"]["blocks"] = json!([]);
+    let error = serde_json::from_value::<RunRecord>(empty).unwrap_err();
+    assert!(error.to_string().contains("one block"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! The figures of single slices and blocks that plots show.
 
 use abx_evidence::record::{CEILING, Disturbance, Histograms};
-use abx_evidence::{Histogram, Outcome, block_figures, judge, response_times, slice_figures};
+use abx_evidence::{Histogram, Outcome, SubjectView, judge, slice_figures};
 
 use abx_fixtures::{OK, SLICE_NS, answer, pair, two_loads};
 
@@ -76,7 +76,7 @@ fn blocks_agree_with_the_summary_of_all_of_them() {
         .iter()
         .find(|one| one.subject == "old")
         .unwrap();
-    let blocks = block_figures(&record, &record.loads[0], "old");
+    let blocks = SubjectView::of(&record, &record.loads[0], "old").block_figures();
     assert_eq!(blocks.len(), 6);
     for (index, block) in blocks.iter().enumerate() {
         assert_eq!(block.block as usize, index);
@@ -89,7 +89,7 @@ fn blocks_agree_with_the_summary_of_all_of_them() {
         assert_eq!(block.rss_bytes_max, whole.rss_bytes);
     }
     record.blocks[0].loads[0].rounds[0].slices[0].server_cpu_ns = None;
-    let blocks = block_figures(&record, &record.loads[0], "old");
+    let blocks = SubjectView::of(&record, &record.loads[0], "old").block_figures();
     assert_eq!(blocks[0].server_busy, None);
     assert!(blocks[1].server_busy.is_some());
 }
@@ -115,10 +115,15 @@ fn times_of_all_blocks_are_one_distribution() {
     };
     give(0, times(&[100, 100, 100]), Histogram::new());
     give(1, times(&[900]), times(&[900]));
-    let found = response_times(&record, &record.loads[0], "old").unwrap();
+    let found = SubjectView::of(&record, &record.loads[0], "old")
+        .response_times()
+        .unwrap();
     assert_eq!(found.count(), 4);
     let quantile = |share| found.quantile(share).map(|one| (one.us, one.at_least));
     assert_eq!(quantile(0.5), Some((100, false)));
     assert_eq!(quantile(1.0), Some((900, true)));
-    assert_eq!(response_times(&record, &record.loads[0], "new"), None);
+    assert_eq!(
+        SubjectView::of(&record, &record.loads[0], "new").response_times(),
+        None
+    );
 }

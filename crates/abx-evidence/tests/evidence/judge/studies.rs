@@ -3,7 +3,9 @@
 
 use abx_evidence::record::{Interleave, Measured, SkippedSubject, StudyEnd};
 use abx_evidence::stats::stop::{Decision, Reason};
-use abx_evidence::{Comparison, FindingId, Level, Outcome, Status, StudyRecord, Verdict, may_stop};
+use abx_evidence::{
+    Comparison, FindingId, Level, Outcome, Status, StudyRecord, Verdict, is_hopeless, may_stop,
+};
 
 use abx_fixtures::{
     Compared, MS, OK, all_slices, answer, answered, compared, each_slice, find, ids, judged, pair,
@@ -380,4 +382,69 @@ fn the_side_of_an_unknown_subject_is_ignored() {
         .sides
         .insert("nobody".to_owned(), side);
     assert_eq!(ids(&compared(record).findings), []);
+}
+
+/// Says in the pilot of a study that a subject of it failed, which then has no slices.
+fn fail_in_pilot(record: &mut Measured, subject: &str) {
+    let subjects = &mut pilot(record).subjects;
+    let mut own = subjects.values().next().expect("somebody").clone();
+    own.failed = Some("answered 40 of 50 connections".to_owned());
+    subjects.insert(subject.to_owned(), own);
+    for block in &mut record.blocks {
+        for part in &mut block.loads {
+            part.histograms.remove(subject);
+            part.sides.remove(subject);
+            for round in &mut part.rounds {
+                round.slices.retain(|slice| slice.subject != subject);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_subject_that_failed_in_the_pilot_is_void_and_the_others_are_judged() {
+    // Method: one of three failed; the others settle the study, and there is no order
+    // of two.
+    let mut record = three();
+    fail_in_pilot(&mut record, "other");
+    assert_eq!(may_stop(&record), Decision::Stop(Reason::Precise));
+    let judged = judged(record);
+    let verdicts: Vec<_> = { judged.primary() }
+        .map(|one| (one.subject.as_str(), one.verdict))
+        .collect();
+    assert_eq!(
+        verdicts,
+        [("new", Verdict::Faster), ("other", Verdict::Invalid)]
+    );
+    let about: Vec<_> = { judged.validity.findings.iter() }
+        .filter(|one| one.subject.as_deref() == Some("other"))
+        .collect();
+    assert_eq!(about.len(), 1, "{about:?}");
+    assert_eq!(about[0].id, FindingId::StoppedAnswering);
+    assert!(about[0].message.contains("40 of 50 connections"));
+    assert!(judged.rankings.is_empty());
+    assert!(!is_hopeless(&judged));
+}
+
+#[test]
+fn a_study_is_hopeless_when_failures_leave_nothing_to_compare() {
+    // Method: a pair of which nobody, or one in the pilot, or one in a block failed, or
+    // fails one request of ten; and three of which one failed, or the baseline.
+    assert!(!is_hopeless(&judged(pair())));
+    let mut record = pair();
+    fail_in_pilot(&mut record, "new");
+    assert!(is_hopeless(&judged(record)));
+    let mut record = pair();
+    each_slice(&mut record, "old", |slice| slice.stopped_answering = true);
+    assert!(is_hopeless(&judged(record)));
+    let mut record = pair();
+    each_slice(&mut record, "new", |slice| {
+        (0..slice.ok / 10).for_each(|_| slice.outcomes.add(Outcome::WrongStatus));
+    });
+    assert!(is_hopeless(&judged(record)));
+    for (failed, hopeless) in [("other", false), ("old", true)] {
+        let mut record = three();
+        fail_in_pilot(&mut record, failed);
+        assert_eq!(is_hopeless(&judged(record)), hopeless, "{failed}");
+    }
 }

@@ -4,7 +4,7 @@
 use abx_evidence::record::Histograms;
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    ArrivalKind, Arrivals, Axis, Conclusions, FindingId, Histogram, Level, Measured, Metric,
+    ArrivalKind, ArrivalSettings, Axis, Conclusions, FindingId, Histogram, Level, Measured, Metric,
     Objective, Outcome, Verdict, may_stop,
 };
 
@@ -122,9 +122,10 @@ fn over_rates(p99_us: &[(&str, [u64; 3])]) -> Measured {
         load.name = format!("c10-r{}", rates[place]);
         load.settings.connections = CONNECTIONS;
         load.settings.objective = Some(objective.clone());
-        load.settings.arrivals = Arrivals {
+        load.settings.arrivals = ArrivalSettings {
             kind: ArrivalKind::Constant,
             rate_per_s: Some(rates[place]),
+            connections_rest: false,
             text: String::new(),
         };
     }

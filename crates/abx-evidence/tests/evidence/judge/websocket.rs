@@ -3,13 +3,13 @@
 use abx_evidence::record::Round;
 use abx_evidence::{
     Comparison, Conclusions, FindingId, Held, Histogram, Level, LoadShape, Measured, Metric,
-    Outcome, Place, Role, Verdict, judge_run,
+    Outcome, Place, Role, Verdict,
 };
 
-use crate::judge::runs::run;
+use crate::judge::runs::server_busy;
 use abx_fixtures::{
-    CONNECTIONS, COUNTED_NS, OK, ROUNDS, all_slices, answer, each_slice, find, judged, pair,
-    primary, rounds, sides, study,
+    CONNECTIONS, COUNTED_NS, OK, ROUNDS, URL, all_slices, answer, each_slice, find, histogram,
+    judged, pair, primary, rounds, run, sides, study, times,
 };
 
 /// `new` beside `old` in six blocks: 1,000 connections each, of which one of
@@ -158,19 +158,22 @@ fn echoes_that_wait_for_an_acknowledgement_are_noted() {
 fn a_run_notes_echoes_that_wait_and_connections_that_do_not_stand() {
     // Method: 41 ms on an idle server; then 900 of 1,000 connections.
     let mut record = run();
-    record.settings.exchange.shape = LoadShape::Echo;
-    record.service_time_us.p50 = Some(41_000);
-    record.server.as_mut().expect("a server").busy = 0.02;
-    let found = judge_run(&record, &Default::default());
+    record.loads[0].settings.exchange.shape = LoadShape::Echo;
+    times(&mut record, URL).service = histogram(&[(10, 41_000)]);
+    server_busy(&mut record, 0.02);
+    let found = judged(record).validity.findings;
     assert!(find(&found, FindingId::DelayedAcknowledgements).is_some());
 
     let mut record = run();
-    record.held = Some(Held {
-        asked: 1_000,
-        standing: 900,
-        ..Held::default()
+    record.loads[0].settings.exchange.shape = LoadShape::Connections;
+    sides(&mut record, URL).for_each(|side| {
+        side.held = Some(Held {
+            asked: 1_000,
+            standing: 900,
+            ..Held::default()
+        });
     });
-    let found = judge_run(&record, &Default::default());
+    let found = judged(record).validity.findings;
     assert!(
         find(&found, FindingId::ConnectionsNotHeld).is_some_and(|one| one.level == Level::Void)
     );

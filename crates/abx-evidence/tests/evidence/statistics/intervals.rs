@@ -1,7 +1,7 @@
 //! The other intervals, in the same worlds: response times at one offered
 //! rate, the place of a crossing, the capacity.
 
-use abx_evidence::stats::capacity::{BlockCapacity, Capacity, block_capacities, capacity};
+use abx_evidence::stats::capacity::{BlockCapacity, CapacityEstimate, block_capacities, capacity};
 use abx_evidence::stats::crossing::{Crossing, crossings};
 use abx_evidence::stats::paired::PairedMean;
 use abx_evidence::stats::student::Confidence;
@@ -266,10 +266,12 @@ fn capacity_study(study: &Study, grid: Grid, seed: u64) -> Found {
         .expect("a grid of ten blocks");
     Found {
         holds: match found {
-            Capacity::Within(found) => Some(found.low <= CAPACITY && CAPACITY <= found.high),
-            Capacity::AtLeast(rate) => Some(rate <= CAPACITY),
-            Capacity::AtMost(rate) => Some(CAPACITY <= rate),
-            Capacity::Unbounded => None,
+            CapacityEstimate::Within(found) => {
+                Some(found.low <= CAPACITY && CAPACITY <= found.high)
+            }
+            CapacityEstimate::AtLeast(rate) => Some(rate <= CAPACITY),
+            CapacityEstimate::AtMost(rate) => Some(CAPACITY <= rate),
+            CapacityEstimate::Unbounded => None,
         },
         blocks: BLOCKS_OF_CAPACITY,
     }

@@ -6,7 +6,7 @@ use abx_evidence::stats::paired::{LogInterval, PairedMean};
 use abx_evidence::stats::segments::Segments;
 use abx_evidence::stats::student::Confidence;
 use abx_evidence::stats::sweep::Position;
-use abx_evidence::stats::usl::{Point, ScalabilityLaw};
+use abx_evidence::stats::usl::{Observation, ScalabilityLaw};
 use proptest::prelude::*;
 
 /// A sweep over powers of ten: at each position the same 2 to 6 blocks, with
@@ -223,10 +223,10 @@ proptest! {
         // Method: noisy data, and a law a little off the one found, no
         // coefficient below 0: its squared relative errors are no less.
         let truth = ScalabilityLaw { lambda: 100.0, sigma, kappa, r2: None };
-        let block: Vec<Point> = [1.0, 2.0, 5.0, 10.0, 30.0, 100.0]
+        let block: Vec<Observation> = [1.0, 2.0, 5.0, 10.0, 30.0, 100.0]
             .iter()
             .zip(&noise)
-            .map(|(&connections, noise)| Point {
+            .map(|(&connections, noise)| Observation {
                 connections,
                 throughput: truth.throughput(connections) * noise.exp(),
             })

@@ -1,15 +1,26 @@
 //! Keeping one server under test.
 //!
-//! abx starts itself again as a *keeper*, in a process group of its own. The
-//! keeper starts the server, adopts whatever the server forks, and ends all of
-//! it when told or when its pipe from abx closes, which also happens when abx
-//! is killed. [`Keeper`] is the handle in abx, [`keep`] the keeper's own body.
+//! abx starts itself again as a *guardian*, in a process group of its own, and the
+//! guardian starts itself again as a *keeper*. The keeper starts the server, adopts
+//! whatever the server forks, and ends all of it when told or when its pipe closes.
+//!
+//! Each of the three is there when the others are killed: a keeper that is left alone
+//! has no pipe any more; what a killed keeper leaves comes to its guardian, and to abx
+//! when that is gone too. They have different names, since people kill by name.
+//!
+//! [`Keeper`] is the handle in abx, [`keep`] the body of the other two.
 
+mod family;
+mod first_report;
+mod guard;
 mod keep;
+mod lost;
 mod protocol;
+mod role;
 mod scratch;
+mod wakes;
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -17,22 +28,24 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
 use abx_sys::Nanos;
-use abx_sys::process::{Exit, Signal};
-use abx_sys::tree::{Relative, descendants};
+use abx_sys::process::{Exit, Process, ProcessStat, adopt_orphans};
 use serde::{Deserialize, Serialize};
 
 use crate::process::log_tail::log_tail;
 pub use crate::study::launch::Stop;
-pub use keep::keep;
+use first_report::{FirstReport, first_report};
+use lost::end_what_is_left;
 pub use protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
-use protocol::{KeeperReport, StartFailure};
+use protocol::{KeeperReport, Order, Role, StartFailure};
+pub use role::keep;
 
 /// How much longer than its plan's `within` a keeper may take to end its tree.
 const STOP_GRACE: Duration = Duration::from_secs(10);
-/// How long a keeper may take to start the command.
-const START_WITHIN: Duration = Duration::from_secs(10);
-/// For a lost keeper's tree that forks while it is being killed.
-const KILL_ROUNDS_MAX: usize = 100;
+/// How long a keeper may be silent before the command runs: it tells of every part of
+/// the files that it makes, however long all of them take.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
+/// How often somebody who waits for a keeper looks whether the wait is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Why a command is not running under a keeper.
 #[derive(Debug, thiserror::Error)]
@@ -49,12 +62,29 @@ pub enum KeeperError {
     #[error(
         "the keeper of `{command}` did not tell within {} s whether it started: is the machine \
          overloaded, or out of memory?",
-        START_WITHIN.as_secs()
+        SILENCE_MAX.as_secs()
     )]
     Silent {
         /// The command that should run.
         command: String,
     },
+    /// It makes the plan's files, and does not get on with it.
+    #[error(
+        "the files for `{command}` are not made: {made} of {bytes} bytes, and for {} s nothing \
+         more; is the disk overloaded? TMPDIR says on which one they are made",
+        SILENCE_MAX.as_secs()
+    )]
+    Stalled {
+        /// The command that should run.
+        command: String,
+        /// Bytes that were made.
+        made: u64,
+        /// Bytes of all files.
+        bytes: u64,
+    },
+    /// The person stopped the start.
+    #[error("stopped")]
+    Stopped,
     /// There is no such command.
     #[error(
         "command `{command}` not found: install it, or write its full path in the subject's \
@@ -119,7 +149,9 @@ pub enum EndManner {
 /// A command that runs under its keeper; stopped when dropped.
 #[derive(Debug)]
 pub struct Keeper {
-    child: Child,
+    guardian: Child,
+    /// The guardian, and the keeper once it has told its number.
+    processes: Vec<Process>,
     /// Closed to make the keeper stop.
     pipe: Option<ChildStdin>,
     reports: Receiver<KeeperReport>,
@@ -129,6 +161,8 @@ pub struct Keeper {
     exited: Option<Exit>,
     /// How many processes the keeper had to kill, once it has finished.
     killed: Option<usize>,
+    /// Whether the guardian has told that the keeper was killed.
+    is_lost: bool,
     ending: Option<ProcessEnd>,
 }
 
@@ -136,7 +170,8 @@ impl Keeper {
     /// Starts `program` with `arguments` as a keeper (it must call [`keep`]) and
     /// waits until the plan's command runs.
     ///
-    /// Running is not ready: it may still fail a moment later, see [`Keeper::state`].
+    /// Running is not ready: it may still fail a moment later, see [`Keeper::state`]. The
+    /// wait ends early when `is_stopped` says so.
     ///
     /// # Errors
     /// [`KeeperError`]; nothing is left running then.
@@ -144,6 +179,7 @@ impl Keeper {
         program: &Path,
         arguments: &[&str],
         plan: &KeeperPlan,
+        is_stopped: &dyn Fn() -> bool,
     ) -> Result<Keeper, KeeperError> {
         let command = plan.program.clone();
         let mut keeper =
@@ -151,70 +187,92 @@ impl Keeper {
                 program: program.to_owned(),
                 source,
             })?;
-        match keeper.hand_over_plan()? {
-            Some(KeeperReport::Started { .. }) => Ok(keeper),
-            Some(KeeperReport::Failed { why }) => Err(match why {
+        keeper.hand_over_plan()?;
+        match first_report(&keeper.reports, SILENCE_MAX, is_stopped) {
+            FirstReport::Started { keeper: number } => {
+                keeper.note_keeper(number);
+                Ok(keeper)
+            }
+            FirstReport::Failed(why) => Err(match why {
                 StartFailure::CommandNotFound => KeeperError::CommandNotFound { command },
                 StartFailure::PermissionDenied => KeeperError::PermissionDenied { command },
                 StartFailure::Other(why) => KeeperError::CannotStart { command, why },
             }),
-            _ => Err(KeeperError::Silent { command }),
+            FirstReport::Silent { made: None } => Err(KeeperError::Silent { command }),
+            FirstReport::Silent { made: Some(made) } => Err(KeeperError::Stalled {
+                command,
+                made,
+                bytes: plan.files.iter().map(|file| file.content.bytes()).sum(),
+            }),
+            FirstReport::Stopped => Err(KeeperError::Stopped),
         }
     }
 
     fn launch(program: &Path, arguments: &[&str], plan: &KeeperPlan) -> io::Result<Keeper> {
         let output_start = std::fs::metadata(&plan.log).map_or(0, |log| log.len());
-        let mut child = Command::new(program)
+        adopt_orphans()?;
+        let mut guardian = Command::new(program)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // So that a terminal's Ctrl-C reaches abx alone.
             .process_group(0)
             .spawn()?;
-        let pipe = child.stdin.take();
-        let stdout = child.stdout.take().expect("standard output is a pipe");
+        let pipe = guardian.stdin.take();
+        let stdout = guardian.stdout.take().expect("standard output is a pipe");
         let reports = match read_reports(stdout) {
             Ok(reports) => reports,
             Err(error) => {
                 // It has no plan yet, so there is nothing but itself.
-                let _ = child.kill();
-                let _ = child.wait();
+                let _ = guardian.kill();
+                let _ = guardian.wait();
                 return Err(error);
             }
         };
         Ok(Keeper {
-            child,
+            processes: Process::find(guardian.id())?.into_iter().collect(),
+            guardian,
             pipe,
             reports,
             plan: plan.clone(),
             output_start,
             exited: None,
             killed: None,
+            is_lost: false,
             ending: None,
         })
     }
 
-    /// Gives the keeper its plan and waits for the first report, `None` when there is none.
-    fn hand_over_plan(&mut self) -> Result<Option<KeeperReport>, KeeperError> {
-        let mut line =
-            serde_json::to_vec(&self.plan).map_err(|error| KeeperError::CannotStart {
-                command: self.plan.program.clone(),
-                why: format!("its plan cannot be handed over: {error}"),
-            })?;
-        line.push(b'\n');
-        let is_written = self
-            .pipe
-            .as_mut()
-            .is_some_and(|pipe| pipe.write_all(&line).is_ok());
-        let report = is_written.then(|| self.reports.recv_timeout(START_WITHIN).ok());
-        Ok(report.flatten())
+    /// Takes the keeper's number, when it is the guardian's child: all below it may be killed.
+    fn note_keeper(&mut self, number: u32) {
+        let stat = ProcessStat::read(number).ok().flatten();
+        let is_ours = |stat: &ProcessStat| stat.parent == self.guardian.id();
+        let keeper = stat.filter(is_ours).map(|stat| stat.process(number));
+        self.processes.extend(keeper);
+    }
+
+    /// Gives the keeper its plan. One that is gone will not report, which says the same.
+    fn hand_over_plan(&mut self) -> Result<(), KeeperError> {
+        let order = Order {
+            role: Role::Guardian,
+            plan: self.plan.clone(),
+        };
+        match self.pipe.as_mut().map(|pipe| order.write(pipe)) {
+            Some(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(KeeperError::CannotStart {
+                    command: self.plan.program.clone(),
+                    why: format!("its plan cannot be handed over: {error}"),
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The keeper's process number: the root of the server's
     /// [`ProcTree`](abx_sys::ProcTree).
     #[must_use]
     pub fn process_id(&self) -> u32 {
-        self.child.id()
+        { self.processes.last() }.map_or(self.guardian.id(), |keeper| keeper.pid)
     }
 
     /// Whether the server runs, without waiting.
@@ -227,8 +285,8 @@ impl Keeper {
         };
         match (self.exited, silence) {
             (Some(exit), _) => ProcessState::Exited(exit),
-            (None, TryRecvError::Empty) => ProcessState::Running,
-            (None, TryRecvError::Disconnected) => ProcessState::Lost,
+            (None, TryRecvError::Empty) if !self.is_lost => ProcessState::Running,
+            (None, _) => ProcessState::Lost,
         }
     }
 
@@ -251,7 +309,10 @@ impl Keeper {
         match report {
             KeeperReport::Exited(exit) => self.exited = Some(*exit),
             KeeperReport::Finished { killed } => self.killed = Some(*killed),
-            KeeperReport::Started { .. } | KeeperReport::Failed { .. } => {}
+            KeeperReport::Lost => self.is_lost = true,
+            KeeperReport::Making { .. }
+            | KeeperReport::Started { .. }
+            | KeeperReport::Failed { .. } => {}
         }
     }
 
@@ -267,12 +328,14 @@ impl Keeper {
             Some(0) => EndManner::WhenTold,
             Some(killed) => EndManner::Killed(killed),
             None => {
-                self.kill_all();
+                end_what_is_left(&self.processes);
                 EndManner::KeeperLost
             }
         };
         // It has closed its standard output or was killed, so this is short.
-        let _ = self.child.wait();
+        let _ = self.guardian.wait();
+        // Where both were killed nobody else is there to do it.
+        scratch::clear(&self.plan);
         let ending = ProcessEnd {
             exit: self.exited,
             manner,
@@ -291,19 +354,6 @@ impl Keeper {
         {
             self.note(&report);
         }
-    }
-
-    /// Children first: without their keeper they could no longer be found.
-    fn kill_all(&mut self) {
-        for _ in 0..KILL_ROUNDS_MAX {
-            let left = descendants(self.child.id()).unwrap_or_default();
-            let is_killed =
-                |relative: &&Relative| matches!(relative.process.signal(Signal::Kill), Ok(true));
-            if left.iter().filter(is_killed).count() == 0 {
-                break;
-            }
-        }
-        let _ = self.child.kill();
     }
 }
 

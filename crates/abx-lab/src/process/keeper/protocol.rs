@@ -1,9 +1,10 @@
-//! What abx and a keeper say to each other: one JSON document on each line.
+//! What abx, a guardian and a keeper say to each other: one JSON document on each line.
 //!
-//! abx writes one [`KeeperPlan`] and later closes the pipe; the keeper answers
-//! with [`KeeperReport`]s.
+//! Each writes one [`Order`] to the next and later closes the pipe; the keeper answers
+//! abx with [`KeeperReport`]s.
 
 use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
 use abx_sys::limits::DescriptorLimit;
@@ -66,18 +67,87 @@ pub enum FileContent {
     },
 }
 
-/// What a keeper tells.
+impl FileContent {
+    /// Its length.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        match self {
+            FileContent::Text(text) => text.len() as u64,
+            FileContent::Random { bytes, .. } => *bytes,
+        }
+    }
+}
+
+/// What a process is told that was started for a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// What it is to be.
+    pub role: Role,
+    /// The plan.
+    pub plan: KeeperPlan,
+}
+
+/// What a process does for a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Role {
+    /// It has a keeper, and is there when the keeper is killed.
+    Guardian,
+    /// It runs the command.
+    Keeper,
+}
+
+impl Order {
+    /// Writes it as one line.
+    ///
+    /// # Errors
+    /// The reader has gone; or the plan holds a path that is no text.
+    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        to.write_all(&line)
+    }
+
+    /// Reads one line; `None` when the writer has gone before it had written any.
+    ///
+    /// # Errors
+    /// What came is no whole order.
+    pub fn read(from: &mut impl BufRead) -> io::Result<Option<Order>> {
+        let mut line = String::new();
+        from.read_line(&mut line)?;
+        match line.is_empty() {
+            true => Ok(None),
+            false => Ok(Some(serde_json::from_str(&line)?)),
+        }
+    }
+}
+
+/// What a keeper tells, and its guardian when the keeper cannot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum KeeperReport {
-    /// The command runs under this process number.
-    Started { pid: u32 },
+    /// So many bytes of the plan's files were made so far.
+    Making { bytes: u64 },
+    /// The command runs, below the keeper with this process number.
+    Started { keeper: u32 },
     /// The command does not run; the keeper ends.
     Failed { why: StartFailure },
     /// The command has ended.
     Exited(Exit),
     /// Nothing is left; so many processes had to be killed. The keeper ends.
     Finished { killed: usize },
+    /// The keeper was killed, and its guardian has ended what was left.
+    Lost,
+}
+
+impl KeeperReport {
+    /// Tells abx. When abx is gone nobody listens, and the closed pipe says the same.
+    pub fn tell(&self) {
+        let mut line = serde_json::to_vec(self).expect("a report is made of numbers and text");
+        line.push(b'\n');
+        let mut stdout = io::stdout().lock();
+        let _ = stdout.write_all(&line).and_then(|()| stdout.flush());
+    }
 }
 
 /// Why a command does not run.
@@ -101,8 +171,8 @@ mod tests {
         // Method: every kind of report, written out; the other side may be read by a person.
         let text = |report: KeeperReport| serde_json::to_string(&report).unwrap();
         assert_eq!(
-            text(KeeperReport::Started { pid: 7 }),
-            r#"{"started":{"pid":7}}"#
+            text(KeeperReport::Started { keeper: 7 }),
+            r#"{"started":{"keeper":7}}"#
         );
         assert_eq!(
             text(KeeperReport::Failed {
@@ -118,5 +188,6 @@ mod tests {
             text(KeeperReport::Finished { killed: 0 }),
             r#"{"finished":{"killed":0}}"#
         );
+        assert_eq!(text(KeeperReport::Lost), r#""lost""#);
     }
 }

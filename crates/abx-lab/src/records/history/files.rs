@@ -8,11 +8,15 @@ use abx_evidence::history::Outline;
 use sha2::{Digest, Sha256};
 
 use super::HistoryError;
+use crate::records::file::read_text;
 
 /// Letters of an id that are shown.
 pub(super) const ID_LETTERS: usize = 6;
 /// The fewest letters that name a record.
 pub(super) const ID_LETTERS_LEAST: usize = 4;
+
+/// How the names of records end.
+const ENDINGS: [&str; 2] = [".json", ".json.zst"];
 
 /// A record's file, as the index knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,17 +53,15 @@ pub(super) fn files(folder: &Path) -> Result<Vec<KnownFile>, HistoryError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let path = entry.path();
         // What has vanished since the folder was read is no longer there.
-        let Ok(about) = fs::metadata(&path) else {
+        let Ok(about) = fs::metadata(entry.path()) else {
             continue;
         };
         // Names that abx gives are text; one that is not cannot be listed.
-        if let (true, Some("json"), Some(name)) = (
-            about.is_file(),
-            path.extension().and_then(|last| last.to_str()),
-            entry.file_name().to_str(),
-        ) {
+        if let Some(name) = entry.file_name().to_str()
+            && about.is_file()
+            && ENDINGS.iter().any(|ending| name.ends_with(ending))
+        {
             found.push(KnownFile {
                 name: name.to_owned(),
                 stamp: stamp(&about),
@@ -91,7 +93,7 @@ pub(super) enum FileContents {
 
 /// Reads one file.
 pub(super) fn read(folder: &Path, name: &str) -> FileContents {
-    match fs::read_to_string(folder.join(name)) {
+    match read_text(&folder.join(name)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => FileContents::Nothing,
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             FileContents::Other(error.to_string())

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use abx_evidence::history::{Entry, Kind, Outline, OutlineComparison, Unread};
+use abx_evidence::history::{Entry, Outline, OutlineComparison, RecordKind, UnreadFile};
 use rusqlite::config::DbConfig;
 use rusqlite::types::Type;
 use rusqlite::{Connection, ErrorCode, Row, Transaction, TransactionBehavior, params};
@@ -19,7 +19,7 @@ use super::{HistoryError, Query};
 /// The file's name.
 const NAME: &str = "history.sqlite3";
 /// To be raised with every change of [`TABLES`] or of what is written into them.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 /// How long another process may write; each does so for moments only.
 const BUSY: Duration = Duration::from_secs(20);
 
@@ -96,7 +96,7 @@ pub(super) enum Refresh {
 pub(super) struct Listing {
     pub(super) entries: Vec<Entry>,
     pub(super) left_out: usize,
-    pub(super) unread: Vec<Unread>,
+    pub(super) unread: Vec<UnreadFile>,
 }
 
 impl Index {
@@ -226,7 +226,7 @@ impl Index {
             }
             let mut statement = self.connection.prepare(SELECT_UNREAD)?;
             let unread = statement.query_map([], |row| {
-                Ok(Unread {
+                Ok(UnreadFile {
                     file: row.get(0)?,
                     why: row.get(1)?,
                 })
@@ -408,7 +408,7 @@ fn entry(row: &Row) -> rusqlite::Result<Entry> {
         id: id_of(&file)[..ID_LETTERS].to_owned(),
         file,
         outline: Outline {
-            kind: word::<Kind>(row, 1)?,
+            kind: word::<RecordKind>(row, 1)?,
             started_unix_ms: u64::try_from(started).unwrap_or_default(),
             elapsed_s: row.get(3)?,
             subjects: parsed(row, 4)?,

@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use abx_engine::{Backend, Engine, EngineError, EnginePlan, Stopper};
-use abx_evidence::catalog::{CheckStatus, CheckedSubject};
+use abx_engine::{Backend, Engine, EngineError, EnginePlan, Patience, Stopper};
+use abx_evidence::Wait;
+use abx_evidence::catalog::{CheckedSubject, SubjectStatus};
 use abx_sys::limits::DescriptorLimit;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -94,6 +95,7 @@ pub fn check(
         threads: 1,
         cpus: cpus.clone(),
         backend: Backend::Epoll,
+        wait: Wait::Asleep,
     })?;
     (around.on_stopper)(engine.stopper());
     let mut look = SubjectChecks {
@@ -123,7 +125,7 @@ impl SubjectChecks<'_> {
         let mut checked = CheckedSubject {
             study: self.study.file.name.clone(),
             subject: spec.name.clone(),
-            status: CheckStatus::Ready,
+            status: SubjectStatus::Ready,
             ready_s: None,
             rss_bytes: None,
             why: None,
@@ -137,13 +139,13 @@ impl SubjectChecks<'_> {
                 (checked.ready_s, checked.rss_bytes) = (seen.ready_s, seen.rss_bytes);
                 self.first.get_or_insert((spec.name.clone(), seen.answers));
             }
-            Err(why) => (checked.status, checked.why) = (CheckStatus::Broken, Some(why)),
+            Err(why) => (checked.status, checked.why) = (SubjectStatus::Broken, Some(why)),
         }
         checked
     }
 
     /// What is not there, if something is not.
-    fn missing(&self, name: &str) -> Option<(CheckStatus, String)> {
+    fn missing(&self, name: &str) -> Option<(SubjectStatus, String)> {
         let provision = self.provisions.iter().find(|one| one.subject() == name)?;
         if provision.missing().is_empty() {
             return None;
@@ -152,8 +154,8 @@ impl SubjectChecks<'_> {
             .map(|one| format!("{}: {}", one.what, one.remedy))
             .collect();
         let status = match provision.brought() {
-            Some(_) => CheckStatus::Skipped,
-            None => CheckStatus::Missing,
+            Some(_) => SubjectStatus::Skipped,
+            None => SubjectStatus::Missing,
         };
         Some((status, format!("needs {}", lines.join("; "))))
     }
@@ -163,7 +165,7 @@ impl SubjectChecks<'_> {
         let subject = spec.subject(&self.study.folder);
         let mut subject = subject.map_err(|error| error.to_string())?;
         if let Some(had) = { self.provisions.iter() }.find(|one| one.subject() == spec.name) {
-            had.equip(&mut subject);
+            had.equip(&mut subject.source);
         }
         if let Source::Command(launch) = &subject.source
             && let Some(program) = launch.missing_program()
@@ -182,10 +184,11 @@ impl SubjectChecks<'_> {
             descriptors: self.descriptors,
             files: &self.study.file.files,
             seed,
+            stopper: self.stopper.clone(),
             draw: &mut draw,
         };
-        let mut process =
-            SubjectProcess::start(&subject, &mut start).map_err(|error| error.to_string())?;
+        let mut process = SubjectProcess::start(&subject.name, &subject.source, &mut start)
+            .map_err(|error| error.to_string())?;
         let answers = self.ask(&subject, &mut process);
         let rss_bytes = process.tree().and_then(|mut tree| tree.rss_bytes().ok());
         let ended = process.stop(false);
@@ -211,13 +214,19 @@ impl SubjectChecks<'_> {
                 let asked = Probe::of_load(load, request, subject, process.address, seed);
                 if answers.is_empty() {
                     let first = asked.clone().readiness(subject);
-                    process.wait_ready(subject, &first, &self.stopper)?;
+                    process.wait_ready(&subject.source, &first, &self.stopper)?;
                 }
                 if self.stopper.is_stopped() {
                     return Ok(answers);
                 }
-                let answer = verify(&subject.name, process.address, &asked, load.timeout)?;
-                answers.push(answer);
+                let patience = Patience {
+                    timeout: load.timeout,
+                    stopper: Some(&self.stopper),
+                };
+                match verify(&subject.name, process.address, &asked, patience) {
+                    Err(error) if error.is_stop() => return Ok(answers),
+                    answer => answers.push(answer?),
+                }
             }
         }
         Ok(answers)

@@ -34,8 +34,8 @@ use environment::Environment;
 use step::{Owner, ProvisionStep};
 use system::System;
 
-use crate::study::study_file::{StudyFile, SubjectSpec};
-use crate::study::subject::{Source, Subject};
+use crate::study::study_file::{ServerSpec, StudyFile};
+use crate::study::subject::Source;
 
 /// What one subject needs, as a [`survey`] found it.
 #[derive(Debug, Clone)]
@@ -82,10 +82,10 @@ impl Provision {
         missing.find(|one| matches!(one.remedy, Remedy::Bring(_)))
     }
 
-    /// Gives the subject the environment and the build that it needs. What its
+    /// Gives the server the environment and the build that it needs. What its
     /// own table says of the environment comes last and wins.
-    pub fn equip(&self, subject: &mut Subject) {
-        if let Source::Command(launch) = &mut subject.source {
+    pub fn equip(&self, source: &mut Source) {
+        if let Source::Command(launch) = source {
             let own = std::mem::take(&mut launch.environment);
             launch.environment = self.environment().into_iter().chain(own).collect();
             launch.build = self.build().map(Path::to_owned);
@@ -133,20 +133,24 @@ fn survey_on(system: &System, study: &StudyFile, folder: &Path, cache: &Path) ->
     let (folder, cache) = (absolute(folder), absolute(cache));
     let subjects = study.subjects.iter();
     subjects
-        .filter(|subject| !subject.origin.needs.is_empty())
-        .map(|subject| provision(system, subject, &folder, &cache))
+        .filter(|subject| !subject.server.needs.is_empty())
+        .map(|subject| provision(system, (&subject.name, &subject.server), &folder, &cache))
         .collect()
 }
 
-fn provision(system: &System, subject: &SubjectSpec, study: &Path, cache: &Path) -> Provision {
-    let name = &subject.name;
+fn provision(
+    system: &System,
+    (name, server): (&str, &ServerSpec),
+    study: &Path,
+    cache: &Path,
+) -> Provision {
     let owner = Owner {
         subject: name,
         study,
         cache,
     };
     let mut steps: Vec<ProvisionStep> = Vec::new();
-    for need in &subject.origin.needs {
+    for need in &server.needs {
         let next = ProvisionStep::of(need, owner, &steps);
         steps.extend(next);
     }
@@ -169,7 +173,7 @@ fn provision(system: &System, subject: &SubjectSpec, study: &Path, cache: &Path)
         });
     }
     Provision {
-        subject: name.clone(),
+        subject: name.to_owned(),
         steps: planned,
         missing,
         environment,

@@ -17,14 +17,14 @@ use super::model::{RunSpec, StudyFile, SubjectSpec};
 use super::nearest::meant;
 use super::raw::{
     RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawRate, RawRates,
-    RawRequest, RawSchema, RawStudy, RawSubject,
+    RawRequest, RawSchema, RawStudy, RawSubject, RawWait,
 };
 use super::{check_subject, unit};
 use crate::study::launch::Template;
 use crate::study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
 use crate::study::shape::SWITCHED;
 use crate::study::units;
-use crate::study::{ExpectBody, GeneratedFile, Load, Pin, RequestSpec};
+use crate::study::{ExpectBody, GeneratedFile, Load, Pin, RequestSpec, WaitChoice};
 
 /// What a file means that has the right keys and types.
 ///
@@ -56,6 +56,11 @@ pub fn check(
         pin: raw.pin.map(|pin| match pin {
             RawPin::Split => Pin::Split,
             RawPin::Shared => Pin::Shared,
+        }),
+        wait: raw.wait.map(|wait| match wait {
+            RawWait::Auto => WaitChoice::Auto,
+            RawWait::Awake => WaitChoice::Awake,
+            RawWait::Asleep => WaitChoice::Asleep,
         }),
         threads: raw.threads,
         seed: raw.seed,
@@ -93,7 +98,7 @@ fn check_targets(study: &StudyFile, top: &KeyPosition) -> Result<(), Diagnostic>
     let files = study.files.iter().enumerate();
     let made: BTreeMap<&PathBuf, usize> = files.map(|(index, file)| (&file.path, index)).collect();
     for (index, subject) in study.subjects.iter().enumerate() {
-        let RunSpec::Launch(launch) = &subject.run else {
+        let RunSpec::Launch(launch) = &subject.server.run else {
             continue;
         };
         let here = top.key("subject").item(index).key("templates");

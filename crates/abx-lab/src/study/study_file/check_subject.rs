@@ -9,7 +9,7 @@ use abx_sys::process::Signal;
 use super::document::LineIndex;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
-use super::model::{Need, Origin, RunSpec, SubjectSpec};
+use super::model::{Need, RunSpec, ServerSpec, SubjectSpec};
 use super::nearest::meant;
 use super::raw::{RawFrom, RawReady, RawSignal, RawStop, RawSubject};
 use super::{Templates, unit};
@@ -26,13 +26,23 @@ pub fn subject(
     here: &KeyPosition,
     templates: Templates,
 ) -> Result<SubjectSpec, Diagnostic> {
-    let (name, run) = match (&raw.command, &raw.address) {
+    Ok(SubjectSpec {
+        server: server(&raw, here, templates)?,
+        stand_in_for: stand_in_for(&raw.from, &here.key("from"))?,
+        name: raw.name,
+    })
+}
+
+/// How it is obtained and comes to run.
+fn server(
+    raw: &RawSubject,
+    here: &KeyPosition,
+    templates: Templates,
+) -> Result<ServerSpec, Diagnostic> {
+    let run = match (&raw.command, &raw.address) {
         (None, None) => return Err(here.fault(Mistake::NoWay)),
         (Some(_), Some(_)) => return Err(here.key("address").fault(Mistake::TwoWays)),
-        (None, Some(address)) => {
-            let address = address_alone(&raw, address, here)?;
-            (raw.name, RunSpec::Address(address))
-        }
+        (None, Some(address)) => RunSpec::Address(address_alone(raw, address, here)?),
         (Some(command), None) => {
             let known = known_words(&raw.from);
             let launch = Launch {
@@ -50,17 +60,16 @@ pub fn subject(
                 build: None,
             };
             check_port(&launch, &here.key("command"))?;
-            (raw.name, RunSpec::Launch(launch))
+            RunSpec::Launch(launch)
         }
     };
     let way = match run {
         RunSpec::Launch(_) => "command",
         RunSpec::Address(_) => "address",
     };
-    Ok(SubjectSpec {
-        name,
+    Ok(ServerSpec {
         line: here.key(way).line(),
-        origin: origin(raw.from, &here.key("from"))?,
+        needs: needs(&raw.from, &here.key("from"))?,
         run,
     })
 }
@@ -227,14 +236,14 @@ fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
     }
 }
 
-fn origin(raw: RawFrom, here: &KeyPosition) -> Result<Origin, Diagnostic> {
+fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic> {
     type Make = fn(Vec<String>) -> Need;
-    let lists: [(&str, Option<Vec<String>>, Make); 5] = [
-        ("packages", raw.packages, Need::Packages),
-        ("npm", raw.npm, Need::Npm),
-        ("pypi", raw.pypi, Need::Pypi),
-        ("maven", raw.maven, Need::Maven),
-        ("cargo", raw.cargo, Need::Cargo),
+    let lists: [(&str, &Option<Vec<String>>, Make); 5] = [
+        ("packages", &raw.packages, Need::Packages),
+        ("npm", &raw.npm, Need::Npm),
+        ("pypi", &raw.pypi, Need::Pypi),
+        ("maven", &raw.maven, Need::Maven),
+        ("cargo", &raw.cargo, Need::Cargo),
     ];
     let mut needs = Vec::new();
     for (key, list, need) in lists {
@@ -243,18 +252,18 @@ fn origin(raw: RawFrom, here: &KeyPosition) -> Result<Origin, Diagnostic> {
         for (index, word) in list.iter().enumerate() {
             not_empty(word, &here.item(index))?;
         }
-        needs.push(need(list));
+        needs.push(need(list.clone()));
     }
-    if let Some(bring) = raw.bring {
+    if let Some(bring) = &raw.bring {
         let here = here.key("bring");
         not_empty(&bring.program, &here.key("program"))?;
         not_empty(&bring.how, &here.key("how"))?;
         needs.push(Need::Bring {
-            program: bring.program,
-            how: bring.how,
+            program: bring.program.clone(),
+            how: bring.how.clone(),
         });
     }
-    if let Some(build) = raw.build {
+    if let Some(build) = &raw.build {
         let here = here.key("build");
         let folder = build.folder.as_ref();
         let folder =
@@ -264,13 +273,15 @@ fn origin(raw: RawFrom, here: &KeyPosition) -> Result<Origin, Diagnostic> {
             folder: folder.transpose()?.unwrap_or_else(PathBuf::new),
         });
     }
+    Ok(needs)
+}
+
+/// The server that was meant, where this one stands in for it.
+fn stand_in_for(raw: &RawFrom, here: &KeyPosition) -> Result<Option<String>, Diagnostic> {
     if let Some(meant) = &raw.stand_in_for {
         not_empty(meant, &here.key("stand_in_for"))?;
     }
-    Ok(Origin {
-        needs,
-        stand_in_for: raw.stand_in_for,
-    })
+    Ok(raw.stand_in_for.clone())
 }
 
 /// Refuses a text of nothing but space, and NUL.

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 pub use conform::schema;
 pub use mistake::{Diagnostic, Mistake, StudyFileError};
-pub use model::{Need, Origin, RunSpec, StudyFile, SubjectSpec};
+pub use model::{Need, RunSpec, ServerSpec, StudyFile, SubjectSpec};
 
 use document::TomlDocument;
 use key_position::KeyPosition;

@@ -8,7 +8,7 @@ use abx_evidence::stats::Margin;
 
 use crate::study::launch::Launch;
 use crate::study::subject::{Source, Subject, SubjectError, Target};
-use crate::study::{GeneratedFile, Load, Pin, SliceLength};
+use crate::study::{GeneratedFile, Load, Pin, SliceLength, WaitChoice};
 
 /// A study as its file describes it. What flags may also say is `None` where
 /// the file is silent.
@@ -30,6 +30,8 @@ pub struct StudyFile {
     pub interleave: Option<Interleave>,
     /// Who uses which processors.
     pub pin: Option<Pin>,
+    /// How the generator waits for answers.
+    pub wait: Option<WaitChoice>,
     /// Worker threads of the generator.
     pub threads: Option<u16>,
     /// What all randomness is drawn from.
@@ -49,15 +51,26 @@ pub struct StudyFile {
 pub struct SubjectSpec {
     /// Its name; no other subject has it.
     pub name: String,
+    /// How it is obtained and comes to run.
+    pub server: ServerSpec,
+    /// The server that was meant, when this one stands in for it.
+    pub stand_in_for: Option<String>,
+}
+
+/// How a server is obtained, started, found ready and stopped: all that a study says of
+/// one, whatever part it has in the study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerSpec {
     /// Where the file says how it comes to run, for messages.
     pub line: usize,
-    /// How it is obtained.
-    pub origin: Origin,
+    /// What is needed, in the order in which it is to be had; empty when the
+    /// program is simply there.
+    pub needs: Vec<Need>,
     /// How it comes to run.
     pub run: RunSpec,
 }
 
-/// How a subject comes to run.
+/// How a server comes to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunSpec {
     /// abx starts it and stops it.
@@ -67,17 +80,7 @@ pub enum RunSpec {
     Address(String),
 }
 
-/// How a subject is obtained.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Origin {
-    /// What is needed, in the order in which it is to be had; empty when the
-    /// program is simply there.
-    pub needs: Vec<Need>,
-    /// The server that was meant, when this one stands in for it.
-    pub stand_in_for: Option<String>,
-}
-
-/// One thing that a subject needs. Lists are not empty, and neither are their words.
+/// One thing that a server needs. Lists are not empty, and neither are their words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
     /// Packages of the system.
@@ -160,17 +163,26 @@ impl SubjectSpec {
     /// # Errors
     /// [`SubjectError`] for a URL that leads nowhere.
     pub fn subject(&self, folder: &Path) -> Result<Subject, SubjectError> {
-        let source = match &self.run {
+        Ok(Subject {
+            name: self.name.clone(),
+            source: self.server.source(folder)?,
+            stand_in_for: self.stand_in_for.clone(),
+        })
+    }
+}
+
+impl ServerSpec {
+    /// The server as a study takes it; `folder` is the study's. A host is looked up.
+    ///
+    /// # Errors
+    /// [`SubjectError`] for a URL that leads nowhere.
+    pub fn source(&self, folder: &Path) -> Result<Source, SubjectError> {
+        Ok(match &self.run {
             RunSpec::Address(url) => Source::Address(Target::parse(url)?),
             RunSpec::Launch(launch) => Source::Command(Launch {
                 folder: Some(folder.to_owned()),
                 ..launch.clone()
             }),
-        };
-        Ok(Subject {
-            name: self.name.clone(),
-            source,
-            stand_in_for: self.origin.stand_in_for.clone(),
         })
     }
 }

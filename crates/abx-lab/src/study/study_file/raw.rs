@@ -30,6 +30,8 @@ pub struct RawStudy {
     pub interleave: Option<RawInterleave>,
     /// Whether subjects and generator have processors of their own. Default: split.
     pub pin: Option<RawPin>,
+    /// How the generator waits for responses: awake costs the servers nothing, and needs processors of its own. Default: auto, awake where that takes from nobody.
+    pub wait: Option<RawWait>,
     /// Worker threads of the generator. Default: one for each of its processors.
     #[schemars(range(min = 1, max = 1024), extend("examples" = [1]))]
     pub threads: Option<u16>,
@@ -89,6 +91,16 @@ pub enum RawInterleave {
 pub enum RawPin {
     Split,
     Shared,
+}
+
+/// How the generator waits.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["asleep"]))]
+pub enum RawWait {
+    Auto,
+    Awake,
+    Asleep,
 }
 
 /// A file made from the seed: the same bytes for all subjects.

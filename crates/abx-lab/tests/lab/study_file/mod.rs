@@ -167,9 +167,9 @@ fn a_file_becomes_what_it_says_with_every_default() {
         Need::Packages(words(&["a", "b"])),
         Need::Npm(words(&["ws"])),
     ];
-    assert_eq!(one.origin.needs, needs);
-    assert_eq!(one.origin.stand_in_for.as_deref(), Some("zero"));
-    let RunSpec::Launch(launch) = &one.run else {
+    assert_eq!(one.server.needs, needs);
+    assert_eq!(one.stand_in_for.as_deref(), Some("zero"));
+    let RunSpec::Launch(launch) = &one.server.run else {
         panic!("a command");
     };
     let template = Template {
@@ -184,8 +184,11 @@ fn a_file_becomes_what_it_says_with_every_default() {
         command: words(&["make", "two"]),
         folder: "server".into(),
     };
-    assert_eq!(two.origin.needs, [build]);
-    assert_eq!(three.run, RunSpec::Address("http://127.0.0.1:8081/".into()));
+    assert_eq!(two.server.needs, [build]);
+    assert_eq!(
+        three.server.run,
+        RunSpec::Address("http://127.0.0.1:8081/".into())
+    );
 
     let [small, larger, single] = &study.loads[..] else {
         panic!("two loads, one of them a sweep over two");
@@ -343,7 +346,7 @@ fn the_baseline_comes_first_and_a_line_leads_back_to_each_subject() {
         .map(|one| one.name.as_str())
         .collect();
     assert_eq!(order, ["two", "one", "three"]);
-    let line = GOOD.lines().nth(study.subjects[1].line - 1);
+    let line = GOOD.lines().nth(study.subjects[1].server.line - 1);
     assert_eq!(line, Some(r#"command = ["./two", "{port}"]"#));
 }
 

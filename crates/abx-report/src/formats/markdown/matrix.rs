@@ -13,7 +13,7 @@ const COLUMNS_MAX: usize = 4;
 const CELLS_MIN: usize = 6;
 
 /// One thing that all subjects were asked.
-struct Column<'a> {
+struct MatrixColumn<'a> {
     load: &'a str,
     metric: Metric,
 }
@@ -34,8 +34,8 @@ pub fn verdict_matrix(record: &StudyRecord) -> String {
 }
 
 /// What was asked, in the order of the loads.
-fn columns(record: &StudyRecord) -> Vec<Column<'_>> {
-    let mut columns: Vec<Column> = Vec::new();
+fn columns(record: &StudyRecord) -> Vec<MatrixColumn<'_>> {
+    let mut columns: Vec<MatrixColumn> = Vec::new();
     for load in &record.measured.loads {
         let under = record
             .conclusions
@@ -43,9 +43,9 @@ fn columns(record: &StudyRecord) -> Vec<Column<'_>> {
             .filter(|one| one.load == load.name);
         for one in under {
             let is_known =
-                |column: &Column| (column.load, column.metric) == (&load.name, one.metric);
+                |column: &MatrixColumn| (column.load, column.metric) == (&load.name, one.metric);
             if !columns.iter().any(is_known) {
-                columns.push(Column {
+                columns.push(MatrixColumn {
                     load: &load.name,
                     metric: one.metric,
                 });
@@ -56,7 +56,7 @@ fn columns(record: &StudyRecord) -> Vec<Column<'_>> {
 }
 
 /// Columns of one table: those of one row of the study file, as many as a page has room for.
-fn together<'a>(columns: &'a [Column<'a>]) -> impl Iterator<Item = &'a [Column<'a>]> {
+fn together<'a>(columns: &'a [MatrixColumn<'a>]) -> impl Iterator<Item = &'a [MatrixColumn<'a>]> {
     columns
         .chunk_by(|one, next| stem(one.load) == stem(next.load))
         .flat_map(|chunk| chunk.chunks(COLUMNS_MAX))
@@ -67,7 +67,7 @@ fn stem(load: &str) -> &str {
     load.rsplit_once('-').map_or(load, |(stem, _)| stem)
 }
 
-fn table(record: &StudyRecord, columns: &[Column]) -> String {
+fn table(record: &StudyRecord, columns: &[MatrixColumn]) -> String {
     let baseline = &record.measured.settings.baseline;
     let headers = columns.iter().map(|column| {
         let metric = metric_under(record, column.load, column.metric);

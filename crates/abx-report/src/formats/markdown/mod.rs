@@ -4,7 +4,7 @@ mod matrix;
 
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{
-    Answer, Comparison, Finding, Level, Role, RunRecord, StudyRecord, Summary, Verdict,
+    Comparison, ExpectationResult, Finding, Level, Role, RunRecord, StudyRecord, Summary, Verdict,
 };
 
 use crate::text::against::against;
@@ -12,7 +12,7 @@ use crate::text::study::conduct;
 use crate::text::sweeps::{capacities, sweeps};
 use crate::words::expectations::reason;
 use crate::words::figures::{neither, table, unsent};
-use crate::words::findings::{Loads, Told, told};
+use crate::words::findings::{LoadCount, Told, told};
 use crate::words::held::held_table;
 use crate::words::load::offer;
 use crate::words::metrics::{capitalized, metric_under};
@@ -34,10 +34,10 @@ const STYLE: Style = Style {
 /// A study in Markdown: verdicts, at a glance where they are many, expectations,
 /// figures, findings, and how to have the same again.
 #[must_use]
-pub fn study_markdown(record: &StudyRecord, answers: &[Answer]) -> String {
+pub fn study_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
     let loads = match record.measured.loads.len() {
-        0 | 1 => Loads::One,
-        _ => Loads::Several,
+        0 | 1 => LoadCount::One,
+        _ => LoadCount::Several,
     };
     let sections = [
         "### abx: which server is faster?\n".to_owned(),
@@ -67,7 +67,7 @@ pub fn run_markdown(record: &RunRecord) -> String {
     };
     let sections = [
         format!("### abx: {headline}\n"),
-        findings(&record.findings, Loads::One),
+        findings(&record.findings, LoadCount::One),
         fenced(&crate::text::run_text(&bare, &Style::plain())),
     ];
     joined(&sections)
@@ -116,7 +116,7 @@ fn beyond_pairs(record: &StudyRecord) -> String {
     }
 }
 
-fn expectations(record: &StudyRecord, answers: &[Answer]) -> String {
+fn expectations(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
     if answers.is_empty() {
         return String::new();
     }
@@ -256,7 +256,7 @@ fn beside(record: &StudyRecord) -> String {
     )
 }
 
-fn findings(all: &[Finding], loads: Loads) -> String {
+fn findings(all: &[Finding], loads: LoadCount) -> String {
     let line = |told: &Told| {
         let one = told.finding;
         let level = match one.level {
@@ -264,7 +264,7 @@ fn findings(all: &[Finding], loads: Loads) -> String {
             Level::Bound => "BOUND",
             Level::Void => "VOID",
         };
-        let load = one.load.as_ref().filter(|_| loads == Loads::Several);
+        let load = one.load.as_ref().filter(|_| loads == LoadCount::Several);
         let load = load.map_or_else(String::new, |load| format!("under {load}: "));
         let text = escape(&format!("{load}{}{}", one.message, told.likewise()));
         let remedy = escape(&capitalized(&one.remedy));

@@ -13,7 +13,7 @@ use ring_transfer::RingTransfer;
 
 use super::EventLoop;
 use crate::config::WebSocket;
-use crate::content::{CONTINUE, Plan, Site, Tail, answer_malformed};
+use crate::content::{CONTINUE, Plan, ServedContent, Tail, answer_malformed};
 use crate::faults::{Frames, InjectedFault};
 use crate::websocket::session::{
     LISTENER_BYTES_MAX, SessionInput, UpgradeRequest, WebSocketSession, answer_count,
@@ -136,7 +136,7 @@ impl Connection {
     }
 
     /// Sends one piece of what is owed.
-    fn send(&mut self, site: &Site) -> io::Result<()> {
+    fn send(&mut self, site: &ServedContent) -> io::Result<()> {
         if self.sent == 0 {
             self.tail.fill(&mut self.out)?;
         }

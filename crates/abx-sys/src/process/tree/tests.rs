@@ -22,6 +22,7 @@ impl Story {
                 of_root: Children::first(Nanos(0)),
                 members: Vec::new(),
                 forks: None,
+                forks_read: None,
                 total: Nanos(0),
             },
             readings: HashMap::new(),
@@ -82,6 +83,29 @@ fn a_reaped_child_counts_once() {
     story.ends(3);
     story.reads(2, 50, 110);
     assert_eq!(story.total(), 160);
+}
+
+#[test]
+fn clocks_alone_are_enough_until_a_member_has_gone() {
+    // Method: a member works on; then it ends, and its parent is told of its time.
+    let mut story = Story::new(&[(2, 1), (3, 2)]);
+    story.reads(2, 10, 5);
+    story.reads(3, 20, 0);
+    assert_eq!(story.total(), 35);
+    let clock = |pid, more: u64| {
+        let used = if pid == 3 { 20 + more } else { 10 };
+        Some(Nanos(used * MILLISECOND))
+    };
+    assert!(story.tree.read_clocks(|pid| clock(pid, 4)));
+    assert_eq!(story.tree.total, Nanos(39 * MILLISECOND));
+    assert!(
+        !story
+            .tree
+            .read_clocks(|pid| clock(pid, 6).filter(|_| pid == 2))
+    );
+    story.ends(3);
+    story.reads(2, 10, 31);
+    assert_eq!(story.total(), 41);
 }
 
 #[test]

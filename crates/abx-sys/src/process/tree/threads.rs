@@ -77,6 +77,10 @@ impl ProcTree {
     /// # Errors
     /// What the kernel says when /proc cannot be read.
     pub fn switches(&self, threads_max: usize) -> io::Result<Option<Switches>> {
+        // Each of them has a thread.
+        if self.members.len() > threads_max {
+            return Ok(None);
+        }
         let mut switches = HashMap::new();
         let mut threads = 0;
         for process in self.members() {

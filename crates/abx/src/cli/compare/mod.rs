@@ -7,9 +7,10 @@ mod named_study;
 mod study;
 
 use abx_evidence::record::StudyEnd;
-use abx_evidence::{Answer, StudyRecord, Verdict};
+use abx_evidence::{ExpectationResult, StudyRecord, Verdict};
 use abx_lab::{
-    Abort, Store, Study, StudyEnvironment, StudyError, StudyOutcome, SubjectProcessError, run_study,
+    Abort, Source, Store, Study, StudyEnvironment, StudyError, StudyOutcome, Subject,
+    SubjectProcessError, run_study,
 };
 
 use crate::cli::output::{OutputFlags, Outputs};
@@ -31,6 +32,11 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     let flags = &compare.output;
     let outputs = Outputs::of_study(flags, &compare.formats, &compare.study_formats)?;
     let expectations = compare.expect.read(&expect::known_of_study(study))?;
+    if !flags.quiet {
+        { study.subjects.iter() }
+            .filter_map(choice)
+            .for_each(|choice| tell(&choice));
+    }
     let mut store = Store::for_new_record("compare", study.seed);
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
     let outcome = run_study(
@@ -67,10 +73,18 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     }
 }
 
+/// Which of its addresses a subject is measured at, when it is not the first.
+fn choice(subject: &Subject) -> Option<String> {
+    match &subject.source {
+        Source::Address(target) => Some(format!("{}: {}", subject.name, target.choice()?)),
+        Source::Command(_) => None,
+    }
+}
+
 /// Prints a judged study with what it says to what was expected of it.
 pub fn print(
     record: &StudyRecord,
-    answers: &[Answer],
+    answers: &[ExpectationResult],
     outputs: &Outputs,
     flags: &OutputFlags,
 ) -> Result<(), Failure> {
@@ -134,7 +148,9 @@ fn failure(error: StudyError) -> Failure {
                 | SubjectProcessError::Answer(_)
                 | SubjectProcessError::Port { .. }
         ),
-        StudyError::Abort(Abort::Interrupted | Abort::NoRate { .. } | Abort::Engine(_)) => false,
+        StudyError::Abort(
+            Abort::Interrupted | Abort::Budget | Abort::NoRate { .. } | Abort::Engine(_),
+        ) => false,
     };
     let end = match &error {
         StudyError::Abort(Abort::Interrupted) => End::Interrupted,

@@ -9,7 +9,7 @@ use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, StudyFile, SubjectSpec};
 use abx_lab::{
     CeilingServer, Launch, PilotEffort, Pin, SliceLength, Source, Study, Subject, SubjectError,
-    catalog,
+    WaitChoice, catalog,
 };
 
 use super::against::past;
@@ -78,6 +78,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         backend: compare.generator.backend(),
         threads: compare.generator.threads.map(usize::from),
         pin: pin(compare).unwrap_or(Pin::Split),
+        wait: compare.generator.wait().unwrap_or(WaitChoice::Auto),
         seed: compare.generator.seed(),
         command: std::env::args().collect(),
         against: None,
@@ -133,6 +134,9 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         backend: compare.generator.backend(),
         threads: compare.generator.threads.or(file.threads).map(usize::from),
         pin: pin(compare).or(file.pin).unwrap_or(Pin::Split),
+        wait: { compare.generator.wait() }
+            .or(file.wait)
+            .unwrap_or(WaitChoice::Auto),
         seed: compare
             .generator
             .seed
@@ -227,7 +231,7 @@ fn subject(
         .subject(folder)
         .map_err(|error| at(path, spec, &error.to_string()))?;
     if let Some(had) = had.iter().find(|one| one.subject() == spec.name) {
-        had.equip(&mut subject);
+        had.equip(&mut subject.source);
     }
     if let Source::Command(launch) = &subject.source
         && let Some(program) = launch.missing_program()
@@ -244,7 +248,7 @@ fn subject(
 /// A failure at the line where a subject says how it comes to run.
 fn at(path: &Path, spec: &SubjectSpec, message: &str) -> Failure {
     let file = study_file::file(path);
-    let (line, name) = (spec.line, &spec.name);
+    let (line, name) = (spec.server.line, &spec.name);
     Failure::usage(format!(
         "{}:{line}: subject \"{name}\": {message}",
         file.display()

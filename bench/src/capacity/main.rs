@@ -1,0 +1,263 @@
+//! A server of exact capacity that counts what it serves: the truth that a load
+//! generator's throughput is held against.
+//!
+//!     capacity --port N --log FILE [--per-second N] [--work constant|exponential|bimodal|stalls]
+//!              [--order fifo|lifo|sharing|batches:N|turns:N] [--workers N] [--seed N]
+//!
+//! Work is done in virtual time, so that neither this machine nor its other programs
+//! change the capacity: requests that wait are served at exact moments, and what is sent
+//! late makes nothing behind it later. It answers GET, echoes WebSocket messages, and
+//! sends those on `/chat` to everybody. For each spell of work it appends a line to the
+//! log: what it served, and for how long it had work, in ns. A spell lasts until nothing
+//! was there to be done for 5 ms.
+
+mod connection;
+mod work;
+mod workers;
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::net::TcpListener;
+use std::time::Instant;
+
+use connection::{Connection, Job};
+use rustix::event::{Timespec, epoll};
+use work::{Deck, Kind};
+use workers::{Order, Workers};
+
+const LISTENER: u64 = u64::MAX;
+const EVENTS_MAX: usize = 512;
+/// Below this, a time without work belongs to a spell: clients take some time too.
+const GAP_NS: f64 = 5e6;
+
+struct Options {
+    port: u16,
+    log: String,
+    per_s: f64,
+    kind: Kind,
+    order: Order,
+    workers: usize,
+    seed: u64,
+}
+
+/// What was served since the last line of the log.
+#[derive(Default)]
+struct Spell {
+    began: Option<f64>,
+    last: f64,
+    served: u64,
+}
+
+struct Capacity {
+    epoll: std::os::fd::OwnedFd,
+    listener: TcpListener,
+    connections: HashMap<u64, Connection>,
+    accepted: u64,
+    workers: Workers<Job>,
+    deck: Deck,
+    /// Work of a mean request, in ns of one worker.
+    mean_ns: f64,
+    spell: Spell,
+    log: File,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = options(std::env::args().skip(1))?;
+    let listener = TcpListener::bind(("127.0.0.1", options.port))?;
+    listener.set_nonblocking(true)?;
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let data = epoll::EventData::new_u64(LISTENER);
+    epoll::add(&epoll, &listener, data, epoll::EventFlags::IN)?;
+    let log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&options.log)?;
+    let mut capacity = Capacity {
+        epoll,
+        listener,
+        connections: HashMap::new(),
+        accepted: 0,
+        workers: Workers::new(options.order, options.workers),
+        deck: Deck::new(options.kind, options.seed),
+        mean_ns: 1e9 * options.workers as f64 / options.per_s,
+        spell: Spell::default(),
+        log,
+    };
+    capacity.serve()
+}
+
+impl Capacity {
+    fn serve(&mut self) -> Result<(), Box<dyn Error>> {
+        let start = Instant::now();
+        let now = || start.elapsed().as_nanos() as f64;
+        let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENTS_MAX);
+        let (mut jobs, mut served) = (Vec::new(), Vec::new());
+        loop {
+            let wakes = self
+                .workers
+                .next()
+                .or(self.spell.began.map(|_| self.spell.last + GAP_NS));
+            let timeout = wakes.map(|at| timespec((at - now()).max(0.0)));
+            events.clear();
+            let room = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, room, timeout.as_ref()) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let at = now();
+            self.workers.advance(at, &mut served);
+            self.note(at, served.len())?;
+            served.drain(..).for_each(|job| self.answer(job));
+            for event in &events {
+                self.take(event.data.u64(), &mut jobs)?;
+            }
+            for job in jobs.drain(..) {
+                self.spell.begin(at);
+                let from = match &job {
+                    Job::Answer(connection, _) => *connection,
+                    Job::Broadcast(_) => LISTENER,
+                };
+                let work = self.mean_ns * self.deck.deal();
+                self.workers.arrive(from, work, job);
+            }
+        }
+    }
+
+    /// Counts what was served, and ends a spell behind which nothing came for a while.
+    fn note(&mut self, at: f64, served: usize) -> std::io::Result<()> {
+        if served > 0 {
+            self.spell.served += served as u64;
+            self.spell.last = at;
+        }
+        if let Some(began) = self.spell.began
+            && self.workers.is_idle()
+            && at >= self.spell.last + GAP_NS
+        {
+            writeln!(
+                self.log,
+                "{} {:.0}",
+                self.spell.served,
+                self.spell.last - began
+            )?;
+            self.spell = Spell::default();
+        }
+        Ok(())
+    }
+
+    /// Takes what has come on a connection, or a new one.
+    fn take(&mut self, number: u64, jobs: &mut Vec<Job>) -> Result<(), Box<dyn Error>> {
+        if number == LISTENER {
+            return self.accept();
+        }
+        if let Some(connection) = self.connections.get_mut(&number) {
+            connection.send(&[]);
+            if connection.receive(number, jobs).is_err() {
+                self.connections.remove(&number);
+            }
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self) -> Result<(), Box<dyn Error>> {
+        loop {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error.into()),
+            };
+            stream.set_nonblocking(true)?;
+            stream.set_nodelay(true)?;
+            let data = epoll::EventData::new_u64(self.accepted);
+            let wanted = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
+            epoll::add(&self.epoll, &stream, data, wanted)?;
+            self.connections
+                .insert(self.accepted, Connection::new(stream));
+            self.accepted += 1;
+        }
+    }
+
+    fn answer(&mut self, job: Job) {
+        match job {
+            Job::Answer(connection, bytes) => {
+                if let Some(connection) = self.connections.get_mut(&connection) {
+                    connection.send(&bytes);
+                }
+            }
+            Job::Broadcast(frame) => {
+                let everybody = self.connections.values_mut();
+                let listening = everybody.filter(|one| one.is_websocket());
+                listening.for_each(|one| one.send(&frame));
+            }
+        }
+    }
+}
+
+impl Spell {
+    fn begin(&mut self, at: f64) {
+        if self.began.is_none() {
+            self.began = Some(at);
+            self.last = at;
+        }
+    }
+}
+
+fn timespec(ns: f64) -> Timespec {
+    Timespec {
+        tv_sec: (ns / 1e9) as i64,
+        tv_nsec: (ns % 1e9) as i64,
+    }
+}
+
+fn options(mut words: impl Iterator<Item = String>) -> Result<Options, Box<dyn Error>> {
+    let mut options = Options {
+        port: 0,
+        log: String::new(),
+        per_s: 1_000.0,
+        kind: Kind::Constant,
+        order: Order::Fifo,
+        workers: 1,
+        seed: 1,
+    };
+    while let Some(flag) = words.next() {
+        let value = words
+            .next()
+            .ok_or_else(|| format!("{flag} needs a value"))?;
+        match flag.as_str() {
+            "--port" => options.port = value.parse()?,
+            "--log" => options.log = value,
+            "--per-second" => options.per_s = value.parse()?,
+            "--workers" => options.workers = value.parse()?,
+            "--seed" => options.seed = value.parse()?,
+            "--work" => options.kind = kind(&value)?,
+            "--order" => options.order = order(&value)?,
+            _ => return Err(format!("unknown flag {flag}").into()),
+        }
+    }
+    match options.log.is_empty() || options.port == 0 || options.workers == 0 {
+        true => Err("usage: capacity --port N --log FILE [--per-second N] [--work KIND] [--order ORDER] [--workers N] [--seed N]".into()),
+        false => Ok(options),
+    }
+}
+
+fn kind(word: &str) -> Result<Kind, Box<dyn Error>> {
+    Ok(match word {
+        "constant" => Kind::Constant,
+        "exponential" => Kind::Exponential,
+        "bimodal" => Kind::Bimodal,
+        "stalls" => Kind::Stalls,
+        _ => return Err(format!("unknown kind of work {word}").into()),
+    })
+}
+
+fn order(word: &str) -> Result<Order, Box<dyn Error>> {
+    Ok(match word.split_once(':') {
+        None if word == "fifo" => Order::Fifo,
+        None if word == "lifo" => Order::Lifo,
+        None if word == "sharing" => Order::Sharing,
+        Some(("batches", most)) => Order::Batches(most.parse()?),
+        Some(("turns", most)) => Order::Turns(most.parse()?),
+        _ => return Err(format!("unknown order {word}").into()),
+    })
+}

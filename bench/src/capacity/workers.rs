@@ -1,0 +1,210 @@
+//! Who serves which request when, in virtual time: what is served late does not make
+//! anything behind it later, so the capacity is exact on any machine.
+
+use std::collections::VecDeque;
+
+/// In which order requests are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// First come, first served.
+    Fifo,
+    /// The last one first.
+    Lifo,
+    /// All at once, each at its share of the workers' speed.
+    Sharing,
+    /// So many together, which end together.
+    Batches(usize),
+    /// So many of one connection in a row, as far as it has them, then of the next one.
+    Turns(usize),
+}
+
+/// Workers and the requests that they have or that wait for them.
+pub struct Workers<J> {
+    order: Order,
+    workers: usize,
+    waiting: VecDeque<Waiting<J>>,
+    serving: Vec<Serving<J>>,
+    /// Virtual time, in ns.
+    clock: f64,
+    /// Whose requests were served last, and how many in a row.
+    turn: (u64, usize),
+}
+
+struct Waiting<J> {
+    connection: u64,
+    work: f64,
+    job: J,
+}
+
+struct Serving<J> {
+    /// Work that is left, in ns of one worker.
+    left: f64,
+    jobs: Vec<J>,
+}
+
+impl<J> Workers<J> {
+    /// So many workers without anything to do.
+    pub fn new(order: Order, workers: usize) -> Workers<J> {
+        Workers {
+            order,
+            workers,
+            waiting: VecDeque::new(),
+            serving: Vec::new(),
+            clock: 0.0,
+            turn: (u64::MAX, 0),
+        }
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_idle(&self) -> bool {
+        self.serving.is_empty()
+    }
+
+    /// Takes a request of a connection that needs `work` ns of one worker. Call
+    /// [`Workers::advance`] to the time of its coming before.
+    pub fn arrive(&mut self, connection: u64, work: f64, job: J) {
+        self.waiting.push_back(Waiting {
+            connection,
+            work,
+            job,
+        });
+        self.begin();
+    }
+
+    /// When the next request is served, in ns.
+    pub fn next(&self) -> Option<f64> {
+        let left = self.serving.iter().map(|one| one.left);
+        let least = left.reduce(f64::min)?;
+        Some(self.clock + least / self.speed())
+    }
+
+    /// Serves all that is served until `now`, in ns, and adds it to `served`.
+    pub fn advance(&mut self, now: f64, served: &mut Vec<J>) {
+        while let Some(next) = self.next().filter(|next| *next <= now) {
+            let least = (next - self.clock) * self.speed();
+            self.clock = next;
+            // Those that end at the same moment differ by rounding only.
+            let ends = |one: &mut Serving<J>| one.left <= least + 1e-3;
+            for one in self.serving.extract_if(.., ends) {
+                served.extend(one.jobs);
+            }
+            self.serving.iter_mut().for_each(|one| one.left -= least);
+            self.begin();
+        }
+        let done = (now - self.clock).max(0.0) * self.speed();
+        self.serving.iter_mut().for_each(|one| one.left -= done);
+        self.clock = self.clock.max(now);
+    }
+
+    /// What each request that is served gets of a worker's speed.
+    fn speed(&self) -> f64 {
+        match self.order {
+            Order::Sharing => (self.workers as f64 / self.serving.len().max(1) as f64).min(1.0),
+            _ => 1.0,
+        }
+    }
+
+    /// Gives waiting requests to free workers.
+    fn begin(&mut self) {
+        let (places, together) = match self.order {
+            Order::Sharing => (usize::MAX, 1),
+            Order::Batches(most) => (self.workers, most),
+            _ => (self.workers, 1),
+        };
+        while self.serving.len() < places && !self.waiting.is_empty() {
+            let batch: Vec<Waiting<J>> = (0..together).map_while(|_| self.take()).collect();
+            self.serving.push(Serving {
+                left: batch.iter().map(|one| one.work).sum(),
+                jobs: batch.into_iter().map(|one| one.job).collect(),
+            });
+        }
+    }
+
+    fn take(&mut self) -> Option<Waiting<J>> {
+        match self.order {
+            Order::Lifo => self.waiting.pop_back(),
+            Order::Turns(most) => {
+                let (last, in_a_row) = self.turn;
+                let same = |one: &Waiting<J>| one.connection == last;
+                let place = match in_a_row < most {
+                    true => self.waiting.iter().position(same),
+                    false => self.waiting.iter().position(|one| !same(one)),
+                };
+                let taken = self.waiting.remove(place.unwrap_or(0))?;
+                let row = if taken.connection == last {
+                    in_a_row
+                } else {
+                    0
+                };
+                self.turn = (taken.connection, row + 1);
+                Some(taken)
+            }
+            _ => self.waiting.pop_front(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When each of some requests is served that come at once, by their place.
+    fn served(order: Order, workers: usize, works: &[f64]) -> Vec<f64> {
+        let mut all = Workers::new(order, workers);
+        all.advance(100.0, &mut Vec::new());
+        for (place, work) in works.iter().enumerate() {
+            all.arrive(place as u64, *work, place);
+        }
+        let mut when = vec![0.0; works.len()];
+        while let Some(next) = all.next() {
+            let mut done = Vec::new();
+            all.advance(next, &mut done);
+            done.iter().for_each(|place| when[*place] = next - 100.0);
+        }
+        assert!(all.is_idle());
+        when
+    }
+
+    #[test]
+    fn each_order_serves_as_it_is_known_to() {
+        // Method: three requests that come at once, by hand.
+        let works = [30.0, 10.0, 20.0];
+        assert_eq!(served(Order::Fifo, 1, &works), [30.0, 40.0, 60.0]);
+        assert_eq!(served(Order::Lifo, 1, &works), [30.0, 60.0, 50.0]);
+        assert_eq!(served(Order::Sharing, 1, &works), [60.0, 30.0, 50.0]);
+        assert_eq!(served(Order::Sharing, 3, &works), works);
+        assert_eq!(served(Order::Fifo, 2, &works), [30.0, 10.0, 30.0]);
+        assert_eq!(served(Order::Batches(2), 1, &works), [30.0, 60.0, 60.0]);
+    }
+
+    #[test]
+    fn connections_take_turns() {
+        // Method: two connections with three requests each, two of them in a row.
+        let mut all = Workers::new(Order::Turns(2), 1);
+        for place in 0..6 {
+            all.arrive(place / 3, 10.0, place);
+        }
+        let mut done = Vec::new();
+        all.advance(1_000.0, &mut done);
+        assert_eq!(done, [0, 1, 3, 4, 2, 5]);
+    }
+
+    #[test]
+    fn serving_late_makes_nothing_later() {
+        // Method: the same requests, looked at at every moment and at the end only.
+        for order in [Order::Fifo, Order::Lifo, Order::Sharing] {
+            let mut looked = Vec::new();
+            let mut all = Workers::new(order, 1);
+            (0..20).for_each(|one| all.arrive(one, 7.0 + one as f64, one));
+            for now in 0..500 {
+                all.advance(f64::from(now), &mut looked);
+            }
+            let mut at_the_end = Vec::new();
+            let mut all = Workers::new(order, 1);
+            (0..20).for_each(|one| all.arrive(one, 7.0 + one as f64, one));
+            all.advance(500.0, &mut at_the_end);
+            assert_eq!(looked, at_the_end, "{order:?}");
+            assert_eq!(looked.len(), 20);
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! Known answers: what `abx compare` says of servers whose capacity is known and that
+//! count what they serve.
+//!
+//!     known --abx FILE --capacity FILE [WORD...]
+//!
+//! Compares pairs of servers of different kinds, which have the same capacity where
+//! nothing else is said. Of each, abx's throughput has to be within 1 % of the server's
+//! own count, the ratio within 1 % of that of the two counts, and of an equal pair none
+//! may be called faster or slower. With words, only cases whose name has one of them.
+//! Prints a Markdown table; ends with 1 when an answer is wrong.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use abx_bench::child;
+use serde_json::Value;
+
+/// How far from the truth a figure may be.
+const OFF_MAX: f64 = 0.01;
+/// How long one comparison may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Blocks of each comparison: enough for a verdict.
+const BLOCKS: &str = "7";
+
+/// Two servers and the load that both get.
+struct Case {
+    name: &'static str,
+    one: &'static str,
+    other: &'static str,
+    load: &'static str,
+}
+
+const fn case(
+    name: &'static str,
+    one: &'static str,
+    other: &'static str,
+    load: &'static str,
+) -> Case {
+    Case {
+        name,
+        one,
+        other,
+        load,
+    }
+}
+
+/// 20 requests in flight at 1,000/s take 20 ms: slices of 100 ms hold 5 of them.
+const CASES: &[Case] = &[
+    case(
+        "in order, sharing",
+        "",
+        "--order sharing",
+        "-c 20 --slice 100ms",
+    ),
+    case(
+        "the same, 10 response times",
+        "",
+        "--order sharing",
+        "-c 20 --slice 200ms",
+    ),
+    case(
+        "the same, 50 response times",
+        "",
+        "--order sharing",
+        "-c 20 --slice 1s --rounds 4",
+    ),
+    case(
+        "exponential work: in order, sharing",
+        "--work exponential",
+        "--work exponential --order sharing",
+        "-c 20 --slice 100ms",
+    ),
+    case(
+        "bimodal work: in order, sharing",
+        "--work bimodal",
+        "--work bimodal --order sharing",
+        "-c 20 --slice 200ms",
+    ),
+    case(
+        "rare stalls: in order, sharing",
+        "--work stalls",
+        "--work stalls --order sharing",
+        "-c 20 --slice 200ms",
+    ),
+    case(
+        "last first, in order",
+        "--order lifo",
+        "",
+        "-c 20 --slice 200ms",
+    ),
+    case(
+        "1 worker, 4 workers",
+        "--work exponential",
+        "--work exponential --workers 4",
+        "-c 20 --slice 200ms",
+    ),
+    case(
+        "16 workers, 32 workers for 8 connections",
+        "--workers 16 --per-second 1000 --work exponential",
+        "--workers 32 --per-second 2000 --work exponential",
+        "-c 8 --slice 200ms",
+    ),
+    case(
+        "batches of 8, in order",
+        "--order batches:8",
+        "",
+        "-c 20 --slice 200ms",
+    ),
+    case(
+        "pipelines of 16: by connection, by request",
+        "--order turns:1",
+        "",
+        "-c 4 --pipeline 16 --slice 400ms",
+    ),
+    case(
+        "pipelines of 16, 4 in a row",
+        "--order turns:4 --work exponential",
+        "--work exponential",
+        "-c 4 --pipeline 16 --slice 400ms",
+    ),
+    case(
+        "2 times the load",
+        "",
+        "--order sharing",
+        "-c 20 -r 2000 --slice 500ms --rounds 4",
+    ),
+    case(
+        "5 times the load",
+        "",
+        "--order sharing",
+        "-c 20 -r 5000 --slice 500ms --rounds 4",
+    ),
+    case(
+        "12 times the load",
+        "",
+        "--order sharing",
+        "-c 20 -r 12000 --slice 500ms --rounds 4",
+    ),
+    case(
+        "1,000/s and 900/s at 5,000/s",
+        "",
+        "--per-second 900",
+        "-c 20 -r 5000 --slice 500ms --rounds 4",
+    ),
+    case(
+        "1,000/s and 900/s, exponential work",
+        "--work exponential",
+        "--work exponential --per-second 900 --order sharing",
+        "-c 20 --slice 200ms",
+    ),
+    case(
+        "echoes, 4 in flight: in order, sharing",
+        "",
+        "--order sharing",
+        "--shape echo --path /echo -c 5 --pipeline 4 --slice 200ms",
+    ),
+    case(
+        "broadcasts, 4 in flight",
+        "",
+        "--work exponential",
+        "--shape broadcast --path /chat -c 5 --pipeline 4 --slice 200ms",
+    ),
+];
+
+/// What was served and for how long there was work, by the server's own log.
+struct Count {
+    served: f64,
+    busy_ns: f64,
+}
+
+/// What abx says of one case, beside what the servers counted.
+struct Answer {
+    throughput: [f64; 2],
+    counts: [Count; 2],
+    ratio: Option<f64>,
+    verdict: String,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut words = std::env::args().skip(1);
+    let (mut abx, mut capacity, mut wanted) = (None, None, Vec::new());
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--abx" => abx = words.next().map(PathBuf::from),
+            "--capacity" => capacity = words.next().map(PathBuf::from),
+            _ => wanted.push(word),
+        }
+    }
+    let (Some(abx), Some(capacity)) = (abx, capacity) else {
+        return Err("usage: known --abx FILE --capacity FILE [WORD...]".into());
+    };
+    let programs = [
+        std::fs::canonicalize(abx)?,
+        std::fs::canonicalize(capacity)?,
+    ];
+    let folder = std::env::temp_dir().join(format!("abx-known-{}", std::process::id()));
+    std::fs::create_dir(&folder)?;
+    let all_right = compare_all(&programs, &folder, &wanted);
+    // What cannot be removed is some records.
+    let _ = std::fs::remove_dir_all(&folder);
+    match all_right? {
+        true => Ok(()),
+        false => Err("an answer is wrong".into()),
+    }
+}
+
+fn compare_all(
+    programs: &[PathBuf; 2],
+    folder: &Path,
+    wanted: &[String],
+) -> Result<bool, Box<dyn Error>> {
+    let mut out = io::stdout();
+    let heading = "| servers | own count | abx | off | own ratio | abx | verdict | |";
+    writeln!(out, "{heading}\n|---|---|---|---|---|---|---|---|")?;
+    let mut all_right = true;
+    let is_wanted = |case: &&Case| {
+        wanted.is_empty() || wanted.iter().any(|word| case.name.contains(word.as_str()))
+    };
+    for (place, case) in CASES.iter().filter(is_wanted).enumerate() {
+        let own = folder.join(place.to_string());
+        std::fs::create_dir(&own)?;
+        let answer = compare(programs, &own, case)?;
+        let wrong = answer.wrong();
+        all_right &= wrong.is_empty();
+        writeln!(out, "{}", answer.row(case.name, &wrong))?;
+        out.flush()?;
+    }
+    Ok(all_right)
+}
+
+fn compare(
+    [abx, capacity]: &[PathBuf; 2],
+    folder: &Path,
+    case: &Case,
+) -> Result<Answer, Box<dyn Error>> {
+    let record = folder.join("record.json");
+    let log = |name: &str| folder.join(format!("{name}.log"));
+    let subject = |name: &str, flags: &str| {
+        let (program, log) = (capacity.display(), log(name));
+        format!(
+            "{name}='{program}' --port {{port}} --log '{}' {flags}",
+            log.display()
+        )
+    };
+    let mut command = Command::new(abx);
+    command
+        .env("XDG_STATE_HOME", folder)
+        .args(["compare", "--quiet", "--no-ceiling", "--blocks", BLOCKS])
+        .args(case.load.split(' '))
+        .arg("--json")
+        .arg(&record)
+        .arg(subject("one", case.one))
+        .arg(subject("other", case.other));
+    let ended = child::run(command, folder, PATIENCE)?;
+    let text = std::fs::read_to_string(&record).map_err(|error| {
+        format!(
+            "{}: no record ({error}): {}",
+            case.name,
+            ended.stderr.trim()
+        )
+    })?;
+    let record: Value = serde_json::from_str(&text)?;
+    let throughput = |name| {
+        throughput(&record, name).ok_or_else(|| format!("{}: no throughput of {name}", case.name))
+    };
+    let comparison = &record["comparisons"][0];
+    Ok(Answer {
+        throughput: [throughput("one")?, throughput("other")?],
+        counts: [count(&log("one"))?, count(&log("other"))?],
+        ratio: comparison["ratio"].as_f64(),
+        verdict: comparison["verdict"].as_str().unwrap_or("none").to_owned(),
+    })
+}
+
+/// Verified answers per second, as abx's report has it.
+fn throughput(record: &Value, name: &str) -> Option<f64> {
+    let summaries = record["conclusions"]["summaries"].as_array()?;
+    let own = summaries.iter().find(|one| one["subject"] == name)?;
+    own["throughput_per_s"].as_f64()
+}
+
+/// Sums the lines of a log: what was served, and for how many ns there was work.
+fn count(log: &Path) -> Result<Count, Box<dyn Error>> {
+    let text = std::fs::read_to_string(log)?;
+    let mut sum = Count {
+        served: 0.0,
+        busy_ns: 0.0,
+    };
+    for line in text.lines() {
+        let (served, busy_ns) = line.split_once(' ').ok_or("a line of a log is cut")?;
+        sum.served += served.parse::<f64>()?;
+        sum.busy_ns += busy_ns.parse::<f64>()?;
+    }
+    Ok(sum)
+}
+
+impl Count {
+    fn per_s(&self) -> f64 {
+        1e9 * self.served / self.busy_ns
+    }
+}
+
+impl Answer {
+    /// How far abx's throughput is from a server's own count, as a share of it.
+    fn off(&self, which: usize) -> f64 {
+        self.throughput[which] / self.counts[which].per_s() - 1.0
+    }
+
+    /// The ratio of the servers' own counts, the other over the first.
+    fn own_ratio(&self) -> f64 {
+        self.counts[1].per_s() / self.counts[0].per_s()
+    }
+
+    /// What is wrong, in words; nothing when all is right.
+    fn wrong(&self) -> Vec<&'static str> {
+        let mut wrong = Vec::new();
+        if (0..2).any(|which| self.off(which).abs() > OFF_MAX) {
+            wrong.push("throughput");
+        }
+        let own = self.own_ratio();
+        if self
+            .ratio
+            .is_none_or(|ratio| (ratio / own - 1.0).abs() > OFF_MAX)
+        {
+            wrong.push("ratio");
+        }
+        let is_equal = (own - 1.0).abs() <= OFF_MAX;
+        let is_told_apart = matches!(self.verdict.as_str(), "faster" | "slower");
+        if is_equal == is_told_apart {
+            wrong.push("verdict");
+        }
+        wrong
+    }
+
+    fn row(&self, name: &str, wrong: &[&str]) -> String {
+        let both = |format: &dyn Fn(usize) -> String| format!("{}, {}", format(0), format(1));
+        let own = both(&|which| format!("{:.1}", self.counts[which].per_s()));
+        let abx = both(&|which| format!("{:.1}", self.throughput[which]));
+        let off = both(&|which| format!("{:+.2} %", 100.0 * self.off(which)));
+        let ratio = self
+            .ratio
+            .map_or("none".to_owned(), |ratio| format!("{ratio:.4}"));
+        let mark = match wrong {
+            [] => "right".to_owned(),
+            some => format!("**wrong: {}**", some.join(", ")),
+        };
+        let (own_ratio, verdict) = (self.own_ratio(), &self.verdict);
+        format!(
+            "| {name} | {own} | {abx} | {off} | {own_ratio:.4} | {ratio} | {verdict} | {mark} |"
+        )
+    }
+}

@@ -1,0 +1,68 @@
+//! What makes load, wherever it is.
+
+use abx_evidence::SliceTally;
+
+use crate::plan::{LoadPlan, SlicePlan};
+use crate::workers::engine::{Engine, OpenReport, Stopper};
+use crate::workers::error::EngineError;
+use crate::workers::pool_id::PoolId;
+
+/// Makes load on pools of connections. [`Engine`] does so on threads of this
+/// process. Plans and tallies serialise, and tallies merge in any order, so load can
+/// as well be made elsewhere, in parts.
+///
+/// There are a few calls for each slice and none within one.
+pub trait LoadGenerator {
+    /// A handle that stops what runs.
+    fn stopper(&self) -> Stopper;
+
+    /// How many worker threads there are.
+    fn threads(&self) -> usize;
+
+    /// Makes a pool and its connections, and waits until each try has ended.
+    ///
+    /// # Errors
+    /// As [`Engine::open`]. Refused connections are in the report.
+    fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError>;
+
+    /// Reopens the connections of a pool that have died since its last slice.
+    ///
+    /// # Errors
+    /// As [`Engine::refresh`].
+    fn refresh(&mut self, pool: PoolId) -> Result<OpenReport, EngineError>;
+
+    /// Loads a pool for one slice and waits for what is in flight.
+    ///
+    /// # Errors
+    /// As [`Engine::slice`]: what the subject does is in the tally.
+    fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError>;
+
+    /// Closes a pool's connections.
+    fn close(&mut self, pool: PoolId);
+}
+
+impl LoadGenerator for Engine {
+    fn stopper(&self) -> Stopper {
+        Engine::stopper(self)
+    }
+
+    fn threads(&self) -> usize {
+        Engine::threads(self)
+    }
+
+    fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
+        Engine::open(self, plan)
+    }
+
+    fn refresh(&mut self, pool: PoolId) -> Result<OpenReport, EngineError> {
+        Engine::refresh(self, pool)
+    }
+
+    fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError> {
+        Engine::slice(self, pool, plan)
+    }
+
+    fn close(&mut self, pool: PoolId) {
+        Engine::close(self, pool);
+    }
+}

@@ -1,0 +1,90 @@
+//! Workers of one slice: whether a subject has stopped answering is for all to say.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use abx_evidence::Outcome;
+use abx_sys::Nanos;
+
+use super::simulated::{MS, count, plan, pool_of_steps, run};
+use crate::pool::{Company, Part, Pool, SharedSlice};
+use crate::protocol::Http;
+use crate::simulation::network::{Network, Sim};
+
+const TIMEOUT: u64 = 100 * MS;
+
+/// One worker with one connection, to a peer that never answers; `accepts` is called for
+/// each connection.
+fn mute(accepts: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
+    let mut plan = plan(1, b"", 1);
+    plan.timeout_ns = TIMEOUT;
+    let script = move |number| {
+        accepts(number);
+        Vec::new()
+    };
+    let mut pool = pool_of_steps(Network::faultless(1), plan, Box::new(script));
+    pool.connect_all(&AtomicBool::new(false));
+    pool
+}
+
+/// Fifteen other workers, who need the load no more.
+fn others(shared: &Arc<SharedSlice>) -> Vec<Company> {
+    let other = |_| {
+        let mut other = Company::of(shared, Part::Connections);
+        other.leave();
+        other
+    };
+    (0..15).map(other).collect()
+}
+
+#[test]
+fn one_worker_s_timeouts_do_not_silence_a_subject_that_answers_others() {
+    // Method: one of 16 connections, each with a worker of its own, is never answered,
+    // and the others are. Its worker goes on until the slice is over; a timeout that is
+    // under way then is waited for.
+    let shared = SharedSlice::new(16, 16);
+    let _others = others(&shared);
+    let mut pool = mute(|_| ());
+    pool.joins(Company::of(&shared, Part::Connections));
+    let start = pool.now();
+    let ran = run(&mut pool, 10 * TIMEOUT - MS, 0);
+    assert!(!ran.stopped_answering);
+    assert_eq!(count(pool.tally(), Outcome::Timeout), 10);
+    assert_eq!(ran.end, start.plus(Nanos(10 * TIMEOUT)));
+}
+
+#[test]
+fn a_subject_that_answers_no_worker_has_stopped() {
+    // Method: the same, and the others fall silent too: before the first timeout, and
+    // when the third request goes out, which is then not waited for. A worker without
+    // connections is none of those who wait for answers.
+    let shared = SharedSlice::new(17, 16);
+    drop(others(&shared));
+    drop(Company::of(&shared, Part::Nothing));
+    let mut pool = mute(|_| ());
+    pool.joins(Company::of(&shared, Part::Connections));
+    let start = pool.now();
+    let ran = run(&mut pool, 100 * TIMEOUT, 0);
+    assert!(ran.stopped_answering);
+    assert_eq!(ran.end, start.plus(Nanos(TIMEOUT)));
+    assert_eq!(count(pool.tally(), Outcome::Timeout), 1);
+
+    let shared = SharedSlice::new(16, 16);
+    let others = Mutex::new(others(&shared));
+    let mut pool = mute(move |number| {
+        if number == 2 {
+            others.lock().unwrap().clear();
+        }
+    });
+    pool.joins(Company::of(&shared, Part::Connections));
+    let start = pool.now();
+    let ran = run(&mut pool, 100 * TIMEOUT, 0);
+    assert!(ran.stopped_answering);
+    assert_eq!(ran.end, start.plus(Nanos(2 * TIMEOUT)));
+    let tally = pool.tally();
+    assert_eq!(count(tally, Outcome::Timeout), 2);
+    assert_eq!(
+        (count(tally, Outcome::Unfinished), tally.outcomes.sent()),
+        (1, 3)
+    );
+}

@@ -1,0 +1,9 @@
+//! The two sides of a measurement: the host that subjects run on and the host that
+//! load comes from. On one machine both are this machine; what is read of each stays
+//! apart, since load may come from elsewhere.
+
+pub mod generator;
+mod idle_time;
+pub mod processors;
+pub mod subjects;
+pub mod troubles;

@@ -1,0 +1,133 @@
+//! What some processors of one machine did, and how fast they are.
+
+use abx_evidence::record::Canary;
+use abx_sys::canary;
+use abx_sys::counters::{CpuTicks, MachineCounters, ticks_per_second};
+
+/// Some processors of one machine, each once.
+pub struct Processors(Vec<usize>);
+
+/// How fast a processor is at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuSpeed {
+    /// The processor.
+    pub cpu: usize,
+    /// Its time for work that is always the same.
+    pub work_ns: Option<u64>,
+    /// How often it was slowed down for its heat since boot.
+    pub heat_throttles: Option<u64>,
+}
+
+impl Processors {
+    /// These, in any order and however often they are named.
+    pub fn new(cpus: &[usize]) -> Processors {
+        let mut cpus = cpus.to_vec();
+        cpus.sort_unstable();
+        cpus.dedup();
+        Processors(cpus)
+    }
+
+    /// Time that the hypervisor took from them between two looks, in ns; `None` when
+    /// one of them was not seen.
+    pub fn steal_ns(&self, before: &MachineCounters, after: &MachineCounters) -> Option<u64> {
+        self.sum_ns(before, after, |ticks| ticks.steal)
+    }
+
+    /// Time for which they worked between two looks, in ns; `None` when one of them was
+    /// not seen.
+    pub fn busy_ns(&self, before: &MachineCounters, after: &MachineCounters) -> Option<u64> {
+        self.sum_ns(before, after, CpuTicks::busy)
+    }
+
+    fn sum_ns(
+        &self,
+        before: &MachineCounters,
+        after: &MachineCounters,
+        wanted: fn(CpuTicks) -> u64,
+    ) -> Option<u64> {
+        let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
+        let each = self.0.iter().map(|cpu| {
+            let (before, after) = (before.cpus.get(cpu)?, after.cpus.get(cpu)?);
+            Some(wanted(after.since(*before)) * tick_ns)
+        });
+        each.sum()
+    }
+
+    /// How fast each of them is now. Takes some milliseconds of each.
+    pub fn speeds(&self) -> Vec<CpuSpeed> {
+        let speed = |cpu: &usize| CpuSpeed {
+            cpu: *cpu,
+            work_ns: canary::fixed_work(*cpu).ok().map(|time| time.0),
+            heat_throttles: canary::heat_throttles(*cpu),
+        };
+        self.0.iter().map(speed).collect()
+    }
+}
+
+/// How fast each processor was before and after a block.
+#[must_use]
+pub fn canaries(before: &[CpuSpeed], after: &[CpuSpeed]) -> Vec<Canary> {
+    let both = before.iter().zip(after);
+    let canary = |(before, after): (&CpuSpeed, &CpuSpeed)| {
+        let throttles = before.heat_throttles.zip(after.heat_throttles);
+        Canary {
+            cpu: before.cpu,
+            before_ns: before.work_ns,
+            after_ns: after.work_ns,
+            heat_throttles: throttles.map(|(before, after)| after.saturating_sub(before)),
+        }
+    };
+    both.map(canary).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_counts_once_and_one_that_is_not_seen_makes_the_sum_unknown() {
+        // Method: processors 1 and 2 of three, one of them named twice; then one that is
+        // not there.
+        let look = |ticks: u64| {
+            let cpu = CpuTicks {
+                user: ticks,
+                steal: 2 * ticks,
+                ..CpuTicks::default()
+            };
+            MachineCounters {
+                cpus: (0..3).map(|number| (number, cpu)).collect(),
+                forks: 0,
+            }
+        };
+        let (before, after) = (look(10), look(15));
+        let tick_ns = 1_000_000_000 / ticks_per_second();
+        let two = Processors::new(&[2, 1, 2]);
+        assert_eq!(two.busy_ns(&before, &after), Some(2 * 5 * tick_ns));
+        assert_eq!(two.steal_ns(&before, &after), Some(2 * 10 * tick_ns));
+        let beyond = Processors::new(&[2, 7]);
+        assert_eq!(beyond.busy_ns(&before, &after), None);
+    }
+
+    #[test]
+    fn a_canary_holds_both_looks_at_its_processor() {
+        // Method: two processors, of which one counts its heat both times.
+        let speed = |cpu, work_ns, heat_throttles| CpuSpeed {
+            cpu,
+            work_ns,
+            heat_throttles,
+        };
+        let before = [speed(3, Some(10), Some(4)), speed(5, None, None)];
+        let after = [speed(3, Some(12), Some(9)), speed(5, Some(1), Some(2))];
+        let canary = |cpu, before_ns, after_ns, heat_throttles| Canary {
+            cpu,
+            before_ns,
+            after_ns,
+            heat_throttles,
+        };
+        let expected = [
+            canary(3, Some(10), Some(12), Some(5)),
+            canary(5, None, Some(1), None),
+        ];
+        assert_eq!(canaries(&before, &after), expected);
+    }
+}

@@ -1,0 +1,7 @@
+//! Pilot, search for rates and blocks on a load generator that follows a script:
+//! no servers, no connections, no waiting for slices. For tests only.
+
+pub mod blocks;
+mod pilots;
+mod rates;
+pub mod scripted;

@@ -1,0 +1,127 @@
+//! What the pilot sets, by subjects of a script.
+
+use abx_evidence::record::PilotRecord;
+
+use super::scripted::{Behaviour, ScriptedGenerator, study};
+use crate::measure::pilot::pilot;
+use crate::measure::running_subjects::Abort;
+use crate::study::{PilotEffort, SliceLength};
+
+fn piloted(generator: &mut ScriptedGenerator) -> Result<PilotRecord, Abort> {
+    let plans = generator.plans();
+    let study = study(SliceLength::Usual);
+    pilot(
+        &mut generator.running(),
+        &study,
+        &plans,
+        PilotEffort::Usual,
+        None,
+    )
+}
+
+#[test]
+fn the_slowest_subject_sets_the_slices_of_all() {
+    // Method: 50 connections wait 50 ms for each answer of the slower one, which is
+    // half as fast in its first eleven slices.
+    let slow = Behaviour {
+        cold_slices: 11,
+        ..Behaviour::steady(1_000.0)
+    };
+    let mut generator = ScriptedGenerator::new(&[Behaviour::steady(5_000.0), slow]);
+    let found = piloted(&mut generator).unwrap();
+    assert_eq!(found.slice_ns, 250_000_000);
+    assert!(found.slice_reason.unwrap().contains("b takes 50 ms"));
+    assert_eq!(found.rounds, 8);
+    // Two response times at the beginning of each slice do not count.
+    assert_eq!(found.discard_ns, 100_000_000);
+    let throughput = ["a", "b"].map(|name| found.subjects[name].throughput_per_s.round());
+    assert_eq!(throughput, [5_000.0, 1_000.0]);
+    // The first of them told how long bins have to be: twice the 100 ms that an answer
+    // takes then.
+    assert!(found.subjects["a"].settled && found.subjects["b"].settled);
+    assert_eq!(found.subjects["a"].warm_up_ns, 0);
+    assert_eq!(found.subjects["b"].warm_up_ns, 10 * 200_000_000);
+    assert_eq!(found.warm_up_ns, 3_000_000_000);
+    assert_eq!(generator.open_pools(), 0);
+}
+
+/// What the pilot says of the second of two subjects, and for how many slices it was loaded.
+fn second(behaviour: Behaviour) -> (PilotRecord, Option<String>, usize) {
+    let mut generator = ScriptedGenerator::new(&[Behaviour::steady(5_000.0), behaviour]);
+    let found = piloted(&mut generator).unwrap();
+    assert_eq!(generator.open_pools(), 0);
+    let slices = generator.slices.iter().filter(|(one, _)| *one == 1).count();
+    let failed = found.subjects["b"].failed.clone();
+    (found, failed, slices)
+}
+
+#[test]
+fn a_subject_that_fails_is_left_at_once_and_the_others_go_on() {
+    // Method: the second one falls silent after three slices; or leaves 10 of its 50
+    // connections without a response for 10 s; or all of its answers are wrong. What it
+    // would need does not set the slices of the others.
+    let steady = Behaviour::steady(1_000.0);
+    let silent = Behaviour {
+        silent_after: 3,
+        ..steady
+    };
+    let mute = Behaviour {
+        mute: (3, 10),
+        ..steady
+    };
+    let wrong = Behaviour {
+        is_wrong: true,
+        ..steady
+    };
+    for (behaviour, how, loaded) in [
+        (silent, "stopped answering under load (timeout 1)", 4),
+        (
+            mute,
+            "answered 40 of 50 connections (10 requests had no response within 10 s)",
+            4,
+        ),
+        (
+            wrong,
+            "gave no right answer under load (wrong_status 7200)",
+            41,
+        ),
+    ] {
+        let (found, failed, slices) = second(behaviour);
+        assert_eq!(failed.as_deref(), Some(how));
+        assert_eq!(slices, loaded, "{how}");
+        assert_eq!(found.slice_ns, 100_000_000, "{how}");
+        assert_eq!(found.subjects["a"].failed, None);
+    }
+}
+
+#[test]
+fn what_costs_no_time_is_no_reason_to_leave_a_subject() {
+    // Method: one request in each slice that has no response within 50 ms.
+    let hasty = Behaviour {
+        mute: (0, 1),
+        ..Behaviour::steady(1_000.0)
+    };
+    let mut generator = ScriptedGenerator::new(&[Behaviour::steady(5_000.0), hasty]);
+    let mut plans = generator.plans();
+    plans
+        .iter_mut()
+        .for_each(|plan| plan.timeout_ns = 50_000_000);
+    let study = study(SliceLength::Usual);
+    let mut running = generator.running();
+    let found = pilot(&mut running, &study, &plans, PilotEffort::Usual, None).unwrap();
+    assert_eq!(found.subjects["b"].failed, None);
+}
+
+#[test]
+fn no_slice_begins_that_would_end_behind_the_deadline() {
+    // Method: a deadline that has come.
+    let mut generator = ScriptedGenerator::new(&[1_000.0, 5_000.0].map(Behaviour::steady));
+    let plans = generator.plans();
+    let study = study(SliceLength::Usual);
+    let mut running = generator.running();
+    running.deadline = Some(std::time::Instant::now());
+    let ended = pilot(&mut running, &study, &plans, PilotEffort::Usual, None);
+    assert!(matches!(ended, Err(Abort::Budget)));
+    assert_eq!(generator.slices, []);
+    assert_eq!(generator.open_pools(), 0);
+}

@@ -1,0 +1,67 @@
+//! Which rates are found, by subjects of a script.
+
+use abx_engine::schedule::Arrivals;
+
+use super::scripted::{Behaviour, CONNECTIONS, ScriptedGenerator};
+use crate::measure::rate_search::RateSearch;
+use crate::measure::running_subjects::Abort;
+use crate::study::Load;
+use crate::study::rates::{RateSpec, Spacing};
+
+fn rates(capacities: [f64; 2], rate: RateSpec) -> Result<Vec<f64>, Abort> {
+    let mut generator = ScriptedGenerator::new(&capacities.map(Behaviour::steady));
+    let load = Load {
+        connections: CONNECTIONS,
+        rate,
+        ..Load::default()
+    };
+    let plans = generator.plans();
+    let found = RateSearch::default().loads(&mut generator.running(), &load, &plans);
+    assert_eq!(generator.open_pools(), 0);
+    let rate = |load: &Load| match load.pacing.arrivals {
+        Arrivals::Constant { per_s } => f64::from(per_s.amount()),
+        _ => panic!("constant distances were asked for"),
+    };
+    found.map(|loads| loads.iter().map(rate).collect())
+}
+
+#[test]
+fn a_share_is_one_of_the_slowest_subject() {
+    // Method: a quarter, beside one that is three times as fast.
+    let quarter = RateSpec::Share {
+        share: 0.25,
+        spacing: Spacing::Constant,
+    };
+    assert_eq!(rates([6_000.0, 2_000.0], quarter).unwrap(), [500.0]);
+}
+
+#[test]
+fn rates_reach_around_what_each_subject_keeps_to() {
+    // Method: beyond its capacity a subject needs 1 s for each answer, below it 1 ms.
+    let objective = RateSpec::Objective {
+        objective: "p99<50ms".parse().unwrap(),
+        spacing: Spacing::Constant,
+    };
+    let found = rates([1_000.0, 3_000.0], objective).unwrap();
+    for capacity in [1_000.0, 3_000.0] {
+        let around = found
+            .iter()
+            .filter(|rate| (*rate / capacity - 1.0).abs() < 0.16);
+        assert!(around.count() >= 7, "{capacity} of {found:?}");
+        let near = found
+            .iter()
+            .any(|rate| (rate / capacity - 1.0).abs() < 0.01);
+        assert!(near, "{capacity} of {found:?}");
+    }
+}
+
+#[test]
+fn nothing_can_be_found_of_subjects_that_answer_nothing() {
+    // Method: a share of nothing.
+    let half = RateSpec::Share {
+        share: 0.5,
+        spacing: Spacing::Constant,
+    };
+    let abort = rates([0.0, 1_000.0], half).unwrap_err();
+    assert!(matches!(abort, Abort::NoRate { .. }), "{abort}");
+}

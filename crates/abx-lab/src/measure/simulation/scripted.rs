@@ -1,0 +1,267 @@
+//! A load generator that follows a script, and subjects that exist in it only.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use abx_engine::schedule::Arrivals;
+use abx_engine::{
+    Backend, BackendUsed, EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing, PoolId,
+    SliceEnd, SlicePlan, Stopper,
+};
+use abx_evidence::record::Interleave;
+use abx_evidence::stats::Margin;
+use abx_evidence::{Outcome, Shape, SliceTally};
+use abx_sys::cpus::Split;
+use abx_sys::limits::DescriptorLimit;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::measure::meter::Meter;
+use crate::measure::running_subjects::RunningSubjects;
+use crate::process::subject_process::{StartContext, SubjectProcess};
+use crate::study::subject::{Source, Target};
+use crate::study::{PilotEffort, Pin, SliceLength, Study, WaitChoice};
+
+/// Connections of each plan.
+pub const CONNECTIONS: u32 = 50;
+
+/// How a subject of the script behaves.
+#[derive(Debug, Clone, Copy)]
+pub struct Behaviour {
+    /// What it answers at most, per second.
+    pub capacity_per_s: f64,
+    /// Slices from its start in which it answers half of that.
+    pub cold_slices: usize,
+    /// How far its slices are off at most, at random: 0.1 is 10 %.
+    pub spread: f64,
+    /// Slices after which it answers nothing any more.
+    pub silent_after: usize,
+    /// Slices after which it leaves a request of each of so many connections unanswered.
+    pub mute: (usize, u64),
+    /// Whether all of its answers are wrong.
+    pub is_wrong: bool,
+}
+
+impl Behaviour {
+    /// Answers so many requests per second from the first slice to the last.
+    pub fn steady(capacity_per_s: f64) -> Behaviour {
+        Behaviour {
+            capacity_per_s,
+            cold_slices: 0,
+            spread: 0.0,
+            silent_after: usize::MAX,
+            mute: (usize::MAX, 0),
+            is_wrong: false,
+        }
+    }
+}
+
+/// Answers by the script. It tells subjects apart by their ports, which count from 1.
+pub struct ScriptedGenerator {
+    behaviours: Vec<Behaviour>,
+    pools: BTreeMap<u64, LoadPlan>,
+    opened: u64,
+    /// Who was loaded, and for how long, slice by slice.
+    pub slices: Vec<(usize, u64)>,
+    stopper: Stopper,
+    random: ChaCha8Rng,
+}
+
+impl ScriptedGenerator {
+    pub fn new(behaviours: &[Behaviour]) -> ScriptedGenerator {
+        ScriptedGenerator {
+            behaviours: behaviours.to_vec(),
+            pools: BTreeMap::new(),
+            opened: 0,
+            slices: Vec::new(),
+            stopper: Stopper::default(),
+            random: ChaCha8Rng::seed_from_u64(1),
+        }
+    }
+
+    /// Pools that were opened and not closed.
+    pub fn open_pools(&self) -> usize {
+        self.pools.len()
+    }
+
+    /// The subjects, up and named `a`, `b` and so on.
+    pub fn running(&mut self) -> RunningSubjects<'_> {
+        let count = self.behaviours.len();
+        let names: Vec<String> = (b'a'..)
+            .take(count)
+            .map(|one| char::from(one).into())
+            .collect();
+        let processes = (1..).zip(&names).map(|(port, name)| process(name, port));
+        let nowhere = Split {
+            subjects: Vec::new(),
+            generator: Vec::new(),
+        };
+        let meter = Meter::new((0..count).map(|_| None).collect(), &nowhere);
+        let processes = processes.collect();
+        RunningSubjects::new(self, meter, processes, names)
+    }
+
+    /// The same load for each of them.
+    pub fn plans(&self) -> Vec<LoadPlan> {
+        (1..)
+            .zip(&self.behaviours)
+            .map(|(port, _)| plan(port))
+            .collect()
+    }
+}
+
+impl LoadGenerator for ScriptedGenerator {
+    fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
+        self.opened += 1;
+        self.pools.insert(self.opened, plan.clone());
+        let connections = plan.connections as usize;
+        let report = OpenReport {
+            standing: connections,
+            opened: connections,
+            ..OpenReport::default()
+        };
+        let backend = BackendUsed::Epoll;
+        let pool = PoolId::new(self.opened, plan.connections.into(), backend, 1);
+        Ok((pool, report))
+    }
+
+    fn refresh(&mut self, _: PoolId) -> Result<OpenReport, EngineError> {
+        Ok(OpenReport::default())
+    }
+
+    fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError> {
+        let SliceEnd::AfterNs(wall_ns) = plan.end else {
+            panic!("slices of the lab end after a time");
+        };
+        let load = &self.pools[&pool.number()];
+        let subject = usize::from(load.address.port()) - 1;
+        let before = self
+            .slices
+            .iter()
+            .filter(|(one, _)| *one == subject)
+            .count();
+        self.slices.push((subject, wall_ns));
+        let behaviour = self.behaviours[subject];
+        let measured_ns = wall_ns - plan.discard_ns;
+        let mut slice = SliceTally {
+            wall_ns,
+            measured_ns,
+            ..SliceTally::default()
+        };
+        slice.tally.clocks = load.connections.into();
+        slice.tally.connection_ns = slice.tally.clocks * measured_ns;
+        if before >= behaviour.silent_after {
+            slice.stopped_answering = true;
+            slice.tally.outcomes.add(Outcome::Timeout);
+            return Ok(slice);
+        }
+        let noise = self.random.random_range(-1.0..=1.0);
+        let warmth = if before < behaviour.cold_slices {
+            0.5
+        } else {
+            1.0
+        };
+        let capacity_per_s = behaviour.capacity_per_s * warmth * (1.0 + noise * behaviour.spread);
+        let offered_per_s = match load.pacing.arrivals {
+            Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => per_s.amount().into(),
+            Arrivals::Closed | Arrivals::Stages(_) => capacity_per_s,
+        };
+        let within = |per_s: f64| (per_s * measured_ns as f64 / 1e9).round() as u64;
+        let answered = within(capacity_per_s.min(offered_per_s));
+        // Behind a server of which too much is asked requests wait ever longer.
+        let response_ns = match offered_per_s > capacity_per_s {
+            true => 1_000_000_000,
+            false => 1_000_000,
+        };
+        let answer = match behaviour.is_wrong {
+            true => Outcome::WrongStatus,
+            false => Outcome::Ok,
+        };
+        for _ in 0..answered {
+            slice.tally.outcomes.add(answer);
+            slice.tally.response.record_ns(response_ns);
+        }
+        slice.tally.clocked = if behaviour.is_wrong { 0 } else { answered };
+        let (after, mute) = behaviour.mute;
+        if before >= after {
+            (0..mute).for_each(|_| slice.tally.outcomes.add(Outcome::Timeout));
+            slice.wall_ns += load.timeout_ns;
+        }
+        slice.tally.unsent = within(offered_per_s) - answered;
+        Ok(slice)
+    }
+
+    fn close(&mut self, pool: PoolId) {
+        self.pools.remove(&pool.number()).expect("it is open");
+    }
+}
+
+/// A subject that is said to run already; nobody asks it anything.
+fn process(name: &str, port: u16) -> SubjectProcess {
+    let target = Target::parse(&format!("http://127.0.0.1:{port}/"));
+    let source = Source::Address(target.expect("a URL"));
+    let mut start = StartContext {
+        program: Path::new("/nowhere"),
+        keeper_arguments: &[],
+        cpus: &[],
+        descriptors: DescriptorLimit { soft: 0, hard: 0 },
+        files: &[],
+        seed: 0,
+        stopper: Stopper::default(),
+        draw: &mut |_| 0,
+    };
+    SubjectProcess::start(name, &source, &mut start).expect("nothing is started")
+}
+
+/// A study without subjects or loads.
+pub fn study(slice: SliceLength) -> Study {
+    Study {
+        subjects: Vec::new(),
+        loads: Vec::new(),
+        aa: false,
+        margin: Margin::DEFAULT,
+        budget: None,
+        blocks: None,
+        blocks_within: None,
+        slice,
+        cold: None,
+        rounds: None,
+        ceiling: None,
+        interleave: Interleave::Slices,
+        files: Vec::new(),
+        local_addresses: Vec::new(),
+        backend: Backend::Auto,
+        threads: None,
+        pin: Pin::Split,
+        wait: WaitChoice::Asleep,
+        seed: 1,
+        command: Vec::new(),
+        against: None,
+        skipped: Vec::new(),
+        pilot: PilotEffort::Usual,
+    }
+}
+
+fn plan(port: u16) -> LoadPlan {
+    LoadPlan {
+        address: ([127, 0, 0, 1], port).into(),
+        sources: Vec::new(),
+        connections: CONNECTIONS,
+        pipeline: 1,
+        requests: Vec::new(),
+        keep_alive: true,
+        verify_every: 0,
+        timeout_ns: 10_000_000_000,
+        seed: 1,
+        pacing: Pacing::default(),
+        shape: Shape::Request,
+    }
+}

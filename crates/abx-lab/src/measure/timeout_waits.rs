@@ -1,0 +1,73 @@
+//! How long a subject is waited for that leaves requests unanswered: each slice waits
+//! for all that it sent, and so for a whole timeout, again and again.
+
+use abx_engine::LoadPlan;
+use abx_evidence::record::SliceRecord;
+use abx_evidence::{Outcome, Outcomes};
+
+/// What slices may take altogether beyond their own length when requests time out.
+/// Less than the usual timeout: who leaves a request unanswered for that has failed.
+const WAITS_MAX_NS: u64 = 5_000_000_000;
+
+/// What each subject's unanswered requests have cost.
+#[derive(Debug)]
+pub struct TimeoutWaits {
+    waited_ns: Vec<u64>,
+}
+
+impl TimeoutWaits {
+    /// With so many subjects, none of which was waited for.
+    pub fn of(subjects: usize) -> TimeoutWaits {
+        TimeoutWaits {
+            waited_ns: vec![0; subjects],
+        }
+    }
+
+    /// Takes note of a slice that was to last for `ns`.
+    pub fn note(&mut self, subject: usize, ns: u64, slice: &SliceRecord) {
+        if timeouts(slice) > 0 {
+            self.waited_ns[subject] += slice.wall_ns.saturating_sub(ns);
+        }
+    }
+
+    /// Whether a subject is not waited for any more.
+    pub fn is_over(&self, subject: usize) -> bool {
+        self.waited_ns[subject] > WAITS_MAX_NS
+    }
+}
+
+/// What a subject did that left requests of a slice unanswered, in words that follow
+/// its name.
+pub fn unanswered(plan: &LoadPlan, slice: &SliceRecord) -> String {
+    let connections = u64::from(plan.senders());
+    let requests = timeouts(slice);
+    let silent = requests.div_ceil(plan.window().into());
+    if slice.ok > 0 && (1..connections).contains(&silent) {
+        let answered = connections - silent;
+        let seconds = plan.timeout_ns as f64 / 1e9;
+        return format!(
+            "answered {answered} of {connections} connections ({requests} requests had no \
+             response within {seconds} s)"
+        );
+    }
+    let mut outcomes = slice.outcomes.clone();
+    outcomes.merge(&slice.discarded);
+    format!("stopped answering under load ({})", list(&outcomes))
+}
+
+/// What a subject did that gave wrong answers only, in words that follow its name.
+pub fn never_right(outcomes: &Outcomes) -> String {
+    format!("gave no right answer under load ({})", list(outcomes))
+}
+
+fn list(outcomes: &Outcomes) -> String {
+    let each = outcomes.iter();
+    let each = each.map(|(outcome, count)| format!("{} {count}", outcome.name()));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// Requests of a slice that had no response in time, its uncounted part included.
+fn timeouts(slice: &SliceRecord) -> u64 {
+    let both = [&slice.outcomes, &slice.discarded];
+    both.map(|one| one.count(Outcome::Timeout)).iter().sum()
+}

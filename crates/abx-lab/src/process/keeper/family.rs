@@ -1,0 +1,126 @@
+//! What one process keeps: the command that it started, and all that came of it.
+
+use std::collections::HashSet;
+use std::io;
+use std::time::Duration;
+
+use abx_sys::Nanos;
+use abx_sys::process::{Exit, Reaped, Signal, reap};
+use abx_sys::tree::descendants;
+
+use super::Stop;
+use super::wakes::Wakes;
+
+/// Between two rounds of killing, for what was being forked in the meantime;
+/// doubled up to the second value for what the kernel cannot end at once.
+pub const KILL_PAUSE: Duration = Duration::from_millis(10);
+pub const KILL_PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// The command and what it has started.
+pub struct ProcessFamily {
+    main: u32,
+    main_exit: Option<Exit>,
+    last_exit: Option<Exit>,
+}
+
+impl ProcessFamily {
+    /// The family of a command with this process number.
+    pub fn new(main: u32) -> ProcessFamily {
+        ProcessFamily {
+            main,
+            main_exit: None,
+            last_exit: None,
+        }
+    }
+
+    /// How the command itself ended, `None` while it runs.
+    pub fn main_exit(&self) -> Option<Exit> {
+        self.main_exit
+    }
+
+    /// Sleeps until the command has ended, or somebody asks for its end; answers
+    /// whether it has ended.
+    ///
+    /// A command that ends well while others of its tree run has gone into the
+    /// background; then the tree's end is the command's.
+    pub fn watch(&mut self, wakes: &mut Wakes) -> io::Result<bool> {
+        loop {
+            let is_alone = !self.reap()?;
+            let went_into_background = self.main_exit == Some(Exit::Code(0)) && !is_alone;
+            if self.main_exit.is_some() && !went_into_background {
+                return Ok(true);
+            }
+            if wakes.sleep(None)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Ends whatever is left and answers how many processes had to be killed.
+    ///
+    /// Every child of the keeper is asked once: the command, and then what its
+    /// end leaves behind and the keeper adopts. So each parent may end its own
+    /// children in its own way first.
+    pub fn stop(&mut self, stop: Stop, wakes: &mut Wakes) -> io::Result<usize> {
+        let deadline = Nanos::now().plus(stop.within.into());
+        let keeper = std::process::id();
+        let mut asked = HashSet::new();
+        while self.reap()? {
+            let left = deadline.since(Nanos::now());
+            if left == Nanos(0) {
+                return self.kill(wakes);
+            }
+            for relative in descendants(keeper)? {
+                if relative.parent == keeper && asked.insert(relative.process) {
+                    // Whoever cannot be asked is killed when the time is over.
+                    let _ = relative.process.signal(stop.signal);
+                }
+            }
+            wakes.sleep(Some(left))?;
+        }
+        Ok(0)
+    }
+
+    /// Kills until nothing is left and answers how many processes that took.
+    pub fn kill(&mut self, wakes: &mut Wakes) -> io::Result<usize> {
+        let mut killed = HashSet::new();
+        let mut pause = KILL_PAUSE;
+        while self.reap()? {
+            for relative in descendants(std::process::id())? {
+                if let Ok(true) = relative.process.signal(Signal::Kill) {
+                    killed.insert(relative.process);
+                }
+            }
+            wakes.sleep(Some(pause.into()))?;
+            pause = (pause * 2).min(KILL_PAUSE_MAX);
+        }
+        Ok(killed.len())
+    }
+
+    /// Takes away what has ended; answers whether anything is left.
+    ///
+    /// The kernel hands orphans over before their parent can be reaped, so "no
+    /// child" is the proof that the whole tree has ended.
+    pub fn reap(&mut self) -> io::Result<bool> {
+        loop {
+            match reap()? {
+                Reaped::Ended { pid, exit } => {
+                    if pid == self.main {
+                        // Its number may come again for one of its descendants.
+                        self.main_exit.get_or_insert(exit);
+                    }
+                    self.last_exit = Some(exit);
+                }
+                Reaped::NoneYet => return Ok(true),
+                Reaped::NoChild => return Ok(false),
+            }
+        }
+    }
+
+    /// How the command ended: how it failed, or for one that went into the background,
+    /// how the last of its tree ended.
+    pub fn exit(&self) -> Option<Exit> {
+        let failure = self.main_exit.filter(|exit| *exit != Exit::Code(0));
+        failure.or(self.last_exit)
+    }
+}

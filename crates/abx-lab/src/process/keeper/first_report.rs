@@ -1,0 +1,90 @@
+//! The wait for what a keeper tells of its start.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use super::LOOK_EVERY;
+use super::protocol::{KeeperReport, StartFailure};
+
+/// How a start went.
+#[derive(Debug, PartialEq, Eq)]
+pub enum FirstReport {
+    /// The command runs.
+    Started { keeper: u32 },
+    /// It does not run.
+    Failed(StartFailure),
+    /// Nothing was told for too long, or the keeper is gone; so many bytes of files had
+    /// been made, `None` when it had told of none.
+    Silent { made: Option<u64> },
+    /// The wait was to end.
+    Stopped,
+}
+
+/// Waits for the report that tells how the start went. Each report of files that are
+/// being made gives the next one `silence_max` again.
+pub fn first_report(
+    reports: &Receiver<KeeperReport>,
+    silence_max: Duration,
+    is_stopped: &dyn Fn() -> bool,
+) -> FirstReport {
+    let mut made = None;
+    let mut heard = Instant::now();
+    loop {
+        match reports.recv_timeout(LOOK_EVERY.min(silence_max)) {
+            Ok(KeeperReport::Started { keeper }) => return FirstReport::Started { keeper },
+            Ok(KeeperReport::Failed { why }) => return FirstReport::Failed(why),
+            Ok(KeeperReport::Making { bytes }) => {
+                made = Some(bytes);
+                heard = Instant::now();
+            }
+            Err(RecvTimeoutError::Timeout) if heard.elapsed() < silence_max => {}
+            // Whatever else a keeper says, it does not speak of a start.
+            Ok(_) | Err(_) => return FirstReport::Silent { made },
+        }
+        if is_stopped() {
+            return FirstReport::Stopped;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(30);
+
+    #[test]
+    fn making_files_is_no_silence() {
+        // Method: reports of files, one after a twentieth of the silence that is allowed,
+        // for longer than that in all; then the start.
+        let allowed = Duration::from_secs(1);
+        let (sender, reports) = channel();
+        let teller = std::thread::spawn(move || {
+            for bytes in 1..=25 {
+                std::thread::sleep(allowed / 20);
+                sender.send(KeeperReport::Making { bytes }).unwrap();
+            }
+            sender.send(KeeperReport::Started { keeper: 7 }).unwrap();
+        });
+        let first = first_report(&reports, allowed, &|| false);
+        assert_eq!(first, FirstReport::Started { keeper: 7 });
+        teller.join().unwrap();
+    }
+
+    #[test]
+    fn silence_tells_what_was_made_before() {
+        // Method: silence from the start, and behind a report of files; a keeper that is
+        // gone; each way to end the wait early.
+        let (sender, reports) = channel();
+        let wait = |is_stopped: bool| first_report(&reports, SHORT, &|| is_stopped);
+        assert_eq!(wait(false), FirstReport::Silent { made: None });
+        sender.send(KeeperReport::Making { bytes: 5 }).unwrap();
+        assert_eq!(wait(false), FirstReport::Silent { made: Some(5) });
+        sender.send(KeeperReport::Making { bytes: 5 }).unwrap();
+        assert_eq!(wait(true), FirstReport::Stopped);
+        drop(sender);
+        assert_eq!(wait(false), FirstReport::Silent { made: None });
+    }
+}

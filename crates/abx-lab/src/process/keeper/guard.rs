@@ -1,0 +1,68 @@
+//! The inside of a guardian: it has a keeper, and is there when the keeper is killed.
+//!
+//! It sleeps as long as the keeper runs. What a killed keeper leaves comes to it, and it
+//! ends that. When the guardian is killed, its pipe to the keeper closes, and the keeper
+//! ends what it keeps.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use abx_sys::process::{Exit, adopt_orphans, set_name};
+
+use super::family::ProcessFamily;
+use super::protocol::{KeeperPlan, KeeperReport, Order, Role, StartFailure};
+use super::scratch;
+use super::wakes::Wakes;
+
+/// Has a keeper run a plan, and returns when nothing of both is left.
+///
+/// # Errors
+/// What the kernel says; the keeper ends what it keeps then.
+pub fn guard(plan: KeeperPlan) -> io::Result<()> {
+    set_name(c"guardian")?;
+    let mut wakes = Wakes::new()?;
+    adopt_orphans()?;
+    let order = Order {
+        role: Role::Keeper,
+        plan,
+    };
+    let mut keeper = match start_keeper() {
+        Ok(keeper) => keeper,
+        Err(error) => {
+            let why = StartFailure::Other(format!("its keeper: {error}"));
+            KeeperReport::Failed { why }.tell();
+            return Ok(());
+        }
+    };
+    let mut pipe = keeper.stdin.take();
+    if let Some(pipe) = &mut pipe {
+        // A keeper that does not read has ended, which is seen below.
+        let _ = order.write(pipe);
+    }
+    let mut family = ProcessFamily::new(keeper.id());
+    family.reap()?;
+    while family.main_exit().is_none() {
+        if wakes.sleep(None)? {
+            drop(pipe.take());
+        }
+        family.reap()?;
+    }
+    family.kill(&mut wakes)?;
+    if family.main_exit() != Some(Exit::Code(0)) {
+        KeeperReport::Lost.tell();
+        // abx may still want to read the log, so until it closes the pipe.
+        io::copy(&mut io::stdin().lock(), &mut io::sink())?;
+    }
+    scratch::clear(&order.plan);
+    Ok(())
+}
+
+/// Starts this very program again, with the same words.
+fn start_keeper() -> io::Result<Child> {
+    Command::new("/proc/self/exe")
+        .arg0("keeper")
+        .args(std::env::args_os().skip(1))
+        .stdin(Stdio::piped())
+        .spawn()
+}

@@ -1,0 +1,34 @@
+//! What abx does when a keeper is lost: it ends what is left.
+
+use std::time::Instant;
+
+use abx_sys::process::{Process, Signal, adopted};
+use abx_sys::tree::descendants;
+
+use super::STOP_GRACE;
+use super::family::{KILL_PAUSE, KILL_PAUSE_MAX};
+
+/// Kills these processes, all that is below them, and what came to abx because the
+/// keeper and its guardian were both gone. Waits until they have ended, but not for
+/// ever: the kernel cannot end everything at once.
+pub fn end_what_is_left(roots: &[Process]) {
+    let deadline = Instant::now() + STOP_GRACE;
+    let mut pause = KILL_PAUSE;
+    while kill_once(roots) && Instant::now() < deadline {
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(KILL_PAUSE_MAX);
+    }
+}
+
+/// Kills all of it that lives; answers whether there was anything.
+///
+/// Children first: without their keeper they would have to be found again.
+fn kill_once(roots: &[Process]) -> bool {
+    let below = roots.iter().filter(|root| root.is_alive());
+    let below = below.flat_map(|root| descendants(root.pid).unwrap_or_default());
+    let mut left: Vec<Process> = below.map(|relative| relative.process).collect();
+    left.extend(roots);
+    left.extend(adopted().unwrap_or_default());
+    let killed = |process: &Process| matches!(process.signal(Signal::Kill), Ok(true));
+    left.into_iter().filter(killed).count() > 0
+}

@@ -1,0 +1,77 @@
+//! What a keeper and a guardian sleep for.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+
+use abx_sys::{Epoll, Events, Interest, Nanos};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+
+/// The end of a child, the end of the pipe, and signals that ask for the end.
+pub struct Wakes {
+    epoll: Epoll,
+    events: Events,
+    /// Gets a byte with every SIGCHLD.
+    child_ended: UnixStream,
+    /// Gets a byte with every signal that asks for the end.
+    asked_to_end: UnixStream,
+}
+
+const CHILD_ENDED: u64 = 0;
+const ASKED_TO_END: u64 = 1;
+const PIPE: u64 = 2;
+
+impl Wakes {
+    /// Takes the signals over, of which none is lost from now on.
+    pub fn new() -> io::Result<Wakes> {
+        let epoll = Epoll::new()?;
+        let child_ended = signals(&[SIGCHLD])?;
+        let asked_to_end = signals(&[SIGTERM, SIGINT, SIGHUP])?;
+        epoll.add(&child_ended, CHILD_ENDED, Interest::all())?;
+        epoll.add(&asked_to_end, ASKED_TO_END, Interest::all())?;
+        // Behind the order comes nothing more: any news is the pipe's end.
+        epoll.add(io::stdin(), PIPE, Interest::all())?;
+        Ok(Wakes {
+            epoll,
+            events: Events::with_capacity(4),
+            child_ended,
+            asked_to_end,
+        })
+    }
+
+    /// Sleeps until something happens, at most `timeout`; answers whether the
+    /// end was asked for meanwhile.
+    pub fn sleep(&mut self, timeout: Option<Nanos>) -> io::Result<bool> {
+        self.epoll.wait(&mut self.events, timeout)?;
+        // A signal may cut the wait short before its byte became an event, so
+        // the bytes themselves are what counts.
+        drain(&mut self.child_ended)?;
+        let was_signalled = drain(&mut self.asked_to_end)?;
+        let pipe_has_news = self.events.iter().any(|event| event.token() == PIPE);
+        Ok(was_signalled || pipe_has_news)
+    }
+}
+
+/// A stream that gets a byte with each of these signals.
+fn signals(signals: &[i32]) -> io::Result<UnixStream> {
+    let (receiver, sender) = UnixStream::pair()?;
+    receiver.set_nonblocking(true)?;
+    for signal in signals {
+        signal_hook::low_level::pipe::register(*signal, sender.try_clone()?)?;
+    }
+    Ok(receiver)
+}
+
+/// Empties the stream; answers whether anything was in it.
+fn drain(stream: &mut UnixStream) -> io::Result<bool> {
+    let mut bytes = [0; 64];
+    let mut had_bytes = false;
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return Ok(had_bytes),
+            Ok(_) => had_bytes = true,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(had_bytes),
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The text of a file, plain or compressed by zstd. Which of them a file is, its first
+//! bytes say; which one is written, its name.
+
+pub mod fuzz;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+/// The most that a file may hold, compressed or not: 256 MiB, thirty times the largest
+/// study known. What claims more is not read any further.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
+/// The first bytes of what zstd has compressed (RFC 8878, 3.1.1).
+const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+/// The ending of a name that asks for compression.
+const ENDING: &str = "zst";
+
+/// How long a file may take to write, for how small it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packing {
+    /// Hundreds of MB in a second: for files that are replaced again and again.
+    Quick,
+    /// A few MB in a second, and a fifth smaller: for files that are kept.
+    Small,
+}
+
+impl Packing {
+    /// The level of zstd.
+    fn level(self) -> i32 {
+        match self {
+            Packing::Quick => 3,
+            Packing::Small => 19,
+        }
+    }
+}
+
+/// Reads the text of a file, whether it is compressed or not.
+///
+/// # Errors
+/// What the system says; [`io::ErrorKind::InvalidData`], with what to do about it, for a
+/// file that is damaged, cut off, no text, or larger than 256 MiB.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    text_of(File::open(path)?, TEXT_BYTES_MAX)
+}
+
+/// The text behind these bytes, when it is no longer than `bytes_max`.
+fn text_of(bytes: impl Read, bytes_max: u64) -> io::Result<String> {
+    let mut text = String::new();
+    read_into(&mut text, bytes, bytes_max)?;
+    Ok(text)
+}
+
+fn read_into(text: &mut String, bytes: impl Read, bytes_max: u64) -> io::Result<()> {
+    let mut bytes = BufReader::new(bytes);
+    if bytes.fill_buf()?.starts_with(&MAGIC) {
+        let unpacked = zstd::Decoder::with_buffer(bytes)?;
+        let read = unpacked.take(bytes_max + 1).read_to_string(text);
+        read.map_err(damaged)?;
+    } else {
+        bytes.take(bytes_max + 1).read_to_string(text)?;
+    }
+    if text.len() as u64 > bytes_max {
+        let most = bytes_max >> 20;
+        let why = format!("it holds more than {most} MiB, which no record does: give another file");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(())
+}
+
+fn damaged(error: io::Error) -> io::Error {
+    let why = format!(
+        "its zstd data are damaged or cut off ({error}): copy the file again, or test it with \
+         `zstd -t`"
+    );
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// Writes to a file, compressed when `path` ends in `.zst`, and gives it back.
+pub(super) fn fill(
+    file: File,
+    path: &Path,
+    packing: Packing,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<File> {
+    if path.extension().is_none_or(|last| last != ENDING) {
+        let mut file = BufWriter::new(file);
+        write(&mut file)?;
+        return file.into_inner().map_err(io::IntoInnerError::into_error);
+    }
+    pack(file, packing, write)
+}
+
+fn pack<W: Write>(
+    to: W,
+    packing: Packing,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<W> {
+    let mut packer = zstd::Encoder::new(to, packing.level())?;
+    // Without it a changed bit may go unnoticed.
+    packer.include_checksum(true)?;
+    let mut packer = BufWriter::new(packer);
+    write(&mut packer)?;
+    let packer = packer.into_inner();
+    packer.map_err(io::IntoInnerError::into_error)?.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn packed(text: &[u8]) -> Vec<u8> {
+        pack(Vec::new(), Packing::Quick, |to| to.write_all(text)).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(
+            bytes in prop::collection::vec(any::<u8>(), 0..300), is_packed: bool,
+        ) {
+            // Method: noise, and noise that begins as zstd does.
+            let magic: &[u8] = if is_packed { &MAGIC } else { &[] };
+            fuzz::any_bytes(&[magic, &bytes].concat());
+        }
+    }
+
+    #[test]
+    fn more_than_a_record_can_hold_is_not_read() {
+        // Method: 64 MB of zeroes in 6 kB, and as they are, with room for 1 MiB: one byte
+        // more is taken, to know. What is just as long as the room is read.
+        let long = vec![b'0'; 64 << 20];
+        let bomb = packed(&long);
+        assert!(bomb.len() < 20_000);
+        for bytes in [&bomb, &long] {
+            let mut text = String::new();
+            let error = read_into(&mut text, &bytes[..], 1 << 20).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(error.to_string().contains("more than 1 MiB"), "{error}");
+            assert_eq!(text.len(), (1 << 20) + 1);
+        }
+        let room = &long[..1 << 20];
+        assert_eq!(text_of(&packed(room)[..], 1 << 20).unwrap().len(), 1 << 20);
+    }
+
+    #[test]
+    fn every_cut_and_every_changed_byte_is_found() {
+        // Method: a compressed text, cut at every place and changed at every byte.
+        let text = "{\"schema\":\"abx.study/1\"}".repeat(9);
+        let whole = packed(text.as_bytes());
+        assert_eq!(text_of(&whole[..], 1 << 20).unwrap(), text);
+        for place in MAGIC.len()..whole.len() {
+            let cut = text_of(&whole[..place], 1 << 20).unwrap_err();
+            assert!(cut.to_string().contains("cut off"), "{place}: {cut}");
+            let mut changed = whole.clone();
+            changed[place] ^= 0x10;
+            let read = text_of(&changed[..], 1 << 20);
+            assert!(read.as_ref().is_err() || read.unwrap() == text, "{place}");
+        }
+    }
+}

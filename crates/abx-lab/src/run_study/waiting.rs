@@ -1,0 +1,179 @@
+//! Whether the generator may wait for answers awake: only on processors that nobody
+//! else needs, before all the servers under test (docs/decisions/0005-waiting-awake.md).
+
+use std::net::SocketAddr;
+
+use abx_evidence::{Wait, Waiting};
+use abx_sys::conditions::Quota;
+
+use crate::process::listener;
+use crate::study::WaitChoice;
+
+/// Who has which processors.
+pub struct Sides {
+    /// Worker threads of the generator.
+    pub threads: usize,
+    /// Their processors.
+    pub generator: Vec<usize>,
+    /// What the servers may use; `None` when that is not known.
+    pub subjects: Option<Vec<usize>>,
+}
+
+/// Why the workers do not stay awake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// A server that is elsewhere or that abx may not look at.
+    #[error("it is not known which CPUs the server uses")]
+    Unknown,
+    /// A processor that both may use.
+    #[error("servers and generator share CPUs")]
+    SharedCpus,
+    /// Both have SMT siblings of one core.
+    #[error("servers and generator share a core")]
+    SharedCore,
+    /// Workers that take turns.
+    #[error("there are more worker threads than CPUs for them")]
+    Threads,
+    /// What is spent on waiting would be missing elsewhere.
+    #[error("a control group limits the CPU time")]
+    Quota,
+}
+
+/// Decides how workers wait.
+///
+/// # Errors
+/// [`Obstacle`] when they are to stay awake where that takes from others.
+pub fn decide(choice: WaitChoice, sides: &Sides) -> Result<Waiting, Obstacle> {
+    let quota = abx_sys::conditions::Conditions::read(&sides.generator).quota;
+    let is_limited = matches!(quota, Some(Quota::Cpus(_)));
+    let all = [
+        &sides.generator[..],
+        sides.subjects.as_deref().unwrap_or_default(),
+    ]
+    .concat();
+    let obstacle = sides.obstacle(is_limited, &abx_sys::cpus::cores(&all));
+    let asleep = |asleep_because| Waiting {
+        wait: Wait::Asleep,
+        asleep_because,
+    };
+    let awake = Waiting {
+        wait: Wait::Awake,
+        asleep_because: None,
+    };
+    match (choice, obstacle) {
+        (WaitChoice::Asleep, _) => Ok(asleep(None)),
+        (WaitChoice::Auto, Some(why)) => Ok(asleep(Some(why.to_string()))),
+        (WaitChoice::Awake, Some(why)) if why != Obstacle::Unknown => Err(why),
+        (WaitChoice::Auto | WaitChoice::Awake, _) => Ok(awake),
+    }
+}
+
+/// The processors that the servers at these addresses may use, all together; `None`
+/// when one of them is not on this machine or cannot be seen.
+#[must_use]
+pub fn cpus_of(addresses: impl Iterator<Item = SocketAddr>) -> Option<Vec<usize>> {
+    let mut all = Vec::new();
+    for address in addresses {
+        for process in listener::tree(address)?.members() {
+            all.extend(abx_sys::cpus::allowed_to(process.pid).ok()?);
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    Some(all)
+}
+
+impl Sides {
+    /// What stands in the way; `cores` are all processors by core.
+    fn obstacle(&self, is_limited: bool, cores: &[Vec<usize>]) -> Option<Obstacle> {
+        let Some(subjects) = &self.subjects else {
+            return Some(Obstacle::Unknown);
+        };
+        let is_shared = |cpus: &[usize]| {
+            cpus.iter().any(|cpu| subjects.contains(cpu))
+                && cpus.iter().any(|cpu| self.generator.contains(cpu))
+        };
+        let overlap = subjects.iter().any(|cpu| self.generator.contains(cpu));
+        [
+            (overlap, Obstacle::SharedCpus),
+            (
+                cores.iter().any(|core| is_shared(core)),
+                Obstacle::SharedCore,
+            ),
+            (self.threads > self.generator.len(), Obstacle::Threads),
+            (is_limited, Obstacle::Quota),
+        ]
+        .into_iter()
+        .find_map(|(stands, obstacle)| stands.then_some(obstacle))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Subjects on CPU 0, the generator with some threads on `generator`, siblings as given.
+    fn obstacle(generator: &[usize], threads: usize, cores: &[&[usize]]) -> Option<Obstacle> {
+        let sides = Sides {
+            threads,
+            generator: generator.to_vec(),
+            subjects: Some(vec![0]),
+        };
+        let cores: Vec<Vec<usize>> = cores.iter().map(|core| core.to_vec()).collect();
+        sides.obstacle(false, &cores)
+    }
+
+    #[test]
+    fn workers_stay_awake_on_processors_of_their_own_only() {
+        // Method: each obstacle in turn, and siblings that only the generator has.
+        assert_eq!(obstacle(&[1], 1, &[&[0], &[1]]), None);
+        assert_eq!(obstacle(&[1, 2], 2, &[&[0], &[1, 2]]), None);
+        assert_eq!(obstacle(&[0], 1, &[&[0]]), Some(Obstacle::SharedCpus));
+        assert_eq!(obstacle(&[1], 1, &[&[0, 1]]), Some(Obstacle::SharedCore));
+        assert_eq!(obstacle(&[1], 2, &[&[0], &[1]]), Some(Obstacle::Threads));
+        let mut sides = Sides {
+            threads: 1,
+            generator: vec![1],
+            subjects: Some(vec![0]),
+        };
+        let cores = [vec![0], vec![1]];
+        assert_eq!(sides.obstacle(true, &cores), Some(Obstacle::Quota));
+        sides.subjects = None;
+        assert_eq!(sides.obstacle(false, &cores), Some(Obstacle::Unknown));
+    }
+
+    #[test]
+    fn what_was_asked_for_is_done_or_refused() {
+        // Method: a server that nobody knows, and one on the generator's processors.
+        let sides = |subjects| Sides {
+            threads: 1,
+            generator: vec![0],
+            subjects,
+        };
+        let (unknown, shared) = (sides(None), sides(Some(vec![0])));
+        let how = |choice, sides| decide(choice, sides).map(|found| found.wait);
+        assert_eq!(how(WaitChoice::Awake, &unknown).unwrap(), Wait::Awake);
+        assert_eq!(how(WaitChoice::Auto, &unknown).unwrap(), Wait::Asleep);
+        assert_eq!(how(WaitChoice::Auto, &shared).unwrap(), Wait::Asleep);
+        assert_eq!(how(WaitChoice::Asleep, &shared).unwrap(), Wait::Asleep);
+        let refusal = decide(WaitChoice::Awake, &shared).unwrap_err();
+        assert_eq!(refusal, Obstacle::SharedCpus);
+        let because = decide(WaitChoice::Auto, &shared).unwrap().asleep_because;
+        assert_eq!(because.unwrap(), Obstacle::SharedCpus.to_string());
+        assert_eq!(
+            decide(WaitChoice::Asleep, &shared).unwrap(),
+            Waiting::default()
+        );
+    }
+
+    #[test]
+    fn a_process_here_is_known_and_another_machine_is_not() {
+        // Method: this test listens itself; an address for documentation is nobody's.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = listener.local_addr().unwrap();
+        let known = cpus_of([here].into_iter()).unwrap();
+        assert!(!known.is_empty());
+        let there = "192.0.2.1:80".parse().unwrap();
+        assert_eq!(cpus_of([here, there].into_iter()), None);
+    }
+}

@@ -1,0 +1,155 @@
+//! Whatever of abx, its guardians and its keepers is killed: no process, no port and no
+//! temporary folder stays, as long as one kind of them is left to see to that.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use abx_sys::process::{Process, Signal};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::support::{ABX, Home, Running, wait_for};
+
+/// nginx with workers, php-fpm as a daemon behind it, and a server that forks twice and
+/// leads a session of its own.
+const STUDY: &str = r#"
+schema = "abx.study_file/1"
+[[subject]]
+name = "nginx"
+templates = { "n.conf" = "n.conf.in" }
+command = ["nginx", "-e", "stderr", "-p", "{dir}", "-c", "{dir}/n.conf"]
+[[subject]]
+name = "fpm"
+templates = { "n.conf" = "n.conf.in", "fpm.conf" = "fpm.conf.in" }
+command = ["{study}/start-fpm", "{dir}"]
+[[subject]]
+name = "twice"
+command = ["sh", "-c", "(setsid ABX serve --port {port} &)"]
+[[load]]
+name = "page"
+connections = 4
+requests = [{ path = "/" }]
+expect = { body = "any" }
+"#;
+
+const NGINX: &str = "daemon off; worker_processes 2; pid {dir}/pid; events {} http { \
+    client_body_temp_path {dir}/a; proxy_temp_path {dir}/b; fastcgi_temp_path {dir}/c; \
+    uwsgi_temp_path {dir}/d; scgi_temp_path {dir}/e; access_log off; \
+    server { listen 127.0.0.1:{port}; location / { return 200 'x'; } } }";
+
+const FPM: &str = "[global]\ndaemonize = yes\nerror_log = /dev/stderr\n[www]\n\
+    listen = {dir}/php.sock\nuser = root\ngroup = root\npm = static\npm.max_children = 2\n";
+
+const START_FPM: &str = r#"#!/bin/sh
+set -eu
+fpm=$(ls /usr/sbin/php-fpm* | sort -V | tail -n 1)
+as_root=""
+[ "$(id -u)" -ne 0 ] || as_root=--allow-to-run-as-root
+"$fpm" $as_root --fpm-config "$1/fpm.conf"
+exec nginx -e stderr -p "$1" -c "$1/n.conf"
+"#;
+
+/// Who is killed; in each way one kind is left.
+const WAYS: [&[&str]; 6] = [
+    &["abx"],
+    &["guardian"],
+    &["keeper"],
+    &["abx", "keeper"],
+    &["abx", "guardian"],
+    &["guardian", "keeper"],
+];
+
+#[test]
+fn whoever_is_killed_no_process_port_or_folder_stays() {
+    // Method: a study of servers with daemons and workers; at a random moment, from the
+    // start of the first subject into the blocks, SIGKILL for all processes of one or two
+    // kinds, by their numbers and in random order. Then everything must be gone.
+    for (seed, way) in (0..).zip(WAYS.iter().cycle().take(2 * WAYS.len())) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let home = Home::new();
+        write_study(&home);
+        let compare = [
+            "compare",
+            "study.toml",
+            "--blocks",
+            "1000",
+            "--slice",
+            "20ms",
+            "--pilot",
+            "brief",
+        ];
+        let mut running = home.start(&mut home.abx(&compare));
+        running.until("a keeper", |home| {
+            (!of_kind(home, "keeper").is_empty()).then_some(())
+        });
+        std::thread::sleep(Duration::from_millis(random.random_range(0..3_000)));
+        let ports = kill(&mut running, &home, way, &mut random);
+        running.wait_alone();
+        home.wait_until_empty();
+        wait_for(&format!("an empty folder (seed {seed}, {way:?})"), || {
+            home.scratch().is_empty().then_some(())
+        });
+        for port in ports {
+            let listener = TcpListener::bind(("127.0.0.1", port));
+            assert!(
+                listener.is_ok(),
+                "seed {seed}, {way:?}: port {port} is held"
+            );
+        }
+    }
+}
+
+fn write_study(home: &Home) {
+    home.write("study.toml", &STUDY.replace("ABX", ABX));
+    home.write("n.conf.in", NGINX);
+    home.write("fpm.conf.in", FPM);
+    let script = home.write("start-fpm", START_FPM);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(script, mode).unwrap();
+}
+
+/// Kills all processes of these kinds, and then what abx still starts of them, until it has
+/// ended: between two blocks there is nobody to kill. Answers which ports were in use.
+fn kill(
+    running: &mut Running,
+    home: &Home,
+    way: &[&str],
+    random: &mut ChaCha8Rng,
+) -> BTreeSet<u16> {
+    let mut ports = BTreeSet::new();
+    wait_for("the end of abx", || {
+        ports.extend(home.scratch().iter().filter_map(|folder| port(folder)));
+        let mut processes: Vec<u32> = way
+            .iter()
+            .flat_map(|kind| match *kind {
+                "abx" => vec![running.id()],
+                kind => of_kind(home, kind),
+            })
+            .collect();
+        while !processes.is_empty() {
+            let pid = processes.swap_remove(random.random_range(0..processes.len()));
+            if let Some(process) = Process::find(pid).unwrap() {
+                process.signal(Signal::Kill).unwrap();
+            }
+        }
+        running.has_ended().then_some(())
+    });
+    ports
+}
+
+/// Processes of this name that belong to an abx of this folder.
+fn of_kind(home: &Home, name: &str) -> Vec<u32> {
+    let processes = home.processes().into_iter().map(|(pid, _)| pid);
+    let is_called = |pid: &u32| {
+        let process = Process::find(*pid).unwrap();
+        process.and_then(Process::name).as_deref() == Some(name)
+    };
+    processes.filter(is_called).collect()
+}
+
+/// The port of a subject by the name of its folder.
+fn port(folder: &str) -> Option<u16> {
+    folder.rsplit('-').next()?.parse().ok()
+}

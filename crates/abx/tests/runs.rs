@@ -1,0 +1,106 @@
+//! Records of runs: each shape of load is printed again as it was, and judged again by
+//! what was measured.
+
+use std::fs;
+
+use abx_sys::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Home, Server, assert_honest, findings};
+
+/// Runs, and reads the record again: what is printed then is the record.
+fn run_twice(home: &Home, url: &str, words: &str) -> Value {
+    let mut all = vec!["run", url, "--quiet", "--json", "-"];
+    all.extend(words.split(' '));
+    let ended = home.run_abx(&all);
+    let code = ended.status.code().expect("it ended by itself");
+    let saved = home.write("run.json", &ended.stdout);
+    let again = home.run_abx(&["report", &saved, "--quiet", "--json", "-"]);
+    again.expect(code, &[]);
+    assert_eq!(again.stdout, ended.stdout, "{words}");
+    let record = ended.json();
+    let slices = &record["measured"]["blocks"][0]["loads"][0]["slices"];
+    assert_eq!(slices["subject"]["names"], json!([url]), "{words}");
+    record
+}
+
+#[test]
+fn runs_of_every_shape_are_read_as_they_were_saved() {
+    // Method: the record of each shape of load, read and written again.
+    let home = Home::new();
+    let server = Server::start(&["--websocket"]);
+    let http = &server.url;
+    let websocket = server.url.replace("http://", "ws://");
+    let [echo, chat] = ["echo", "chat/a"].map(|path| format!("{websocket}{path}"));
+    for (url, words) in [
+        (http, "-d 200ms -c 4"),
+        (http, "-n 300 -c 4 --no-keepalive"),
+        (http, "-n 500 -c 2 --pipeline 8"),
+        (http, "-d 200ms -c 4 -r 500"),
+        (http, "-d 200ms -c 4 --think 5ms"),
+        (&echo, "-n 200 -c 4 --message-bytes 5000"),
+        (&chat, "--shape broadcast -n 50 -c 8"),
+        (&echo, "--shape connections -c 50 --hold 50ms"),
+    ] {
+        let record = run_twice(&home, url, words);
+        assert_eq!(record["schema"], "abx.run/1");
+        assert_honest(&record["requests"]);
+        assert_eq!(record["server"]["process_id"], server.id(), "{words}");
+        let shape = record["settings"]["shape"].as_str();
+        let is_held = shape == Some("connections");
+        assert_eq!(record["held"].is_object(), is_held, "{words}");
+        assert_eq!(
+            record["broadcasts"].is_object(),
+            shape == Some("broadcast"),
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn a_saved_run_is_judged_by_what_was_measured() {
+    // Method: answers turned into failures in the file; then the generator made busy
+    // beside a server with time to spare.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let record = run_twice(&home, &server.url, "-n 2000 -c 4");
+    let changed = |change: fn(&mut Value)| {
+        let mut record = record.clone();
+        change(&mut record["measured"]["blocks"][0]["loads"][0]["slices"]);
+        home.write("changed.json", &record.to_string())
+    };
+    let failed = changed(|slices| slices["outcomes"] = json!({ "ok": [1000], "reset": [1000] }));
+    let ended = home.run_abx(&["report", &failed]);
+    let report = &ended.expect(3, &[]).stdout;
+    let void = "VOID   1000 of 2000 requests";
+    assert!(report.contains(void), "{report}");
+    let busy = changed(|slices| {
+        slices["busiest_worker_ns"] = slices["wall_ns"].clone();
+        slices["server_cpu_ns"] = json!([1]);
+    });
+    let ended = home.run_abx(&["report", &busy, "--json", "-"]);
+    let found = findings(&ended.json(), "generator_bound");
+    assert_eq!(found.len(), 1, "{ended:#?}");
+    assert_eq!(found[0]["level"], "bound");
+}
+
+#[test]
+fn a_run_that_is_stopped_keeps_what_was_measured() {
+    // Method: SIGINT under load; the record has the answers until then.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let running = home.start(&mut home.abx(&["run", &server.url, "-d", "60s", "-c", "2"]));
+    server.wait_until_loaded();
+    running.signal(Signal::Int);
+    let ended = running.wait();
+    let report = &ended.expect(130, &[]).stdout;
+    let stopped = "stopped before it was complete";
+    assert!(report.contains(stopped), "{report}");
+    let path = home.record_path();
+    let record: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(record["interrupted"], true);
+    assert!(record["requests"]["ok"].as_u64() > Some(0), "{record}");
+    assert!(record["throughput_per_s"].as_f64() > Some(0.0), "{record}");
+    let again = home.run_abx(&["report", path.to_str().unwrap()]);
+    assert_eq!(again.expect(130, &[]).stdout, ended.stdout);
+}
