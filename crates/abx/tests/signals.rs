@@ -5,9 +5,9 @@ use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
 
-use abx_sys::process::Signal;
+use abx_sys::process::{Process, ProcessStat, Signal};
 
-use crate::support::{ABX, Home, Running, Server, is_server, send, subject, wait_for};
+use crate::support::{ABX, Home, Running, Server, is_server, loaded_server, subject, wait_for};
 
 const LONG: [&str; 7] = [
     "compare", "--blocks", "1000", "--slice", "20ms", "--pilot", "brief",
@@ -232,17 +232,22 @@ fn a_lost_keeper_takes_its_server_with_it() {
     // what the keeper had kept.
     let home = Home::new();
     let mut running = home.start(&mut home.abx(&LONG));
-    let server = running.in_a_block("--model thread");
-    let parent = wait_for("its keeper", || parent(server));
-    send(parent, Signal::Kill);
+    running.in_a_block("--model thread");
+    wait_for("the end of abx", || {
+        // At the end of a block nobody would miss it: then the next one's is killed.
+        if let Some(keeper) = loaded_server(&home, "--model thread").and_then(keeper_of) {
+            keeper.signal(Signal::Kill).unwrap();
+        }
+        running.has_ended().then_some(())
+    });
     running
         .wait_alone()
         .expect(3, &["thread ended under load", "keeper was killed"]);
     home.wait_until_empty();
 }
 
-fn parent(pid: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-    line?.trim().parse().ok()
+/// The keeper of a server, if both run at this moment.
+fn keeper_of(server: u32) -> Option<Process> {
+    let keeper = Process::find(ProcessStat::read(server).unwrap()?.parent).unwrap()?;
+    (keeper.name().as_deref() == Some("keeper")).then_some(keeper)
 }

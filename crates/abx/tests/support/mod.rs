@@ -313,15 +313,7 @@ impl Running<'_> {
             let first = record["blocks"].get(0)?;
             (first["complete"] == true).then_some(())
         });
-        self.until("a loaded server", |home| {
-            let processes = home.processes().into_iter();
-            let mut loaded = processes.filter(|(pid, line)| {
-                is_server(line)
-                    && line.contains(word)
-                    && process_cpu(*pid).is_some_and(|cpu| cpu >= LOADED)
-            });
-            loaded.next().map(|(pid, _)| pid)
-        })
+        self.until("a loaded server", |home| loaded_server(home, word))
     }
 
     /// Waits for something that happens while the command runs.
@@ -370,6 +362,15 @@ impl Drop for Running<'_> {
 /// names it.
 pub fn is_server(line: &str) -> bool {
     line.starts_with(&format!("{ABX} serve --port"))
+}
+
+/// A built-in server that has been under load and whose command line holds `word`.
+pub fn loaded_server(home: &Home, word: &str) -> Option<u32> {
+    let mut processes = home.processes().into_iter();
+    let loaded = processes.find(|(pid, line)| {
+        is_server(line) && line.contains(word) && process_cpu(*pid).is_some_and(|cpu| cpu >= LOADED)
+    });
+    loaded.map(|(pid, _)| pid)
 }
 
 /// Sends a signal to a process that this test or its abx started.

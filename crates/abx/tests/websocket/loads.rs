@@ -211,7 +211,7 @@ fn a_study_file_has_every_shape() {
         }
         let room = loads.iter().find(|one| one["load"] == "room").unwrap();
         assert!(
-            room["histograms"]["one"]["first_listener"].is_string(),
+            room["histograms"]["one"]["first_listener"].is_array(),
             "{room}"
         );
     }

@@ -8,15 +8,26 @@ use abx_sys::tree::descendants;
 use super::STOP_GRACE;
 use super::family::{KILL_PAUSE, KILL_PAUSE_MAX};
 
+/// So many looks in a row must find nothing. One is not enough: what forks while /proc is
+/// read, and ends before its own turn, hides its child from that look.
+const EMPTY_LOOKS: usize = 3;
+
 /// Kills these processes, all that is below them, and what came to abx because the
 /// keeper and its guardian were both gone. Waits until they have ended, but not for
 /// ever: the kernel cannot end everything at once.
 pub fn end_what_is_left(roots: &[Process]) {
     let deadline = Instant::now() + STOP_GRACE;
     let mut pause = KILL_PAUSE;
-    while kill_once(roots) && Instant::now() < deadline {
+    let mut empty_looks = 0;
+    while empty_looks < EMPTY_LOOKS && Instant::now() < deadline {
+        if kill_once(roots) {
+            empty_looks = 0;
+            pause = (pause * 2).min(KILL_PAUSE_MAX);
+        } else {
+            empty_looks += 1;
+            pause = KILL_PAUSE;
+        }
         std::thread::sleep(pause);
-        pause = (pause * 2).min(KILL_PAUSE_MAX);
     }
 }
 
