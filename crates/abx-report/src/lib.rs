@@ -18,8 +18,8 @@ pub use formats::{
     verdict_matrix,
 };
 pub use html::{
-    Listed, NotShown, Shown, SideRecord, index_html, notice_html, page_policy, run_html, side_html,
-    study_html, study_svg,
+    AnyRecord, Listed, NamedRecord, NotShown, index_html, notice_html, page_policy, run_html,
+    side_by_side_html, study_html, study_svg,
 };
 pub use text::{
     check_text, doctor_text, expectations_text, failures_line, history_text, progress_line,

@@ -1,13 +1,13 @@
 //! Reports as text for a terminal. Start at [`study_text`] or [`run_text`].
 
-pub(crate) mod against;
+mod also_compared;
 mod bar;
-mod beside;
 mod catalog;
 mod doctor;
 mod expectations;
 mod findings;
 mod history;
+pub(crate) mod past_baseline;
 mod phases;
 mod progress;
 mod ranking;

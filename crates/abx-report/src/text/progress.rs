@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use abx_evidence::{Outcomes, StudyRecord, Verdict};
 
-use super::against::progress;
+use super::past_baseline::progress;
 use crate::words::units::count;
 use crate::words::verdict::bounds;
 use crate::words::wrap::{clean_name, shorten};

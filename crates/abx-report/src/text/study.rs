@@ -4,17 +4,17 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Figure, StudyRecord, Summary};
 
-use super::against::against;
+use super::also_compared::also_compared;
 use super::bar::bars;
-use super::beside::beside;
 use super::findings::findings;
+use super::past_baseline::past_baseline;
 use super::phases;
 use super::ranking::rankings;
 use super::sweeps::{capacities, sweeps};
-use crate::words::conduct::{ended, turns};
 use crate::words::figures::{loaded, neither, table, unsent};
 use crate::words::findings::LoadCount;
 use crate::words::held::{held_legend, held_table};
+use crate::words::how_measured::{ended, turns};
 use crate::words::load::{alone, offer};
 use crate::words::style::Style;
 use crate::words::times::at_least_legend;
@@ -31,17 +31,17 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
         LoadCount::One
     };
     let mut sections = vec![
-        verdicts(record, style) + &against(record, style),
+        verdicts(record, style) + &past_baseline(record, style),
         rankings(record, style),
         sweeps(record, style),
         capacities(record, style),
         tables(record, style),
         phases::of_study(record, style),
         bars(record, style),
-        beside(record, style),
+        also_compared(record, style),
         loaded(record, style),
         findings(&record.conclusions.validity.findings, loads, style),
-        conduct(record, style),
+        how_measured(record, style),
     ];
     sections.retain(|section| !section.is_empty());
     style.finish(&sections.join("\n"))
@@ -149,8 +149,8 @@ fn ceiling(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     wrap(&text, "  ", "  ", style.columns())
 }
 
-/// How the study was conducted and why it ended.
-pub(crate) fn conduct(record: &StudyRecord, style: &Style) -> String {
+/// How the study was measured and why it ended.
+pub(crate) fn how_measured(record: &StudyRecord, style: &Style) -> String {
     let complete = record.measured.complete_blocks().count();
     let broken = record.measured.blocks.len() - complete;
     let incomplete = match broken {

@@ -1,12 +1,12 @@
 //! What every report says alike: figures with their units, names, verdicts and
 //! the phrases around them. Terminal, Markdown and HTML all take them from here.
 
-pub(crate) mod conduct;
 pub(crate) mod expectations;
 pub(crate) mod figures;
 pub(crate) mod findings;
 pub(crate) mod held;
 pub(crate) mod history;
+pub(crate) mod how_measured;
 pub(crate) mod load;
 pub(crate) mod metrics;
 pub(crate) mod phases;

@@ -125,6 +125,15 @@ pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
     }
 }
 
+/// A load in a table: its name where there are several, and its connections.
+pub(crate) fn load_text(record: &StudyRecord, load: &str) -> String {
+    let text = place(record, load);
+    match text.split_once(' ') {
+        Some(("at" | "under", rest)) => rest.to_owned(),
+        _ => text,
+    }
+}
+
 /// A verdict's word as a report shows it.
 pub(crate) fn painted(verdict: Verdict, style: &Style) -> String {
     style.paint(word(verdict), tint(verdict))

@@ -2,7 +2,8 @@
 
 use abx_evidence::{Metric, Verdict};
 use abx_report::{
-    Listed, NotShown, Shown, SideRecord, index_html, notice_html, page_policy, side_html,
+    AnyRecord, Listed, NamedRecord, NotShown, index_html, notice_html, page_policy,
+    side_by_side_html,
 };
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -12,8 +13,8 @@ use crate::html::{golden, hostile, measured, tainted};
 use crate::page::Page;
 use crate::support::{comparison, load, run, study};
 
-fn side<'a>(id: &'a str, record: Shown<'a>) -> SideRecord<'a> {
-    SideRecord { id, record }
+fn side<'a>(id: &'a str, record: AnyRecord<'a>) -> NamedRecord<'a> {
+    NamedRecord { id, record }
 }
 
 #[test]
@@ -36,15 +37,15 @@ fn a_page_of_records_side_by_side() {
         Verdict::Slower,
     )];
     let records = [
-        side("3fa9c1", Shown::Study(&first)),
-        side("9c0d1e", Shown::Study(&second)),
-        side("77aa00", Shown::Run(&run)),
+        side("3fa9c1", AnyRecord::Study(&first)),
+        side("9c0d1e", AnyRecord::Study(&second)),
+        side("77aa00", AnyRecord::Run(&run)),
     ];
     let not_shown = NotShown {
         id: "0a1b2c".to_owned(),
         why: "it is gone: look at `abx history`".to_owned(),
     };
-    assert_snapshot!(golden(&side_html(&records, &[not_shown])));
+    assert_snapshot!(golden(&side_by_side_html(&records, &[not_shown])));
 }
 
 #[test]
@@ -67,10 +68,10 @@ fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
         .comparisons
         .insert(0, of("c100", Metric::ResponseP99));
     let records = [
-        side("a", Shown::Study(&first)),
-        side("b", Shown::Study(&second)),
+        side("a", AnyRecord::Study(&first)),
+        side("b", AnyRecord::Study(&second)),
     ];
-    let html = side_html(&records, &[]);
+    let html = side_by_side_html(&records, &[]);
     let page = Page::read(&html);
     let rows: Vec<&str> = { page.values("aria-label") }
         .filter(|text| text.starts_with("lighttpd ÷ nginx") && text.ends_with(')'))
@@ -92,8 +93,8 @@ fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
 fn nothing_side_by_side_is_told() {
     // Method: no record at all, and a run alone, which compares nothing.
     let run = run();
-    for records in [&[][..], &[side("77aa00", Shown::Run(&run))]] {
-        assert!(side_html(records, &[]).contains("None of them compares anything."));
+    for records in [&[][..], &[side("77aa00", AnyRecord::Run(&run))]] {
+        assert!(side_by_side_html(records, &[]).contains("None of them compares anything."));
     }
 }
 
@@ -139,11 +140,11 @@ proptest! {
             let mut run = run();
             run.settings.url = format!("http://{name}/");
             let not_shown = NotShown { id: format!("a{name}"), why: "x".to_owned() };
-            let records = [side("a", Shown::Study(&record)), side("b", Shown::Run(&run))];
+            let records = [side("a", AnyRecord::Study(&record)), side("b", AnyRecord::Run(&run))];
             let listed = Listed::Kept { text: Some(said) };
             [
                 index_html(&list, listed),
-                side_html(&records, &[not_shown]),
+                side_by_side_html(&records, &[not_shown]),
                 notice_html(&format!("a{name}"), &format!("a{}", said.replace(['`', '\n', '\r'], ""))),
             ]
         };

@@ -1,6 +1,5 @@
 //! Reports as a person sees them, from records with fixed figures.
 
-mod against;
 mod catalog;
 mod doctor;
 mod formats;
@@ -8,6 +7,7 @@ mod history;
 mod html;
 mod lists;
 mod page;
+mod past_baseline;
 mod phases;
 mod picture;
 mod readmes;

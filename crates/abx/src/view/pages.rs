@@ -4,7 +4,7 @@ use std::path::Path;
 
 use abx_lab::history::HistoryError;
 use abx_report::{
-    Listed, NotShown, Shown, SideRecord, index_html, run_html, side_html, study_html,
+    AnyRecord, Listed, NamedRecord, NotShown, index_html, run_html, side_by_side_html, study_html,
 };
 
 use super::record_index::RecordIndex;
@@ -91,17 +91,17 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
             Err(Unavailable { why, .. }) => not_shown.push(NotShown { id, why }),
         }
     }
-    let records: Vec<SideRecord> = { opened.iter() }
+    let records: Vec<NamedRecord> = { opened.iter() }
         .filter_map(|(id, kept)| {
             let record = match kept {
-                SavedRecord::Study(record) => Shown::Study(record),
-                SavedRecord::Run(record) => Shown::Run(record),
+                SavedRecord::Study(record) => AnyRecord::Study(record),
+                SavedRecord::Run(record) => AnyRecord::Run(record),
                 SavedRecord::Machine(_) => return None,
             };
-            Some(SideRecord { id, record })
+            Some(NamedRecord { id, record })
         })
         .collect();
-    let html = side_html(&records, &not_shown);
+    let html = side_by_side_html(&records, &not_shown);
     let status = match records.is_empty() {
         true => ResponseStatus::NotFound,
         false => ResponseStatus::Ok,

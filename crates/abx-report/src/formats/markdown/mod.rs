@@ -7,8 +7,8 @@ use abx_evidence::{
     Comparison, ExpectationResult, Finding, Level, Role, RunRecord, StudyRecord, Summary, Verdict,
 };
 
-use crate::text::against::against;
-use crate::text::study::conduct;
+use crate::text::past_baseline::past_baseline;
+use crate::text::study::how_measured;
 use crate::text::sweeps::{capacities, sweeps};
 use crate::words::expectations::reason;
 use crate::words::figures::{neither, table, unsent};
@@ -105,7 +105,7 @@ fn verdicts(record: &StudyRecord) -> String {
 fn beyond_pairs(record: &StudyRecord) -> String {
     let style = Style::plain();
     let text = [
-        against(record, &style),
+        past_baseline(record, &style),
         sweeps(record, &style),
         capacities(record, &style),
     ];
@@ -286,7 +286,7 @@ fn reproduce(record: &StudyRecord) -> String {
     }
     let mut text = fenced(&command);
     text.push('\n');
-    for line in conduct(record, &STYLE).lines() {
+    for line in how_measured(record, &STYLE).lines() {
         text.push_str(&format!("- {}\n", escape(line)));
     }
     let machine = &record.measured.machine;

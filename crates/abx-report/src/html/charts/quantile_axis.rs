@@ -1,0 +1,71 @@
+//! An axis of shares on which the tail is spread out: each nine has as much room as
+//! the one before.
+
+use super::plot::{PlotAxis, Tick};
+use super::scale::{Scale, plain};
+
+/// An axis on which each nine has as much room as the one before.
+pub(crate) fn tail_axis(end: f64) -> PlotAxis {
+    let tick = |share: f64| Tick {
+        at: nines(share),
+        text: plain(100.0 * share),
+        is_minor: share == 0.5 || (end > 4.5 && [0.9, 0.999, 0.999_99].contains(&share)),
+    };
+    PlotAxis {
+        label: "share of the requests in %, the tail spread out".to_owned(),
+        scale: Scale::linear(0.0, end),
+        ticks: named_shares(end).map(tick).collect(),
+    }
+}
+
+/// The shares that have a name, up to so many nines.
+pub(crate) fn named_shares(end: f64) -> impl Iterator<Item = f64> + Clone {
+    let shares = NAMED.into_iter();
+    shares.filter(move |share| nines(*share) <= end + CLOSE)
+}
+
+/// How many nines a share has: 0.9 is 1, 0.99 is 2.
+pub(crate) fn nines(share: f64) -> f64 {
+    -(1.0 - share).max(f64::MIN_POSITIVE).log10()
+}
+
+pub(crate) fn share_at(nines: f64) -> f64 {
+    1.0 - 10_f64.powf(-nines)
+}
+
+/// Shares that the axis of the tail may name.
+pub(crate) const NAMED: [f64; 8] = [
+    0.5,
+    0.9,
+    0.99,
+    0.999,
+    0.999_9,
+    0.999_99,
+    0.999_999,
+    0.999_999_9,
+];
+
+/// What rounding may do to a share.
+const CLOSE: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::html::charts::tick_text::share_text;
+
+    #[test]
+    fn the_axis_of_the_tail_counts_nines() {
+        // Method: there and back, and the names of the shares.
+        for share in [0.0, 0.5, 0.9, 0.999] {
+            assert!((share_at(nines(share)) - share).abs() < 1e-12);
+        }
+        assert!((nines(0.99) - 2.0).abs() < 1e-9);
+        let names: Vec<String> = NAMED.iter().map(|share| share_text(*share)).collect();
+        let names: Vec<&str> = names
+            .iter()
+            .map(|text| text.trim_end_matches(['\u{a0}', '%']))
+            .collect();
+        assert_eq!(names[..4], ["50", "90", "99", "99.9"]);
+        assert_eq!(names[7], "99.99999");
+    }
+}

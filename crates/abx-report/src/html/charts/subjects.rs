@@ -1,0 +1,78 @@
+//! The subjects of a study as every picture of a page shows them: each with its
+//! number, which gives colour and sign.
+
+use abx_evidence::StudyRecord;
+
+use crate::html::charts::plot::{PointSize, marker, series_class};
+use crate::html::markup::{Element, Markup, element};
+use crate::words::verdict::name;
+
+/// The subjects, in the record's order.
+pub(crate) struct Subjects<'a> {
+    names: Vec<&'a str>,
+    baseline: &'a str,
+}
+
+impl<'a> Subjects<'a> {
+    /// Those of a study.
+    pub(crate) fn of(record: &'a StudyRecord) -> Subjects<'a> {
+        Subjects {
+            names: record
+                .measured
+                .subjects
+                .iter()
+                .map(|one| one.name.as_str())
+                .collect(),
+            baseline: &record.measured.settings.baseline,
+        }
+    }
+
+    /// Each with its number.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &'a str)> + '_ {
+        self.names.iter().copied().enumerate()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The number of the one with this name.
+    pub(crate) fn number(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|one| *one == name)
+    }
+
+    /// Colours and signs of these subjects.
+    pub(crate) fn legend(&self, shown: impl IntoIterator<Item = usize>) -> Markup {
+        let entry = |number: usize| {
+            let subject = self.names[number];
+            let note = (subject == self.baseline).then_some("baseline");
+            entry(number, subject, note)
+        };
+        legend(shown.into_iter().map(entry))
+    }
+
+    /// Colours and signs of all subjects.
+    pub(crate) fn whole_legend(&self) -> Markup {
+        self.legend(0..self.names.len())
+    }
+}
+
+/// What the colours and signs of a picture mean.
+pub(crate) fn legend(entries: impl Iterator<Item = Element>) -> Markup {
+    element("ul").class("legend").add_all(entries).into()
+}
+
+/// One of them.
+pub(crate) fn entry(number: usize, text: &str, note: Option<&str>) -> Element {
+    let sign = element("svg").class("key").with("viewBox", "-6 -6 12 12");
+    let sign = sign.with("aria-hidden", "true");
+    let sign = sign.add(element("use").with("href", marker(number, PointSize::Usual)));
+    let entry = element("li").class(series_class(number));
+    let entry = entry.with("data-key", number).add(sign);
+    let entry = entry.add(element("bdi").text(&name(text)));
+    match note {
+        Some(note) => entry.add(element("small").text(note)),
+        None => entry,
+    }
+}

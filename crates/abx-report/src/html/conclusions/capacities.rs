@@ -1,0 +1,132 @@
+//! Capacities: the highest rate at which each subject keeps to an objective, a
+//! table for each objective whose last column is the picture.
+
+use abx_evidence::{Capacity, StudyRecord};
+
+use crate::html::charts::interval_bar::{Bar, BarEnd, axis};
+use crate::html::charts::scale::Scale;
+use crate::html::charts::tick_text::rate;
+use crate::html::markup::prose::with_unit;
+use crate::html::markup::{Element, Markup, element};
+use crate::words::sweeps::{alike, rate_of, tried};
+use crate::words::units::{figure, percent};
+use crate::words::verdict::name;
+
+/// A table for each objective and load, and how to read the pictures.
+pub(crate) fn capacities(record: &StudyRecord) -> Markup {
+    let mut out: Markup = { alike(&record.conclusions.capacities) }
+        .map(|all| table(record, all))
+        .collect();
+    if !out.is_empty() {
+        let note = format!(
+            "Diamond: highest rate that meets the objective; bar: its interval; arrow: outside \
+             the rates that were tried, which are the dots below. Hatched: within {} of the \
+             baseline, which does not matter.",
+            percent(record.measured.settings.margin)
+        );
+        out.push(element("p").class("note").text(&note));
+    }
+    out
+}
+
+/// Capacities of one objective under one load.
+fn table(record: &StudyRecord, all: &[Capacity]) -> Markup {
+    let first = &all[0];
+    let tried = tried(record, &first.objective);
+    let known = all
+        .iter()
+        .flat_map(|one| [one.rate_per_s, one.low, one.high]);
+    let Some(scale) = Scale::log_around(known.flatten().chain(tried.iter().copied())) else {
+        return Markup::new();
+    };
+    let caption = format!(
+        "Highest rate that meets {} under {} ({} interval)",
+        first.objective,
+        name(&first.load),
+        percent(first.confidence)
+    );
+    let header = |text: &str| {
+        let cell = element("th").with("scope", "col");
+        cell.with("role", "columnheader").text(text)
+    };
+    let unit = rate_of(record, &first.objective);
+    let scaled = format!("{unit}, log scale");
+    let heads = ["subject", "capacity (interval)", &scaled].map(header);
+    let band = band(record, all);
+    let rows = all.iter().map(|one| {
+        let subject = element("th").with("scope", "row").with("role", "rowheader");
+        line()
+            .add(
+                subject
+                    .class("who")
+                    .add(element("bdi").text(&name(&one.subject))),
+            )
+            .add(cell("ratio").text(&interval(one, unit)))
+            .add(cell("picture").add(picture(one, unit, scale, &tried, band)))
+    });
+    let gap = cell("gap").with("colspan", 2);
+    let foot = line().add(gap).add(cell("picture").add(axis(scale, rate)));
+    let group = |tag| element(tag).with("role", "rowgroup");
+    let table = element("table")
+        .class("ratios")
+        .with("role", "table")
+        .add(element("caption").text(&caption))
+        .add(group("thead").add(line().add_all(heads)))
+        .add(group("tbody").add_all(rows))
+        .add(group("tfoot").add(foot));
+    element("figure").add(table).into()
+}
+
+fn line() -> Element {
+    element("tr").with("role", "row")
+}
+
+fn cell(class: &str) -> Element {
+    element("td").with("role", "cell").class(class)
+}
+
+/// Rates that do not matter beside the baseline's, where that is known.
+fn band(record: &StudyRecord, all: &[Capacity]) -> Option<[f64; 2]> {
+    let is_baseline = |one: &&Capacity| one.subject == record.measured.settings.baseline;
+    let rate = all.iter().find(is_baseline)?.rate_per_s?;
+    let wide = 1.0 + record.measured.settings.margin;
+    Some([rate / wide, rate * wide])
+}
+
+/// A capacity in words, with its unit: a narrow page has no headers.
+fn interval(one: &Capacity, unit: &str) -> String {
+    let rate = |rate: f64| with_unit(&figure(rate), unit);
+    match (one.rate_per_s, one.low, one.high) {
+        (Some(found), Some(low), Some(high)) => {
+            format!("{} ({} to {})", rate(found), figure(low), figure(high))
+        }
+        (_, Some(low), None) => format!("at least {}", rate(low)),
+        (_, None, Some(high)) => format!("at most {}", rate(high)),
+        _ => "outside the rates that were tried".to_owned(),
+    }
+}
+
+fn picture(
+    one: &Capacity,
+    unit: &str,
+    scale: Scale,
+    tried: &[f64],
+    band: Option<[f64; 2]>,
+) -> Element {
+    let subject = name(&one.subject);
+    let said = format!("{subject}: {}", interval(one, unit));
+    let [lowest, highest] = scale.ends();
+    Bar {
+        label: said.clone(),
+        tip: said,
+        band,
+        rule: None,
+        dots: tried.to_vec(),
+        point: one.rate_per_s,
+        ends: Some([
+            BarEnd::new(one.low.unwrap_or(lowest), one.low.is_none()),
+            BarEnd::new(one.high.unwrap_or(highest), one.high.is_none()),
+        ]),
+    }
+    .markup(scale)
+}

@@ -1,0 +1,9 @@
+//! What was concluded from a study: a file for each part of its page.
+
+pub(crate) mod block_ratios;
+pub(crate) mod capacities;
+pub(crate) mod findings;
+pub(crate) mod ranking;
+pub(crate) mod ratios;
+pub(crate) mod sweeps;
+pub(crate) mod verdicts;

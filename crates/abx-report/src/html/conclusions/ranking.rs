@@ -1,0 +1,60 @@
+//! The ranking of several subjects, as far as the blocks hold one.
+
+use abx_evidence::{Place, Ranking, StudyRecord};
+
+use crate::html::conclusions::ratios::pairs;
+use crate::html::markup::figure::folded;
+use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::{Element, Markup, element};
+use crate::words::metrics::metric_under;
+use crate::words::verdict::{name, place};
+
+/// A table for each load, with every pair below it; nothing where there are but
+/// two subjects.
+pub(crate) fn rankings(record: &StudyRecord) -> Markup {
+    let tables: Vec<Element> = { record.conclusions.rankings.iter() }
+        .map(|ranking| table(record, ranking))
+        .collect();
+    let mut out = Markup::new();
+    if !tables.is_empty() {
+        out.push(element("div").class("pair").add_all(tables));
+        let text = "Ranks that each subject may have, with all pairs judged together. Those tied \
+                    for first are not certainly behind the best.";
+        out.push(element("p").class("note").text(text));
+    }
+    out
+}
+
+fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
+    let by = format!(
+        "{} {}",
+        metric_under(record, &ranking.load, ranking.metric),
+        place(record, &ranking.load)
+    );
+    let row = |place: &Place| {
+        let tied = ranking
+            .places
+            .iter()
+            .filter(|one| one.tied_for_first)
+            .count();
+        let first = match place.tied_for_first {
+            true if tied > 1 => "tied",
+            true => "yes",
+            false => "",
+        };
+        vec![name(&place.subject), place.text(), first.to_owned()]
+    };
+    let grid = Grid {
+        caption: format!("Ranking by {by}"),
+        headers: ["subject", "rank", "first"].map(str::to_owned).into(),
+        rows: ranking.places.iter().map(row).collect(),
+        names: 1,
+        cells: CellKind::Words,
+    };
+    let pairs = pairs(record, &format!("All pairs by {by}"), &ranking.pairs);
+    let out = element("div").add(grid.markup());
+    match pairs.is_empty() {
+        true => out,
+        false => out.add(folded("All pairs", pairs)),
+    }
+}

@@ -1,0 +1,265 @@
+//! Ratios with their intervals on one log scale: a table whose last column is
+//! the picture.
+
+use abx_evidence::{Comparison, Metric, Role, StudyRecord};
+
+use crate::html::charts::interval_bar::{Bar, BarEnd, axis};
+use crate::html::charts::scale::{Scale, plain};
+use crate::html::conclusions::verdicts::sign;
+use crate::html::markup::{Element, Markup, element};
+use crate::words::metrics::{capitalized, metric_under};
+use crate::words::units::{percent, ratios as as_texts};
+use crate::words::verdict::{limit, load_text, name, word};
+
+/// A table for each metric that the study was made for, and one for each load
+/// of everything else that was compared.
+pub(crate) fn ratios(record: &StudyRecord) -> Markup {
+    let mut out: Markup = primary(record)
+        .iter()
+        .map(|(caption, rows)| table(caption, "load", rows))
+        .collect();
+    if !out.is_empty() {
+        out.push(element("p").class("note").text(&legend(record)));
+    }
+    out.push(beside(record));
+    out
+}
+
+/// What the study was made to compare: each metric's name, and its comparisons.
+pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<RatioRow<'_>>)> {
+    let of_metric = |metric: Metric| {
+        let rows: Vec<RatioRow> = { record.conclusions.primary() }
+            .filter(|one| one.metric == metric)
+            .map(|one| RatioRow::of_load(record, one))
+            .collect();
+        let load = &rows.first()?.one.load;
+        let caption = capitalized(metric_under(record, load, metric));
+        Some((caption, rows))
+    };
+    Metric::ALL.into_iter().filter_map(of_metric).collect()
+}
+
+/// What the pictures of ratios show.
+pub(crate) fn legend(record: &StudyRecord) -> String {
+    format!(
+        "Diamond: ratio; bar: its interval; arrow: or further. Dots below: single blocks. \
+         Hatched: differences of up to {}, which do not matter.",
+        percent(record.measured.settings.margin)
+    )
+}
+
+/// What was compared besides: all metrics of a load in one table.
+fn beside(record: &StudyRecord) -> Markup {
+    let explored = |load: &str| {
+        let all = record.conclusions.comparisons.iter();
+        let these = all.filter(|one| one.role == Role::Exploratory && one.load == load);
+        these
+            .map(|one| {
+                RatioRow::of(
+                    metric_under(record, load, one.metric).to_owned(),
+                    record,
+                    one,
+                )
+            })
+            .collect::<Vec<RatioRow>>()
+    };
+    let names = record.measured.loads.iter().map(|load| load.name.as_str());
+    let tables: Markup = names
+        .chain([""])
+        .map(|load| {
+            let caption = match load {
+                "" => "Starts".to_owned(),
+                _ => load_text(record, load),
+            };
+            table(&caption, "metric", &explored(load))
+        })
+        .collect();
+    if tables.is_empty() {
+        return tables;
+    }
+    let note = "Exploratory: each figure has its own interval, and with this many intervals, one \
+                may miss by chance.";
+    let mut out = Markup::from(element("h3").text("Also compared"));
+    out.push(element("p").class("note").text(note));
+    out.push(tables);
+    out
+}
+
+/// Every pair of subjects under one load, as a ranking judged them.
+pub(crate) fn pairs(record: &StudyRecord, caption: &str, all: &[Comparison]) -> Markup {
+    let rows: Vec<RatioRow> = all
+        .iter()
+        .map(|one| RatioRow::of_load(record, one))
+        .collect();
+    table(caption, "load", &rows)
+}
+
+/// One comparison with everything that its picture shows.
+pub(crate) struct RatioRow<'a> {
+    pub(crate) one: &'a Comparison,
+    /// What it is of: a load or a metric.
+    pub(crate) of: String,
+    /// Between these differences do not matter.
+    band: [f64; 2],
+    bounds: Option<[f64; 3]>,
+}
+
+impl<'a> RatioRow<'a> {
+    fn of_load(record: &StudyRecord, one: &'a Comparison) -> RatioRow<'a> {
+        RatioRow::of(load_text(record, &one.load), record, one)
+    }
+
+    /// One comparison of a record, and what to call what it is of.
+    pub(crate) fn of(of: String, record: &StudyRecord, one: &'a Comparison) -> RatioRow<'a> {
+        let margin = record.measured.settings.margin;
+        let bounds = one.ratio.zip(one.low).zip(one.high);
+        let bounds = bounds.map(|((ratio, low), high)| [ratio, low, high]);
+        RatioRow {
+            one,
+            of,
+            band: [1.0 / (1.0 + margin), 1.0 + margin],
+            bounds: bounds.filter(|all| all.iter().all(|value| is_drawable(*value))),
+        }
+    }
+
+    /// The ratio of each block that has one.
+    fn blocks(&self) -> impl Iterator<Item = f64> {
+        let known = self.one.per_block.iter().flatten().copied();
+        known.filter(|ratio| is_drawable(*ratio))
+    }
+
+    /// Its subjects.
+    pub(crate) fn pair(&self) -> String {
+        format!("{} ÷ {}", name(&self.one.subject), name(&self.one.baseline))
+    }
+
+    /// The subject, and the baseline where rows have several.
+    fn who(&self, baseline: Option<&str>) -> String {
+        match baseline {
+            Some(_) => name(&self.one.subject),
+            None => self.pair(),
+        }
+    }
+
+    /// What it says, in a few words.
+    pub(crate) fn verdict(&self) -> String {
+        let fragile = if self.one.fragile { ", fragile" } else { "" };
+        format!("{}{fragile}", word(self.one.verdict))
+    }
+}
+
+/// Whether a ratio has a place on a log scale.
+pub(crate) fn is_drawable(ratio: f64) -> bool {
+    ratio.is_finite() && ratio > 0.0
+}
+
+/// The table of these rows, whose first column names what they are of; nothing
+/// without any.
+pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
+    let Some(scale) = scale(rows) else {
+        return Markup::new();
+    };
+    let mut baselines: Vec<&str> = rows.iter().map(|row| row.one.baseline.as_str()).collect();
+    baselines.dedup();
+    let baseline = Some(baselines[0]).filter(|_| baselines.len() == 1);
+    let caption = match baseline {
+        Some(baseline) => format!("{caption}, relative to {}", name(baseline)),
+        None => caption.to_owned(),
+    };
+    let line = || element("tr").with("role", "row");
+    let header = |text: &str| {
+        let cell = element("th").with("scope", "col");
+        cell.with("role", "columnheader").text(text)
+    };
+    let heads = [
+        of,
+        "subject",
+        "verdict",
+        "ratio (interval)",
+        "ratio, log scale",
+    ]
+    .map(header);
+    let name_cell = |class: &str, text: &str| {
+        let cell = element("th").with("scope", "row").with("role", "rowheader");
+        cell.class(class).add(element("bdi").text(text))
+    };
+    let cell = |class: &str| element("td").with("role", "cell").class(class);
+    let row = |row: &RatioRow| {
+        let verdict = cell("verdict").add(sign(row.one.verdict));
+        line()
+            .add(name_cell("of", &row.of))
+            .add(name_cell("who", &row.who(baseline)))
+            .add(verdict.text(&row.verdict()))
+            .add(cell("ratio").text(&interval(row)))
+            .add(cell("picture").add(picture_of(row, scale)))
+    };
+    let gap = cell("gap").with("colspan", 4);
+    let foot = line().add(gap).add(cell("picture").add(axis(scale, plain)));
+    let group = |tag| element(tag).with("role", "rowgroup");
+    let table = element("table")
+        .class("ratios")
+        .with("role", "table")
+        .add(element("caption").text(&caption))
+        .add(group("thead").add(line().add_all(heads)))
+        .add(group("tbody").add_all(rows.iter().map(row)))
+        .add(group("tfoot").add(foot));
+    element("figure").add(table).into()
+}
+
+/// A scale that holds every block and every ratio. An interval that is far wider
+/// than its blocks runs out of the picture, or nothing else would be seen.
+pub(crate) fn scale(rows: &[RatioRow]) -> Option<Scale> {
+    let ratios = rows
+        .iter()
+        .filter_map(|row| row.bounds.map(|[ratio, ..]| ratio));
+    let inner: Vec<f64> = ratios
+        .chain(rows.iter().flat_map(RatioRow::blocks))
+        .chain(rows.iter().flat_map(|row| row.band))
+        .collect();
+    let lowest = inner.iter().copied().fold(f64::INFINITY, f64::min) / BEYOND;
+    let highest = inner.iter().copied().fold(0.0, f64::max) * BEYOND;
+    let ends = rows.iter().flat_map(|row| row.bounds.into_iter().flatten());
+    let ends = ends.map(|end| end.clamp(lowest, highest));
+    Scale::log_around(inner.iter().copied().chain(ends))
+}
+
+/// The ratio and its interval, as the verdict's sentence has them.
+pub(crate) fn interval(row: &RatioRow) -> String {
+    row.bounds.map_or_else(
+        || "no interval".to_owned(),
+        |bounds| {
+            let [ratio, low, high] = as_texts(bounds);
+            let sign = match limit(row.one.verdict, row.one.at_least, row.one.ratio) {
+                "" => "",
+                "at most " => "≤ ",
+                _ => "≥ ",
+            };
+            format!("{sign}{ratio} ({low} to {high})")
+        },
+    )
+}
+
+pub(crate) fn picture_of(row: &RatioRow, scale: Scale) -> Element {
+    let interval = interval(row);
+    let [pair, of] = [row.pair(), row.of.clone()];
+    let is_open = row.one.at_least;
+    Bar {
+        label: format!("{pair}, {of}: {interval}"),
+        tip: format!("{pair}, {of}: {interval}, {}", row.verdict()),
+        band: Some(row.band),
+        rule: Some(1.0),
+        dots: row.blocks().collect(),
+        point: row.bounds.map(|[ratio, ..]| ratio),
+        ends: row.bounds.map(|[ratio, low, high]| {
+            let [low_is_open, high_is_open] = [ratio < 1.0, ratio >= 1.0];
+            [
+                BarEnd::new(low, is_open && low_is_open),
+                BarEnd::new(high, is_open && high_is_open),
+            ]
+        }),
+    }
+    .markup(scale)
+}
+
+/// How far an interval may reach beyond all blocks, as a factor.
+const BEYOND: f64 = 3.0;

@@ -1,0 +1,52 @@
+//! Figures with a heading, a legend and what explains them.
+
+use super::grid::Grid;
+use super::{Element, Markup, element};
+
+/// A plot or table with its heading, what explains it, and the same as a table.
+pub(crate) struct CaptionedFigure {
+    /// What stands above it; nothing where the section says it.
+    pub(crate) title: Option<String>,
+    pub(crate) legend: Markup,
+    pub(crate) body: Markup,
+    /// What is to be known to read it.
+    pub(crate) note: String,
+    pub(crate) table: Option<Grid>,
+}
+
+impl CaptionedFigure {
+    /// All of it.
+    pub(crate) fn markup(self) -> Element {
+        let mut figure = element("figure");
+        if let Some(title) = &self.title {
+            figure = figure.add(element("h3").add(element("bdi").text(title)));
+        }
+        figure = figure.add(self.legend).add(self.body);
+        if !self.note.is_empty() {
+            figure = figure.add(element("figcaption").text(&self.note));
+        }
+        match self.table {
+            Some(table) => figure.add(folded("The same as a table", table.markup())),
+            None => figure,
+        }
+    }
+}
+
+/// Figures in two columns where there is room and more than one.
+pub(crate) fn side_by_side(figures: Vec<CaptionedFigure>) -> Markup {
+    let frame = match figures.len() {
+        0 => return Markup::new(),
+        1 => element("div"),
+        _ => element("div").class("pair"),
+    };
+    frame
+        .add_all(figures.into_iter().map(CaptionedFigure::markup))
+        .into()
+}
+
+/// Something that is there and folded away.
+pub(crate) fn folded(summary: &str, inside: impl Into<Markup>) -> Element {
+    element("details")
+        .add(element("summary").text(summary))
+        .add(inside)
+}

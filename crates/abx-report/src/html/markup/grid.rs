@@ -1,0 +1,62 @@
+//! Tables that a screen reader can walk: caption, scopes, and a frame that
+//! scrolls by itself where the page is narrow.
+
+use super::{Element, element};
+
+/// A table of texts.
+pub(crate) struct Grid {
+    /// What it shows.
+    pub(crate) caption: String,
+    pub(crate) headers: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// How many columns, from the left, name the row; the others hold figures.
+    pub(crate) names: usize,
+    pub(crate) cells: CellKind,
+}
+
+/// What stands in the cells that name no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CellKind {
+    /// Numbers, at the right.
+    Figures,
+    /// Words, at the left, in as many lines as they need.
+    Words,
+}
+
+impl Grid {
+    /// The table in its frame.
+    pub(crate) fn markup(self) -> Element {
+        let head = self.headers.iter().enumerate().map(|(column, header)| {
+            let cell = element("th").with("scope", "col").text(header);
+            self.aligned(cell, column)
+        });
+        let head = element("tr").add_all(head);
+        let row = |row: &Vec<String>| {
+            let cells = row.iter().enumerate().map(|(column, text)| {
+                let text = element("bdi").text(text);
+                if column < self.names {
+                    return element("th").with("scope", "row").add(text);
+                }
+                self.aligned(element("td").add(text), column)
+            });
+            element("tr").add_all(cells)
+        };
+        let table = element("table")
+            .add(element("caption").text(&self.caption))
+            .add(element("thead").add(head))
+            .add(element("tbody").add_all(self.rows.iter().map(row)));
+        element("div")
+            .class("scroll")
+            .with("role", "region")
+            .with("tabindex", 0)
+            .with("aria-label", &self.caption)
+            .add(table)
+    }
+
+    fn aligned(&self, cell: Element, column: usize) -> Element {
+        match self.cells {
+            CellKind::Figures if column >= self.names => cell.class("figure"),
+            _ => cell,
+        }
+    }
+}

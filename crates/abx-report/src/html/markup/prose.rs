@@ -1,0 +1,50 @@
+//! Words of reports as markup: paragraphs, quotes, figures with their units.
+
+use super::{Markup, element};
+use crate::words::style::Style;
+use crate::words::units::GLUE;
+
+/// What the terminal would print, on one line.
+pub(crate) const LINE: Style = Style {
+    color: false,
+    unicode: true,
+    width: usize::MAX / 2,
+};
+
+/// A paragraph for each line of what the terminal would print.
+pub(crate) fn paragraphs(text: &str) -> Markup {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.map(|line| element("p").text(line.trim())).collect()
+}
+
+/// A text with everything between backticks as what one types.
+pub(crate) fn quoting(text: &str) -> Markup {
+    // An odd number of them quotes nothing at the end.
+    let last = text.matches('`').count() / 2 * 2;
+    let parts = text.splitn(last + 1, '`').enumerate();
+    let markup = |(index, part): (usize, &str)| match index % 2 {
+        0 => Markup::text(part),
+        _ => element("code").text(part).into(),
+    };
+    parts.map(markup).collect()
+}
+
+/// A figure with its unit, which stay on one line.
+pub(crate) fn with_unit(figure: &str, unit: &str) -> String {
+    format!("{figure}{GLUE}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_types_stands_in_code() {
+        // Method: two of them, and a backtick that opens nothing.
+        let markup = quoting("use `-t 2` or `<b>`, it`s said").into_string();
+        assert_eq!(
+            markup,
+            "use <code>-t 2</code> or <code>&lt;b&gt;</code>, it`s said"
+        );
+    }
+}

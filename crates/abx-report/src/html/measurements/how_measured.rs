@@ -1,0 +1,261 @@
+//! Where and how a study was measured, and how to measure it again.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use abx_evidence::record::{LoadRecord, Machine, SubjectRecord};
+use abx_evidence::{StudyRecord, Waiting};
+
+use crate::html::markup::figure::folded;
+use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::{Markup, element};
+use crate::words::how_measured::{ended, turns};
+use crate::words::load::requests;
+use crate::words::load::{arrivals, exchange};
+use crate::words::metrics::rate_name;
+use crate::words::units::{UNKNOWN, bytes, count, or_unknown, percent, plural, seconds};
+use crate::words::verdict::name;
+
+/// When, for how long, and by which version.
+pub(crate) fn subtitle(record: &StudyRecord) -> Markup {
+    let complete = record.measured.complete_blocks().count() as u64;
+    let text = format!(
+        "{}, {} in {}, abx {}.",
+        date(record.measured.started_unix_ms),
+        plural(complete, "block"),
+        seconds(record.measured.elapsed_s),
+        record.measured.abx_version
+    );
+    element("p").class("subtitle").text(&text).into()
+}
+
+/// Machine, subjects, loads and settings.
+pub(crate) fn how_measured(record: &StudyRecord) -> Markup {
+    let mut out = Markup::new();
+    out.push(element("p").text(&format!("{}.", ended(record).trim_end_matches('.'))));
+    for load in &record.measured.loads {
+        out.push(element("p").text(&turns(record, load)));
+    }
+    out.push(element("h3").text("The command"));
+    out.push(command(record));
+    out.push(subjects(record));
+    out.push(loads(record));
+    let settings = pairs("Settings", settings(record));
+    let machine = pairs("Machine", machine(&record.measured.machine));
+    let both = element("div").class("pair");
+    out.push(both.add(settings.markup()).add(machine.markup()));
+    for load in &record.measured.loads {
+        if let Some(pilot) = pilot(record, load) {
+            let title = format!("What the pilot found for {}", name(&load.name));
+            out.push(folded(&title, pilot.markup()));
+        }
+    }
+    out
+}
+
+/// What to type to have it again, with the seed that it had.
+fn command(record: &StudyRecord) -> Markup {
+    let mut words = record.measured.command.clone();
+    let has_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
+    if !words.iter().any(has_seed) {
+        words.extend(["--seed".to_owned(), record.measured.seed.to_string()]);
+    }
+    let line = shell_words::join(words);
+    let block = element("pre")
+        .with("tabindex", 0)
+        .add(element("code").text(&line));
+    let text = "With the seed the order of slices is the same again; what the machine does is \
+                not.";
+    [block, element("p").class("note").text(text)]
+        .into_iter()
+        .collect()
+}
+
+fn subjects(record: &StudyRecord) -> Markup {
+    let row = |one: &SubjectRecord| {
+        let how = match &one.address {
+            Some(address) => format!("was running at {address}"),
+            None => shell_words::join(&one.command),
+        };
+        let mut version = one.version.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+        if let Some(meant) = &one.stand_in_for {
+            version.push_str(&format!(" (stands in for {meant})"));
+        }
+        vec![name(&one.name), version, how]
+    };
+    let grid = Grid {
+        caption: "Subjects".to_owned(),
+        headers: ["subject", "reported version", "command"]
+            .map(str::to_owned)
+            .into(),
+        rows: record.measured.subjects.iter().map(row).collect(),
+        names: 1,
+        cells: CellKind::Words,
+    };
+    grid.markup().into()
+}
+
+fn loads(record: &StudyRecord) -> Markup {
+    let row = |load: &LoadRecord| {
+        let settings = &load.settings;
+        let mut offered = vec![plural(settings.connections.into(), "connection")];
+        offered.push(arrivals(&settings.arrivals).unwrap_or_else(|| "closed loop".to_owned()));
+        offered.extend(exchange(&settings.exchange));
+        offered.push(format!(
+            "keep-alive {}",
+            if settings.keep_alive { "on" } else { "off" }
+        ));
+        let compared = match settings.bodies_compared {
+            true => format!("status {} and body", settings.status),
+            false => format!("status {}", settings.status),
+        };
+        let right = format!(
+            "{compared} within {}, 1 of {} bodies hashed",
+            seconds(settings.timeout_s),
+            count(settings.verify_every.into())
+        );
+        vec![
+            name(&load.name),
+            offered.join(", "),
+            requests(settings),
+            right,
+        ]
+    };
+    let grid = Grid {
+        caption: "Loads".to_owned(),
+        headers: ["load", "offered", "requests", "correct responses have"]
+            .map(str::to_owned)
+            .into(),
+        rows: record.measured.loads.iter().map(row).collect(),
+        names: 1,
+        cells: CellKind::Words,
+    };
+    grid.markup().into()
+}
+
+/// What the discarded first block gave for one load.
+fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Grid> {
+    let pilot = load.pilot.as_ref()?;
+    let row = |subject: &SubjectRecord| {
+        let one = pilot.subjects.get(&subject.name)?;
+        Some(vec![
+            name(&subject.name),
+            count(one.throughput_per_s.round() as u64),
+            seconds(one.warm_up_ns as f64 / 1e9),
+            if one.settled { "yes" } else { "no" }.to_owned(),
+            or_unknown(one.lingering, percent),
+        ])
+    };
+    let headers = [
+        "subject",
+        rate_name(load.settings.exchange.shape),
+        "warm-up",
+        "settled",
+        "CPU after its slice",
+    ];
+    let backend = pilot.backend.as_deref().unwrap_or(UNKNOWN);
+    Some(Grid {
+        caption: format!("Pilot of {}, back end {backend}", name(&load.name)),
+        headers: headers.map(str::to_owned).into(),
+        rows: record.measured.subjects.iter().filter_map(row).collect(),
+        names: 1,
+        cells: CellKind::Figures,
+    })
+}
+
+fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
+    let settings = &record.measured.settings;
+    let blocks = settings.blocks.map(|blocks| plural(blocks.into(), "block"));
+    vec![
+        ("baseline", name(&settings.baseline)),
+        ("margin", percent(settings.margin)),
+        (
+            "blocks requested",
+            blocks.unwrap_or_else(|| "as many as precision needs".to_owned()),
+        ),
+        ("budget", seconds(settings.budget_s)),
+        ("generator threads", count(settings.threads as u64)),
+        ("CPUs of the subjects", numbers(&settings.subject_cpus)),
+        ("CPUs of the generator", numbers(&settings.generator_cpus)),
+        ("generator waits", waits(&settings.waiting)),
+        ("seed", record.measured.seed.to_string()),
+    ]
+}
+
+/// How the generator waited, and why not otherwise.
+fn waits(waiting: &Waiting) -> String {
+    let how = waiting.wait.name().to_owned();
+    match &waiting.asleep_because {
+        Some(why) => format!("{how}: {why}"),
+        None => how,
+    }
+}
+
+/// What is known of a machine, in words.
+pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| NOT_READ.to_owned());
+    let number = |value: Option<u64>| value.map_or_else(|| NOT_READ.to_owned(), count);
+    let is_virtual = machine
+        .is_virtual
+        .map(|yes| if yes { "yes" } else { "no" }.to_owned());
+    let ports = machine
+        .local_ports
+        .map(|(first, last)| format!("{first} to {last}"));
+    let memory = machine.memory_bytes.map(|size| bytes(size as f64));
+    vec![
+        ("processor", text(&machine.cpu_model)),
+        ("CPUs that abx may use", count(machine.cpus as u64)),
+        ("memory", text(&memory)),
+        ("kernel", text(&machine.kernel)),
+        ("virtual machine", text(&is_virtual)),
+        ("clock source", text(&machine.clocksource)),
+        ("frequency governor", text(&machine.governor)),
+        (
+            "longest listen queue",
+            number(machine.somaxconn.map(u64::from)),
+        ),
+        ("local ports", text(&ports)),
+        ("descriptors per process", number(machine.descriptors_max)),
+    ]
+}
+
+/// Names with what they are.
+pub(crate) fn pairs(caption: &str, all: Vec<(&'static str, String)>) -> Grid {
+    let row = |(name, value): (&str, String)| vec![name.to_owned(), value];
+    Grid {
+        caption: caption.to_owned(),
+        headers: ["what", "is"].map(str::to_owned).into(),
+        rows: all.into_iter().map(row).collect(),
+        names: 1,
+        cells: CellKind::Words,
+    }
+}
+
+/// Milliseconds since 1970 as a date with its time of day.
+pub(crate) fn date(unix_ms: u64) -> String {
+    // What the calendar of the library cannot hold is no date of a measurement.
+    let unix_ms = unix_ms.min(LAST_MS);
+    let text = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(unix_ms));
+    text.to_string().replace('T', " ").replace('Z', " UTC")
+}
+
+fn numbers(all: &[usize]) -> String {
+    let all: Vec<String> = all.iter().map(usize::to_string).collect();
+    all.join(", ")
+}
+
+const NOT_READ: &str = "not checked";
+/// The end of the year 9999.
+const LAST_MS: u64 = 253_402_300_799_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_come_from_the_record_alone() {
+        // Method: the epoch, a leap day, and more than a calendar holds.
+        assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(date(1_709_164_800_000), "2024-02-29 00:00:00 UTC");
+        assert_eq!(date(u64::MAX), "9999-12-31 23:59:59 UTC");
+    }
+}

@@ -1,0 +1,68 @@
+//! What became of the requests.
+
+use abx_evidence::{Outcome, Outcomes, StudyRecord};
+
+use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::{Markup, element};
+use crate::words::units::{count, share};
+use crate::words::verdict::load_text;
+use crate::words::wrap::clean_name;
+
+/// Every outcome that came, for each load and subject.
+pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
+    let measured: Vec<_> = record
+        .conclusions
+        .summaries
+        .iter()
+        .filter(|one| one.sent > 0)
+        .collect();
+    if measured.is_empty() {
+        return Markup::new();
+    }
+    let came = came(measured.iter().map(|one| &one.outcomes));
+    let mut headers = vec!["load".to_owned(), "subject".to_owned(), "sent".to_owned()];
+    headers.extend(came.iter().map(|outcome| title(*outcome)));
+    headers.extend(["failed", "ok of sent"].map(str::to_owned));
+    let rows = measured.iter().map(|one| {
+        let mut cells = vec![
+            load_text(record, &one.load),
+            clean_name(&one.subject),
+            count(one.sent),
+        ];
+        cells.extend(
+            came.iter()
+                .map(|outcome| count(one.outcomes.count(*outcome))),
+        );
+        cells.extend([count(one.outcomes.failed()), share(one.ok, one.sent)]);
+        cells
+    });
+    let grid = Grid {
+        caption: "Attempts by outcome".to_owned(),
+        headers,
+        rows: rows.collect(),
+        names: 2,
+        cells: CellKind::Figures,
+    };
+    let mut out = Markup::from(grid.markup());
+    let text = "Each attempt has exactly one outcome; only ok counts as throughput. ✕: counts \
+                against the server.";
+    out.push(element("p").class("note").text(text));
+    out
+}
+
+/// The outcomes that came at least once; ok always.
+pub(crate) fn came<'a>(all: impl Iterator<Item = &'a Outcomes> + Clone) -> Vec<Outcome> {
+    let has_come = |outcome: &Outcome| {
+        *outcome == Outcome::Ok || all.clone().any(|one| one.count(*outcome) > 0)
+    };
+    Outcome::ALL.into_iter().filter(has_come).collect()
+}
+
+/// An outcome in words, with a sign when it speaks against the server.
+pub(crate) fn title(outcome: Outcome) -> String {
+    let name = outcome.name().replace('_', " ");
+    match outcome.is_failure() {
+        true => format!("✕ {name}"),
+        false => name,
+    }
+}

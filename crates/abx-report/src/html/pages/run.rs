@@ -1,0 +1,208 @@
+//! The page of a run: one server, one load, no comparison.
+
+use abx_evidence::{Figure as Quantile, RunRecord, Times};
+
+use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke};
+use crate::html::charts::quantile_axis::{nines, tail_axis};
+use crate::html::charts::scale::Scale;
+use crate::html::charts::subjects::{entry, legend};
+use crate::html::charts::tick_text::time_text;
+use crate::html::conclusions::findings;
+use crate::html::markup::figure::CaptionedFigure;
+use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::prose::{LINE, paragraphs};
+use crate::html::markup::{Markup, element};
+use crate::html::measurements::how_measured::{date, machine, pairs};
+use crate::html::measurements::outcomes::{came, title};
+use crate::html::measurements::phases;
+use crate::html::pages::page::Page;
+use crate::words::load::offered;
+use crate::words::run::{self, offer, side_lines};
+use crate::words::times::{at_least_legend, time};
+use crate::words::units::{TimeUnit, count, seconds, share};
+use crate::words::wrap::clean_name;
+
+/// The report of a run as an HTML page, ready to be written to a file.
+///
+/// The page needs no other file and asks for none; the record is in it.
+#[must_use]
+pub fn run_html(record: &RunRecord) -> String {
+    let subtitle = format!(
+        "{}, {}, abx {}.",
+        date(record.started_unix_ms),
+        seconds(record.elapsed_s),
+        record.abx_version
+    );
+    let sections = [
+        ("throughput", "Throughput", headline(record)),
+        ("times", "Times", times(record)),
+        ("phases", "Where the time goes", phases::of_run(record)),
+        ("outcomes", "Outcomes", outcomes(record)),
+        ("cost", "Cost", cost(record)),
+        (
+            "findings",
+            "Findings",
+            findings::findings(&record.findings, 1),
+        ),
+        ("conduct", "How it was measured", how_measured(record)),
+    ];
+    let title = format!("One run against {}", clean_name(&record.settings.url));
+    let subtitle = element("p").class("subtitle").text(&subtitle);
+    let file = format!("abx-run-{}.json", record.started_unix_ms);
+    Page::new(title, subtitle.into(), sections)
+        .with_record(file, crate::formats::run_json(record))
+        .html()
+}
+
+fn headline(record: &RunRecord) -> Markup {
+    let mut out = paragraphs(&run::headline(record, &LINE));
+    out.push(paragraphs(&offer(record, &LINE)));
+    out
+}
+
+fn times(record: &RunRecord) -> Markup {
+    let all = [
+        ("response", &record.response_time_us),
+        ("service", &record.service_time_us),
+        ("lateness", &record.generator.lateness_us),
+        ("loop lag", &record.generator.loop_lag_us),
+    ];
+    let row = |(name, times): (&str, &Times)| {
+        let unit = TimeUnit::of([times.p50]);
+        let mut cells = vec![name.to_owned(), unit.sign().to_owned()];
+        cells.extend(SHOWN.map(|figure| time(times, figure, unit, &LINE)));
+        cells
+    };
+    let mut headers = vec!["time".to_owned(), "unit".to_owned()];
+    headers.extend(SHOWN.map(|figure| figure.name().to_owned()));
+    let listeners = record.broadcasts.iter().flat_map(run::listeners);
+    let grid = Grid {
+        caption: "Times that a share of the requests does not exceed".to_owned(),
+        headers,
+        rows: all.into_iter().chain(listeners).map(row).collect(),
+        names: 2,
+        cells: CellKind::Figures,
+    };
+    let at_least = at_least_legend(all[..2].iter().map(|(_, times)| *times), &SHOWN, &LINE);
+    let text = format!(
+        "Response time is counted from the intended send, service time from the actual send; \
+         lateness is what the generator adds, loop lag how long it did not look at its \
+         clock.{at_least}"
+    );
+    let figure = CaptionedFigure {
+        title: None,
+        legend: legend(
+            PLOTTED
+                .iter()
+                .enumerate()
+                .map(|(number, name)| entry(number, name, None)),
+        ),
+        body: plot(record),
+        note: text,
+        table: None,
+    };
+    [Markup::from(grid.markup()), figure.markup().into()]
+        .into_iter()
+        .collect()
+}
+
+/// Response and service times at the quantiles that a run keeps.
+fn plot(record: &RunRecord) -> Markup {
+    let all = [&record.response_time_us, &record.service_time_us];
+    let places = all.map(|times| {
+        let known = [times.p50, times.p90, times.p95, times.p99, times.p99_9];
+        let along = Quantile::QUANTILES.into_iter().zip(known);
+        let place = |((figure, share), us): ((Quantile, f64), Option<u64>)| {
+            let place = PlotPoint {
+                x: nines(share),
+                y: us? as f64,
+            };
+            Some((figure, place))
+        };
+        along.filter_map(place).collect::<Vec<_>>()
+    });
+    let values = places.iter().flatten().map(|(_, place)| place.y);
+    let Some(scale) = Scale::log_around(values) else {
+        return Markup::new();
+    };
+    let y = PlotAxis::new("time, log scale", scale, 6, time_text);
+    let caption = PlotCaption {
+        id: "quantiles".to_owned(),
+        title: "Quantiles of response and service times".to_owned(),
+        description: "The table above has the figures.".to_owned(),
+    };
+    let mut plot = Plot::new(caption, [tail_axis(nines(0.999)), y], 220.0);
+    for (number, (places, times)) in places.iter().zip(all).enumerate() {
+        let curve: Vec<PlotPoint> = places.iter().map(|(_, place)| *place).collect();
+        plot.curve(number, Stroke::Solid, &curve);
+        for (figure, place) in places {
+            let limit = match times.is_at_least(*figure) {
+                true => "at least ",
+                false => "",
+            };
+            let [what, name] = [PLOTTED[number], figure.name()];
+            plot.point(
+                number,
+                *place,
+                &format!("{what}, {name}: {limit}{}", time_text(place.y)),
+            );
+        }
+    }
+    plot.svg()
+}
+
+fn cost(record: &RunRecord) -> Markup {
+    let lines = side_lines(record);
+    pairs("On both sides", lines.into()).markup().into()
+}
+
+fn outcomes(record: &RunRecord) -> Markup {
+    let requests = &record.requests;
+    let row = |name: String, times: u64| vec![name, count(times), share(times, requests.sent)];
+    let came = came([&requests.outcomes].into_iter());
+    let rows = came
+        .into_iter()
+        .map(|outcome| row(title(outcome), requests.outcomes.count(outcome)));
+    let grid = Grid {
+        caption: "Attempts by what became of them".to_owned(),
+        headers: ["outcome", "count", "share"].map(str::to_owned).into(),
+        rows: rows
+            .chain([row("sent".to_owned(), requests.sent)])
+            .collect(),
+        names: 1,
+        cells: CellKind::Figures,
+    };
+    let mut out = Markup::from(grid.markup());
+    out.push(paragraphs(
+        &record.offered.as_ref().map(offered).unwrap_or_default(),
+    ));
+    out
+}
+
+fn how_measured(record: &RunRecord) -> Markup {
+    let settings = &record.settings;
+    let mut all = vec![
+        ("address", settings.url.clone()),
+        ("method", settings.method.clone()),
+        ("connections", count(settings.connections.into())),
+        ("time-out", seconds(settings.timeout_s)),
+        (
+            "bodies hashed",
+            format!("1 of {}", count(settings.verify_every.into())),
+        ),
+    ];
+    all.extend(machine(&record.machine));
+    pairs("Settings and machine", all).markup().into()
+}
+
+/// What the plot shows of the times.
+const PLOTTED: [&str; 2] = ["response time", "service time"];
+const SHOWN: [Quantile; 7] = [
+    Quantile::P50,
+    Quantile::P90,
+    Quantile::P95,
+    Quantile::P99,
+    Quantile::P999,
+    Quantile::Max,
+    Quantile::Mean,
+];

@@ -1,0 +1,308 @@
+//! Several records side by side: every ratio on one axis, and a table of what
+//! was measured of each subject.
+
+use abx_evidence::record::Machine;
+use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecord, Times};
+
+use crate::html::conclusions::ratios::{RatioRow, table};
+use crate::html::conclusions::verdicts::title;
+use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::prose::LINE;
+use crate::html::markup::prose::quoting;
+use crate::html::markup::{Element, Markup, element};
+use crate::html::measurements::how_measured::date;
+use crate::html::pages::page::Page;
+use crate::words::metrics::metric_name;
+use crate::words::times::{at_least_legend, time};
+use crate::words::units::{TimeUnit, UNKNOWN, count, figure, or_unknown, percent};
+use crate::words::verdict::load_text;
+use crate::words::wrap::clean_name;
+
+/// One of several records.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedRecord<'a> {
+    /// What names it here.
+    pub id: &'a str,
+    /// What it is.
+    pub record: AnyRecord<'a>,
+}
+
+/// A record of either kind.
+#[derive(Debug, Clone, Copy)]
+pub enum AnyRecord<'a> {
+    /// Of several subjects, judged.
+    Study(&'a StudyRecord),
+    /// Of one server.
+    Run(&'a RunRecord),
+}
+
+/// A record that was asked for and is not shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotShown {
+    /// What it was asked for by.
+    pub id: String,
+    /// Why not, and what to do.
+    pub why: String,
+}
+
+/// Records side by side as an HTML page, in the order in which they are given.
+#[must_use]
+pub fn side_by_side_html(records: &[NamedRecord<'_>], not_shown: &[NotShown]) -> String {
+    let sections = [
+        ("unread", "Not shown", unread(not_shown)),
+        ("ratios", "Ratios", ratios(records)),
+        ("figures", "Figures", figures(records)),
+        ("subjects", "Subjects", subjects(records)),
+        ("records", "Records", about(records)),
+    ];
+    let how = "Each ratio was measured side by side, within its record. Figures of different \
+               records were not: machine, time and settings may differ.";
+    let title = format!("{} records side by side", count(records.len() as u64));
+    let subtitle = element("p").class("subtitle").text(how);
+    Page::new(title, subtitle.into(), sections).html()
+}
+
+/// Every comparison that the studies were made for, those of the same metric and
+/// load together.
+fn ratios(records: &[NamedRecord<'_>]) -> Markup {
+    let mut found: Vec<RecordedComparison> = Vec::new();
+    for one in records {
+        if let AnyRecord::Study(record) = one.record {
+            let id = one.id;
+            let all = record.conclusions.primary();
+            found.extend(all.map(|comparison| RecordedComparison {
+                id,
+                record,
+                comparison,
+            }));
+        }
+    }
+    // Stable: within one metric and load the order of the records stays.
+    let mut loads: Vec<&str> = Vec::new();
+    for one in &found {
+        if !loads.contains(&one.comparison.load.as_str()) {
+            loads.push(&one.comparison.load);
+        }
+    }
+    let place = |one: &RecordedComparison| {
+        let metric = { Metric::ALL.iter() }.position(|metric| *metric == one.comparison.metric);
+        let load = loads.iter().position(|load| *load == one.comparison.load);
+        (metric, load)
+    };
+    found.sort_by_key(place);
+    let is_one_metric =
+        { found.windows(2) }.all(|pair| pair[0].comparison.metric == pair[1].comparison.metric);
+    let mut rows: Vec<RatioRow> = Vec::new();
+    for one in &found {
+        let load = load_text(one.record, &one.comparison.load);
+        let mut of = format!("{}, {load}", one.id);
+        if !is_one_metric {
+            of.push_str(&format!(", {}", metric_name(one.comparison.metric)));
+        }
+        rows.push(RatioRow::of(of, one.record, one.comparison));
+    }
+    let mut out = table("Ratios of all records", "record and load", &rows);
+    match out.is_empty() {
+        true => out.push(element("p").text("None of them compares anything.")),
+        false => out.push(element("p").class("note").text(HOW_TO_READ)),
+    }
+    out
+}
+
+/// One comparison with the record that it is of.
+struct RecordedComparison<'a> {
+    id: &'a str,
+    record: &'a StudyRecord,
+    comparison: &'a Comparison,
+}
+
+/// One line of the figures.
+struct FigureLine<'a> {
+    names: [String; 3],
+    throughput_per_s: Option<f64>,
+    times: &'a Times,
+    cpu_us: Option<f64>,
+    ok: u64,
+    failed: u64,
+}
+
+fn lines<'a>(one: &NamedRecord<'a>) -> Vec<FigureLine<'a>> {
+    let id = one.id.to_owned();
+    match one.record {
+        AnyRecord::Study(record) => { record.conclusions.summaries.iter() }
+            .map(|summary| FigureLine {
+                names: [
+                    id.clone(),
+                    clean_name(&summary.subject),
+                    load_text(record, &summary.load),
+                ],
+                throughput_per_s: summary.throughput_per_s,
+                times: &summary.response_time_us,
+                cpu_us: summary.server_cpu_us_per_request,
+                ok: summary.ok,
+                failed: summary.outcomes.failed(),
+            })
+            .collect(),
+        AnyRecord::Run(record) => vec![FigureLine {
+            names: [
+                id,
+                clean_name(&record.settings.url),
+                crate::words::units::plural(record.settings.connections.into(), "connection"),
+            ],
+            throughput_per_s: record.throughput_per_s,
+            times: &record.response_time_us,
+            cpu_us: record
+                .server
+                .as_ref()
+                .and_then(|side| side.cpu_us_per_request),
+            ok: record.requests.ok,
+            failed: record.requests.outcomes.failed(),
+        }],
+    }
+}
+
+fn figures(records: &[NamedRecord<'_>]) -> Markup {
+    let lines: Vec<FigureLine> = records.iter().flat_map(lines).collect();
+    let unit = TimeUnit::of(lines.iter().map(|line| line.times.p50));
+    let mut headers: Vec<String> = ["record", "subject", "load", "requests/s"]
+        .map(str::to_owned)
+        .into();
+    headers.extend(SHOWN.map(|one| format!("{} {}", one.name(), unit.sign())));
+    headers.extend(["CPU µs", "ok", "failed"].map(str::to_owned));
+    let row = |line: &FigureLine| {
+        let mut cells: Vec<String> = line.names.clone().into();
+        cells.push(or_unknown(line.throughput_per_s, figure));
+        cells.extend(SHOWN.map(|figure| time(line.times, figure, unit, &LINE)));
+        cells.push(or_unknown(line.cpu_us, figure));
+        cells.extend([count(line.ok), count(line.failed)]);
+        cells
+    };
+    let grid = Grid {
+        caption: "What each subject did in each record".to_owned(),
+        headers,
+        rows: lines.iter().map(row).collect(),
+        names: 3,
+        cells: CellKind::Figures,
+    };
+    let at_least = at_least_legend(lines.iter().map(|line| line.times), &SHOWN, &LINE);
+    let text = format!(
+        "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
+         server's CPU time per response. -: not checked.{at_least}"
+    );
+    let note = element("p").class("note").text(&text);
+    [grid.markup(), note].into_iter().collect()
+}
+
+fn subjects(records: &[NamedRecord<'_>]) -> Markup {
+    let row = |id: &str, name: &str, version: Option<&str>, how: String| {
+        let version = version.unwrap_or(UNKNOWN).to_owned();
+        vec![id.to_owned(), clean_name(name), version, how]
+    };
+    let rows = |one: &NamedRecord| match one.record {
+        AnyRecord::Study(record) => { record.measured.subjects.iter() }
+            .map(|subject| {
+                let how = match &subject.address {
+                    Some(address) => format!("was running at {address}"),
+                    None => shell_words::join(&subject.command),
+                };
+                row(one.id, &subject.name, subject.version.as_deref(), how)
+            })
+            .collect::<Vec<_>>(),
+        AnyRecord::Run(record) => {
+            let how = format!("was running at {}", record.settings.url);
+            vec![row(one.id, &record.settings.url, None, how)]
+        }
+    };
+    let grid = Grid {
+        caption: "Subjects of each record".to_owned(),
+        headers: ["record", "subject", "version, by its own word", "command"]
+            .map(str::to_owned)
+            .into(),
+        rows: records.iter().flat_map(rows).collect(),
+        names: 2,
+        cells: CellKind::Words,
+    };
+    grid.markup().into()
+}
+
+fn about(records: &[NamedRecord<'_>]) -> Markup {
+    let row = |one: &NamedRecord| {
+        let machine = |machine: &Machine| {
+            let text = |value: &Option<String>| value.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+            [
+                text(&machine.cpu_model),
+                count(machine.cpus as u64),
+                text(&machine.kernel),
+            ]
+        };
+        let (when, version, blocks, margin, on) = match one.record {
+            AnyRecord::Study(record) => (
+                record.measured.started_unix_ms,
+                &record.measured.abx_version,
+                count(record.measured.complete_blocks().count() as u64),
+                percent(record.measured.settings.margin),
+                machine(&record.measured.machine),
+            ),
+            AnyRecord::Run(record) => (
+                record.started_unix_ms,
+                &record.abx_version,
+                UNKNOWN.to_owned(),
+                UNKNOWN.to_owned(),
+                machine(&record.machine),
+            ),
+        };
+        let [model, cpus, kernel] = on;
+        let (id, version) = (one.id.to_owned(), version.clone());
+        vec![id, date(when), version, blocks, margin, model, cpus, kernel]
+    };
+    let headers = [
+        "record",
+        "started",
+        "abx",
+        "blocks",
+        "margin",
+        "processor",
+        "processors",
+        "kernel",
+    ];
+    let grid = Grid {
+        caption: "When and where each was measured".to_owned(),
+        headers: headers.map(str::to_owned).into(),
+        rows: records.iter().map(row).collect(),
+        names: 1,
+        cells: CellKind::Words,
+    };
+    let links = records.iter().map(|one| {
+        let link = element("a").with("href", format!("/record/{}", one.id));
+        let what = match one.record {
+            AnyRecord::Study(record) => title(record),
+            AnyRecord::Run(record) => {
+                format!("One run against {}", clean_name(&record.settings.url))
+            }
+        };
+        element("li")
+            .add(link.text(one.id))
+            .text(&format!(" {what}"))
+    });
+    let back = element("p").add(element("a").with("href", "/").text("All records"));
+    [grid.markup(), element("ul").add_all(links), back]
+        .into_iter()
+        .collect()
+}
+
+fn unread(all: &[NotShown]) -> Markup {
+    let entry = |one: &NotShown| -> Element {
+        let id = element("bdi").text(&clean_name(&one.id));
+        element("li").add(id).text(": ").add(quoting(&one.why))
+    };
+    match all.is_empty() {
+        true => Markup::new(),
+        false => element("ul").add_all(all.iter().map(entry)).into(),
+    }
+}
+
+const SHOWN: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P999];
+const HOW_TO_READ: &str = "Subject over baseline; for times, below 1 is faster. Diamond: the \
+                           ratio; bar: its interval; arrow: or further. Dots below: single \
+                           blocks. Hatched: differences of up to the margin of that record, which \
+                           do not matter.";

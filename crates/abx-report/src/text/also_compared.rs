@@ -1,0 +1,78 @@
+//! What else is compared beside what a study was made for: what an answer
+//! costs, response times, starts.
+
+use abx_evidence::{Comparison, Role, StudyRecord};
+
+use crate::words::metrics::{capitalized, metric_under};
+use crate::words::style::Style;
+use crate::words::table::Table;
+use crate::words::units::{percent, ratio_cells};
+use crate::words::verdict::{name, place, word};
+use crate::words::wrap::{clean_name, wrap};
+
+/// A table for each load, and one for starts unless there is one load only; empty
+/// without such comparisons.
+pub(crate) fn also_compared(record: &StudyRecord, style: &Style) -> String {
+    let explored: Vec<&Comparison> = { record.conclusions.comparisons.iter() }
+        .filter(|one| one.role == Role::Exploratory)
+        .collect();
+    if explored.is_empty() {
+        return String::new();
+    }
+    let baseline = name(&record.measured.settings.baseline);
+    let confidence = explored.first().map_or(0.95, |one| one.confidence);
+    let heading = format!(
+        "Also compared, relative to {baseline} ({} intervals; with this many intervals, one may \
+         miss by chance):",
+        percent(confidence)
+    );
+    let mut out = wrap(&heading, "", "  ", style.columns());
+    for (under, loads) in tables(record) {
+        let rows: Vec<[String; 4]> = { explored.iter() }
+            .filter(|one| loads.contains(&one.load.as_str()))
+            .map(|one| row(record, one))
+            .collect();
+        if rows.is_empty() {
+            continue;
+        }
+        if let Some(under) = under {
+            out.push_str(&wrap(&format!("{under}:"), "", "  ", style.columns()));
+        }
+        let headers = ["metric", "ratio", "interval", "verdict"].map(str::to_owned);
+        out.push_str(&Table { headers, rows }.text(style.columns()));
+    }
+    out
+}
+
+/// The heading of each table and the loads whose comparisons stand in it; those
+/// of starts have none.
+fn tables(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
+    if let [load] = &record.measured.loads[..] {
+        return vec![(None, vec![&load.name, STARTS])];
+    }
+    let of_load = |load: &str| capitalized(&place(record, load));
+    let loads = record.measured.loads.iter().map(|load| load.name.as_str());
+    loads
+        .map(|load| (Some(of_load(load)), vec![load]))
+        .chain([(Some("Starts".to_owned()), vec![STARTS])])
+        .collect()
+}
+
+/// The load of comparisons that are of no load.
+const STARTS: &str = "";
+
+fn row(record: &StudyRecord, one: &Comparison) -> [String; 4] {
+    let metric = metric_under(record, &one.load, one.metric);
+    let what = match record.measured.subjects.len() {
+        2 => metric.to_owned(),
+        _ => format!("{}: {metric}", clean_name(&one.subject)),
+    };
+    let [ratio, interval] = ratio_cells(one);
+    let fragile = if one.fragile { ", fragile" } else { "" };
+    [
+        what,
+        ratio,
+        interval,
+        format!("{}{fragile}", word(one.verdict)),
+    ]
+}
