@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
 use abx_wire::http1::{self, ServerEvent};
-use abx_wire::websocket::{Event, Limits, Offer, Server, message_frame};
+use abx_wire::websocket::{Event, Offer, Server, SizeLimits, message_frame};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const HEAD_END: &[u8] = b"\r\n\r\n";
@@ -84,7 +84,7 @@ impl Connection {
                 Ok(Some(offer)) => {
                     let mut out = Vec::new();
                     self.talk = Some(Talk {
-                        server: Server::accept(&offer, Limits::default(), &mut out),
+                        server: Server::accept(&offer, SizeLimits::default(), &mut out),
                         message: Vec::new(),
                         is_chat: request.target.starts_with("/chat"),
                     });

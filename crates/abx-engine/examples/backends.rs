@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use abx_engine::schedule::Arrivals;
 use abx_engine::{
-    Asked, Backend, Engine, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan,
+    Asked, Backend, Engine, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
     SliceEnd, SlicePlan, probe,
 };
 use abx_evidence::Wait;
@@ -106,7 +106,7 @@ impl Asking {
             body: Vec::new(),
         };
         let answer = probe(self.address, &request, Duration::from_secs(5))?;
-        let expect = Expectation {
+        let expect = ExpectedAnswer {
             status: answer.status,
             body: Some(answer.body),
         };

@@ -13,10 +13,12 @@ use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
-use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
+use crate::plan::{
+    Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
+};
 use crate::pool::{Pool, WorkerSlice};
 use crate::protocol::Http;
-use crate::schedule::Share;
+use crate::schedule::ScheduleShare;
 
 const CONNECTIONS: u32 = 50;
 const VERIFY_EVERY: u32 = 100;
@@ -86,7 +88,7 @@ pub fn exchange(answers: Answers, pipeline: u32, requests: u64) -> u64 {
         end: Nanos::MAX,
         counted_from: start,
         requests_max: requests,
-        share: Share::WHOLE,
+        share: ScheduleShare::WHOLE,
     };
     pool.run(slice, &stop);
     pool.tally().outcomes.ok()
@@ -108,7 +110,7 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
                 headers: Vec::new(),
                 body: Vec::new(),
             },
-            expect: Expectation {
+            expect: ExpectedAnswer {
                 status: 200,
                 body: Some(BodyIdentity {
                     bytes: body.len() as u64,
@@ -135,11 +137,11 @@ struct Memory {
     next: Vec<Ready>,
     /// Bytes of as many requests.
     request_bytes: usize,
-    connections: Vec<Connection>,
+    connections: Vec<MemoryConnection>,
 }
 
 #[derive(Clone, Copy)]
-struct Connection {
+struct MemoryConnection {
     /// How much of the answers was pulled, or is not due; all of them when none is.
     place: usize,
     to_skip: usize,
@@ -149,7 +151,7 @@ struct Connection {
 impl Memory {
     fn new(answer: &[u8], pipeline: usize) -> Memory {
         let answers = answer.repeat(pipeline);
-        let connection = Connection {
+        let connection = MemoryConnection {
             place: answers.len(),
             to_skip: 0,
             most: usize::MAX,
@@ -163,7 +165,7 @@ impl Memory {
         }
     }
 
-    fn connection(&mut self, token: Token) -> &mut Connection {
+    fn connection(&mut self, token: Token) -> &mut MemoryConnection {
         &mut self.connections[token.slot as usize]
     }
 }

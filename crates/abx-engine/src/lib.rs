@@ -29,7 +29,7 @@ mod workers;
 pub use load_generator::LoadGenerator;
 pub use plan::backend::{Backend, BackendUsed};
 pub use plan::{
-    Asked, BodyIdentity, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan,
+    Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
     SliceEnd, SlicePlan,
 };
 pub use probe::{Answer, Echo, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket};

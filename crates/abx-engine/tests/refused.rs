@@ -6,7 +6,7 @@
 use std::net::{SocketAddr, TcpListener};
 
 use abx_engine::{
-    Asked, Backend, BackendUsed, Engine, EngineError, EnginePlan, Expectation, HttpVersion,
+    Asked, Backend, BackendUsed, Engine, EngineError, EnginePlan, ExpectedAnswer, HttpVersion,
     LoadPlan, Pacing, RequestPlan,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -35,7 +35,7 @@ fn load(address: SocketAddr, keep_alive: bool) -> LoadPlan {
                 headers: Vec::new(),
                 body: Vec::new(),
             },
-            expect: Expectation {
+            expect: ExpectedAnswer {
                 status: 200,
                 body: None,
             },

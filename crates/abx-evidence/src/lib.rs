@@ -42,7 +42,7 @@ pub use measure::held::{Held, HeldFigures};
 pub use measure::histogram::Histogram;
 pub use measure::outcome::{Outcome, Outcomes};
 pub use measure::phase_times::{PhaseTime, PhaseTimes};
-pub use measure::phases::{Phase, PhaseSums, Phases, Split, Timestamps};
+pub use measure::phases::{Phase, PhaseSplit, PhaseSums, Phases, Timestamps};
 pub use measure::quantile::Quantile;
 pub use measure::tally::{Connections, Sample, SliceTally, Tally};
 pub use measure::times::{Figure, Times};

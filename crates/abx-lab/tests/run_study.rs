@@ -23,7 +23,7 @@ use abx_lab::{
     Abort, GeneratedFile, Launch, Load, PilotEffort, Pin, SliceLength, Source, Store, Study,
     StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, WaitChoice, run_study,
 };
-use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
+use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocketSupport, serve};
 use abx_sys::tree::descendants;
 use tempfile::TempDir;
 
@@ -102,7 +102,7 @@ fn serve_page(port: &str) -> ExitCode {
         address: SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap())),
         model: Model::Event,
         content: Content::Page { bytes: None },
-        websocket: WebSocket::Off,
+        websocket: WebSocketSupport::Off,
         nagle: Nagle::Off,
         faults: Faults::default(),
         seed: 1,

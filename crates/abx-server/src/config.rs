@@ -18,7 +18,7 @@ pub struct ServerConfig {
     /// What is served.
     pub content: Content,
     /// Whether `/echo` and `/chat/ROOM` speak WebSocket.
-    pub websocket: WebSocket,
+    pub websocket: WebSocketSupport,
     /// Whether small segments wait for others.
     pub nagle: Nagle,
     /// What is done wrong on purpose.
@@ -104,7 +104,7 @@ impl Feature {
 
 /// Whether the server speaks WebSocket beside its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum WebSocket {
+pub enum WebSocketSupport {
     /// Handshakes are answered as any other request.
     #[default]
     Off,
@@ -143,13 +143,13 @@ pub enum Content {
         /// The directory. Nothing above it is served, also not through links.
         root: PathBuf,
         /// How the files' bytes come to the socket.
-        sending: Sending,
+        sending: SendMethod,
     },
 }
 
 /// How the bytes of a file come to the socket: the same bytes each way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Sending {
+pub enum SendMethod {
     /// By sendfile(2): the kernel moves them.
     #[default]
     Sendfile,
@@ -278,11 +278,11 @@ impl ServerConfig {
         let mut features = Vec::new();
         if let Content::Files { sending, .. } = &self.content {
             features.push(Feature::Files);
-            if *sending == Sending::Uring {
+            if *sending == SendMethod::Uring {
                 features.push(Feature::FilesByRing);
             }
         }
-        if self.websocket == WebSocket::On {
+        if self.websocket == WebSocketSupport::On {
             features.push(Feature::WebSocket);
         }
         if self.faults != Faults::default() {

@@ -142,7 +142,7 @@ pub(crate) enum EventSource {
 }
 
 /// What an event is about.
-pub(crate) fn event_source(event: abx_sys::Event) -> EventSource {
+pub(crate) fn event_source(event: abx_sys::SocketEvent) -> EventSource {
     match event.token() {
         LISTENER => EventSource::Listener,
         OTHER => EventSource::Other,
@@ -175,7 +175,7 @@ mod tests {
     use rustix::net::sockopt::tcp_nodelay;
 
     use super::*;
-    use crate::{Content, Faults, Model, WebSocket};
+    use crate::{Content, Faults, Model, WebSocketSupport};
 
     #[test]
     fn small_segments_wait_where_they_are_told_to() {
@@ -185,7 +185,7 @@ mod tests {
                 address: SocketAddr::from(([127, 0, 0, 1], 0)),
                 model: Model::Event,
                 content: Content::Page { bytes: None },
-                websocket: WebSocket::Off,
+                websocket: WebSocketSupport::Off,
                 backlog: crate::BACKLOG,
                 nagle,
                 faults: Faults::default(),

@@ -13,7 +13,7 @@ mod models;
 mod websocket;
 
 pub use config::{
-    BACKLOG, Content, Feature, Model, Nagle, Sending, ServeError, ServerConfig, WebSocket,
+    BACKLOG, Content, Feature, Model, Nagle, SendMethod, ServeError, ServerConfig, WebSocketSupport,
 };
 pub use faults::work::Work;
 pub use faults::{Faults, Frames, Stall};

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
+use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocketSupport, serve};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 #[test]
@@ -50,7 +50,7 @@ fn start(model: Model) -> SocketAddr {
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
         model,
         content: Content::Page { bytes: None },
-        websocket: WebSocket::Off,
+        websocket: WebSocketSupport::Off,
         nagle: Nagle::Off,
         faults: Faults::default(),
         seed: 0,

@@ -16,7 +16,7 @@ pub use host::alarm::Alarm;
 pub use host::{
     canary, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
 };
-pub use net::epoll::{Epoll, Event, Events, Interest};
+pub use net::epoll::{Epoll, Events, Interest, SocketEvent};
 pub use net::socket::{ListenOptions, Socket, is_out_of_descriptors};
 pub use net::{network, ports};
 pub use process::tree::ProcTree;

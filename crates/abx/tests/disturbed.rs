@@ -4,7 +4,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use abx_sys::cpus::{Split, allowed, cores};
+use abx_sys::cpus::{CpuSplit, allowed, cores};
 use serde_json::Value;
 
 use crate::support::{ABX, Home, findings, in_five_looks, readings, slices, subject};
@@ -134,7 +134,7 @@ impl Drop for Hog {
 fn foreign_work_on_the_subjects_processors_is_found() {
     // Method: a hog on each of them for the whole study. Slices are long enough
     // for the kernel's clock ticks to see it.
-    let split = Split::of(&cores(&allowed().unwrap()));
+    let split = CpuSplit::of(&cores(&allowed().unwrap()));
     let hogs: Vec<Hog> = split.subjects.iter().map(|cpu| Hog::start(*cpu)).collect();
     let record = compared(&subject("other", ""), &["--blocks", "2"]);
     drop(hogs);

@@ -10,7 +10,7 @@ use crate::io::Token;
 
 /// What a slot is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum SlotState {
     /// No connection.
     Closed,
     /// No connection, and none is tried before this moment.
@@ -23,7 +23,7 @@ pub(crate) enum Phase {
 
 /// A place for one connection at a time.
 pub(crate) struct Slot<T> {
-    pub(crate) phase: Phase,
+    pub(crate) state: SlotState,
     /// Counts connections, so that an event of an earlier one is known as stale.
     pub(crate) generation: u32,
     /// Our end of the connection.
@@ -56,7 +56,7 @@ impl<T> Slot<T> {
     /// A slot without a connection, for so many requests in flight.
     pub(crate) fn new(window: usize, client: T) -> Slot<T> {
         Slot {
-            phase: Phase::Closed,
+            state: SlotState::Closed,
             generation: 0,
             client,
             flights: Flights::with_room(window),
@@ -84,23 +84,25 @@ impl<T> Slot<T> {
 
     /// Whether there is a connection, standing or in the making.
     pub(crate) fn has_connection(&self) -> bool {
-        !matches!(self.phase, Phase::Closed | Phase::Resting(_))
+        !matches!(self.state, SlotState::Closed | SlotState::Resting(_))
     }
 
     /// Whether one more request may be in flight, when they may be as many as
     /// `most`. Without a connection there is room for one, which is what a
     /// connection is made for.
     pub(crate) fn has_room(&self, most: usize) -> bool {
-        match self.phase {
-            Phase::Standing => self.flights.len() < most,
-            Phase::Closed | Phase::Connecting => self.flights.is_empty(),
-            Phase::Resting(_) => false,
+        match self.state {
+            SlotState::Standing => self.flights.len() < most,
+            SlotState::Closed | SlotState::Connecting => self.flights.is_empty(),
+            SlotState::Resting(_) => false,
         }
     }
 
     /// Whether a flight waits to be sent and nothing stands in its way.
     pub(crate) fn may_hand_over(&self) -> bool {
-        self.handed < self.flights.len() && self.unsent_bytes == 0 && self.phase == Phase::Standing
+        self.handed < self.flights.len()
+            && self.unsent_bytes == 0
+            && self.state == SlotState::Standing
     }
 
     /// Whether all of the first flight's request was taken by the kernel, when
@@ -111,7 +113,7 @@ impl<T> Slot<T> {
 
     /// Whether there is a connection that nobody waits for.
     pub(crate) fn is_idle(&self) -> bool {
-        self.phase == Phase::Standing && self.flights.is_empty()
+        self.state == SlotState::Standing && self.flights.is_empty()
     }
 
     /// Whether the first flight is in the sample.
@@ -127,7 +129,7 @@ impl<T> Slot<T> {
     /// Takes off the first flight, whose outcome came now and was recorded. The
     /// connection's room begins with it when its window was full.
     pub(crate) fn complete(&mut self, window: usize, now: Nanos) {
-        let had_room = self.flights.len() < window && self.phase == Phase::Standing;
+        let had_room = self.flights.len() < window && self.state == SlotState::Standing;
         if !had_room {
             self.free_since = now;
         }
@@ -141,15 +143,15 @@ impl<T> Slot<T> {
         self.calls = 0;
         self.free_since = start;
         self.is_listed = false;
-        if let Phase::Resting(_) = self.phase {
+        if let SlotState::Resting(_) = self.state {
             // A rest ends with its slice.
-            self.phase = Phase::Closed;
+            self.state = SlotState::Closed;
         }
     }
 
     /// The connection, if there was one, is gone. Flights stay.
     pub(crate) fn close(&mut self) {
-        self.phase = Phase::Closed;
+        self.state = SlotState::Closed;
         self.handed = 0;
         self.unsent_bytes = 0;
         self.generation = self.generation.wrapping_add(1);
@@ -160,7 +162,7 @@ impl<T> Slot<T> {
 
     /// Takes a new connection, whose making began at this moment.
     pub(crate) fn connecting(&mut self, client: T, began: Nanos) {
-        self.phase = Phase::Connecting;
+        self.state = SlotState::Connecting;
         self.timing.connecting(began);
         self.client = client;
         self.reused = false;
@@ -186,7 +188,7 @@ mod tests {
         // Method: a window of three, filled and emptied; only what was full
         // before gives room that was not there.
         let mut slot = Slot::new(3, ());
-        slot.phase = Phase::Standing;
+        slot.state = SlotState::Standing;
         for number in 0..3 {
             slot.flights.push(flight(number));
         }
@@ -205,7 +207,7 @@ mod tests {
         assert!(!slot.has_room(3));
         slot.complete(3, Nanos(40));
         assert_eq!(slot.free_since, Nanos(40));
-        slot.phase = Phase::Resting(Nanos(50));
+        slot.state = SlotState::Resting(Nanos(50));
         assert!(!slot.has_room(3));
     }
 

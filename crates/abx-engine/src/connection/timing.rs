@@ -1,7 +1,7 @@
 //! When a slot's connection was made and when the answer under way began: with the
 //! flight's own moments, where its time went.
 
-use abx_evidence::{Split, Timestamps};
+use abx_evidence::{PhaseSplit, Timestamps};
 use abx_sys::Nanos;
 
 use crate::connection::flights::Flight;
@@ -40,11 +40,11 @@ impl Timing {
 
     /// Where the time of a flight went whose answer is whole now, when the slot's
     /// last outcome before it came at `before`. The next answer has not begun.
-    pub(crate) fn split(&mut self, flight: &Flight, before: Nanos, now: Nanos) -> Split {
+    pub(crate) fn split(&mut self, flight: &Flight, before: Nanos, now: Nanos) -> PhaseSplit {
         let sent = flight.sent.expect("what was answered was sent");
         // One that was begun later found the connection standing.
         let brought_it = flight.begun <= self.began;
-        Split::of(&Timestamps {
+        PhaseSplit::of(&Timestamps {
             intended_ns: flight.intended.0,
             connect_ns: brought_it.then(|| self.made.since(self.began).0),
             turn_ns: sent.max(before).0,

@@ -6,7 +6,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use abx_sys::{Alarm, Epoll, Event, Events, Interest, Nanos, Socket};
+use abx_sys::{Alarm, Epoll, Events, Interest, Nanos, Socket, SocketEvent};
 
 use abx_evidence::Wait;
 
@@ -30,7 +30,7 @@ pub(crate) struct EpollIo {
     alarm: Alarm,
     events: Events,
     requests: Vec<Vec<u8>>,
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<EpollConnection>>,
     buffer: Vec<u8>,
     /// What it takes to wake up.
     wake: Wake,
@@ -40,7 +40,7 @@ pub(crate) struct EpollIo {
     last: Nanos,
 }
 
-struct Connection {
+struct EpollConnection {
     socket: Socket,
     generation: u32,
     is_connecting: bool,
@@ -144,7 +144,7 @@ impl EpollIo {
         }
     }
 
-    fn connection(&mut self, token: Token) -> &mut Connection {
+    fn connection(&mut self, token: Token) -> &mut EpollConnection {
         current(&mut self.connections, token)
     }
 }
@@ -167,7 +167,7 @@ impl Io for EpollIo {
         if place >= self.connections.len() {
             self.connections.resize_with(place + 1, || None);
         }
-        self.connections[place] = Some(Connection {
+        self.connections[place] = Some(EpollConnection {
             socket,
             generation: token.generation,
             is_connecting: true,
@@ -218,7 +218,7 @@ impl Io for EpollIo {
             };
             // A closed socket leaves its set, but only once its last copy is gone:
             // a child that is being started has one for a moment.
-            let is_current = |one: &&mut Connection| one.generation == token.generation;
+            let is_current = |one: &&mut EpollConnection| one.generation == token.generation;
             let Some(connection) = place.as_mut().filter(is_current) else {
                 continue;
             };
@@ -287,7 +287,7 @@ enum Keeps {
     No,
 }
 
-impl Connection {
+impl EpollConnection {
     /// Sends what the socket has room for.
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = match self.socket.send(bytes) {
@@ -299,7 +299,7 @@ impl Connection {
     }
 
     /// Turns one event into what it means for the engine.
-    fn take(&mut self, event: Event, token: Token, ready: &mut Vec<Ready>) -> Keeps {
+    fn take(&mut self, event: SocketEvent, token: Token, ready: &mut Vec<Ready>) -> Keeps {
         if self.is_connecting {
             if !event.writable() {
                 return Keeps::Yes;
@@ -323,7 +323,7 @@ impl Connection {
     }
 }
 
-fn current(connections: &mut [Option<Connection>], token: Token) -> &mut Connection {
+fn current(connections: &mut [Option<EpollConnection>], token: Token) -> &mut EpollConnection {
     connections
         .get_mut(token.slot as usize)
         .and_then(Option::as_mut)

@@ -71,9 +71,9 @@ impl RequestPlan {
                 HttpVersion::Http11 => http1::Version::Http11,
             },
             connection: if keep_alive {
-                http1::Connection::KeepAlive
+                http1::Persistence::KeepAlive
             } else {
-                http1::Connection::Close
+                http1::Persistence::Close
             },
         }
         .encode()
@@ -105,7 +105,7 @@ pub struct BodyIdentity {
 
 /// What a right answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expectation {
+pub struct ExpectedAnswer {
     /// Its status.
     pub status: u16,
     /// Its body; `None` when bodies vary and only the status is checked.
@@ -118,7 +118,7 @@ pub struct Asked {
     /// What is asked.
     pub request: RequestPlan,
     /// What a right answer is.
-    pub expect: Expectation,
+    pub expect: ExpectedAnswer,
     /// How often it is asked, beside the weights of the others; at least 1.
     pub weight: u32,
 }

@@ -22,7 +22,7 @@ pub(super) struct Expected {
 }
 
 /// One broadcast in flight.
-struct Round {
+struct BroadcastRound {
     flight: Flight,
     /// Who has it, one bit each.
     has_it: Vec<u64>,
@@ -40,7 +40,7 @@ pub(super) struct Audience {
     next: Vec<u64>,
     /// In the order of their numbers, without gaps; those that have ended in it
     /// stay until they are the first.
-    rounds: VecDeque<Option<Round>>,
+    rounds: VecDeque<Option<BroadcastRound>>,
     /// The number of the first one of `rounds`.
     base: u64,
     /// How many of `rounds` have not ended.
@@ -82,7 +82,7 @@ impl Audience {
         has_it.clear();
         has_it.resize(self.next.len().div_ceil(64), 0);
         self.in_flight += 1;
-        self.rounds.push_back(Some(Round {
+        self.rounds.push_back(Some(BroadcastRound {
             flight,
             has_it,
             received: 0,
@@ -152,7 +152,8 @@ impl Audience {
     ) -> Option<Ended> {
         self.joins(listener);
         let mut rounds = self.rounds.iter();
-        let misses = |round: &Option<Round>| round.as_ref().is_some_and(|one| !one.has(listener));
+        let misses =
+            |round: &Option<BroadcastRound>| round.as_ref().is_some_and(|one| !one.has(listener));
         let place = rounds.position(misses)?;
         Some(self.give_up(place, outcome, tally))
     }
@@ -202,7 +203,7 @@ impl Audience {
     }
 
     /// Takes out a round, and those that had ended behind it.
-    fn end(&mut self, place: usize) -> Round {
+    fn end(&mut self, place: usize) -> BroadcastRound {
         self.in_flight -= 1;
         let round = self.rounds[place].take();
         while let Some(None) = self.rounds.front() {
@@ -213,7 +214,7 @@ impl Audience {
     }
 }
 
-impl Round {
+impl BroadcastRound {
     fn has(&self, listener: usize) -> bool {
         self.has_it[listener / 64] & 1 << (listener % 64) != 0
     }

@@ -19,7 +19,7 @@ use super::{
 use crate::connection::clock::{Basis, Clock, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
-use crate::connection::slot::Phase;
+use crate::connection::slot::SlotState;
 use crate::io::{Awaits, Io};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Lost, WebSocket};
@@ -216,9 +216,9 @@ impl<I: Io> Broadcast<I> {
         if now < self.rests_until {
             return;
         }
-        let mut room = CONNECTING_MAX.saturating_sub(self.pool.count(Phase::Connecting));
+        let mut room = CONNECTING_MAX.saturating_sub(self.pool.count(SlotState::Connecting));
         for index in 0..self.pool.slots.len() {
-            if room > 0 && self.pool.slots[index].phase == Phase::Closed {
+            if room > 0 && self.pool.slots[index].state == SlotState::Closed {
                 self.pool.tally.connects += 1;
                 self.pool.connect(index, now);
                 room -= 1;

@@ -8,11 +8,11 @@ use abx_sys::Nanos;
 use super::Pool;
 use super::outbox::has_outbox;
 use crate::connection::encoded::Encoded;
-use crate::connection::slot::{Phase, Slot};
+use crate::connection::slot::{Slot, SlotState};
 use crate::io::{Io, Received, Token};
 use crate::plan::{Asked, LoadPlan};
 use crate::protocol::Protocol;
-use crate::protocol::intake::{Intake, Parsed};
+use crate::protocol::intake::{Intake, StreamState};
 
 /// Less of a body that is still to come is not worth being skipped.
 ///
@@ -45,10 +45,10 @@ pub(super) fn has_large_answer(plan: &LoadPlan, asked: &Asked) -> bool {
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Sends a slot's flights, or makes the connection for them.
     pub(super) fn go(&mut self, index: usize, now: Nanos) {
-        match self.slots[index].phase {
-            Phase::Standing => self.hand_over(index, now),
-            Phase::Connecting => {}
-            Phase::Closed | Phase::Resting(_) => self.connect(index, now),
+        match self.slots[index].state {
+            SlotState::Standing => self.hand_over(index, now),
+            SlotState::Connecting => {}
+            SlotState::Closed | SlotState::Resting(_) => self.connect(index, now),
         }
     }
 
@@ -177,31 +177,31 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                     break;
                 }
                 Received::Ended => C::end(&mut intake),
-                Received::Failed | Received::Nothing => Parsed::Broken(Outcome::Reset),
+                Received::Failed | Received::Nothing => StreamState::Broken(Outcome::Reset),
             };
             let is_next = intake.answers > 0;
             has_room |= is_next;
             let parsed = match self.flush_outbox(index) {
                 Ok(()) => parsed,
-                Err(_) => Parsed::Broken(Outcome::Reset),
+                Err(_) => StreamState::Broken(Outcome::Reset),
             };
             match parsed {
-                Parsed::Broken(Outcome::EarlyClose)
+                StreamState::Broken(Outcome::EarlyClose)
                     if has_ended && self.has_taken_request(token) =>
                 {
                     has_room = true;
                     self.broken(index, Outcome::EmptyResponse, now);
                 }
-                Parsed::More if is_next && self.window == 1 => {}
-                Parsed::More => {
+                StreamState::More if is_next && self.window == 1 => {}
+                StreamState::More => {
                     if is_next {
                         self.limit_receive(token);
                     }
                     self.go_on(index, now);
                     self.skip_rest(token);
                 }
-                Parsed::Over => self.over(index, now),
-                Parsed::Broken(outcome) => {
+                StreamState::Over => self.over(index, now),
+                StreamState::Broken(outcome) => {
                     // A connection that did nothing is lost without anyone's turn.
                     has_room |= !self.slots[index].flights.is_empty();
                     self.broken(index, outcome, now);

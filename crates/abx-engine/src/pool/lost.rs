@@ -37,7 +37,7 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::Pool;
-use crate::connection::slot::Phase;
+use crate::connection::slot::SlotState;
 use crate::io::Io;
 use crate::protocol::{Lost, Protocol};
 
@@ -62,7 +62,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// The connection broke.
     pub(super) fn broken(&mut self, index: usize, outcome: Outcome, now: Nanos) {
         let slot = &self.slots[index];
-        if slot.phase == Phase::Connecting {
+        if slot.state == SlotState::Connecting {
             // In its handshake.
             self.close(index);
             return self.connect_failed(index, outcome, now);

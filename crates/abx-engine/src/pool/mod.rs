@@ -22,7 +22,7 @@ use abx_sys::Nanos;
 
 use crate::connection::encoded::Encoded;
 use crate::connection::progress::Progress;
-use crate::connection::slot::{Phase, Slot};
+use crate::connection::slot::{Slot, SlotState};
 use crate::io::{Awaits, Awake, Io, Ready, Token};
 use crate::plan::{LoadPlan, Pacing};
 use crate::protocol::check::{Hashers, Sampler};
@@ -176,14 +176,14 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             .collect();
         let stood = self.slots.len() - untried.len();
         loop {
-            let mut connecting = self.count(Phase::Connecting);
+            let mut connecting = self.count(SlotState::Connecting);
             while connecting < CONNECTING_MAX {
                 let Some(index) = untried.pop() else { break };
                 let now = self.io.now();
                 self.connect(index, now);
                 connecting += 1;
             }
-            if untried.is_empty() && self.count(Phase::Connecting) == 0 {
+            if untried.is_empty() && self.count(SlotState::Connecting) == 0 {
                 break;
             }
             let now = self.io.now();
@@ -200,7 +200,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             self.connect_failures.add(outcome);
         }
         for index in 0..self.slots.len() {
-            if self.slots[index].phase == Phase::Connecting {
+            if self.slots[index].state == SlotState::Connecting {
                 self.connect_failures.add(outcome);
                 self.close(index);
             }
@@ -221,7 +221,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// How many connections stand.
     pub(crate) fn standing(&self) -> usize {
-        self.count(Phase::Standing)
+        self.count(SlotState::Standing)
     }
 
     /// What was waited awake since this was last asked.
@@ -234,8 +234,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.io.now()
     }
 
-    fn count(&self, phase: Phase) -> usize {
-        self.slots.iter().filter(|slot| slot.phase == phase).count()
+    fn count(&self, state: SlotState) -> usize {
+        self.slots.iter().filter(|slot| slot.state == state).count()
     }
 
     /// Waits once, and handles all that is ready with one reading of the clock:
@@ -319,7 +319,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     fn stands(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        slot.phase = Phase::Standing;
+        slot.state = SlotState::Standing;
         slot.refusals = 0;
         slot.free_since = now;
         slot.timing.connected(now);
@@ -350,7 +350,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
         let rest = Nanos(REST_MIN.0 << slot.refusals.min(REST_DOUBLINGS_MAX));
         slot.refusals += 1;
-        slot.phase = Phase::Resting(now.plus(rest));
+        slot.state = SlotState::Resting(now.plus(rest));
         self.progress.rests(now.plus(rest));
         self.finish_all(index, outcome, now);
     }
@@ -361,7 +361,7 @@ impl<I: Io, C: Protocol> Drop for Pool<I, C> {
     /// once, and waits for nobody's answer: what was to be measured is over.
     fn drop(&mut self) {
         for index in 0..self.slots.len() {
-            if self.slots[index].phase == Phase::Standing {
+            if self.slots[index].state == SlotState::Standing {
                 C::begin_close(&mut self.slots[index].client);
                 let _ = self.flush_outbox(index);
             }

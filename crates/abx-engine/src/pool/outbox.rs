@@ -8,7 +8,7 @@ use std::io;
 use abx_sys::Nanos;
 
 use super::Pool;
-use crate::connection::slot::{Phase, Slot};
+use crate::connection::slot::{Slot, SlotState};
 use crate::io::Io;
 use crate::protocol::Protocol;
 
@@ -43,7 +43,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             return;
         }
         let slot = &self.slots[index];
-        if slot.phase != Phase::Connecting {
+        if slot.state != SlotState::Connecting {
             self.resume(index, now);
         } else if C::is_open(&slot.client) {
             self.stands(index, now);

@@ -9,11 +9,11 @@ use super::{Pool, WAIT_MAX};
 use crate::connection::clock::{Basis, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
-use crate::connection::slot::Phase;
+use crate::connection::slot::SlotState;
 use crate::io::{Awaits, Io};
 use crate::plan::Pacing;
 use crate::protocol::Protocol;
-use crate::schedule::{Arrivals, Share};
+use crate::schedule::{Arrivals, ScheduleShare};
 
 /// A subject has stopped answering after this many failures per connection in a
 /// row, or when every connection timed out, without one whole answer in between.
@@ -34,7 +34,7 @@ pub(crate) struct WorkerSlice {
     /// At most this many requests are sent.
     pub(crate) requests_max: u64,
     /// Which part of the schedule this worker has.
-    pub(crate) share: Share,
+    pub(crate) share: ScheduleShare,
 }
 
 /// How a slice ended.
@@ -361,9 +361,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// When the oldest request of a slot is out of time, or its rest is over.
     fn due(&self, index: usize) -> Option<Nanos> {
         let slot = &self.slots[index];
-        match (slot.flights.first(), slot.phase) {
+        match (slot.flights.first(), slot.state) {
             (Some(flight), _) => Some(flight.begun.plus(Nanos(self.plan.timeout_ns))),
-            (None, Phase::Resting(until)) => Some(until),
+            (None, SlotState::Resting(until)) => Some(until),
             (None, _) => None,
         }
     }

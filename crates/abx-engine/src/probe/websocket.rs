@@ -6,8 +6,8 @@ use std::time::Duration;
 use abx_evidence::Message;
 use abx_wire::http1;
 use abx_wire::websocket::{
-    Client, ClientOptions, Close, CloseCode, Event, Fault, Limits, Masking, MessageKind,
-    NONCE_BYTES,
+    Client, ClientOptions, Close, CloseCode, Event, Fault, Masking, MessageKind, NONCE_BYTES,
+    SizeLimits,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -56,9 +56,9 @@ pub fn probe_websocket<'a>(
 ) -> Result<WebSocketAnswer, ProbeError> {
     let opening = request.opening().encode()?;
     let longest = message.map_or(0, |message| u64::from(message.bytes));
-    let usual = Limits::default();
+    let usual = SizeLimits::default();
     let options = ClientOptions {
-        limits: Limits {
+        limits: SizeLimits {
             frame_bytes: usual.frame_bytes.max(longest),
             message_bytes: usual.message_bytes.max(longest),
         },

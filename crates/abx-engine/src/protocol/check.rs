@@ -4,11 +4,11 @@ use abx_evidence::Outcome;
 use abx_wire::http1;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::plan::Expectation;
+use crate::plan::ExpectedAnswer;
 use crate::random::Random;
 
 /// Judges a whole answer. `hash` is there when its body was hashed.
-pub(crate) fn outcome(expect: &Expectation, done: &http1::Done, hash: Option<u64>) -> Outcome {
+pub(crate) fn outcome(expect: &ExpectedAnswer, done: &http1::Done, hash: Option<u64>) -> Outcome {
     if done.status != expect.status {
         return Outcome::WrongStatus;
     }
@@ -17,7 +17,7 @@ pub(crate) fn outcome(expect: &Expectation, done: &http1::Done, hash: Option<u64
 
 /// Judges the body of a whole answer by its length, and by its hash if that is there.
 #[inline]
-pub(crate) fn body(expect: &Expectation, bytes: u64, hash: Option<u64>) -> Outcome {
+pub(crate) fn body(expect: &ExpectedAnswer, bytes: u64, hash: Option<u64>) -> Outcome {
     let Some(body) = expect.body else {
         return Outcome::Ok;
     };
@@ -114,7 +114,7 @@ mod tests {
             body_bytes: 5,
             reusable: true,
         };
-        let expect = |status, bytes, xxh3| Expectation {
+        let expect = |status, bytes, xxh3| ExpectedAnswer {
             status,
             body: Some(BodyIdentity { bytes, xxh3 }),
         };

@@ -5,7 +5,7 @@ use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, HeadMemo};
 
 use super::Protocol;
 use crate::protocol::check;
-use crate::protocol::intake::{Intake, Parsed};
+use crate::protocol::intake::{Intake, StreamState};
 
 /// HTTP, with the last head that answered each request of the load.
 pub(crate) struct Http {
@@ -48,11 +48,11 @@ impl Protocol for Http {
     }
 
     #[inline(always)]
-    fn take(intake: &mut Intake<'_, Http>, input: &[u8]) -> Parsed {
+    fn take(intake: &mut Intake<'_, Http>, input: &[u8]) -> StreamState {
         intake.take(input)
     }
 
-    fn end(intake: &mut Intake<'_, Http>) -> Parsed {
+    fn end(intake: &mut Intake<'_, Http>) -> StreamState {
         intake.end()
     }
 }
@@ -62,14 +62,14 @@ impl Protocol for Http {
 impl Intake<'_, Http> {
     /// Hands received bytes to the parser, bodies to the hash, and ends flights.
     #[inline(always)]
-    fn take(&mut self, mut input: &[u8]) -> Parsed {
+    fn take(&mut self, mut input: &[u8]) -> StreamState {
         let mut uncounted = input.len();
         while let Some(end) = self.next_end(&mut input) {
             let done = match end {
                 Ok(done) => done,
                 Err(fault) => {
                     self.received(uncounted as u64);
-                    return Parsed::Broken(match self.slot.flights.is_empty() {
+                    return StreamState::Broken(match self.slot.flights.is_empty() {
                         true => Outcome::Unsolicited,
                         false => fault_outcome(fault),
                     });
@@ -82,7 +82,7 @@ impl Intake<'_, Http> {
             {
                 // What nobody asked for came behind it: no right answer.
                 self.received(uncounted as u64);
-                return Parsed::Broken(fault_outcome(fault));
+                return StreamState::Broken(fault_outcome(fault));
             }
             let goes_on = self.goes_on(&done);
             // What stands behind the connection's last answer is not read.
@@ -92,15 +92,15 @@ impl Intake<'_, Http> {
             self.answered(&done);
             if !goes_on {
                 self.note_closing(&done);
-                return Parsed::Over;
+                return StreamState::Over;
             }
             if is_last {
-                return Parsed::More;
+                return StreamState::More;
             }
         }
         self.received(uncounted as u64);
         self.note_first_byte();
-        Parsed::More
+        StreamState::More
     }
 
     /// How the next answer ends, its body hashed on the way; `None` when it goes on
@@ -146,7 +146,7 @@ impl Intake<'_, Http> {
     }
 
     /// Tells the parser that the peer closed.
-    fn end(&mut self) -> Parsed {
+    fn end(&mut self) -> StreamState {
         loop {
             match self.slot.client.eof() {
                 Some(Event::Done(done)) => {
@@ -154,12 +154,12 @@ impl Intake<'_, Http> {
                     self.answered(&done);
                     if !goes_on {
                         self.note_closing(&done);
-                        return Parsed::Over;
+                        return StreamState::Over;
                     }
                 }
-                Some(Event::Failed(fault)) => return Parsed::Broken(fault_outcome(fault)),
+                Some(Event::Failed(fault)) => return StreamState::Broken(fault_outcome(fault)),
                 // The end of a connection that awaits nothing ends no answer.
-                _ => return Parsed::Broken(Outcome::EarlyClose),
+                _ => return StreamState::Broken(Outcome::EarlyClose),
             }
         }
     }

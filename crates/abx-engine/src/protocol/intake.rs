@@ -10,12 +10,12 @@ use abx_sys::Nanos;
 use crate::connection::encoded::Encoded;
 use crate::connection::progress::Progress;
 use crate::connection::slot::Slot;
-use crate::plan::{Expectation, LoadPlan};
+use crate::plan::{ExpectedAnswer, LoadPlan};
 use crate::protocol::Protocol;
 use crate::protocol::check::Hashers;
 
 /// What the bytes of one receive amounted to, beside whole answers.
-pub(crate) enum Parsed {
+pub(crate) enum StreamState {
     /// The connection goes on.
     More,
     /// The last answer was whole and ended the connection, so that those behind
@@ -68,7 +68,7 @@ impl<C: Protocol> Intake<'_, C> {
     pub(crate) fn whole(
         &mut self,
         body_bytes: u64,
-        judge: impl FnOnce(&Expectation, Option<u64>) -> Outcome,
+        judge: impl FnOnce(&ExpectedAnswer, Option<u64>) -> Outcome,
     ) {
         self.answers += 1;
         self.slot.reused = true;

@@ -13,7 +13,7 @@ mod websocket;
 use abx_evidence::Outcome;
 use abx_wire::http1::AnswerKind;
 
-use crate::protocol::intake::{Intake, Parsed};
+use crate::protocol::intake::{Intake, StreamState};
 
 pub(crate) use http::Http;
 pub(crate) use websocket::{ReceivedMessage, WebSocket};
@@ -70,8 +70,8 @@ pub(crate) trait Protocol: Sized + 'static {
     fn skip(client: &mut Self::Client, bytes: u64);
 
     /// Takes all bytes of one receive.
-    fn take(intake: &mut Intake<'_, Self>, input: &[u8]) -> Parsed;
+    fn take(intake: &mut Intake<'_, Self>, input: &[u8]) -> StreamState;
 
     /// The peer closed.
-    fn end(intake: &mut Intake<'_, Self>) -> Parsed;
+    fn end(intake: &mut Intake<'_, Self>) -> StreamState;
 }

@@ -6,14 +6,14 @@
 use abx_evidence::{Outcome, Shape};
 use abx_wire::http1::AnswerKind;
 use abx_wire::websocket::{
-    Client, ClientOptions, Close, CloseCode, EncodedOpening, Event, Fault, Limits, Masking,
-    Message, MessageKind, NONCE_BYTES,
+    Client, ClientOptions, Close, CloseCode, EncodedOpening, Event, Fault, Masking, Message,
+    MessageKind, NONCE_BYTES, SizeLimits,
 };
 
 use super::{Lost, Protocol};
 use crate::plan::LoadPlan;
 use crate::protocol::check;
-use crate::protocol::intake::{Intake, Parsed};
+use crate::protocol::intake::{Intake, StreamState};
 use crate::protocol::message;
 use crate::random::Random;
 
@@ -77,11 +77,11 @@ impl WebSocket {
     pub(crate) fn new(opening: EncodedOpening, plan: &LoadPlan, first: usize) -> WebSocket {
         let message = plan.shape.message();
         let longest = message.map_or(0, |message| u64::from(message.bytes));
-        let usual = Limits::default();
+        let usual = SizeLimits::default();
         WebSocket {
             opening,
             options: ClientOptions {
-                limits: Limits {
+                limits: SizeLimits {
                     frame_bytes: usual.frame_bytes.max(longest),
                     message_bytes: usual.message_bytes.max(longest),
                 },
@@ -181,14 +181,14 @@ impl Protocol for WebSocket {
         talker.came_before += bytes;
     }
 
-    fn take(intake: &mut Intake<'_, WebSocket>, mut input: &[u8]) -> Parsed {
+    fn take(intake: &mut Intake<'_, WebSocket>, mut input: &[u8]) -> StreamState {
         let mut uncounted = input.len();
         loop {
             let slot = &mut *intake.slot;
             let is_hashing = slot.is_hashing();
             if slot.client.replies_bytes() > UNSAID_BYTES_MAX {
                 intake.received((uncounted - input.len()) as u64);
-                return Parsed::Broken(Outcome::Malformed);
+                return StreamState::Broken(Outcome::Malformed);
             }
             let Talker { socket, outbox, .. } = &mut slot.client;
             let Some(event) = socket.receive(&mut input, outbox) else {
@@ -212,17 +212,17 @@ impl Protocol for WebSocket {
                     uncounted = input.len();
                     if behind == Some(Behind::Message) {
                         // What nobody asked for came behind it: no right answer.
-                        Parsed::Broken(Outcome::Malformed)
+                        StreamState::Broken(Outcome::Malformed)
                     } else if let Err(outcome) = intake.message(&message, received) {
-                        Parsed::Broken(outcome)
+                        StreamState::Broken(outcome)
                     } else if let Some(Behind::End(outcome)) = behind {
-                        Parsed::Broken(outcome)
+                        StreamState::Broken(outcome)
                     } else {
                         continue;
                     }
                 }
-                Event::Close(_) => Parsed::Broken(Outcome::EarlyClose),
-                Event::Failed(fault) => Parsed::Broken(fault_outcome(fault)),
+                Event::Close(_) => StreamState::Broken(Outcome::EarlyClose),
+                Event::Failed(fault) => StreamState::Broken(fault_outcome(fault)),
             };
             intake.received(uncounted as u64);
             return parsed;
@@ -230,11 +230,11 @@ impl Protocol for WebSocket {
         intake.received(uncounted as u64);
         intake.slot.client.came_before += uncounted as u64;
         intake.note_first_byte();
-        Parsed::More
+        StreamState::More
     }
 
-    fn end(_: &mut Intake<'_, WebSocket>) -> Parsed {
-        Parsed::Broken(Outcome::EarlyClose)
+    fn end(_: &mut Intake<'_, WebSocket>) -> StreamState {
+        StreamState::Broken(Outcome::EarlyClose)
     }
 }
 

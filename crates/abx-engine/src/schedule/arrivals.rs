@@ -4,7 +4,7 @@ use abx_sys::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::amount::PerSecond;
-use super::pacer::{Pacer, Share};
+use super::pacer::{Pacer, ScheduleShare};
 use super::poisson::Stream;
 use super::stages::StageList;
 use super::timetable::Timetable;
@@ -33,11 +33,11 @@ pub enum Arrivals {
 /// The moments at which requests are meant to be sent, from the schedule's zero on.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    course: Course,
+    kind: ScheduleKind,
 }
 
 #[derive(Debug, Clone)]
-enum Course {
+enum ScheduleKind {
     Planned(Timetable),
     /// The stream at its beginning.
     Random(Stream),
@@ -50,13 +50,13 @@ impl Schedule {
     /// for any number of workers.
     #[must_use]
     pub fn new(arrivals: &Arrivals, seed: u64) -> Option<Schedule> {
-        let course = match arrivals {
+        let kind = match arrivals {
             Arrivals::Closed => return None,
-            Arrivals::Constant { per_s } => Course::Planned(Timetable::constant(*per_s)),
-            Arrivals::Stages(stages) => Course::Planned(Timetable::stages(stages)),
-            Arrivals::Poisson { per_s } => Course::Random(Stream::new(*per_s, seed)),
+            Arrivals::Constant { per_s } => ScheduleKind::Planned(Timetable::constant(*per_s)),
+            Arrivals::Stages(stages) => ScheduleKind::Planned(Timetable::stages(stages)),
+            Arrivals::Poisson { per_s } => ScheduleKind::Random(Stream::new(*per_s, seed)),
         };
-        Some(Schedule { course })
+        Some(Schedule { kind })
     }
 
     /// The moment of the request with this index, from 0; `None` behind the last
@@ -66,36 +66,38 @@ impl Schedule {
     /// take a [`Schedule::pacer`] to go through them.
     #[must_use]
     pub fn intended(&self, index: u64) -> Option<Nanos> {
-        match &self.course {
-            Course::Planned(timetable) => timetable.intended(index),
-            Course::Random(stream) => stream.clone().nth(usize::try_from(index).ok()?),
+        match &self.kind {
+            ScheduleKind::Planned(timetable) => timetable.intended(index),
+            ScheduleKind::Random(stream) => stream.clone().nth(usize::try_from(index).ok()?),
         }
     }
 
     /// How many requests are meant to be sent before `end`. Poisson walks there.
     #[must_use]
     pub fn count_before(&self, end: Nanos) -> u64 {
-        match &self.course {
-            Course::Planned(timetable) => timetable.count_before(end),
-            Course::Random(stream) => stream.clone().take_while(|due| *due < end).count() as u64,
+        match &self.kind {
+            ScheduleKind::Planned(timetable) => timetable.count_before(end),
+            ScheduleKind::Random(stream) => {
+                stream.clone().take_while(|due| *due < end).count() as u64
+            }
         }
     }
 
     /// When the last stage is over; `None` for a schedule without end.
     #[must_use]
     pub fn end(&self) -> Option<Nanos> {
-        match &self.course {
-            Course::Planned(timetable) => timetable.end(),
-            Course::Random(_) => None,
+        match &self.kind {
+            ScheduleKind::Planned(timetable) => timetable.end(),
+            ScheduleKind::Random(_) => None,
         }
     }
 
     /// One worker's share of the schedule, at its beginning.
     #[must_use]
-    pub fn pacer(&self, share: Share) -> Pacer {
-        match &self.course {
-            Course::Planned(timetable) => Pacer::planned(timetable.clone(), share),
-            Course::Random(stream) => Pacer::random(stream.clone(), share),
+    pub fn pacer(&self, share: ScheduleShare) -> Pacer {
+        match &self.kind {
+            ScheduleKind::Planned(timetable) => Pacer::planned(timetable.clone(), share),
+            ScheduleKind::Random(stream) => Pacer::random(stream.clone(), share),
         }
     }
 }

@@ -20,5 +20,5 @@ mod timetable;
 
 pub use amount::{Amount, AmountError, PerSecond};
 pub use arrivals::{Arrivals, Schedule};
-pub use pacer::{Pacer, Share};
+pub use pacer::{Pacer, ScheduleShare};
 pub use stages::{Stage, StageError, StageList, StageListError};

@@ -7,7 +7,7 @@ use super::timetable::Timetable;
 
 /// Which part of a schedule a worker has: of every `workers` requests, one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+pub struct ScheduleShare {
     worker: u64,
     workers: u64,
 }
@@ -22,12 +22,12 @@ pub struct Share {
 /// No memory grows and nothing is allocated on the way.
 #[derive(Debug, Clone)]
 pub struct Pacer {
-    course: Course,
+    state: PacerState,
     next: Option<Nanos>,
 }
 
 #[derive(Debug, Clone)]
-enum Course {
+enum PacerState {
     Planned {
         timetable: Timetable,
         /// The index of `next`; `None` behind the last number.
@@ -41,9 +41,9 @@ enum Course {
     },
 }
 
-impl Share {
+impl ScheduleShare {
     /// Everything, for one worker.
-    pub const WHOLE: Share = Share {
+    pub const WHOLE: ScheduleShare = ScheduleShare {
         worker: 0,
         workers: 1,
     };
@@ -53,9 +53,9 @@ impl Share {
     /// # Panics
     /// When `worker`, counted from 0, is not below `workers`.
     #[must_use]
-    pub fn of(worker: usize, workers: usize) -> Share {
+    pub fn of(worker: usize, workers: usize) -> ScheduleShare {
         assert!(worker < workers, "there is no worker {worker} of {workers}");
-        Share {
+        ScheduleShare {
             worker: worker as u64,
             workers: workers as u64,
         }
@@ -63,10 +63,10 @@ impl Share {
 }
 
 impl Pacer {
-    pub(super) fn planned(timetable: Timetable, share: Share) -> Pacer {
+    pub(super) fn planned(timetable: Timetable, share: ScheduleShare) -> Pacer {
         Pacer {
             next: timetable.intended(share.worker),
-            course: Course::Planned {
+            state: PacerState::Planned {
                 timetable,
                 index: Some(share.worker),
                 step: share.workers,
@@ -74,11 +74,11 @@ impl Pacer {
         }
     }
 
-    pub(super) fn random(mut stream: Stream, share: Share) -> Pacer {
+    pub(super) fn random(mut stream: Stream, share: ScheduleShare) -> Pacer {
         let next = stream.nth(share.worker as usize);
         let others = share.workers as usize - 1;
         Pacer {
-            course: Course::Random { stream, others },
+            state: PacerState::Random { stream, others },
             next,
         }
     }
@@ -96,8 +96,8 @@ impl Iterator for Pacer {
     /// The next moment, never before the last one; `None` when the schedule is over.
     fn next(&mut self) -> Option<Nanos> {
         let due = self.next?;
-        self.next = match &mut self.course {
-            Course::Planned {
+        self.next = match &mut self.state {
+            PacerState::Planned {
                 timetable,
                 index,
                 step,
@@ -105,7 +105,7 @@ impl Iterator for Pacer {
                 *index = index.and_then(|index| index.checked_add(*step));
                 index.and_then(|index| timetable.intended(index))
             }
-            Course::Random { stream, others } => stream.nth(*others),
+            PacerState::Random { stream, others } => stream.nth(*others),
         };
         Some(due)
     }

@@ -13,11 +13,11 @@ use super::stages::{STAGE_MAX, Stage, StageList};
 /// The moments of planned arrivals.
 #[derive(Debug, Clone)]
 pub(super) struct Timetable {
-    rates: Rates,
+    rates: PlannedRate,
 }
 
 #[derive(Debug, Clone)]
-enum Rates {
+enum PlannedRate {
     /// For ever, in thousandths per second.
     Constant(u64),
     Stages(Vec<Leg>),
@@ -38,7 +38,7 @@ struct Leg {
 
 impl Timetable {
     pub(super) fn constant(rate: PerSecond) -> Timetable {
-        let rates = Rates::Constant(rate.amount().thousandths());
+        let rates = PlannedRate::Constant(rate.amount().thousandths());
         Timetable { rates }
     }
 
@@ -56,17 +56,17 @@ impl Timetable {
             before = leg.after();
             leg
         };
-        let rates = Rates::Stages(list.stages().iter().map(leg).collect());
+        let rates = PlannedRate::Stages(list.stages().iter().map(leg).collect());
         Timetable { rates }
     }
 
     pub(super) fn intended(&self, index: u64) -> Option<Nanos> {
         match &self.rates {
-            Rates::Constant(rate) => {
+            PlannedRate::Constant(rate) => {
                 let due = u128::from(index) * UNITS / u128::from(*rate);
                 u64::try_from(due).ok().map(Nanos)
             }
-            Rates::Stages(legs) => {
+            PlannedRate::Stages(legs) => {
                 let wanted = u128::from(index) * HALF_UNITS;
                 let leg = legs[..legs.partition_point(|leg| leg.before <= wanted)].last()?;
                 (wanted < leg.after()).then(|| leg.intended(wanted))
@@ -76,8 +76,8 @@ impl Timetable {
 
     pub(super) fn count_before(&self, end: Nanos) -> u64 {
         let count = match &self.rates {
-            Rates::Constant(rate) => (u128::from(end.0) * u128::from(*rate)).div_ceil(UNITS),
-            Rates::Stages(legs) => {
+            PlannedRate::Constant(rate) => (u128::from(end.0) * u128::from(*rate)).div_ceil(UNITS),
+            PlannedRate::Stages(legs) => {
                 let reached = legs.partition_point(|leg| leg.begins < end.0);
                 let leg = legs[..reached].last();
                 leg.map_or(0, |leg| leg.count_before(end.0))
@@ -88,8 +88,8 @@ impl Timetable {
 
     pub(super) fn end(&self) -> Option<Nanos> {
         match &self.rates {
-            Rates::Constant(_) => None,
-            Rates::Stages(legs) => legs
+            PlannedRate::Constant(_) => None,
+            PlannedRate::Stages(legs) => legs
                 .last()
                 .map(|leg| Nanos(leg.begins.saturating_add(leg.lasts))),
         }

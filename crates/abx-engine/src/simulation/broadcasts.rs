@@ -10,9 +10,9 @@ use super::simulated::{MS, SECOND, count, plan};
 use crate::plan::LoadPlan;
 use crate::pool::{Broadcast, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
-use crate::schedule::{Arrivals, Share};
+use crate::schedule::{Arrivals, ScheduleShare};
 use crate::simulation::network::hub::{Act, Hub, HubMessage, frame, to_all};
-use crate::simulation::network::{Faults, Network, Sim};
+use crate::simulation::network::{Network, NetworkFaults, Sim};
 
 pub(super) const MESSAGE: Message = Message::text(60);
 /// From the speaker to the server and from there to each listener.
@@ -41,7 +41,7 @@ fn run(broadcast: &mut Broadcast<Sim>, requests_max: u64, span: u64) -> SliceOut
         end: start.plus(Nanos(span)),
         counted_from: start,
         requests_max,
-        share: Share::WHOLE,
+        share: ScheduleShare::WHOLE,
     };
     broadcast.run(slice, &AtomicBool::new(false))
 }
@@ -205,7 +205,7 @@ fn whatever_goes_wrong_every_broadcast_has_one_outcome() {
     let mut seen = Outcomes::default();
     for seed in 0..60 {
         let mut network = Network::faultless(seed + 1);
-        network.faults = Faults {
+        network.faults = NetworkFaults {
             refused: seed % 4 * 60,
             short_send: 200,
             split: 300,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use abx_sys::Nanos;
 
 use super::network::{Network, Sim};
-use super::script::{Loopback, NOBODY, PeerStep, Script};
+use super::script::{Loopback, NOBODY, PeerScript, PeerStep};
 use super::sealed::{Sealed, sealed};
 use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
 use crate::random::Random;
@@ -18,20 +18,20 @@ use crate::random::Random;
 /// A back end, where its peer listens, and what must live for the peer to live.
 struct Made<I>(I, SocketAddr, Box<dyn Any>);
 
-type Maker<I> = fn(Script) -> Made<I>;
+type Maker<I> = fn(PeerScript) -> Made<I>;
 
 /// A back end of the kernel's.
-fn on_loopback<I, E: Debug>(io: Result<I, E>, script: Script) -> Made<I> {
+fn on_loopback<I, E: Debug>(io: Result<I, E>, script: PeerScript) -> Made<I> {
     let peer = Loopback::start(script);
     Made(io.unwrap(), peer.address(), Box::new(peer))
 }
 
-fn on_sim(script: Script) -> Made<Sim> {
+fn on_sim(script: PeerScript) -> Made<Sim> {
     let io = Sim::new(Network::faultless(11), script);
     Made(io, Sim::ADDRESS, Box::new(()))
 }
 
-fn on_sim_in_pieces(script: Script) -> Made<Sim> {
+fn on_sim_in_pieces(script: PeerScript) -> Made<Sim> {
     let mut network = Network::faultless(12);
     network.faults.split = 700;
     network.faults.slow = 200;
@@ -40,7 +40,7 @@ fn on_sim_in_pieces(script: Script) -> Made<Sim> {
 }
 
 /// One back end over another: see [`super::sealed`].
-fn on_sealed(script: Script) -> Made<Sealed<Sim>> {
+fn on_sealed(script: PeerScript) -> Made<Sealed<Sim>> {
     let Made(io, address, peer) = on_sim_in_pieces(sealed(script));
     Made(Sealed::over(io), address, peer)
 }
@@ -58,7 +58,7 @@ struct User<I: Io> {
 
 /// How a stream ended.
 #[derive(Debug, PartialEq)]
-enum End {
+enum PullEnd {
     Ended,
     Failed,
     /// Enough bytes came.
@@ -128,7 +128,12 @@ impl<I: Io> User<I> {
     }
 
     /// Pulls until the end, or until so many bytes came, skipped ones included.
-    fn pull(&mut self, token: Token, enough: usize, mut take: impl FnMut(&[u8])) -> (usize, End) {
+    fn pull(
+        &mut self,
+        token: Token,
+        enough: usize,
+        mut take: impl FnMut(&[u8]),
+    ) -> (usize, PullEnd) {
         let mut count = 0;
         loop {
             match self.io.receive(token) {
@@ -141,9 +146,9 @@ impl<I: Io> User<I> {
                     assert!(bytes > 0);
                     count += usize::try_from(bytes).unwrap();
                 }
-                Received::Ended => return (count, End::Ended),
-                Received::Failed => return (count, End::Failed),
-                Received::Nothing if count >= enough => return (count, End::Enough),
+                Received::Ended => return (count, PullEnd::Ended),
+                Received::Failed => return (count, PullEnd::Failed),
+                Received::Nothing if count >= enough => return (count, PullEnd::Enough),
                 Received::Nothing => self.wait_receivable(token),
             }
         }
@@ -155,7 +160,7 @@ impl<I: Io> User<I> {
     }
 
     /// All bytes until the end.
-    fn read(&mut self, token: Token, enough: usize) -> (Vec<u8>, End) {
+    fn read(&mut self, token: Token, enough: usize) -> (Vec<u8>, PullEnd) {
         let mut all = Vec::new();
         let (count, end) = self.pull(token, enough, |bytes| all.extend_from_slice(bytes));
         assert_eq!(count, all.len());
@@ -190,7 +195,7 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
         user.connect(token(3, 9));
         let (got, end) = user.read(token(3, 9), usize::MAX);
         assert!(*got == *all, "{bytes} bytes, {} came", got.len());
-        assert_eq!(end, End::Ended);
+        assert_eq!(end, PullEnd::Ended);
     }
     let all = pattern(200);
     let sent = Arc::clone(&all);
@@ -203,11 +208,11 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
     });
     let request = user.io.register(b"x".to_vec());
     user.connect(token(0, 0));
-    assert_eq!(user.read(token(0, 0), 200), (all.to_vec(), End::Enough));
+    assert_eq!(user.read(token(0, 0), 200), (all.to_vec(), PullEnd::Enough));
     user.send(token(0, 0), request, 1);
     assert_eq!(
         user.read(token(0, 0), usize::MAX),
-        (Vec::new(), End::Failed)
+        (Vec::new(), PullEnd::Failed)
     );
 }
 
@@ -225,7 +230,7 @@ fn an_end_tells_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
             user.send(token(0, 0), request, 3);
         }
         let (got, end) = user.read(token(0, 0), usize::MAX);
-        assert_eq!((got.len(), end), (0, End::Ended));
+        assert_eq!((got.len(), end), (0, PullEnd::Ended));
         if has_read || user.io.send(token(0, 0), request, 0).is_ok() {
             assert_eq!(user.io.is_acknowledged(token(0, 0)), has_read);
         }
@@ -351,7 +356,7 @@ fn a_stream_that_ends_while_it_is_skipped_ends<I: Io>(maker: Maker<I>) {
     user.connect(token(0, 0));
     user.io.skip(token(0, 0), 1000);
     let taken = user.pull(token(0, 0), usize::MAX, |_| panic!("bytes to be skipped"));
-    assert_eq!(taken, (100, End::Ended));
+    assert_eq!(taken, (100, PullEnd::Ended));
 }
 
 fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
@@ -383,7 +388,7 @@ fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
     let last = token(2, ROUNDS);
     user.connect(last);
     let (got, end) = user.read(last, usize::MAX);
-    assert_eq!((got.len(), end), (500, End::Ended));
+    assert_eq!((got.len(), end), (500, PullEnd::Ended));
     assert!(got.iter().all(|byte| *byte == got[0]));
 }
 

@@ -12,7 +12,7 @@ use crate::plan::{LoadPlan, Pacing};
 use crate::pool::{Broadcast, Pool, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Protocol};
-use crate::schedule::{Arrivals, Share};
+use crate::schedule::{Arrivals, ScheduleShare};
 use crate::simulation::network::hub::{Act, Hub, frame, to_all};
 use crate::simulation::network::{Discipline, Network, Service, Sim};
 use crate::simulation::script::PeerStep;
@@ -336,7 +336,7 @@ fn websocket_echoes_and_broadcasts_are_counted_as_they_are_served() {
                     counted_from,
                     end: counted_from.plus(Nanos(turns * turn.0)),
                     requests_max: u64::MAX,
-                    share: Share::WHOLE,
+                    share: ScheduleShare::WHOLE,
                 };
                 broadcast.run(slice, &AtomicBool::new(false));
                 sum.add(broadcast.pool());

@@ -12,7 +12,7 @@ use crate::pool::Pool;
 use crate::protocol::WebSocket;
 use crate::schedule::Arrivals;
 use crate::simulation::network::hub::{Act, Hub, frame};
-use crate::simulation::network::{Faults, Network, Service, Sim};
+use crate::simulation::network::{Network, NetworkFaults, Service, Sim};
 use crate::workers::prepared::Prepared;
 
 /// There and back.
@@ -60,7 +60,7 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
     for seed in 0..60 {
         let mut network = Network::faultless(seed + 1);
         network.service = Service::Exponential(Nanos(200_000));
-        network.faults = Faults {
+        network.faults = NetworkFaults {
             refused: seed % 7 * 10,
             short_send: 100,
             split: 400,

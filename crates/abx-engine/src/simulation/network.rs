@@ -2,7 +2,7 @@
 //!
 //! [`Sim::wait`] jumps to the next event, so minutes of load pass in a moment,
 //! and the same seed gives the same run. What the network and the peer do is
-//! said by [`Network`]; what the peer's connections do, by a [`Script`].
+//! said by [`Network`]; what the peer's connections do, by a [`PeerScript`].
 
 pub(crate) mod hub;
 mod peer;
@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use abx_sys::Nanos;
 
-use super::script::{NOBODY, PeerStep, Script};
+use super::script::{NOBODY, PeerScript, PeerStep};
 use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
 use crate::random::Random;
 
@@ -53,12 +53,12 @@ pub(crate) struct Network {
     /// Requests that the peer serves at the same time.
     pub(crate) workers: usize,
     pub(crate) discipline: Discipline,
-    pub(crate) faults: Faults,
+    pub(crate) faults: NetworkFaults,
 }
 
 /// What goes wrong, each in so many of a thousand cases.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Faults {
+pub(crate) struct NetworkFaults {
     /// A connect is refused, at once or later.
     pub(crate) refused: u64,
     /// A send takes a part only, or nothing.
@@ -86,7 +86,7 @@ impl Network {
             service: Service::Constant(Nanos(100_000)),
             workers: usize::MAX,
             discipline: Discipline::Fifo,
-            faults: Faults::default(),
+            faults: NetworkFaults::default(),
         }
     }
 }
@@ -94,11 +94,11 @@ impl Network {
 /// Moves bytes in virtual time.
 pub(crate) struct Sim {
     network: Network,
-    script: Script,
+    script: PeerScript,
     random: Random,
     now: Nanos,
     requests: Vec<Vec<u8>>,
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<SimulatedConnection>>,
     events: BinaryHeap<Reverse<NetworkEvent>>,
     /// Breaks ties, so that what was caused first comes first.
     caused: u64,
@@ -128,11 +128,11 @@ pub(crate) struct Sim {
 }
 
 /// Both ends of one connection.
-struct Connection {
+struct SimulatedConnection {
     generation: u32,
     is_slow: bool,
     /// Arrived and not pulled.
-    inbox: VecDeque<Piece>,
+    inbox: VecDeque<TcpSegment>,
     is_broken: bool,
     to_skip: u64,
     most: usize,
@@ -148,7 +148,7 @@ struct Connection {
     peer_closed: bool,
 }
 
-enum Piece {
+enum TcpSegment {
     Bytes(Vec<u8>),
     End,
     Break,
@@ -166,7 +166,7 @@ enum What {
     Connects,
     Refused,
     /// At the engine's end.
-    Arrives(Piece),
+    Arrives(TcpSegment),
     Room,
     /// At the peer's end.
     Reaches(Vec<u8>),
@@ -181,7 +181,7 @@ impl Sim {
     /// Where the simulated peer listens.
     pub(crate) const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
 
-    pub(crate) fn new(network: Network, script: Script) -> Sim {
+    pub(crate) fn new(network: Network, script: PeerScript) -> Sim {
         Sim {
             random: Random::new(network.seed),
             network,
@@ -252,11 +252,11 @@ impl Sim {
     }
 
     /// The connection, when it is not closed.
-    fn alive(&mut self, token: Token) -> Option<&mut Connection> {
+    fn alive(&mut self, token: Token) -> Option<&mut SimulatedConnection> {
         alive(&mut self.connections, token)
     }
 
-    fn connection(&mut self, token: Token) -> &mut Connection {
+    fn connection(&mut self, token: Token) -> &mut SimulatedConnection {
         self.alive(token)
             .expect("the engine names only connections that it has not closed")
     }
@@ -285,7 +285,7 @@ impl Sim {
             }
             What::Arrives(piece) => {
                 let connection = self.connection(token);
-                connection.is_broken |= matches!(piece, Piece::Break);
+                connection.is_broken |= matches!(piece, TcpSegment::Break);
                 connection.inbox.push_back(piece);
                 ready.push(Ready::Receivable(token));
             }
@@ -349,7 +349,7 @@ impl Io for Sim {
             self.accepted += 1;
             (self.script)(self.accepted - 1)
         };
-        self.connections[place] = Some(Connection {
+        self.connections[place] = Some(SimulatedConnection {
             generation: token.generation,
             is_slow: self.chance(faults.slow),
             inbox: VecDeque::new(),
@@ -434,9 +434,9 @@ impl Io for Sim {
             .expect("the engine names only connections that it has not closed");
         let bytes = match connection.inbox.front_mut() {
             None => return Received::Nothing,
-            Some(Piece::End) => return Received::Ended,
-            Some(Piece::Break) => return Received::Failed,
-            Some(Piece::Bytes(bytes)) => bytes,
+            Some(TcpSegment::End) => return Received::Ended,
+            Some(TcpSegment::Break) => return Received::Failed,
+            Some(TcpSegment::Bytes(bytes)) => bytes,
         };
         let skips = connection.to_skip > 0;
         let most = match skips {
@@ -457,7 +457,10 @@ impl Io for Sim {
     }
 }
 
-fn alive(connections: &mut [Option<Connection>], token: Token) -> Option<&mut Connection> {
+fn alive(
+    connections: &mut [Option<SimulatedConnection>],
+    token: Token,
+) -> Option<&mut SimulatedConnection> {
     connections
         .get_mut(token.slot as usize)
         .and_then(Option::as_mut)

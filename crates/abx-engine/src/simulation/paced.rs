@@ -9,8 +9,8 @@ use super::simulated::{MS, SECOND, count, plan, pool, run, run_requests};
 use crate::plan::Pacing;
 use crate::pool::{Pool, WorkerSlice};
 use crate::protocol::Http;
-use crate::schedule::{Arrivals, Share};
-use crate::simulation::network::{Faults, Network, Service, Sim};
+use crate::schedule::{Arrivals, ScheduleShare};
+use crate::simulation::network::{Network, NetworkFaults, Service, Sim};
 
 const BODY: &[u8] = b"hello";
 /// There and back, and 100 us of service.
@@ -126,7 +126,7 @@ fn whatever_goes_wrong_every_planned_request_is_accounted_for() {
         let mut network = Network::faultless(seed + 1);
         network.service = Service::Exponential(Nanos(200_000));
         network.workers = 3;
-        network.faults = Faults {
+        network.faults = NetworkFaults {
             refused: seed % 7 * 10,
             short_send: 100,
             split: 400,
@@ -176,7 +176,7 @@ fn workers_share_one_schedule() {
             end: start.plus(Nanos(100 * MS)),
             counted_from: start,
             requests_max: u64::MAX,
-            share: Share::of(worker, 3),
+            share: ScheduleShare::of(worker, 3),
         };
         pool.run(slice, &AtomicBool::new(false));
         sent += pool.tally().outcomes.ok();

@@ -12,7 +12,7 @@ use crate::plan::{Asked, BodyIdentity, LoadPlan};
 use crate::pool::Pool;
 use crate::protocol::Http;
 use crate::schedule::{Arrivals, Schedule};
-use crate::simulation::network::{Faults, Network, Service, Sim};
+use crate::simulation::network::{Network, NetworkFaults, Service, Sim};
 use crate::simulation::script::PeerStep;
 
 const BODY: &[u8] = b"hello";
@@ -27,7 +27,7 @@ pub(super) fn all_faults(seed: u64) -> Network {
     let mut network = Network::faultless(seed + 1);
     network.service = Service::Exponential(Nanos(200_000));
     network.workers = 3;
-    network.faults = Faults {
+    network.faults = NetworkFaults {
         refused: seed % 7 * 10,
         short_send: 100,
         split: 400,

@@ -1,6 +1,6 @@
 //! What a peer does on its connections, for real and simulated ones alike.
 //!
-//! [`Script`] gives the steps of each connection; [`Loopback`] follows them over
+//! [`PeerScript`] gives the steps of each connection; [`Loopback`] follows them over
 //! real sockets of this machine, `sim.rs` in virtual time.
 
 use std::io::{ErrorKind, Read, Write};
@@ -35,7 +35,7 @@ pub(crate) enum PeerStep {
 pub(crate) type Choice = (Vec<u8>, Arc<[u8]>);
 
 /// The steps of each connection, by its number in the order of accepting.
-pub(crate) type Script = Box<dyn Fn(usize) -> Vec<PeerStep> + Send + Sync>;
+pub(crate) type PeerScript = Box<dyn Fn(usize) -> Vec<PeerStep> + Send + Sync>;
 
 /// Nobody listens there, neither in this machine's tests nor in simulations.
 pub(crate) const NOBODY: SocketAddr = SocketAddr::new(
@@ -54,7 +54,7 @@ pub(crate) struct Loopback {
 }
 
 impl Loopback {
-    pub(crate) fn start(script: Script) -> Loopback {
+    pub(crate) fn start(script: PeerScript) -> Loopback {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stopping = Arc::new(AtomicBool::new(false));
@@ -84,7 +84,7 @@ impl Drop for Loopback {
     }
 }
 
-fn accept(listener: &TcpListener, script: &Script, stopping: &AtomicBool) {
+fn accept(listener: &TcpListener, script: &PeerScript, stopping: &AtomicBool) {
     std::thread::scope(|scope| {
         for number in 0.. {
             let (stream, _) = listener.accept().unwrap();

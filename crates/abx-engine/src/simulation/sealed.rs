@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use abx_sys::Nanos;
 
-use super::script::{PeerStep, Script};
+use super::script::{PeerScript, PeerStep};
 use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
 
 /// What both sides say first.
@@ -227,7 +227,7 @@ impl<I: Io> Io for Sealed<I> {
 
 /// A peer that seals as well. Its first words are said once, so a script that goes back
 /// to its first step has as many rounds here as a test needs.
-pub(crate) fn sealed(script: Script) -> Script {
+pub(crate) fn sealed(script: PeerScript) -> PeerScript {
     Box::new(move |connection| {
         let steps = script(connection);
         let rounds = match steps.last() {

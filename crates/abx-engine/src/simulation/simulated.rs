@@ -7,12 +7,14 @@ use abx_evidence::{Outcome, Tally};
 use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::plan::{Asked, BodyIdentity, Expectation, HttpVersion, LoadPlan, Pacing, RequestPlan};
+use crate::plan::{
+    Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
+};
 use crate::pool::{Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::{Http, Protocol};
-use crate::schedule::Share;
-use crate::simulation::network::{Faults, Network, Service, Sim};
-use crate::simulation::script::{NOBODY, PeerStep, Script};
+use crate::schedule::ScheduleShare;
+use crate::simulation::network::{Network, NetworkFaults, Service, Sim};
+use crate::simulation::script::{NOBODY, PeerScript, PeerStep};
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const SECOND: u64 = 1_000 * MS;
@@ -32,7 +34,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
                 headers: Vec::new(),
                 body: Vec::new(),
             },
-            expect: Expectation {
+            expect: ExpectedAnswer {
                 status: 200,
                 body: Some(BodyIdentity {
                     bytes: body.len() as u64,
@@ -81,7 +83,11 @@ fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: PeerStep) -> P
 }
 
 /// A pool on a peer with a script.
-pub(super) fn pool_of_steps(network: Network, plan: LoadPlan, script: Script) -> Pool<Sim, Http> {
+pub(super) fn pool_of_steps(
+    network: Network,
+    plan: LoadPlan,
+    script: PeerScript,
+) -> Pool<Sim, Http> {
     let requests = plan.requests.iter();
     let encoded = requests.map(|asked| asked.request.encode(plan.keep_alive).unwrap());
     let encoded = encoded.collect();
@@ -98,7 +104,7 @@ pub(super) fn run<C: Protocol>(pool: &mut Pool<Sim, C>, span: u64, discard: u64)
         end: start.plus(Nanos(span)),
         counted_from: start.plus(Nanos(discard)),
         requests_max: u64::MAX,
-        share: Share::WHOLE,
+        share: ScheduleShare::WHOLE,
     };
     pool.run(slice, &AtomicBool::new(false))
 }
@@ -110,7 +116,7 @@ pub(super) fn run_requests<C: Protocol>(pool: &mut Pool<Sim, C>, count: u64) -> 
         end: Nanos::MAX,
         counted_from: start,
         requests_max: count,
-        share: Share::WHOLE,
+        share: ScheduleShare::WHOLE,
     };
     pool.run(slice, &AtomicBool::new(false))
 }
@@ -131,7 +137,7 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
         let mut network = Network::faultless(seed + 1);
         network.service = Service::Exponential(Nanos(200_000));
         network.workers = 3;
-        network.faults = Faults {
+        network.faults = NetworkFaults {
             refused: seed % 7 * 10,
             short_send: 100,
             split: 400,
@@ -191,11 +197,11 @@ fn the_same_seed_gives_the_same_tally() {
     let tally_of = |seed| {
         let mut network = Network::faultless(seed);
         network.service = Service::Exponential(Nanos(300_000));
-        network.faults = Faults {
+        network.faults = NetworkFaults {
             reset: 20,
             split: 300,
             reorder: 500,
-            ..Faults::default()
+            ..NetworkFaults::default()
         };
         let mut pool = pool(network, plan(10, body, 5), body);
         pool.connect_all(&AtomicBool::new(false));

@@ -17,7 +17,7 @@ use crate::workers::any_pool::PoolParts;
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
 use crate::workers::prepared::Prepared;
-use crate::workers::worker::{Share, WorkerOrder, WorkerReply, work};
+use crate::workers::worker::{SliceShare, WorkerOrder, WorkerReply, work};
 
 /// How the making of connections went.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -190,7 +190,7 @@ impl Engine {
                     (u64::MAX, before(next) - before(first))
                 }
             };
-            let share = Share {
+            let share = SliceShare {
                 length_ns,
                 discard_ns: plan.discard_ns,
                 requests_max,
@@ -236,10 +236,10 @@ impl Engine {
 
     /// Which part of a schedule a worker has. Those without a connection have
     /// none; they are the last, and get one that they cannot send.
-    fn part_of_schedule(&self, worker: usize, pool: PoolId) -> schedule::Share {
+    fn part_of_schedule(&self, worker: usize, pool: PoolId) -> schedule::ScheduleShare {
         let most = usize::try_from(pool.connections).unwrap_or(usize::MAX);
         let workers = usize::try_from(pool.workers).unwrap_or(most).min(most);
-        schedule::Share::of(worker.min(workers - 1), workers)
+        schedule::ScheduleShare::of(worker.min(workers - 1), workers)
     }
 
     fn connected(&self) -> Result<OpenReport, EngineError> {

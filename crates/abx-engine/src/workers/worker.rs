@@ -21,18 +21,18 @@ pub(crate) enum WorkerOrder {
     /// Reopen what has died, before a slice.
     Refresh(PoolId),
     /// Load.
-    Run(PoolId, Share),
+    Run(PoolId, SliceShare),
     /// Close the connections.
     Close(PoolId),
 }
 
 /// One worker's part of a slice, in spans from its start.
 #[derive(Debug, Clone)]
-pub(crate) struct Share {
+pub(crate) struct SliceShare {
     pub(crate) length_ns: u64,
     pub(crate) discard_ns: u64,
     pub(crate) requests_max: u64,
-    pub(crate) schedule: schedule::Share,
+    pub(crate) schedule: schedule::ScheduleShare,
     pub(crate) part: Part,
     /// What all workers know of each other.
     pub(crate) slice: Arc<SharedSlice>,
@@ -92,7 +92,7 @@ fn connect(pool: &mut dyn AnyPool, stop: &AtomicBool) -> WorkerReply {
     WorkerReply::Connected(standing, opened, failures)
 }
 
-fn run(pool: &mut dyn AnyPool, share: &Share, stop: &AtomicBool) -> WorkerReply {
+fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &AtomicBool) -> WorkerReply {
     let company = Company::of(&share.slice, share.part);
     let stood = pool.standing();
     let scheduled = abx_sys::counters::thread_schedstat();

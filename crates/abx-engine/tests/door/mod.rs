@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use abx_engine::{
-    Asked, BodyIdentity, Engine, EnginePlan, Expectation, HttpVersion, LoadPlan, Pacing,
+    Asked, BodyIdentity, Engine, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing,
     RequestPlan, SliceEnd, SlicePlan,
 };
 use abx_evidence::{Outcome, SliceTally, Wait};
@@ -65,7 +65,7 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
                 headers: Vec::new(),
                 body: Vec::new(),
             },
-            expect: Expectation {
+            expect: ExpectedAnswer {
                 status: 200,
                 body: Some(identity(b"hello")),
             },

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
 use abx_wire::http1::{self, ServerEvent};
-use abx_wire::websocket::{Event, Limits, MessageKind, Offer, Server, message_frame};
+use abx_wire::websocket::{Event, MessageKind, Offer, Server, SizeLimits, message_frame};
 
 use crate::peer::{Connection, Peer};
 
@@ -76,7 +76,7 @@ pub fn accept(connection: &mut Connection) -> Option<Server> {
         panic!("a handshake is a request");
     };
     let offer = Offer::read(&head).unwrap().expect("it is a handshake");
-    let server = Server::accept(&offer, Limits::default(), &mut out);
+    let server = Server::accept(&offer, SizeLimits::default(), &mut out);
     connection.send(&out);
     Some(server)
 }

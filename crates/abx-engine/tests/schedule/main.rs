@@ -5,7 +5,7 @@ mod poisson;
 mod shares;
 mod text;
 
-use abx_engine::schedule::{Arrivals, Pacer, Schedule, Share};
+use abx_engine::schedule::{Arrivals, Pacer, Schedule, ScheduleShare};
 use abx_sys::Nanos;
 
 /// A second, in nanoseconds.
@@ -32,7 +32,7 @@ fn schedule(arrivals: &Arrivals) -> Schedule {
 }
 
 fn pacer(arrivals: &Arrivals) -> Pacer {
-    schedule(arrivals).pacer(Share::WHOLE)
+    schedule(arrivals).pacer(ScheduleShare::WHOLE)
 }
 
 /// All moments of a schedule that ends.

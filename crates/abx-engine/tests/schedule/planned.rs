@@ -202,7 +202,7 @@ proptest! {
     fn moments_of_stages_never_go_back_and_all_are_there(list in any_stages()) {
         // Method: every moment up to the 3,000th, and the number of all.
         let schedule = schedule(&Arrivals::Stages(list.clone()));
-        let moments: Vec<_> = schedule.pacer(Share::WHOLE).take(3_000).collect();
+        let moments: Vec<_> = schedule.pacer(ScheduleShare::WHOLE).take(3_000).collect();
         prop_assert!(moments.is_sorted());
         prop_assert!(moments.iter().all(|due| *due < list.lasts()));
         let all = schedule.count_before(list.lasts());

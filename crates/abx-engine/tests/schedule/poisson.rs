@@ -4,7 +4,7 @@ use super::*;
 
 fn pacer(arrivals: &Arrivals, seed: u64) -> Pacer {
     let schedule = Schedule::new(arrivals, seed).expect("no closed loop");
-    schedule.pacer(Share::WHOLE)
+    schedule.pacer(ScheduleShare::WHOLE)
 }
 
 /// The first gaps of a schedule, as parts of the mean gap.
@@ -110,7 +110,7 @@ fn a_seed_gives_the_same_arrivals_again_and_another_gives_others() {
 fn an_index_and_a_count_are_those_of_the_stream() {
     // Method: walking there against asking.
     let schedule = schedule(&poisson("200"));
-    let due = schedule.pacer(Share::WHOLE).nth(99).unwrap();
+    let due = schedule.pacer(ScheduleShare::WHOLE).nth(99).unwrap();
     assert_eq!(schedule.intended(99), Some(due));
     assert_eq!(schedule.count_before(due), 99);
     assert_eq!(schedule.end(), None);

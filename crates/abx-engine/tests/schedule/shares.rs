@@ -6,9 +6,9 @@ use super::*;
 
 /// The first moments of a schedule, from one worker and from several together.
 fn whole_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Nanos>; 2] {
-    let whole = schedule.pacer(Share::WHOLE).take(count).collect();
+    let whole = schedule.pacer(ScheduleShare::WHOLE).take(count).collect();
     let mut pacers: Vec<_> = (0..workers)
-        .map(|worker| schedule.pacer(Share::of(worker, workers)))
+        .map(|worker| schedule.pacer(ScheduleShare::of(worker, workers)))
         .collect();
     let mut union = Vec::new();
     while union.len() < count {
@@ -37,7 +37,7 @@ fn looking_ahead_does_not_go_on() {
 fn a_worker_without_a_request_has_nothing_to_do() {
     // Method: two requests for four workers.
     let two = schedule(&stages("2@1s"));
-    let counts = [0, 1, 2, 3].map(|worker| two.pacer(Share::of(worker, 4)).count());
+    let counts = [0, 1, 2, 3].map(|worker| two.pacer(ScheduleShare::of(worker, 4)).count());
     assert_eq!(counts, [1, 1, 0, 0]);
 }
 
@@ -45,7 +45,7 @@ fn a_worker_without_a_request_has_nothing_to_do() {
 #[should_panic(expected = "there is no worker 2 of 2")]
 fn a_share_of_nobody_is_a_bug() {
     // Method: the first worker too many.
-    let _ = Share::of(2, 2);
+    let _ = ScheduleShare::of(2, 2);
 }
 
 proptest! {

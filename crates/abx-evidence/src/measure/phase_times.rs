@@ -111,7 +111,7 @@ const P99_COUNT_MIN: u64 = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::phases::{Split, Timestamps};
+    use crate::measure::phases::{PhaseSplit, Timestamps};
 
     /// So many requests of 10 µs of waiting, the last `connecting` of them with
     /// 40 µs of connecting, 100 µs to the first byte and `body_us` of body.
@@ -120,7 +120,7 @@ mod tests {
         for request in 0..requests {
             let connect_us = (request >= requests - connecting).then_some(40);
             let turn_us = 10 + connect_us.unwrap_or_default();
-            phases.record(&Split::of(&Timestamps {
+            phases.record(&PhaseSplit::of(&Timestamps {
                 intended_ns: 0,
                 connect_ns: connect_us.map(|span| span * 1_000),
                 turn_ns: turn_us * 1_000,

@@ -1,6 +1,6 @@
 //! Where the time of requests goes: waiting, connecting, until the answer's first
 //! byte, its body. Of a random sample of requests, those that are verified: start
-//! at [`Split`] for one request and at [`Phases`] for many.
+//! at [`PhaseSplit`] for one request and at [`Phases`] for many.
 
 use std::borrow::Cow;
 
@@ -64,25 +64,25 @@ pub struct Timestamps {
 
 /// The response time of one request in its phases, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Split {
+pub struct PhaseSplit {
     waiting_ns: u64,
     connect_ns: Option<u64>,
     first_byte_ns: u64,
     body_ns: u64,
 }
 
-impl Split {
+impl PhaseSplit {
     /// Splits the time from the intended send to the last byte. Whatever the
     /// moments are, the phases add up to it.
     #[must_use]
-    pub fn of(moments: &Timestamps) -> Split {
+    pub fn of(moments: &Timestamps) -> PhaseSplit {
         let Timestamps { intended_ns, .. } = *moments;
         let done_ns = moments.done_ns.max(intended_ns);
         let turn_ns = moments.turn_ns.clamp(intended_ns, done_ns);
         let first_byte_ns = moments.first_byte_ns.clamp(turn_ns, done_ns);
         let before_ns = turn_ns - intended_ns;
         let connect_ns = moments.connect_ns.map(|span_ns| span_ns.min(before_ns));
-        Split {
+        PhaseSplit {
             waiting_ns: before_ns - connect_ns.unwrap_or_default(),
             connect_ns,
             first_byte_ns: first_byte_ns - turn_ns,
@@ -163,7 +163,7 @@ struct Sampled {
 
 impl Phases {
     /// Counts one request.
-    pub fn record(&mut self, split: &Split) {
+    pub fn record(&mut self, split: &PhaseSplit) {
         let own = self.0.get_or_insert_default();
         own.sums.merge(&PhaseSums {
             requests: 1,
@@ -275,7 +275,8 @@ mod tests {
 
     fn phases(all: &[Timestamps]) -> Phases {
         let mut phases = Phases::default();
-        all.iter().for_each(|one| phases.record(&Split::of(one)));
+        all.iter()
+            .for_each(|one| phases.record(&PhaseSplit::of(one)));
         phases
     }
 

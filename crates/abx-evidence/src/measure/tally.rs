@@ -292,7 +292,7 @@ mod tests {
 
     use super::*;
     use crate::measure::arrivals::ArrivalKind;
-    use crate::measure::phases::{Split, Timestamps};
+    use crate::measure::phases::{PhaseSplit, Timestamps};
 
     fn tally(samples: &[(u64, u64, u8)]) -> Tally {
         let mut tally = Tally::default();
@@ -315,7 +315,7 @@ mod tests {
             tally.median_listener.record_ns(span / 2);
             tally.lost += u64::from(*kind % 3);
             tally.out_of_order += u64::from(*kind % 4);
-            tally.phases.record(&Split::of(&Timestamps {
+            tally.phases.record(&PhaseSplit::of(&Timestamps {
                 intended_ns: *intended,
                 connect_ns: None,
                 turn_ns: *intended,

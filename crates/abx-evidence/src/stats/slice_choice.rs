@@ -15,7 +15,7 @@ const DOUBT: f64 = 1.645;
 
 /// Which of the two subjects was loaded first in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum SliceOrder {
     /// The first one.
     Forth,
     /// The second one.
@@ -28,7 +28,7 @@ pub struct ShortRound {
     /// What each subject answered per second, at least 0. The unit is free.
     pub rates: [f64; 2],
     /// Who was loaded first.
-    pub order: Order,
+    pub order: SliceOrder,
 }
 
 /// Rounds of short slices without a gap, and what slices cost.
@@ -222,8 +222,8 @@ impl Deviations {
             above: round.rates[subject] / means[subject] - 1.0,
         };
         let in_time = |round: &ShortRound| match round.order {
-            Order::Forth => [deviation(round, 0), deviation(round, 1)],
-            Order::Back => [deviation(round, 1), deviation(round, 0)],
+            SliceOrder::Forth => [deviation(round, 0), deviation(round, 1)],
+            SliceOrder::Back => [deviation(round, 1), deviation(round, 0)],
         };
         Ok(Deviations {
             rounds: rounds.iter().map(in_time).collect(),

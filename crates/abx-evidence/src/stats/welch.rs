@@ -14,7 +14,7 @@ const BLOCKS_MOST: u32 = 10_000;
 
 /// The values of both sides, one for each block: the logarithm of its throughput.
 #[derive(Debug, Clone, Copy)]
-pub struct Sides<'a> {
+pub struct TwoSamples<'a> {
     /// What is measured now.
     pub now: &'a [f64],
     /// What was measured before.
@@ -36,7 +36,7 @@ impl Welch {
     /// # Errors
     /// - [`StatsError::NoLogRatio`] for a number that is not finite.
     /// - [`StatsError::TooFewBlocks`] below 2 blocks on a side.
-    pub fn of(sides: Sides) -> Result<Welch, StatsError> {
+    pub fn of(sides: TwoSamples) -> Result<Welch, StatsError> {
         let [now, then] = [PairedMean::of(sides.now)?, PairedMean::of(sides.then)?];
         Ok(Welch::from_sides(&now, &then, now.blocks()))
     }
@@ -94,7 +94,7 @@ impl Welch {
 ///
 /// # Errors
 /// As [`Welch::of`] when there are blocks enough to look at.
-pub fn decide(sides: Sides, margin: Margin) -> Result<Decision, StatsError> {
+pub fn decide(sides: TwoSamples, margin: Margin) -> Result<Decision, StatsError> {
     let blocks = sides.now.len();
     if blocks < BLOCKS_FOR_VERDICT {
         return Ok(Decision::Continue);
@@ -120,7 +120,7 @@ pub fn decide(sides: Sides, margin: Margin) -> Result<Decision, StatsError> {
 ///
 /// # Errors
 /// As [`Welch::of`].
-pub fn blocks_more(sides: Sides, margin: Margin) -> Result<Option<u32>, StatsError> {
+pub fn blocks_more(sides: TwoSamples, margin: Margin) -> Result<Option<u32>, StatsError> {
     let blocks = sides.now.len();
     if blocks < BLOCKS_FOR_VERDICT {
         return Ok(Some((BLOCKS_FOR_VERDICT - blocks) as u32));
@@ -157,7 +157,7 @@ mod tests {
         // 17.776 degrees of freedom, and -3.3655 to 0.2055 for 95 %.
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
-        let welch = Welch::of(Sides {
+        let welch = Welch::of(TwoSamples {
             now: &first,
             then: &second,
         })
@@ -172,12 +172,12 @@ mod tests {
     #[test]
     fn equal_blocks_have_no_spread() {
         // Method: both sides without spread, then one of them.
-        let point = Welch::of(Sides {
+        let point = Welch::of(TwoSamples {
             now: &[0.2; 6],
             then: &[0.1; 8],
         });
         assert_eq!(point.unwrap().half_width(Confidence::COMPUTED), 0.0);
-        let one = Welch::of(Sides {
+        let one = Welch::of(TwoSamples {
             now: &[0.2; 6],
             then: &[0.1, 0.2, 0.3],
         });
@@ -195,7 +195,7 @@ mod tests {
         };
         let decided = |now: Vec<f64>, apart| {
             let then = around(12, 0.0, apart);
-            let sides = Sides {
+            let sides = TwoSamples {
                 now: &now,
                 then: &then,
             };
@@ -216,7 +216,7 @@ mod tests {
         // beside the same six blocks; then as many more as were said.
         let wide = [0.02, -0.02, 0.02, -0.02, 0.02, -0.02];
         let precise = [0.001, -0.001].repeat(10);
-        let sides = Sides {
+        let sides = TwoSamples {
             now: &wide,
             then: &precise,
         };
@@ -229,12 +229,12 @@ mod tests {
         };
         assert!(half_width(more) <= wanted_half_width(Margin::DEFAULT));
         assert!(half_width(more - 1) > wanted_half_width(Margin::DEFAULT));
-        let never = Sides {
+        let never = TwoSamples {
             now: &precise,
             then: &wide,
         };
         assert_eq!(blocks_more(never, Margin::DEFAULT), Ok(None));
-        let few = Sides {
+        let few = TwoSamples {
             now: &wide[..2],
             then: &precise,
         };

@@ -6,7 +6,7 @@ use abx_evidence::record::{
     BlockLoad, BlockRecord, Disturbance, Histograms, HostCounters, InUse, Round, SliceRecord,
     SubjectReadings,
 };
-use abx_evidence::{Held, Outcome, Outcomes, PhaseSums, Phases, Split, Tally, Timestamps};
+use abx_evidence::{Held, Outcome, Outcomes, PhaseSplit, PhaseSums, Phases, Tally, Timestamps};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -180,7 +180,7 @@ fn histograms() -> BoxedStrategy<Histograms> {
             for (waited_ns, body_ns) in times {
                 tally.response.record_ns(waited_ns);
                 tally.first_listener.record_ns(body_ns);
-                phases.record(&Split::of(&Timestamps {
+                phases.record(&PhaseSplit::of(&Timestamps {
                     intended_ns: 0,
                     connect_ns: None,
                     turn_ns: waited_ns,

@@ -2,7 +2,7 @@
 
 use abx_evidence::doctor::{IoUring, Pressure, Quota, Readings};
 use abx_sys::conditions::{self, Conditions};
-use abx_sys::cpus::Split;
+use abx_sys::cpus::CpuSplit;
 use abx_sys::machine::Machine;
 use abx_sys::{Nanos, Receiving, Ring, RingError, RingOptions};
 
@@ -17,7 +17,7 @@ pub(super) fn read() -> Readings {
     let cpus = abx_sys::cpus::allowed().unwrap_or_default();
     let conditions = Conditions::read(&cpus);
     let cores = abx_sys::cpus::cores(&cpus);
-    let split = Split::of(&cores);
+    let split = CpuSplit::of(&cores);
     let descriptors = abx_sys::limits::descriptor_limit();
     let ports = abx_sys::ports::candidates();
     Readings {

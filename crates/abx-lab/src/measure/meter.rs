@@ -4,7 +4,7 @@
 use abx_evidence::record::SliceRecord;
 use abx_sys::Nanos;
 use abx_sys::counters::MachineCounters;
-use abx_sys::cpus::Split;
+use abx_sys::cpus::CpuSplit;
 use abx_sys::tree::ProcTree;
 
 use crate::measure::host::generator::GeneratorHost;
@@ -56,7 +56,7 @@ pub struct MeterWindow {
 impl Meter {
     /// A meter of these process trees, in the order of the subjects.
     #[must_use]
-    pub fn new(trees: Vec<Option<ProcTree>>, split: &Split) -> Meter {
+    pub fn new(trees: Vec<Option<ProcTree>>, split: &CpuSplit) -> Meter {
         Meter {
             subjects: SubjectHost::new(trees),
             generator: GeneratorHost::new(&split.generator),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn meter(subjects: usize) -> Meter {
-        let split = Split {
+        let split = CpuSplit {
             subjects: vec![1, 0],
             generator: vec![1],
         };

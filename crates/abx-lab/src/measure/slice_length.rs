@@ -7,7 +7,7 @@ use abx_engine::{LoadPlan, PoolId};
 use abx_evidence::record::{PilotRecord, PilotSubject, SliceChoiceRecord, SliceLengthRecord};
 use abx_evidence::stats::StatsError;
 use abx_evidence::stats::slice_choice::{
-    Lengths, Order, ROUNDS_MIN, ShortRound, ShortRounds, SliceChoice, slice_choice,
+    Lengths, ROUNDS_MIN, ShortRound, ShortRounds, SliceChoice, SliceOrder, slice_choice,
 };
 use abx_sys::Nanos;
 use rand::{Rng, SeedableRng};
@@ -154,8 +154,8 @@ impl SubjectPair<'_> {
         let began = Nanos::now();
         for _ in 0..count {
             let (order, places) = match random.random_bool(0.5) {
-                true => (Order::Forth, [0, 1]),
-                false => (Order::Back, [1, 0]),
+                true => (SliceOrder::Forth, [0, 1]),
+                false => (SliceOrder::Back, [1, 0]),
             };
             let mut rates = [0.0; 2];
             for place in places {

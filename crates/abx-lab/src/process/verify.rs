@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use abx_engine::{Answer, BodyIdentity, Expectation, Patience, ProbeError};
+use abx_engine::{Answer, BodyIdentity, ExpectedAnswer, Patience, ProbeError};
 use abx_evidence::record::AnswerRecord;
 
 use crate::process::probe::{Probe, ProbeReply};
@@ -131,8 +131,8 @@ impl Verified {
     /// What the load expects of every answer; `compare_bodies` is off when a
     /// subject of the comparison varies by itself, so that all are checked alike.
     #[must_use]
-    pub fn expectation(&self, compare_bodies: bool) -> Expectation {
-        Expectation {
+    pub fn expectation(&self, compare_bodies: bool) -> ExpectedAnswer {
+        ExpectedAnswer {
             status: self.status,
             body: self
                 .body

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use abx_engine::{Engine, EngineError, EnginePlan, LoadGenerator};
 use abx_evidence::Waiting;
-use abx_sys::cpus::Split;
+use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
 
 use crate::process::listener;
 use crate::process::subject_process::StartContext;
-use crate::run_study::waiting::{self, Obstacle, Sides};
+use crate::run_study::waiting::{self, CpuAssignment, Obstacle};
 use crate::study::subject::{Source, Subject};
 use crate::study::{Load, Pin, Study};
 
@@ -78,7 +78,7 @@ pub struct StudyContext<'a> {
     /// How its workers wait for answers.
     pub waiting: Waiting,
     /// Who uses which processors.
-    pub split: Split,
+    pub split: CpuSplit,
     /// How many processors abx may use.
     pub cpus: usize,
     /// File descriptors that abx and each subject may have.
@@ -98,14 +98,14 @@ pub fn descriptors_needed(connections: u64, threads: usize) -> u64 {
 
 /// Who uses which processors: nobody but the generator needs any when every server is
 /// elsewhere.
-fn split(cores: &[Vec<usize>], pin: Pin, is_server_here: bool) -> Split {
+fn split(cores: &[Vec<usize>], pin: Pin, is_server_here: bool) -> CpuSplit {
     match pin {
-        Pin::Split if is_server_here => Split::of(cores),
-        Pin::Split => Split {
+        Pin::Split if is_server_here => CpuSplit::of(cores),
+        Pin::Split => CpuSplit {
             subjects: Vec::new(),
             generator: cores.concat(),
         },
-        Pin::Shared => Split {
+        Pin::Shared => CpuSplit {
             subjects: cores.concat(),
             generator: cores.concat(),
         },
@@ -161,7 +161,7 @@ impl<'a> StudyContext<'a> {
         }
         let waiting = waiting::decide(
             study.wait,
-            &Sides {
+            &CpuAssignment {
                 threads,
                 generator: split.generator.clone(),
                 subjects: subject_cpus(study, &split),
@@ -204,7 +204,7 @@ impl<'a> StudyContext<'a> {
 
 /// The processors of all subjects: those that abx gives them, and those that others
 /// have who run already; `None` when that is not known of one.
-fn subject_cpus(study: &Study, split: &Split) -> Option<Vec<usize>> {
+fn subject_cpus(study: &Study, split: &CpuSplit) -> Option<Vec<usize>> {
     let running = study
         .subjects
         .iter()

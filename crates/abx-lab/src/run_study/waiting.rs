@@ -10,7 +10,7 @@ use crate::process::listener;
 use crate::study::WaitChoice;
 
 /// Who has which processors.
-pub struct Sides {
+pub struct CpuAssignment {
     /// Worker threads of the generator.
     pub threads: usize,
     /// Their processors.
@@ -43,7 +43,7 @@ pub enum Obstacle {
 ///
 /// # Errors
 /// [`Obstacle`] when they are to stay awake where that takes from others.
-pub fn decide(choice: WaitChoice, sides: &Sides) -> Result<Waiting, Obstacle> {
+pub fn decide(choice: WaitChoice, sides: &CpuAssignment) -> Result<Waiting, Obstacle> {
     let quota = abx_sys::conditions::Conditions::read(&sides.generator).quota;
     let is_limited = matches!(quota, Some(Quota::Cpus(_)));
     let all = [
@@ -83,7 +83,7 @@ pub fn cpus_of(addresses: impl Iterator<Item = SocketAddr>) -> Option<Vec<usize>
     Some(all)
 }
 
-impl Sides {
+impl CpuAssignment {
     /// What stands in the way; `cores` are all processors by core.
     fn obstacle(&self, is_limited: bool, cores: &[Vec<usize>]) -> Option<Obstacle> {
         let Some(subjects) = &self.subjects else {
@@ -114,7 +114,7 @@ mod tests {
 
     /// Subjects on CPU 0, the generator with some threads on `generator`, siblings as given.
     fn obstacle(generator: &[usize], threads: usize, cores: &[&[usize]]) -> Option<Obstacle> {
-        let sides = Sides {
+        let sides = CpuAssignment {
             threads,
             generator: generator.to_vec(),
             subjects: Some(vec![0]),
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(obstacle(&[0], 1, &[&[0]]), Some(Obstacle::SharedCpus));
         assert_eq!(obstacle(&[1], 1, &[&[0, 1]]), Some(Obstacle::SharedCore));
         assert_eq!(obstacle(&[1], 2, &[&[0], &[1]]), Some(Obstacle::Threads));
-        let mut sides = Sides {
+        let mut sides = CpuAssignment {
             threads: 1,
             generator: vec![1],
             subjects: Some(vec![0]),
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn what_was_asked_for_is_done_or_refused() {
         // Method: a server that nobody knows, and one on the generator's processors.
-        let sides = |subjects| Sides {
+        let sides = |subjects| CpuAssignment {
             threads: 1,
             generator: vec![0],
             subjects,

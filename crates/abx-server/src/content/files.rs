@@ -9,13 +9,13 @@ use abx_sys::FilePart;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fcntl_setfl, fstat, openat2, sendfile};
 use rustix::io::{Errno, pread};
 
-use crate::config::Sending;
+use crate::config::SendMethod;
 
 /// A directory, open, and how its files are sent.
 #[derive(Debug)]
 pub(crate) struct Folder {
     directory: OwnedFd,
-    sending: Sending,
+    sending: SendMethod,
 }
 
 /// A file that was found.
@@ -25,12 +25,12 @@ pub(crate) struct FoundFile {
     /// Its length.
     pub(crate) bytes: u64,
     pub(crate) content_type: &'static str,
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendMethod,
 }
 
 impl Folder {
     /// Opens a directory, and tries that the kernel keeps us below it.
-    pub(crate) fn open(root: &Path, sending: Sending) -> Result<Folder, Errno> {
+    pub(crate) fn open(root: &Path, sending: SendMethod) -> Result<Folder, Errno> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(root, flags, Mode::empty())?;
         // One trial, so that a kernel without this call is found out now.
@@ -47,7 +47,7 @@ impl Folder {
         if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
             return Err(Errno::NOENT);
         }
-        if self.sending == Sending::Uring {
+        if self.sending == SendMethod::Uring {
             // SUBTLE: io_uring takes NONBLOCK for a wish to hear EAGAIN where a
             // read would have to wait for the disk.
             fcntl_setfl(&file, OFlags::empty())?;

@@ -14,7 +14,7 @@ use abx_wire::http1::{AnswerHead, Method, RequestHead, Version, answer_head};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-use crate::config::{Content, Sending, ServeError, ServerConfig};
+use crate::config::{Content, SendMethod, ServeError, ServerConfig};
 use crate::content::files::{Folder, FoundFile, READ_BYTES_MAX, read_piece, send_piece};
 use crate::faults::InjectedFault;
 
@@ -226,9 +226,9 @@ impl Tail {
             left: found.bytes,
         };
         match found.sending {
-            Sending::Sendfile => Tail::Sendfile(part),
-            Sending::Read => Tail::Read(part),
-            Sending::Uring => Tail::Uring(part),
+            SendMethod::Sendfile => Tail::Sendfile(part),
+            SendMethod::Read => Tail::Read(part),
+            SendMethod::Uring => Tail::Uring(part),
         }
     }
 

@@ -15,7 +15,7 @@ use abx_sys::{Delivery, Events, FileRing, Nanos};
 
 use connection::{Connection, TurnStep};
 
-use crate::config::{ServeError, ServerConfig, WebSocket};
+use crate::config::{ServeError, ServerConfig, WebSocketSupport};
 use crate::connection_table::{ConnectionTable, EventSource, event_source};
 use crate::content::ServedContent;
 use crate::faults::FaultInjector;
@@ -71,7 +71,7 @@ pub(crate) fn run(
 struct EventLoop {
     site: ServedContent,
     injector: FaultInjector,
-    websocket: WebSocket,
+    websocket: WebSocketSupport,
     rooms: Rooms,
     /// Answers that wait for their time. The wait is the same for all, so they are in order.
     due: VecDeque<(Nanos, usize)>,

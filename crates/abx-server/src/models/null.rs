@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
-use abx_sys::{Event, Events, Socket};
+use abx_sys::{Events, Socket, SocketEvent};
 use memchr::memmem::Finder;
 
 use crate::config::{ServeError, ServerConfig};
@@ -21,14 +21,14 @@ pub(crate) fn run(
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<Infallible, ServeError> {
     let (mut table, address) = ConnectionTable::open(config)?;
-    let mut event_loop = EventLoop::new(&site.canned_answer());
+    let mut event_loop = NullLoop::new(&site.canned_answer());
     let mut events = Events::with_capacity(EVENTS_MAX);
     on_ready(address);
     loop {
         table.wait(&mut events, None)?;
         for event in events.iter() {
             match event_source(event) {
-                EventSource::Listener | EventSource::Other => table.accept(Connection::new),
+                EventSource::Listener | EventSource::Other => table.accept(NullConnection::new),
                 EventSource::Connection(number) => {
                     if let Some(connection) = table.connection(number)
                         && connection.serve(&mut event_loop, event).is_err()
@@ -38,12 +38,12 @@ pub(crate) fn run(
                 }
             }
         }
-        table.retry(Connection::new);
+        table.retry(NullConnection::new);
     }
 }
 
 /// What all connections share.
-struct EventLoop {
+struct NullLoop {
     head_end: Finder<'static>,
     /// The answer, as often as one send may need it.
     answers: Vec<u8>,
@@ -51,7 +51,7 @@ struct EventLoop {
     buffer: Vec<u8>,
 }
 
-struct Connection {
+struct NullConnection {
     socket: Socket,
     /// How much of the empty line the bytes so far end with: 0 to 3.
     matched: usize,
@@ -61,9 +61,9 @@ struct Connection {
     is_readable: bool,
 }
 
-impl EventLoop {
-    fn new(answer: &[u8]) -> EventLoop {
-        EventLoop {
+impl NullLoop {
+    fn new(answer: &[u8]) -> NullLoop {
+        NullLoop {
             head_end: Finder::new(HEAD_END),
             answers: answer.repeat((SEND_BYTES / answer.len()).max(1)),
             answer_bytes: answer.len(),
@@ -72,9 +72,9 @@ impl EventLoop {
     }
 }
 
-impl Connection {
-    fn new(socket: Socket) -> Connection {
-        Connection {
+impl NullConnection {
+    fn new(socket: Socket) -> NullConnection {
+        NullConnection {
             socket,
             matched: 0,
             owed: 0,
@@ -85,7 +85,7 @@ impl Connection {
     /// Sends what is owed and reads on until one of them would block.
     ///
     /// An error means that the connection is over.
-    fn serve(&mut self, event_loop: &mut EventLoop, event: Event) -> io::Result<()> {
+    fn serve(&mut self, event_loop: &mut NullLoop, event: SocketEvent) -> io::Result<()> {
         self.is_readable |= event.readable();
         match self.exchange(event_loop, event.ended()) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
@@ -93,7 +93,7 @@ impl Connection {
         }
     }
 
-    fn exchange(&mut self, event_loop: &mut EventLoop, has_ended: bool) -> io::Result<()> {
+    fn exchange(&mut self, event_loop: &mut NullLoop, has_ended: bool) -> io::Result<()> {
         loop {
             while self.owed > 0 {
                 // The owed bytes end with whole answers, so this is where they begin.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use abx_wire::http1::{AnswerHead, Method, RequestHead, answer_head};
 use abx_wire::websocket::{
-    Close, CloseCode, Event, Limits, MessageKind, Offer, OfferFault, Server, message_frame,
+    Close, CloseCode, Event, MessageKind, Offer, OfferFault, Server, SizeLimits, message_frame,
 };
 
 use crate::websocket::rooms::Rooms;
@@ -145,7 +145,7 @@ impl WebSocketSession {
 }
 
 /// What is taken from a client; a longer message ends the session with code 1009.
-const LIMITS: Limits = Limits {
+const LIMITS: SizeLimits = SizeLimits {
     frame_bytes: 16 << 20,
     message_bytes: 16 << 20,
 };

@@ -6,27 +6,27 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use abx_server::{Content, Faults, Model, Sending, ServerConfig};
+use abx_server::{Content, Faults, Model, SendMethod, ServerConfig};
 use abx_sys::FileRing;
 use tempfile::TempDir;
 
 use crate::support::{Client, To, page, start};
 
 /// A model, and how it sends files.
-type Way = (Model, Sending);
+type Way = (Model, SendMethod);
 
 /// Every way that this kernel has.
 fn ways() -> Vec<Way> {
-    let threads = [Sending::Sendfile, Sending::Read].map(|sending| (Model::Thread, sending));
+    let threads = [SendMethod::Sendfile, SendMethod::Read].map(|sending| (Model::Thread, sending));
     event_ways().into_iter().chain(threads).collect()
 }
 
 /// Those of the event model.
 fn event_ways() -> Vec<Way> {
-    let mut all = vec![Sending::Sendfile, Sending::Read];
+    let mut all = vec![SendMethod::Sendfile, SendMethod::Read];
     // Containers often forbid rings; the other ways have the same contract.
     if FileRing::new().is_ok() {
-        all.push(Sending::Uring);
+        all.push(SendMethod::Uring);
     }
     all.into_iter()
         .map(|sending| (Model::Event, sending))

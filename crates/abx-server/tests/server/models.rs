@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use abx_server::{
-    BACKLOG, Content, Faults, Feature, Model, Sending, ServeError, ServerConfig, WebSocket, Work,
-    serve,
+    BACKLOG, Content, Faults, Feature, Model, SendMethod, ServeError, ServerConfig,
+    WebSocketSupport, Work, serve,
 };
 
 use crate::support::{Client, To, page, start};
@@ -206,7 +206,7 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     };
     let files = || Content::Files {
         root: "/nowhere".into(),
-        sending: Sending::Sendfile,
+        sending: SendMethod::Sendfile,
     };
     let sized = |bytes| Content::Page { bytes: Some(bytes) };
     let none = Faults::default();
@@ -221,7 +221,7 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     assert!(matches!(error, ServeError::Root { .. }), "{error}");
     let by_ring = Content::Files {
         root: ".".into(),
-        sending: Sending::Uring,
+        sending: SendMethod::Uring,
     };
     let error = refusal(with(Model::Thread, by_ring, none));
     assert!(
@@ -230,7 +230,7 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     );
     for model in [Model::Thread, Model::Null] {
         let websocket = ServerConfig {
-            websocket: WebSocket::On,
+            websocket: WebSocketSupport::On,
             ..page(model)
         };
         let error = refusal(websocket);

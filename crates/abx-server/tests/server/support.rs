@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use abx_server::{BACKLOG, Content, Faults, Model, Nagle, ServerConfig, WebSocket, serve};
+use abx_server::{BACKLOG, Content, Faults, Model, Nagle, ServerConfig, WebSocketSupport, serve};
 
 /// The usual page on a port of the kernel's choice.
 pub fn page(model: Model) -> ServerConfig {
@@ -14,7 +14,7 @@ pub fn page(model: Model) -> ServerConfig {
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
         model,
         content: Content::Page { bytes: None },
-        websocket: WebSocket::Off,
+        websocket: WebSocketSupport::Off,
         nagle: Nagle::Off,
         faults: Faults::default(),
         seed: 1,

@@ -91,14 +91,14 @@ fn parse_cpu_list(text: &str) -> Option<Vec<usize>> {
 
 /// Who uses which CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Split {
+pub struct CpuSplit {
     /// For the servers under test, all of them the same.
     pub subjects: Vec<usize>,
     /// For the load generator, the lab and the sampler.
     pub generator: Vec<usize>,
 }
 
-impl Split {
+impl CpuSplit {
     /// Divides cores (groups of SMT siblings, ascending): subjects get the first
     /// half, the generator the last one.
     ///
@@ -107,7 +107,7 @@ impl Split {
     /// claimed. Siblings are divided only when there is one core, and a single
     /// CPU is shared.
     #[must_use]
-    pub fn of(cores: &[Vec<usize>]) -> Split {
+    pub fn of(cores: &[Vec<usize>]) -> CpuSplit {
         let (subjects, generator) = match cores {
             [only] if only.len() <= 1 => (only.clone(), only.clone()),
             [only] => {
@@ -119,7 +119,7 @@ impl Split {
                 (first.concat(), last.concat())
             }
         };
-        Split {
+        CpuSplit {
             subjects,
             generator,
         }
@@ -134,7 +134,7 @@ mod tests {
 
     fn split(cores: &[&[usize]]) -> (Vec<usize>, Vec<usize>) {
         let cores: Vec<Vec<usize>> = cores.iter().map(|core| core.to_vec()).collect();
-        let split = Split::of(&cores);
+        let split = CpuSplit::of(&cores);
         (split.subjects, split.generator)
     }
 
@@ -158,7 +158,7 @@ mod tests {
             // Method: machines of any size; both sides together are all CPUs, once each.
             let cpus: Vec<usize> = (0..count).collect();
             let cores: Vec<Vec<usize>> = cpus.chunks(width).map(<[usize]>::to_vec).collect();
-            let split = Split::of(&cores);
+            let split = CpuSplit::of(&cores);
             prop_assert!(!split.subjects.is_empty() && !split.generator.is_empty());
             prop_assert_eq!([split.subjects, split.generator].concat(), cpus);
         }

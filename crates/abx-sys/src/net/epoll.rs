@@ -57,8 +57,8 @@ impl Events {
     }
 
     /// The events of the last wait.
-    pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
-        self.buffer.iter().map(|event| Event {
+    pub fn iter(&self) -> impl Iterator<Item = SocketEvent> + '_ {
+        self.buffer.iter().map(|event| SocketEvent {
             token: event.data.u64(),
             flags: event.flags,
         })
@@ -79,12 +79,12 @@ impl Events {
 
 /// What happened to one socket.
 #[derive(Debug, Clone, Copy)]
-pub struct Event {
+pub struct SocketEvent {
     token: u64,
     flags: epoll::EventFlags,
 }
 
-impl Event {
+impl SocketEvent {
     /// The number that the socket was added with.
     #[must_use]
     pub fn token(self) -> u64 {
@@ -236,7 +236,7 @@ mod tests {
             assert!(event.readable() && !event.ended() && event.token() == 3);
             drop(writer);
             epoll.wait(&mut events, Some(Nanos(0))).unwrap();
-            assert!(events.iter().next().is_some_and(Event::ended));
+            assert!(events.iter().next().is_some_and(SocketEvent::ended));
         }
     }
 

@@ -12,7 +12,7 @@ use rustix::net::{
 /// A non-blocking TCP socket, closed when dropped.
 ///
 /// Every call answers at once; [`io::ErrorKind::WouldBlock`] means "wait for
-/// the next [`crate::Event`]".
+/// the next [`crate::SocketEvent`]".
 #[derive(Debug)]
 pub struct Socket(OwnedFd);
 

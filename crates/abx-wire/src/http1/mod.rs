@@ -17,7 +17,7 @@ pub use answer::{AnswerHead, answer_head};
 pub use client::{Client, Done, Event};
 pub use head::{AnswerKind, answer_header};
 pub use memo::HeadMemo;
-pub use request::{Connection, Request, RequestError};
+pub use request::{Persistence, Request, RequestError};
 pub use server::{Method, RequestHead, Server, ServerEvent};
 
 /// The version of the protocol that one side speaks.

@@ -19,7 +19,7 @@ pub struct Request {
     /// The version in the request line.
     pub version: Version,
     /// What becomes of the connection after the answer.
-    pub connection: Connection,
+    pub connection: Persistence,
 }
 
 /// What a request asks for its connection.
@@ -27,7 +27,7 @@ pub struct Request {
 /// A header says so only where the version does not: HTTP/1.0 closes and
 /// HTTP/1.1 keeps by themselves. So requests of HTTP/1.0 are those of `ab`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Connection {
+pub enum Persistence {
     /// Keep it for the next request.
     KeepAlive,
     /// Close it after the answer.
@@ -92,10 +92,12 @@ impl Request {
             &[&self.method, " ", &self.target, " ", version, "\r\n"],
         );
         let connection = match (self.version, self.connection) {
-            (Version::Http11, Connection::Close) => Some("close"),
-            (Version::Http10, Connection::KeepAlive) => Some("Keep-Alive"),
+            (Version::Http11, Persistence::Close) => Some("close"),
+            (Version::Http10, Persistence::KeepAlive) => Some("Keep-Alive"),
             // What the version means by itself.
-            (Version::Http10, Connection::Close) | (Version::Http11, Connection::KeepAlive) => None,
+            (Version::Http10, Persistence::Close) | (Version::Http11, Persistence::KeepAlive) => {
+                None
+            }
         };
         let needs_length =
             !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");

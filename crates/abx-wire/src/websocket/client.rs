@@ -8,7 +8,7 @@ use super::endpoint::Endpoint;
 use super::event::{Event, MessageKind};
 use super::fault::Fault;
 use super::handshake::{Awaited, EncodedOpening, NONCE_BYTES};
-use super::inbound::Limits;
+use super::inbound::SizeLimits;
 use super::mask::Masking;
 use super::outbound::{FragmentPlace, NotOpen};
 
@@ -16,7 +16,7 @@ use super::outbound::{FragmentPlace, NotOpen};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientOptions {
     /// The most that is taken from the server.
-    pub limits: Limits,
+    pub limits: SizeLimits,
     /// Where masks come from.
     pub masking: Masking,
 }

@@ -5,7 +5,7 @@ use super::close::Close;
 use super::event::{Event, MessageKind};
 use super::fault::Fault;
 use super::frame::{Opcode, Sender};
-use super::inbound::{Inbound, InboundStep, Limits};
+use super::inbound::{Inbound, InboundStep, SizeLimits};
 use super::mask::Masking;
 use super::outbound::{FragmentPlace, NotOpen, Outbound};
 
@@ -29,7 +29,7 @@ enum EndpointState {
 }
 
 impl Endpoint {
-    pub(super) fn client(limits: Limits, masking: Masking) -> Endpoint {
+    pub(super) fn client(limits: SizeLimits, masking: Masking) -> Endpoint {
         Endpoint {
             inbound: Inbound::new(Sender::Server, limits),
             outbound: Outbound::Client {
@@ -40,7 +40,7 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn server(limits: Limits) -> Endpoint {
+    pub(super) fn server(limits: SizeLimits) -> Endpoint {
         Endpoint {
             inbound: Inbound::new(Sender::Client, limits),
             outbound: Outbound::Server {

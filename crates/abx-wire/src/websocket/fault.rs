@@ -52,10 +52,10 @@ pub enum Fault {
     /// The length is not written in the shortest way, or has its highest bit set (section 5.2).
     #[error("a frame's length is not written in the shortest way")]
     BadLength,
-    /// A frame is longer than [`super::Limits::frame_bytes`] (section 10.4).
+    /// A frame is longer than [`super::SizeLimits::frame_bytes`] (section 10.4).
     #[error("a frame is longer than the limit")]
     FrameTooLarge,
-    /// A message is longer than [`super::Limits::message_bytes`] (section 10.4).
+    /// A message is longer than [`super::SizeLimits::message_bytes`] (section 10.4).
     #[error("a message is longer than the limit")]
     MessageTooLarge,
     /// A fragment goes on where no message has begun (section 5.4).

@@ -5,8 +5,8 @@
 //! loop must end.
 
 use super::{
-    Client, ClientOptions, EncodedOpening, Event, Fault, FragmentPlace, Limits, Masking, Message,
-    MessageKind, Offer, Opening, Server,
+    Client, ClientOptions, EncodedOpening, Event, Fault, FragmentPlace, Masking, Message,
+    MessageKind, Offer, Opening, Server, SizeLimits,
 };
 use crate::fuzz::pieces;
 use crate::http1;
@@ -278,7 +278,7 @@ fn agreement() -> Vec<u8> {
 }
 
 /// Small, so that chance reaches them.
-const LIMITS: Limits = Limits {
+const LIMITS: SizeLimits = SizeLimits {
     frame_bytes: 1_000,
     message_bytes: 2_000,
 };

@@ -8,7 +8,7 @@ use sha1::{Digest, Sha1};
 
 use super::fault::Fault;
 use crate::http1::{
-    Connection, HEAD_BYTES_MAX, HEADERS_MAX, Request, RequestError, Version, other_protocol,
+    HEAD_BYTES_MAX, HEADERS_MAX, Persistence, Request, RequestError, Version, other_protocol,
 };
 
 /// What a client asks for when it opens a WebSocket. Encoded once and sent many times.
@@ -99,7 +99,7 @@ impl Opening {
             headers,
             body: Vec::new(),
             version: Version::Http11,
-            connection: Connection::KeepAlive,
+            connection: Persistence::KeepAlive,
         };
         let bytes = request.encode()?;
         // Target and host have no spaces and our headers come first, so the

@@ -9,17 +9,17 @@ use super::utf8::{NotUtf8, Utf8};
 
 /// The most that is taken from a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct SizeLimits {
     /// The longest payload of one frame, in bytes.
     pub frame_bytes: u64,
     /// The longest message, all fragments together, in bytes.
     pub message_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for SizeLimits {
     /// 16 MiB for both.
-    fn default() -> Limits {
-        Limits {
+    fn default() -> SizeLimits {
+        SizeLimits {
             frame_bytes: 16 << 20,
             message_bytes: 16 << 20,
         }
@@ -31,7 +31,7 @@ impl Default for Limits {
 pub(super) struct Inbound {
     /// Who sends what is received here.
     sender: Sender,
-    limits: Limits,
+    limits: SizeLimits,
     /// The part of a frame's head that has come so far.
     stash: [u8; FRAME_HEAD_BYTES_MAX],
     stash_bytes: usize,
@@ -70,7 +70,7 @@ pub(super) enum InboundStep<'i> {
 }
 
 impl Inbound {
-    pub(super) fn new(sender: Sender, limits: Limits) -> Inbound {
+    pub(super) fn new(sender: Sender, limits: SizeLimits) -> Inbound {
         Inbound {
             sender,
             limits,

@@ -29,7 +29,7 @@ pub use close_code::CloseCode;
 pub use event::{BEGINNING_BYTES, Event, Message, MessageKind};
 pub use fault::Fault;
 pub use handshake::{EncodedOpening, NONCE_BYTES, Opening, OpeningError};
-pub use inbound::Limits;
+pub use inbound::SizeLimits;
 pub use mask::Masking;
 pub use offer::{Offer, OfferFault};
 pub use outbound::{

@@ -5,7 +5,7 @@ use super::close::Close;
 use super::endpoint::Endpoint;
 use super::event::{Event, MessageKind};
 use super::handshake::accept_of;
-use super::inbound::Limits;
+use super::inbound::SizeLimits;
 use super::offer::Offer;
 use super::outbound::{FragmentPlace, NotOpen};
 
@@ -23,7 +23,7 @@ impl Server {
     ///
     /// The bytes behind the request's head belong to [`Server::receive`].
     #[must_use]
-    pub fn accept(offer: &Offer<'_>, limits: Limits, out: &mut Vec<u8>) -> Server {
+    pub fn accept(offer: &Offer<'_>, limits: SizeLimits, out: &mut Vec<u8>) -> Server {
         out.extend_from_slice(
             b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
               Connection: Upgrade\r\nSec-WebSocket-Accept: ",

@@ -1,7 +1,7 @@
 //! HTTP/1.0 as `ab` and old clients speak it, and as servers answer to it.
 
 use abx_wire::http1::{
-    AnswerKind, Client, Connection, Done, Event, Fault, Method, Request, Server, ServerEvent,
+    AnswerKind, Client, Done, Event, Fault, Method, Persistence, Request, Server, ServerEvent,
     Version,
 };
 
@@ -26,7 +26,7 @@ fn last_event(kind: AnswerKind, bytes: &'static [u8]) -> (Client, Option<Event<'
     (client, last)
 }
 
-fn request(method: &str, connection: Connection, body: &[u8]) -> Request {
+fn request(method: &str, connection: Persistence, body: &[u8]) -> Request {
     Request {
         method: method.to_owned(),
         target: "/x".to_owned(),
@@ -44,16 +44,16 @@ fn a_request_names_keep_alive_only_when_it_is_wanted() {
     let ours = format!("User-Agent: abx/{}\r\n", env!("CARGO_PKG_VERSION"));
     let start = format!(" /x HTTP/1.0\r\nHost: h:81\r\n{ours}Accept: */*\r\n");
     for (method, connection, body, rest) in [
-        ("GET", Connection::Close, "", "\r\n"),
+        ("GET", Persistence::Close, "", "\r\n"),
         (
             "GET",
-            Connection::KeepAlive,
+            Persistence::KeepAlive,
             "",
             "Connection: Keep-Alive\r\n\r\n",
         ),
         (
             "POST",
-            Connection::Close,
+            Persistence::Close,
             "ab",
             "Content-Length: 2\r\n\r\nab",
         ),
@@ -69,7 +69,7 @@ fn a_request_names_keep_alive_only_when_it_is_wanted() {
 #[test]
 fn our_own_server_understands_both_wishes() {
     // Method: what is encoded is read back.
-    for (connection, keep_alive) in [(Connection::Close, false), (Connection::KeepAlive, true)] {
+    for (connection, keep_alive) in [(Persistence::Close, false), (Persistence::KeepAlive, true)] {
         let bytes = request("GET", connection, b"").encode().unwrap();
         let mut server = Server::new();
         let mut input = bytes.as_slice();

@@ -1,6 +1,6 @@
 //! Requests as they go over the wire, and those that are refused.
 
-use abx_wire::http1::{Connection, Method, Request, RequestError, Server, ServerEvent, Version};
+use abx_wire::http1::{Method, Persistence, Request, RequestError, Server, ServerEvent, Version};
 
 fn request() -> Request {
     Request {
@@ -10,7 +10,7 @@ fn request() -> Request {
         headers: Vec::new(),
         body: Vec::new(),
         version: Version::Http11,
-        connection: Connection::KeepAlive,
+        connection: Persistence::KeepAlive,
     }
 }
 
@@ -35,10 +35,10 @@ fn a_plain_request_has_the_usual_headers() {
 fn the_connection_header_follows_version_and_wish() {
     // Method: all four pairs.
     let cases = [
-        (Version::Http11, Connection::KeepAlive, None),
-        (Version::Http11, Connection::Close, Some("close")),
-        (Version::Http10, Connection::KeepAlive, Some("Keep-Alive")),
-        (Version::Http10, Connection::Close, None),
+        (Version::Http11, Persistence::KeepAlive, None),
+        (Version::Http11, Persistence::Close, Some("close")),
+        (Version::Http10, Persistence::KeepAlive, Some("Keep-Alive")),
+        (Version::Http10, Persistence::Close, None),
     ];
     for (version, connection, expected) in cases {
         let text = text(&Request {
@@ -61,7 +61,7 @@ fn a_header_given_replaces_ours() {
         headers: names
             .map(|name| (name.to_owned(), "own".to_owned()))
             .to_vec(),
-        connection: Connection::Close,
+        connection: Persistence::Close,
         ..request()
     });
     assert_eq!(text.lines().count(), 6, "{text}");

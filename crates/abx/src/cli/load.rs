@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 
 use super::shape::ShapeFlags;
 use super::units;
-use super::units::Rates;
+use super::units::RateList;
 use crate::end::Failure;
 
 /// What is offered. A study file says all of this itself, so what a flag
@@ -28,7 +28,7 @@ pub struct LoadFlags {
     /// Requests per second, sent on schedule regardless of earlier responses (open loop). 25%
     /// means a quarter of what the slowest server can do; auto means 25%,50%,75%,90%.
     #[arg(short, long, value_parser = units::rates, conflicts_with_all = ["stages", "connection_stages"], value_name = "RATE[,RATE...]")]
-    rate: Option<Rates>,
+    rate: Option<RateList>,
     /// A service objective such as p99<50ms,errors<0.1%: find and compare the highest rate at
     /// which each server meets it.
     #[arg(long, conflicts_with_all = ["rate", "stages", "connection_stages", "think", "calls"], value_name = "OBJECTIVE")]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_server::{
-    BACKLOG, Content, Faults, Frames, Model, Nagle, Sending, ServerConfig, Stall, WebSocket, Work,
+    BACKLOG, Content, Faults, Frames, Model, Nagle, SendMethod, ServerConfig, Stall,
+    WebSocketSupport, Work,
 };
 use clap::{Args, ValueEnum};
 
@@ -120,9 +121,9 @@ impl Serve {
                 Some(root) => Content::Files {
                     root: root.clone(),
                     sending: match self.files {
-                        None | Some(SendingName::Sendfile) => Sending::Sendfile,
-                        Some(SendingName::Read) => Sending::Read,
-                        Some(SendingName::Uring) => Sending::Uring,
+                        None | Some(SendingName::Sendfile) => SendMethod::Sendfile,
+                        Some(SendingName::Read) => SendMethod::Read,
+                        Some(SendingName::Uring) => SendMethod::Uring,
                     },
                 },
                 None => Content::Page {
@@ -130,8 +131,8 @@ impl Serve {
                 },
             },
             websocket: match self.websocket {
-                true => WebSocket::On,
-                false => WebSocket::Off,
+                true => WebSocketSupport::On,
+                false => WebSocketSupport::Off,
             },
             nagle: match self.no_nodelay {
                 true => Nagle::On,

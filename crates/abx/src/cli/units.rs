@@ -27,13 +27,13 @@ pub fn slice_length(text: &str) -> Result<SliceLength, String> {
 
 /// One rate or several.
 #[derive(Debug, Clone)]
-pub struct Rates(pub Vec<Rate>);
+pub struct RateList(pub Vec<Rate>);
 
 /// Reads rates per second such as `2000`, shares of what the slowest server can
 /// do such as `25%`, several of both, or `auto`.
-pub fn rates(text: &str) -> Result<Rates, String> {
+pub fn rates(text: &str) -> Result<RateList, String> {
     if text == "auto" {
-        return Ok(Rates(SHARES.map(Rate::Share).into()));
+        return Ok(RateList(SHARES.map(Rate::Share).into()));
     }
     let rate = |text: &str| {
         Rate::parse(text.trim()).ok_or_else(|| match text.trim().parse::<PerSecond>() {
@@ -44,7 +44,7 @@ pub fn rates(text: &str) -> Result<Rates, String> {
     text.split(',')
         .map(rate)
         .collect::<Result<_, _>>()
-        .map(Rates)
+        .map(RateList)
 }
 
 /// Reads a share such as `3%` or `0.5%` as a fraction.

@@ -13,7 +13,7 @@ use signal_hook::iterator::Signals;
 use super::history::record_path;
 use super::output::to_stdout;
 use crate::end::{End, Failure, tell};
-use crate::view::{NamedRecord, RecordIndex, Site};
+use crate::view::{NamedFile, RecordIndex, Site};
 
 /// View records in a browser: the list, single reports, several side by side.
 ///
@@ -102,7 +102,7 @@ fn named(words: &[String]) -> Result<(RecordIndex, String), Failure> {
         }
     };
     let paths: Vec<PathBuf> = words.iter().map(path).collect::<Result<_, _>>()?;
-    let all = NamedRecord::all(paths);
+    let all = NamedFile::all(paths);
     let what = format!("{} given records", all.len());
     Ok((RecordIndex::Files(all), what))
 }

@@ -12,7 +12,7 @@ mod response;
 use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 
-pub use record_index::{NamedRecord, RecordIndex};
+pub use record_index::{NamedFile, RecordIndex};
 
 use host::HostNames;
 

@@ -13,12 +13,12 @@ pub enum RecordIndex {
     /// All that are kept in this folder.
     Folder(PathBuf),
     /// Those that were named on the command line.
-    Files(Vec<NamedRecord>),
+    Files(Vec<NamedFile>),
 }
 
 /// A record that was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedRecord {
+pub struct NamedFile {
     id: String,
     path: PathBuf,
 }
@@ -28,12 +28,12 @@ const LISTED_MOST: usize = 500;
 /// Letters of an id, as other lists show them.
 const ID_LETTERS: usize = 6;
 
-impl NamedRecord {
+impl NamedFile {
     /// These files, each with an id of its own. A file that was named twice is
     /// there once.
-    pub fn all(paths: Vec<PathBuf>) -> Vec<NamedRecord> {
+    pub fn all(paths: Vec<PathBuf>) -> Vec<NamedFile> {
         let mut ids = BTreeSet::new();
-        let mut all: Vec<NamedRecord> = Vec::new();
+        let mut all: Vec<NamedFile> = Vec::new();
         for path in paths {
             if all.iter().any(|one| one.path == path) {
                 continue;
@@ -46,7 +46,7 @@ impl NamedRecord {
             let free = candidates.into_iter().find(|id| !ids.contains(*id));
             let id = free.unwrap_or(&by_path).to_owned();
             ids.insert(id.clone());
-            all.push(NamedRecord { id, path });
+            all.push(NamedFile { id, path });
         }
         all
     }
@@ -80,7 +80,7 @@ impl RecordIndex {
 }
 
 /// What the named files hold now.
-fn list(all: &[NamedRecord]) -> History {
+fn list(all: &[NamedFile]) -> History {
     let mut history = History {
         schema: HISTORY_SCHEMA.to_owned(),
         folder: String::new(),
@@ -88,7 +88,7 @@ fn list(all: &[NamedRecord]) -> History {
         left_out: 0,
         unread: Vec::new(),
     };
-    for NamedRecord { id, path } in all {
+    for NamedFile { id, path } in all {
         let file = path.display().to_string();
         let outline = read_text(path).map_err(|error| error.to_string());
         let outline =
@@ -116,7 +116,7 @@ mod tests {
     fn each_file_has_an_id_of_its_own() {
         // Method: a file, the same again, and one of the same name elsewhere.
         let paths = ["a/x.json", "a/x.json", "b/x.json", "a/y.json"].map(PathBuf::from);
-        let all = NamedRecord::all(paths.into());
+        let all = NamedFile::all(paths.into());
         let ids: BTreeSet<&str> = all.iter().map(|one| one.id.as_str()).collect();
         assert_eq!((all.len(), ids.len()), (3, 3));
         assert_eq!(all[0].id, id_of_file("x.json")[..ID_LETTERS]);

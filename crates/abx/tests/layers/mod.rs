@@ -2,6 +2,7 @@
 //! table below changes the design, and does so on purpose.
 
 mod circles;
+mod type_names;
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 

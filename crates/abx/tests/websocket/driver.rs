@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use abx_wire::websocket::{
-    Client, ClientOptions, Close, CloseCode, Event, Fault, FragmentPlace, Limits, Masking,
-    MessageKind, Opening,
+    Client, ClientOptions, Close, CloseCode, Event, Fault, FragmentPlace, Masking, MessageKind,
+    Opening, SizeLimits,
 };
 
 /// Where to connect.
@@ -88,7 +88,7 @@ impl Peer {
             protocols: door.protocols.iter().map(|one| (*one).to_owned()).collect(),
         };
         let options = ClientOptions {
-            limits: Limits::default(),
+            limits: SizeLimits::default(),
             masking: Masking::Seeded(1),
         };
         let mut out = Vec::new();

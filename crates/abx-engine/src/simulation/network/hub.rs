@@ -2,7 +2,7 @@
 
 use abx_sys::Nanos;
 use abx_wire::http1::{self, ServerEvent};
-use abx_wire::websocket::{Event, Limits, MessageKind, Offer, Server};
+use abx_wire::websocket::{Event, MessageKind, Offer, Server, SizeLimits};
 
 use super::{Sim, Token, What};
 
@@ -172,7 +172,7 @@ fn accept(head: &[u8], out: &mut Vec<u8>) -> Server {
         panic!("a handshake is a request");
     };
     let offer = Offer::read(&head).unwrap().expect("it is a handshake");
-    Server::accept(&offer, Limits::default(), out)
+    Server::accept(&offer, SizeLimits::default(), out)
 }
 
 /// The frame that sends a message back.

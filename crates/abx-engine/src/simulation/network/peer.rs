@@ -2,7 +2,7 @@
 
 use abx_sys::Nanos;
 
-use super::{Discipline, PeerStep, Piece, Service, Sim, Token, What};
+use super::{Discipline, PeerStep, Service, Sim, TcpSegment, Token, What};
 
 /// Between the pieces of an answer that comes in several.
 const PIECE_GAP: Nanos = Nanos(20_000);
@@ -19,7 +19,7 @@ impl Sim {
         if connection.peer_closed {
             // As a kernel answers for a socket that is gone.
             if !bytes.is_empty() {
-                self.cause(at, token, What::Arrives(Piece::Break));
+                self.cause(at, token, What::Arrives(TcpSegment::Break));
             }
             return;
         }
@@ -239,11 +239,15 @@ impl Sim {
         while is_split && bytes.len() > 1 {
             let cut = 1 + self.random.below(bytes.len() as u64 - 1);
             let rest = bytes.split_off(usize::try_from(cut).expect("below a length"));
-            self.arrives(token, at, Piece::Bytes(std::mem::replace(&mut bytes, rest)));
+            self.arrives(
+                token,
+                at,
+                TcpSegment::Bytes(std::mem::replace(&mut bytes, rest)),
+            );
             at = at.plus(Nanos(self.random.below(gap.0)));
         }
         if !bytes.is_empty() {
-            self.arrives(token, at, Piece::Bytes(bytes));
+            self.arrives(token, at, TcpSegment::Bytes(bytes));
         }
         if is_reset {
             self.breaks(token, at);
@@ -251,7 +255,7 @@ impl Sim {
     }
 
     /// What is sent at `sent` arrives after all that was sent before.
-    fn arrives(&mut self, token: Token, sent: Nanos, piece: Piece) {
+    fn arrives(&mut self, token: Token, sent: Nanos, piece: TcpSegment) {
         let at = sent.plus(self.network.delay);
         let connection = self.connection(token);
         connection.last_arrival = connection.last_arrival.max(at);
@@ -267,15 +271,15 @@ impl Sim {
         connection.peer_closed = true;
         // Closing with unread bytes is a reset, as kernels do.
         let piece = match connection.unread.is_empty() {
-            true => Piece::End,
-            false => Piece::Break,
+            true => TcpSegment::End,
+            false => TcpSegment::Break,
         };
         self.arrives(token, self.now, piece);
     }
 
     fn breaks(&mut self, token: Token, sent: Nanos) {
         self.connection(token).peer_closed = true;
-        self.arrives(token, sent, Piece::Break);
+        self.arrives(token, sent, TcpSegment::Break);
     }
 
     fn may_close_idle(&mut self, token: Token) {

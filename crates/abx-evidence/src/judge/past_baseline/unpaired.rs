@@ -13,7 +13,7 @@ use crate::record::finding_id::FindingId;
 use crate::record::{PastBaseline, PastLoad};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision};
 use crate::stats::student::Confidence;
-use crate::stats::welch::{self, Sides, Welch};
+use crate::stats::welch::{self, TwoSamples, Welch};
 use crate::stats::{Margin, StatsError};
 use crate::view::{LoadView, StudyView, SubjectView};
 
@@ -127,8 +127,8 @@ struct Logs {
 }
 
 impl Logs {
-    fn sides(&self) -> Sides<'_> {
-        Sides {
+    fn sides(&self) -> TwoSamples<'_> {
+        TwoSamples {
             now: &self.now,
             then: &self.then,
         }

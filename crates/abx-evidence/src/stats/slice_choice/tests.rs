@@ -26,11 +26,11 @@ fn rounds(in_time: impl Fn(usize) -> f64) -> Vec<ShortRound> {
         match round % 2 {
             0 => ShortRound {
                 rates: [first, second],
-                order: Order::Forth,
+                order: SliceOrder::Forth,
             },
             _ => ShortRound {
                 rates: [second, first],
-                order: Order::Back,
+                order: SliceOrder::Back,
             },
         }
     };
@@ -75,9 +75,9 @@ fn what_one_subject_has_of_its_own_does_not_ask_for_short_slices() {
         .map(|round| ShortRound {
             rates: [if round < 80 { 900.0 } else { 1100.0 }, 1000.0],
             order: if round % 3 == 0 {
-                Order::Forth
+                SliceOrder::Forth
             } else {
-                Order::Back
+                SliceOrder::Back
             },
         })
         .collect();
@@ -134,7 +134,11 @@ fn any_rounds() -> impl Strategy<Value = Vec<ShortRound>> {
     let round = (1.0..1e6_f64, 1.0..1e6_f64, any::<bool>());
     let round = round.prop_map(|(one, other, is_forth)| ShortRound {
         rates: [one, other],
-        order: if is_forth { Order::Forth } else { Order::Back },
+        order: if is_forth {
+            SliceOrder::Forth
+        } else {
+            SliceOrder::Back
+        },
     });
     prop::collection::vec(round, 40..200)
 }
@@ -152,8 +156,8 @@ proptest! {
         let swapped: Vec<_> = rounds.iter().map(|round| ShortRound {
             rates: [round.rates[1] * factor, round.rates[0]],
             order: match round.order {
-                Order::Forth => Order::Back,
-                Order::Back => Order::Forth,
+                SliceOrder::Forth => SliceOrder::Back,
+                SliceOrder::Back => SliceOrder::Forth,
             },
         }).collect();
         let other = choose(&swapped, 1_000_000).unwrap();

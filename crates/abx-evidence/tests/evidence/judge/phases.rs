@@ -1,14 +1,14 @@
 //! Where the time goes, over blocks.
 
 use abx_evidence::record::{BlockRecord, Histograms, Round, SliceRecord};
-use abx_evidence::{Measured, Phase, Phases, SliceTally, Split, Timestamps, judge};
+use abx_evidence::{Measured, Phase, PhaseSplit, Phases, SliceTally, Timestamps, judge};
 
 use abx_fixtures::pair;
 
 /// So many requests that took 10 µs to the first byte and this long for a body.
 fn phases(requests: u64, body_us: u64) -> Phases {
     let mut phases = Phases::default();
-    let split = Split::of(&Timestamps {
+    let split = PhaseSplit::of(&Timestamps {
         intended_ns: 5_000,
         connect_ns: None,
         turn_ns: 5_000,

@@ -2,7 +2,7 @@
 //! is the right one, whether it keeps its promise, and whether it biases.
 
 use abx_evidence::stats::slice_choice::{
-    Lengths, Order, ShortRound, ShortRounds, SliceChoice, slice_choice,
+    Lengths, ShortRound, ShortRounds, SliceChoice, SliceOrder, slice_choice,
 };
 use rand::Rng;
 
@@ -91,10 +91,10 @@ impl Machine {
         if stalls { 0.0 } else { self.speed.exp() * own }
     }
 
-    fn order(&mut self) -> Order {
+    fn order(&mut self) -> SliceOrder {
         match self.world.random().random_bool(0.5) {
-            true => Order::Forth,
-            false => Order::Back,
+            true => SliceOrder::Forth,
+            false => SliceOrder::Back,
         }
     }
 
@@ -102,8 +102,8 @@ impl Machine {
     fn round(&mut self, steps: u64) -> ShortRound {
         let order = self.order();
         let subjects = match order {
-            Order::Forth => [0, 1],
-            Order::Back => [1, 0],
+            SliceOrder::Forth => [0, 1],
+            SliceOrder::Back => [1, 0],
         };
         let mut rates = [0.0; 2];
         for subject in subjects {

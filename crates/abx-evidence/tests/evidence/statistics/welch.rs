@@ -4,7 +4,7 @@
 use abx_evidence::stats::Margin;
 use abx_evidence::stats::stop::Decision;
 use abx_evidence::stats::student::Confidence;
-use abx_evidence::stats::welch::{Sides, Welch, blocks_more, decide};
+use abx_evidence::stats::welch::{TwoSamples, Welch, blocks_more, decide};
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -21,7 +21,7 @@ fn logs() -> impl Strategy<Value = Vec<f64>> {
 }
 
 fn welch(now: &[f64], then: &[f64]) -> Welch {
-    Welch::of(Sides { now, then }).expect("two finite blocks or more on each side")
+    Welch::of(TwoSamples { now, then }).expect("two finite blocks or more on each side")
 }
 
 fn is_close(one: f64, other: f64) -> bool {
@@ -89,7 +89,7 @@ proptest! {
         then in prop::collection::vec(prop::num::f64::ANY, 0..20),
     ) {
         // Method: all bit patterns. Nothing panics, and only finite numbers pass.
-        let sides = Sides { now: &now, then: &then };
+        let sides = TwoSamples { now: &now, then: &then };
         let is_finite = now.iter().chain(&then).all(|log| log.is_finite());
         let has_spread = now.len().min(then.len()) >= 2;
         prop_assert_eq!(Welch::of(sides).is_ok(), is_finite && has_spread);
@@ -130,7 +130,7 @@ fn simulate(world: World, ratio: f64, confidence: Confidence) -> Outcome {
         let mut now = Vec::new();
         while now.len() < BLOCKS_MAX {
             now.push(10.0 + ratio.ln() + world.now * normal(&mut random));
-            let sides = Sides {
+            let sides = TwoSamples {
                 now: &now,
                 then: &then,
             };

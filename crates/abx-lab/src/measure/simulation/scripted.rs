@@ -11,7 +11,7 @@ use abx_engine::{
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
 use abx_evidence::{Outcome, Shape, SliceTally};
-use abx_sys::cpus::Split;
+use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -92,7 +92,7 @@ impl ScriptedGenerator {
             .map(|one| char::from(one).into())
             .collect();
         let processes = (1..).zip(&names).map(|(port, name)| process(name, port));
-        let nowhere = Split {
+        let nowhere = CpuSplit {
             subjects: Vec::new(),
             generator: Vec::new(),
         };

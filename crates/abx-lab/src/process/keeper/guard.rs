@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use abx_sys::process::{Exit, adopt_orphans, set_name};
 
 use super::family::ProcessFamily;
-use super::protocol::{KeeperPlan, KeeperReport, Order, Role, StartFailure};
+use super::protocol::{KeeperOrder, KeeperPlan, KeeperReport, KeeperRole, StartFailure};
 use super::scratch;
 use super::wakes::Wakes;
 
@@ -23,8 +23,8 @@ pub fn guard(plan: KeeperPlan) -> io::Result<()> {
     set_name(c"guardian")?;
     let mut wakes = Wakes::new()?;
     adopt_orphans()?;
-    let order = Order {
-        role: Role::Keeper,
+    let order = KeeperOrder {
+        role: KeeperRole::Keeper,
         plan,
     };
     let mut keeper = match start_keeper() {

@@ -36,7 +36,7 @@ pub use crate::study::launch::Stop;
 use first_report::{FirstReport, first_report};
 use lost::end_what_is_left;
 pub use protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
-use protocol::{KeeperReport, Order, Role, StartFailure};
+use protocol::{KeeperOrder, KeeperReport, KeeperRole, StartFailure};
 pub use role::keep;
 
 /// How much longer than its plan's `within` a keeper may take to end its tree.
@@ -253,8 +253,8 @@ impl Keeper {
 
     /// Gives the keeper its plan. One that is gone will not report, which says the same.
     fn hand_over_plan(&mut self) -> Result<(), KeeperError> {
-        let order = Order {
-            role: Role::Guardian,
+        let order = KeeperOrder {
+            role: KeeperRole::Guardian,
             plan: self.plan.clone(),
         };
         match self.pipe.as_mut().map(|pipe| order.write(pipe)) {

@@ -1,6 +1,6 @@
 //! What abx, a guardian and a keeper say to each other: one JSON document on each line.
 //!
-//! Each writes one [`Order`] to the next and later closes the pipe; the keeper answers
+//! Each writes one [`KeeperOrder`] to the next and later closes the pipe; the keeper answers
 //! abx with [`KeeperReport`]s.
 
 use std::collections::BTreeMap;
@@ -80,9 +80,9 @@ impl FileContent {
 
 /// What a process is told that was started for a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct KeeperOrder {
     /// What it is to be.
-    pub role: Role,
+    pub role: KeeperRole,
     /// The plan.
     pub plan: KeeperPlan,
 }
@@ -90,14 +90,14 @@ pub(super) struct Order {
 /// What a process does for a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Role {
+pub(super) enum KeeperRole {
     /// It has a keeper, and is there when the keeper is killed.
     Guardian,
     /// It runs the command.
     Keeper,
 }
 
-impl Order {
+impl KeeperOrder {
     /// Writes it as one line.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Order {
     ///
     /// # Errors
     /// What came is no whole order.
-    pub fn read(from: &mut impl BufRead) -> io::Result<Option<Order>> {
+    pub fn read(from: &mut impl BufRead) -> io::Result<Option<KeeperOrder>> {
         let mut line = String::new();
         from.read_line(&mut line)?;
         match line.is_empty() {

@@ -5,23 +5,23 @@ use std::process::ExitCode;
 
 use super::guard::guard;
 use super::keep::run_command;
-use super::protocol::{Order, Role};
+use super::protocol::{KeeperOrder, KeeperRole};
 
 /// The body of a guardian and of a keeper: reads from standard input which of them it is,
 /// and its plan, and returns when nothing of that is left.
 #[must_use]
 pub fn keep() -> ExitCode {
     // Both wait for the end of standard input later: the lock must be gone by then.
-    let order = Order::read(&mut io::stdin().lock());
+    let order = KeeperOrder::read(&mut io::stdin().lock());
     let played = match order {
         // abx has gone before it had a plan.
         Ok(None) => Ok(()),
-        Ok(Some(Order {
-            role: Role::Guardian,
+        Ok(Some(KeeperOrder {
+            role: KeeperRole::Guardian,
             plan,
         })) => guard(plan),
-        Ok(Some(Order {
-            role: Role::Keeper,
+        Ok(Some(KeeperOrder {
+            role: KeeperRole::Keeper,
             plan,
         })) => run_command(&plan),
         Err(error) => Err(error),

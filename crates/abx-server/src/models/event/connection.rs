@@ -5,14 +5,14 @@ pub(super) mod ring_transfer;
 use std::io;
 use std::rc::Rc;
 
-use abx_sys::{Event, Nanos, Socket};
+use abx_sys::{Nanos, Socket, SocketEvent};
 use abx_wire::http1::{Server, ServerEvent};
 use rustix::net::{Shutdown, send, shutdown};
 
 use ring_transfer::RingTransfer;
 
 use super::EventLoop;
-use crate::config::WebSocket;
+use crate::config::WebSocketSupport;
 use crate::content::{CONTINUE, Plan, ServedContent, Tail, answer_malformed};
 use crate::faults::{Frames, InjectedFault};
 use crate::websocket::session::{
@@ -92,7 +92,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn note(&mut self, event: Event) {
+    pub(super) fn note(&mut self, event: SocketEvent) {
         self.is_readable |= event.readable();
         self.has_ended |= event.ended();
         self.is_full &= !event.writable();
@@ -197,8 +197,8 @@ impl Connection {
                 ServerEvent::Head(head) => {
                     self.plan = Some(event_loop.site.plan(&head));
                     self.wish = match event_loop.websocket {
-                        WebSocket::On => UpgradeRequest::of(&head),
-                        WebSocket::Off => None,
+                        WebSocketSupport::On => UpgradeRequest::of(&head),
+                        WebSocketSupport::Off => None,
                     };
                     if head.expects_continue {
                         self.out.extend_from_slice(CONTINUE);

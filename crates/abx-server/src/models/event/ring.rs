@@ -5,14 +5,14 @@ use abx_sys::{FileRing, Sent};
 use super::EventLoop;
 use super::connection::Connection;
 use super::connection::ring_transfer::RingTransfer;
-use crate::config::{Content, Sending, ServeError};
+use crate::config::{Content, SendMethod, ServeError};
 use crate::connection_table::ConnectionTable;
 
 /// The ring that this content asks for.
 pub(super) fn wanted(content: &Content) -> Result<Option<FileRing>, ServeError> {
     match content {
         Content::Files {
-            sending: Sending::Uring,
+            sending: SendMethod::Uring,
             ..
         } => Ok(Some(FileRing::new()?)),
         _ => Ok(None),

@@ -1,6 +1,6 @@
 //! The closing handshake.
 
-use abx_wire::websocket::{Close, CloseCode, Fault, Limits, MessageKind, NotOpen};
+use abx_wire::websocket::{Close, CloseCode, Fault, MessageKind, NotOpen, SizeLimits};
 
 use super::support::{
     CLOSE, FIN, PING, Step, TEXT, client_steps, close_payload, masked, open_client, open_server,
@@ -27,7 +27,7 @@ fn a_close_is_answered_with_its_code_and_ends_the_connection() {
         (Vec::new(), None, "", Vec::new()),
     ] {
         let bytes = [plain(FIN | CLOSE, &payload), plain(FIN | TEXT, b"late")].concat();
-        let mut client = open_client(Limits::default());
+        let mut client = open_client(SizeLimits::default());
         let (steps, out) = client_steps(&mut client, &bytes);
         assert_eq!(steps, [Step::Close(code, reason.to_owned())]);
         assert_eq!(out, masked(FIN | CLOSE, &answer));
@@ -44,7 +44,7 @@ fn a_close_is_answered_with_its_code_and_ends_the_connection() {
 fn messages_still_come_until_the_other_side_has_closed_too() {
     // Method: the client closes; a message and a ping cross its close, and no
     // pong may follow it; then the server's close comes, and is not answered.
-    let mut client = open_client(Limits::default());
+    let mut client = open_client(SizeLimits::default());
     let mut out = Vec::new();
     let close = Close {
         code: Some(CloseCode::GOING_AWAY),
@@ -78,8 +78,8 @@ fn messages_still_come_until_the_other_side_has_closed_too() {
 #[test]
 fn both_sides_close_each_other() {
     // Method: the server closes, the client answers, the server takes the answer.
-    let mut server = open_server(Limits::default());
-    let mut client = open_client(Limits::default());
+    let mut server = open_server(SizeLimits::default());
+    let mut client = open_client(SizeLimits::default());
     let mut out = Vec::new();
     let close = Close {
         code: Some(CloseCode::POLICY),
@@ -98,7 +98,7 @@ fn an_end_without_a_close_is_a_fault_once() {
     // Method: the end on an open connection, inside a frame, and after our own
     // close only.
     for part in [&b""[..], b"\x81", b"\x81\x05ab"] {
-        let mut client = open_client(Limits::default());
+        let mut client = open_client(SizeLimits::default());
         let _ = client_steps(&mut client, part);
         assert_eq!(
             client.eof().map(Step::from),
@@ -106,7 +106,7 @@ fn an_end_without_a_close_is_a_fault_once() {
         );
         assert!(client.eof().is_none() && !client.is_open() && !client.is_closed());
     }
-    let mut server = open_server(Limits::default());
+    let mut server = open_server(SizeLimits::default());
     let close = Close {
         code: None,
         reason: "",

@@ -1,7 +1,7 @@
 //! Frames and messages in both directions.
 
 use abx_wire::websocket::{
-    Event, Fault, FragmentPlace, Limits, MessageKind, masked_message_frame, message_frame,
+    Event, Fault, FragmentPlace, MessageKind, SizeLimits, masked_message_frame, message_frame,
 };
 
 use super::support::{
@@ -26,13 +26,13 @@ fn messages_of_every_length_form_are_written_and_read() {
         }
         expected.push(message(MessageKind::Binary, 1, &payload));
 
-        let mut client = open_client(Limits::default());
+        let mut client = open_client(SizeLimits::default());
         let mut out = Vec::new();
         client
             .send(MessageKind::Binary, &payload, &mut out)
             .unwrap();
         assert!(out == masked(FIN | BINARY, &payload), "{length}");
-        let mut server = open_server(Limits::default());
+        let mut server = open_server(SizeLimits::default());
         let (steps, answer) = server_steps(&mut server, &out);
         assert!(steps == expected && answer.is_empty(), "{length}");
 
@@ -62,7 +62,7 @@ fn a_fragmented_message_is_one_and_control_frames_may_stand_inside() {
         plain(FIN | BINARY, b"\xFF"),
     ]
     .concat();
-    let (steps, out) = client_steps(&mut open_client(Limits::default()), &bytes);
+    let (steps, out) = client_steps(&mut open_client(SizeLimits::default()), &bytes);
     let expected = [
         Step::Data(b"gr\xC3".to_vec()),
         Step::Ping(b"?".to_vec()),
@@ -79,7 +79,7 @@ fn a_fragmented_message_is_one_and_control_frames_may_stand_inside() {
 #[test]
 fn fragments_are_written_with_the_kind_first_and_the_end_last() {
     // Method: two messages in fragments with a ping inside, byte by byte.
-    let mut client = open_client(Limits::default());
+    let mut client = open_client(SizeLimits::default());
     let mut out = Vec::new();
     client
         .send_fragment(MessageKind::Text, b"a", FragmentPlace::Inner, &mut out)
@@ -100,7 +100,7 @@ fn fragments_are_written_with_the_kind_first_and_the_end_last() {
         masked(FIN | BINARY, b"d"),
     ];
     assert_eq!(out, expected.concat());
-    let (steps, out) = server_steps(&mut open_server(Limits::default()), &out);
+    let (steps, out) = server_steps(&mut open_server(SizeLimits::default()), &out);
     assert!(
         steps.contains(&message(MessageKind::Text, 3, b"abc")),
         "{steps:?}"
@@ -174,7 +174,7 @@ fn broken() -> Vec<(Frames, Fault, u16)> {
     ]
 }
 
-const LIMITS: Limits = Limits {
+const LIMITS: SizeLimits = SizeLimits {
     frame_bytes: 1_000,
     message_bytes: 1_500,
 };
@@ -234,7 +234,7 @@ fn a_length_in_a_longer_form_than_needed_is_refused() {
         &[0x82, 127, 0x80, 0, 0, 0, 0, 1, 0, 0],
     ];
     for head in heads {
-        let (steps, _) = client_steps(&mut open_client(Limits::default()), head);
+        let (steps, _) = client_steps(&mut open_client(SizeLimits::default()), head);
         assert_eq!(steps, [Step::Failed(Fault::BadLength)], "{head:?}");
     }
 }
@@ -258,7 +258,7 @@ fn a_message_at_the_limit_is_taken() {
 fn bytes_that_need_no_look_may_be_skipped() {
     // Method: a message of 1,000 bytes of which 20 are given and 980 skipped in
     // two steps; nothing may be skipped in texts, in beginnings or outside.
-    let mut client = open_client(Limits::default());
+    let mut client = open_client(SizeLimits::default());
     let payload: Vec<u8> = (0..1_000).map(|place| (place % 251) as u8).collect();
     let frame = plain(FIN | BINARY, &payload);
     let mut out = Vec::new();
@@ -289,7 +289,7 @@ fn a_message_frame_of_its_own_is_what_a_client_sends() {
     for kind in [MessageKind::Text, MessageKind::Binary] {
         for bytes in [0, 125, 126, 65_536] {
             let payload = vec![b'p'; bytes];
-            let mut client = open_client(Limits::default());
+            let mut client = open_client(SizeLimits::default());
             let mut sent = Vec::new();
             client.send(kind, &payload, &mut sent).unwrap();
             let mut frame = Vec::new();

@@ -2,7 +2,7 @@
 
 use abx_wire::http1::{self, HEAD_BYTES_MAX, ServerEvent};
 use abx_wire::websocket::{
-    Client, Fault, Limits, MessageKind, NotOpen, Offer, OfferFault, OpeningError, Server,
+    Client, Fault, MessageKind, NotOpen, Offer, OfferFault, OpeningError, Server, SizeLimits,
 };
 
 use super::support::{
@@ -12,7 +12,12 @@ use super::support::{
 /// A client that offers the subprotocols `a` and `b`, and what it makes of an answer.
 fn answered(answer: &str) -> (Client, Vec<Step>) {
     let opening = opening(&["a", "b"]).encode().unwrap();
-    let mut client = Client::open(options(Limits::default()), &opening, NONCE, &mut Vec::new());
+    let mut client = Client::open(
+        options(SizeLimits::default()),
+        &opening,
+        NONCE,
+        &mut Vec::new(),
+    );
     let (steps, out) = client_steps(&mut client, answer.as_bytes());
     assert_eq!(out, b"", "nothing may be sent before the handshake is done");
     (client, steps)
@@ -27,7 +32,7 @@ fn the_handshake_is_what_the_standard_asks_for() {
         .headers
         .push(("Origin".to_owned(), "http://o".to_owned()));
     let _ = Client::open(
-        options(Limits::default()),
+        options(SizeLimits::default()),
         &wanted.encode().unwrap(),
         NONCE,
         &mut out,
@@ -88,7 +93,12 @@ fn an_agreement_opens_the_client_and_frames_may_follow_at_once() {
     ];
     for (answer, protocol) in cases {
         let opening = opening(&["a", "b"]).encode().unwrap();
-        let mut client = Client::open(options(Limits::default()), &opening, NONCE, &mut Vec::new());
+        let mut client = Client::open(
+            options(SizeLimits::default()),
+            &opening,
+            NONCE,
+            &mut Vec::new(),
+        );
         assert_eq!(
             client.send(MessageKind::Text, b"early", &mut Vec::new()),
             Err(NotOpen)
@@ -212,14 +222,19 @@ fn a_server_accepts_and_refuses_in_the_standards_words() {
     let mut requests = http1::Server::new();
     let mut request = Vec::new();
     let opening = opening(&["a", "b"]).encode().unwrap();
-    let _ = Client::open(options(Limits::default()), &opening, NONCE, &mut request);
+    let _ = Client::open(
+        options(SizeLimits::default()),
+        &opening,
+        NONCE,
+        &mut request,
+    );
     let mut input = request.as_slice();
     let Some(ServerEvent::Head(head)) = requests.receive(&mut input) else {
         panic!("no head");
     };
     let offer = Offer::read(&head).unwrap().unwrap();
     let mut out = Vec::new();
-    let _ = Server::accept(&offer, Limits::default(), &mut out);
+    let _ = Server::accept(&offer, SizeLimits::default(), &mut out);
     let expected = agreement("Sec-WebSocket-Protocol: a\r\n");
     assert_eq!(String::from_utf8(out).unwrap(), expected);
 

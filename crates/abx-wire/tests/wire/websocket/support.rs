@@ -2,7 +2,7 @@
 
 use abx_wire::http1::{self, ServerEvent};
 use abx_wire::websocket::{
-    Client, ClientOptions, Event, Fault, Limits, Masking, MessageKind, Offer, Opening, Server,
+    Client, ClientOptions, Event, Fault, Masking, MessageKind, Offer, Opening, Server, SizeLimits,
 };
 
 pub const NONCE: [u8; 16] = *b"the sample nonce";
@@ -67,7 +67,7 @@ pub fn opening(protocols: &[&str]) -> Opening {
     }
 }
 
-pub fn options(limits: Limits) -> ClientOptions {
+pub fn options(limits: SizeLimits) -> ClientOptions {
     ClientOptions {
         limits,
         masking: Masking::Fixed(MASK),
@@ -83,7 +83,7 @@ pub fn agreement(lines: &str) -> String {
 }
 
 /// A client whose handshake is done.
-pub fn open_client(limits: Limits) -> Client {
+pub fn open_client(limits: SizeLimits) -> Client {
     let opening = opening(&[]).encode().unwrap();
     let mut client = Client::open(options(limits), &opening, NONCE, &mut Vec::new());
     let (steps, out) = client_steps(&mut client, agreement("").as_bytes());
@@ -92,7 +92,7 @@ pub fn open_client(limits: Limits) -> Client {
 }
 
 /// A server whose handshake is done.
-pub fn open_server(limits: Limits) -> Server {
+pub fn open_server(limits: SizeLimits) -> Server {
     let mut request = Vec::new();
     let opening = opening(&[]).encode().unwrap();
     let _ = Client::open(options(limits), &opening, NONCE, &mut request);
