@@ -43,6 +43,8 @@ check:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) fmt --manifest-path bench/Cargo.toml --check
 	$(CARGO) clippy --manifest-path bench/Cargo.toml --target-dir target/bench --all-targets --locked -- -D warnings
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
+	$(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 
 # Instructions per request on the engine's hot path, against those held in
