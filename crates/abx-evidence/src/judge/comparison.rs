@@ -86,6 +86,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// The ratio and its interval, where it has one.
+    #[must_use]
+    pub fn bounds(&self) -> Option<[f64; 3]> {
+        Some([self.ratio?, self.low?, self.high?])
+    }
+
     /// What limits it; `validity` is that of its record.
     pub fn limits<'a>(&'a self, validity: &'a Validity) -> impl Iterator<Item = &'a Finding> {
         validity.numbered(&self.findings).chain(&self.own_findings)

@@ -39,4 +39,15 @@ impl Conclusions {
         let comparisons = self.comparisons.iter();
         comparisons.filter(|one| one.role == Role::Primary)
     }
+
+    /// What was measured of each subject under one load.
+    pub fn under<'a>(&'a self, load: &'a str) -> impl Iterator<Item = &'a Summary> + Clone {
+        self.summaries.iter().filter(move |one| one.load == load)
+    }
+
+    /// Whether anything was sent.
+    #[must_use]
+    pub fn any_sent(&self) -> bool {
+        self.summaries.iter().any(|one| one.sent > 0)
+    }
 }

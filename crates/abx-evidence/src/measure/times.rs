@@ -59,6 +59,17 @@ impl Figure {
         (Figure::P999, 0.999),
     ];
 
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Figure; 7] = [
+        Figure::P50,
+        Figure::P90,
+        Figure::P95,
+        Figure::P99,
+        Figure::P999,
+        Figure::Max,
+        Figure::Mean,
+    ];
+
     /// Its name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -75,6 +86,21 @@ impl Figure {
 }
 
 impl Times {
+    /// One of them, in µs.
+    #[must_use]
+    pub fn figure(&self, figure: Figure) -> Option<f64> {
+        let whole = match figure {
+            Figure::P50 => self.p50,
+            Figure::P90 => self.p90,
+            Figure::P95 => self.p95,
+            Figure::P99 => self.p99,
+            Figure::P999 => self.p99_9,
+            Figure::Max => self.max,
+            Figure::Mean => return self.mean,
+        };
+        whole.map(|us| us as f64)
+    }
+
     /// Reads them from a distribution of which every time is known.
     #[must_use]
     pub fn of(times: &Histogram) -> Times {

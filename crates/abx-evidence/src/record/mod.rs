@@ -77,6 +77,12 @@ impl Measured {
         self.subjects.iter().find(|subject| subject.name == name)
     }
 
+    /// The load of this name.
+    #[must_use]
+    pub fn load(&self, name: &str) -> Option<&LoadRecord> {
+        self.loads.iter().find(|load| load.name == name)
+    }
+
     /// Whether subjects are compared, with each other or with that of an older record.
     #[must_use]
     pub fn is_comparison(&self) -> bool {

@@ -222,31 +222,14 @@ fn described_series(all: &[Described]) -> Vec<Series> {
     ]
 }
 
-const FIGURES: [Figure; 7] = [
-    Figure::P50,
-    Figure::P90,
-    Figure::P95,
-    Figure::P99,
-    Figure::P999,
-    Figure::Max,
-    Figure::Mean,
-];
-
 /// A time in µs of each figure.
 fn figures(labels: &Labels, times: &Times) -> Vec<DataPoint> {
-    let each = FIGURES.iter().filter_map(|figure| {
-        let time_us = match figure {
-            Figure::P50 => times.p50.map(|time| time as f64),
-            Figure::P90 => times.p90.map(|time| time as f64),
-            Figure::P95 => times.p95.map(|time| time as f64),
-            Figure::P99 => times.p99.map(|time| time as f64),
-            Figure::P999 => times.p99_9.map(|time| time as f64),
-            Figure::Max => times.max.map(|time| time as f64),
-            Figure::Mean => times.mean,
-        };
-        Some(float(with_figure(labels, *figure), time_us? / 1e6))
-    });
-    each.collect()
+    let each = Figure::ALL.into_iter();
+    each.filter_map(|figure| {
+        let time_us = times.figure(figure)?;
+        Some(float(with_figure(labels, figure), time_us / 1e6))
+    })
+    .collect()
 }
 
 fn bounds(labels: &Labels, times: &Times) -> Vec<DataPoint> {

@@ -8,7 +8,7 @@ use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{percent, ratio_cells};
 use crate::words::verdict::{name, place, word};
-use crate::words::wrap::{clean_name, wrap};
+use crate::words::wrap::clean_name;
 
 /// A table for each load, and one for starts unless there is one load only; empty
 /// without such comparisons.
@@ -26,7 +26,7 @@ pub(crate) fn also_compared(record: &StudyRecord, style: &Style) -> String {
          miss by chance):",
         percent(confidence)
     );
-    let mut out = wrap(&heading, "", "  ", style.columns());
+    let mut out = style.paragraph(&heading);
     for (under, loads) in tables(record) {
         let rows: Vec<[String; 4]> = { explored.iter() }
             .filter(|one| loads.contains(&one.load.as_str()))
@@ -36,10 +36,10 @@ pub(crate) fn also_compared(record: &StudyRecord, style: &Style) -> String {
             continue;
         }
         if let Some(under) = under {
-            out.push_str(&wrap(&format!("{under}:"), "", "  ", style.columns()));
+            out.push_str(&style.paragraph(&format!("{under}:")));
         }
         let headers = ["metric", "ratio", "interval", "verdict"].map(str::to_owned);
-        out.push_str(&Table { headers, rows }.text(style.columns()));
+        out.push_str(&Table::new(headers, rows).text(style.columns()));
     }
     out
 }

@@ -4,8 +4,8 @@ use abx_evidence::{Comparison, Metric, StudyRecord};
 
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::style::Style;
-use crate::words::units::{percent, ratios};
-use crate::words::wrap::{clean_name, columns, shorten, wrap};
+use crate::words::units::{drawable, percent, ratios};
+use crate::words::wrap::{clean_name, columns, shorten};
 
 /// One bar for each primary comparison that has a ratio, with axis and legend
 /// for each metric; empty when none has.
@@ -35,7 +35,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     let baseline = shorten(&clean_name(&first.baseline), 30);
     let what = capitalized(metric_under(record, &first.load, metric));
     let heading = format!("{what} relative to {baseline}:");
-    let mut out = wrap(&heading, "", "  ", style.columns());
+    let mut out = style.paragraph(&heading);
     for ((one, values), label) in found.iter().zip(&labels) {
         let label = shorten(label, label_width);
         let bar = scale.bar(*values, one.at_least);
@@ -50,14 +50,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
         percent(record.measured.settings.margin),
         if is_bound { ", ◀ ▶ or further" } else { "" },
     );
-    out + &wrap(&legend, "  ", "  ", style.columns())
-}
-
-/// Ratio, low and high, where all three have a place on a log scale.
-fn drawable(one: &Comparison) -> Option<[f64; 3]> {
-    let values = [one.ratio?, one.low?, one.high?];
-    let has_place = |value: &f64| value.is_finite() && *value > 0.0;
-    values.iter().all(has_place).then_some(values)
+    out + &style.note(&legend)
 }
 
 fn label(record: &StudyRecord, one: &Comparison) -> String {

@@ -5,25 +5,25 @@ use abx_evidence::catalog::{CheckRecord, CheckedSubject, SubjectStatus};
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{bytes, or_unknown};
-use crate::words::wrap::{clean, clean_name, wrap};
+use crate::words::wrap::{clean, clean_name};
 
 /// A table of all subjects, and below it why some are not ready.
 #[must_use]
 pub fn check_text(record: &CheckRecord, style: &Style) -> String {
-    let table = Table {
-        headers: ["subject", "status", "ready s", "memory"].map(str::to_owned),
-        rows: record.subjects.iter().map(row).collect(),
-    };
+    let table = Table::new(
+        ["subject", "status", "ready s", "memory"],
+        record.subjects.iter().map(row),
+    );
     let mut out = table.text(style.columns());
     for one in &record.subjects {
         if let Some(why) = &one.why {
             let text = format!("{}: {}", name(one), clean(why));
             out.push('\n');
-            out.push_str(&wrap(&text, "", "  ", style.columns()));
+            out.push_str(&style.paragraph(&text));
         }
     }
     out.push('\n');
-    out.push_str(&wrap(&totals(record), "", "  ", style.columns()));
+    out.push_str(&style.paragraph(&totals(record)));
     style.finish(&out)
 }
 

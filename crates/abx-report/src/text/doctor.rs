@@ -41,11 +41,11 @@ fn headline(record: &DoctorRecord, style: &Style) -> String {
         many => format!("{many} were not checked"),
     };
     let text = format!("{stops}; {limits}; {checked}.");
-    let mut out = wrap(&text, "", "  ", style.columns());
-    out.push_str(&wrap(&place(&record.readings), "  ", "  ", style.columns()));
+    let mut out = style.paragraph(&text);
+    out.push_str(&style.note(&place(&record.readings)));
     if record.interrupted {
         let text = "Interrupted: this is what was found so far.";
-        out.push_str(&wrap(text, "  ", "  ", style.columns()));
+        out.push_str(&style.note(text));
     }
     out
 }
@@ -99,7 +99,7 @@ fn legend(record: &DoctorRecord, style: &Style) -> String {
         seconds(record.elapsed_s),
         clean_name(&record.abx_version)
     );
-    wrap(&text, "", "  ", style.columns())
+    style.paragraph(&text)
 }
 
 /// The longest status, and a blank.

@@ -5,7 +5,7 @@ use abx_evidence::{ExpectationResult, Standing, StudyRecord};
 use crate::words::expectations::reason;
 use crate::words::style::{Style, Tint};
 use crate::words::verdict::place;
-use crate::words::wrap::{clean_name, wrap};
+use crate::words::wrap::clean_name;
 
 /// A sentence for each answer, ready to be printed; empty when nothing was expected.
 #[must_use]
@@ -25,7 +25,7 @@ pub fn expectations_text(
             clean_name(&answer.expected),
             reason(answer)
         );
-        wrap(&text, "", "  ", style.columns())
+        style.paragraph(&text)
     };
     let text: String = answers.iter().map(sentence).collect();
     style.finish(&text)

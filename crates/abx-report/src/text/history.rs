@@ -18,11 +18,11 @@ pub fn history_text(history: &History, style: &Style) -> String {
         0 => format!("No matching record in {folder}"),
         _ => format!("Records in {folder}, newest first:"),
     };
-    out.push_str(&wrap(&head, "", "  ", style.columns()));
+    out.push_str(&style.paragraph(&head));
     if !history.entries.is_empty() {
         out.push_str(&rows(&history.entries, style));
     }
-    let mut say = |text: &str| out.push_str(&wrap(text, "", "  ", style.columns()));
+    let mut say = |text: &str| out.push_str(&style.paragraph(text));
     if history.left_out > 0 {
         let more = count(history.left_out as u64);
         say(&format!("{more} more: show them with `--limit N`."));

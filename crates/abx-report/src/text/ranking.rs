@@ -5,7 +5,6 @@ use abx_evidence::{Place, Ranking, StudyRecord};
 use crate::words::metrics::metric_under;
 use crate::words::style::Style;
 use crate::words::verdict::{name, place};
-use crate::words::wrap::wrap;
 
 /// A line for each load; empty where there are but two subjects.
 pub(crate) fn rankings(record: &StudyRecord, style: &Style) -> String {
@@ -18,7 +17,7 @@ pub(crate) fn rankings(record: &StudyRecord, style: &Style) -> String {
     if !out.is_empty() {
         let legend = "ranks that each subject may have, with all pairs judged together; those \
                       tied for first are not certainly behind the best";
-        out.push_str(&wrap(legend, "  ", "  ", style.columns()));
+        out.push_str(&style.note(legend));
     }
     out
 }
@@ -44,5 +43,5 @@ fn line(record: &StudyRecord, ranking: &Ranking, style: &Style) -> String {
         place(record, &ranking.load),
         each.join(", ")
     );
-    wrap(&text, "", "  ", style.columns())
+    style.paragraph(&text)
 }

@@ -42,10 +42,7 @@ fn outcomes(record: &RunRecord, style: &Style) -> String {
         .into_iter()
         .chain(each.map(|(outcome, times)| row(outcome.name(), times)))
         .chain([row("sent", requests.sent)]);
-    let table = Table {
-        headers: ["outcome", "count", "share"].map(str::to_owned),
-        rows: rows.collect(),
-    };
+    let table = Table::new(["outcome", "count", "share"], rows);
     let compared = format!(
         "Of {} complete {}, {} verified.",
         count(requests.completed),
@@ -60,7 +57,7 @@ fn outcomes(record: &RunRecord, style: &Style) -> String {
         },
     );
     let due = record.offered.as_ref().map(offered).unwrap_or_default();
-    let notes = [compared, due].map(|note| wrap(&note, "  ", "  ", style.columns()));
+    let notes = [compared, due].map(|note| style.note(&note));
     table.text(style.columns()) + &notes.concat()
 }
 
@@ -110,11 +107,8 @@ fn times(record: &RunRecord, style: &Style) -> String {
         &SHOWN,
         style,
     ));
-    let table = Table {
-        headers: [&title, "p50", "p90", "p95", "p99", "p99.9", "max"].map(str::to_owned),
-        rows,
-    };
-    table.text(style.columns()) + &wrap(&legend, "  ", "  ", style.columns())
+    let table = Table::new([&title, "p50", "p90", "p95", "p99", "p99.9", "max"], rows);
+    table.text(style.columns()) + &style.note(&legend)
 }
 
 /// What went over the wire, and what it cost on both sides.
@@ -127,13 +121,9 @@ fn sides(record: &RunRecord, style: &Style) -> String {
 }
 
 /// The columns of the table of times.
-const SHOWN: [Figure; 6] = [
-    Figure::P50,
-    Figure::P90,
-    Figure::P95,
-    Figure::P99,
-    Figure::P999,
-    Figure::Max,
-];
+const SHOWN: [Figure; 6] = {
+    let [p50, p90, p95, p99, p99_9, max, _] = Figure::ALL;
+    [p50, p90, p95, p99, p99_9, max]
+};
 /// Columns of the labels.
 const LABEL: usize = 13;

@@ -13,14 +13,14 @@ use super::ranking::rankings;
 use super::sweeps::{capacities, sweeps};
 use crate::words::figures::{loaded, neither, table, unsent};
 use crate::words::findings::LoadCount;
-use crate::words::held::{held_legend, held_table};
+use crate::words::held::{HELD_LEGEND, held_table};
 use crate::words::how_measured::{ended, turns};
 use crate::words::load::{alone, offer};
 use crate::words::style::Style;
 use crate::words::times::at_least_legend;
 use crate::words::units::{UNKNOWN, figure, plural, seconds, whole_percent};
 use crate::words::verdict::{name, remarks, sentence};
-use crate::words::wrap::{clean_name, wrap};
+use crate::words::wrap::clean_name;
 
 /// The report of a study, ready to be printed.
 #[must_use]
@@ -57,14 +57,9 @@ fn verdicts(record: &StudyRecord, style: &Style) -> String {
     }
     let mut out = String::new();
     for one in record.conclusions.primary() {
-        out.push_str(&wrap(
-            &sentence(record, one, style),
-            "",
-            "  ",
-            style.columns(),
-        ));
+        out.push_str(&style.paragraph(&sentence(record, one, style)));
         for remark in remarks(record, one) {
-            out.push_str(&wrap(&remark, "  ", "  ", style.columns()));
+            out.push_str(&style.note(&remark));
         }
     }
     out
@@ -92,30 +87,22 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
             || one.server_busy.is_none()
             || one.rss_bytes.is_none()
     };
-    let times = record
-        .conclusions
-        .summaries
-        .iter()
-        .map(|one| &one.response_time_us);
+    let all = record.conclusions.summaries.iter();
+    let times = all.map(|one| &one.response_time_us);
     legend.push_str(&at_least_legend(times, &[Figure::P50, Figure::P99], style));
     if measured.any(has_gap) {
         legend.push_str(&format!(" {UNKNOWN}: not checked."));
     }
-    out.push_str(&wrap(&legend, "  ", "  ", style.columns()));
+    out.push_str(&style.note(&legend));
     out
 }
 
 /// Every subject under one load.
 fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
-    let summaries: Vec<&Summary> = record
-        .conclusions
-        .summaries
-        .iter()
-        .filter(|summary| summary.load == load.name)
-        .collect();
-    let mut out = wrap(&offer(record, load), "", "  ", style.columns());
+    let summaries: Vec<&Summary> = record.conclusions.under(&load.name).collect();
+    let mut out = style.paragraph(&offer(record, load));
     if let Some(table) = held_table(&summaries) {
-        return out + &table.text(style.columns()) + &held_legend(style);
+        return out + &table.text(style.columns()) + &style.note(HELD_LEGEND);
     }
     if summaries.iter().all(|summary| summary.sent == 0) {
         return out + "  nothing was measured\n";
@@ -146,7 +133,7 @@ fn ceiling(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         "ceiling: {} requests/s from a server that does nothing{busy}",
         figure(found.throughput_per_s)
     );
-    wrap(&text, "  ", "  ", style.columns())
+    style.note(&text)
 }
 
 /// How the study was measured and why it ended.
@@ -168,10 +155,10 @@ pub(crate) fn how_measured(record: &StudyRecord, style: &Style) -> String {
         record.measured.seed,
         clean_name(&record.measured.abx_version)
     );
-    let mut out = wrap(&text, "", "  ", style.columns());
-    out.push_str(&wrap(&versions(record), "", "  ", style.columns()));
+    let mut out = style.paragraph(&text);
+    out.push_str(&style.paragraph(&versions(record)));
     for load in alone(record) {
-        out.push_str(&wrap(&turns(record, load), "", "  ", style.columns()));
+        out.push_str(&style.paragraph(&turns(record, load)));
     }
     out
 }

@@ -8,7 +8,7 @@ use crate::words::sweeps::{alike, rate_of, text, tried};
 use crate::words::table::Table;
 use crate::words::units::{UNKNOWN, figure, or_unknown, percent};
 use crate::words::verdict::name;
-use crate::words::wrap::{clean_name, wrap};
+use crate::words::wrap::clean_name;
 
 /// What sweeps say; empty when there are none.
 pub(crate) fn sweeps(record: &StudyRecord, style: &Style) -> String {
@@ -32,10 +32,10 @@ pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
             name(&first.load),
             percent(first.confidence)
         );
-        out.push_str(&wrap(&heading, "", "  ", style.columns()));
+        out.push_str(&style.paragraph(&heading));
         let headers = ["subject", unit, "from", "to"].map(str::to_owned);
-        let rows = alike.iter().map(row).collect();
-        out.push_str(&Table { headers, rows }.text(style.columns()));
+        let rows = alike.iter().map(row);
+        out.push_str(&Table::new(headers, rows).text(style.columns()));
         let rates = tried(record, &first.objective);
         if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
             let text = format!(
@@ -44,11 +44,11 @@ pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
                 figure(*low),
                 figure(*high)
             );
-            out.push_str(&wrap(&text, "  ", "  ", style.columns()));
+            out.push_str(&style.note(&text));
         }
         if alike.iter().any(|one| one.rate_per_s.is_none()) {
             let legend = format!("{UNKNOWN}: outside the rates that were tried");
-            out.push_str(&wrap(&legend, "  ", "  ", style.columns()));
+            out.push_str(&style.note(&legend));
         }
     }
     out

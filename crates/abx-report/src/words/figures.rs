@@ -9,7 +9,7 @@ use super::table::Table;
 use super::times::time;
 use super::units::{TimeUnit, bytes, count, figure, or_unknown, plural, seconds, whole_percent};
 use super::verdict::{name, place};
-use super::wrap::{clean_name, wrap};
+use super::wrap::clean_name;
 
 pub(crate) fn table(summaries: &[&Summary], shape: LoadShape, style: &Style) -> Table<9> {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
@@ -37,10 +37,7 @@ pub(crate) fn table(summaries: &[&Summary], shape: LoadShape, style: &Style) -> 
             count(one.outcomes.failed()),
         ]
     };
-    Table {
-        headers,
-        rows: summaries.iter().map(row).collect(),
-    }
+    Table::new(headers, summaries.iter().map(row))
 }
 
 /// Attempts that are in neither of the last two columns.
@@ -59,7 +56,7 @@ pub(crate) fn neither(summary: &Summary, style: &Style) -> String {
         name(&summary.subject),
         others.join(", ")
     );
-    wrap(&text, "  ", "  ", style.columns())
+    style.note(&text)
 }
 
 /// What was due to one subject and not sent; empty when there is nothing to say.
@@ -68,18 +65,14 @@ pub(crate) fn unsent(summary: &Summary, style: &Style) -> String {
         return String::new();
     };
     let text = format!("{}: {}", name(&summary.subject), offered(&due));
-    wrap(&text, "  ", "  ", style.columns())
+    style.note(&text)
 }
 
 /// For how long subjects were loaded, and what may be unseen for that.
 pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
     let mut out = String::new();
     for load in alone(record) {
-        let spans = record
-            .conclusions
-            .summaries
-            .iter()
-            .filter(|summary| summary.load == load.name)
+        let spans = { record.conclusions.under(&load.name) }
             .map(|summary| summary.loaded_s)
             .filter(|loaded_s| *loaded_s > 0.0);
         let least = spans.clone().fold(f64::INFINITY, f64::min);
@@ -105,7 +98,7 @@ pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
             plural(blocks, "block"),
             seconds(least / 3.0)
         );
-        out.push_str(&wrap(&text, "", "  ", style.columns()));
+        out.push_str(&style.paragraph(&text));
     }
     out
 }

@@ -2,10 +2,9 @@
 
 use abx_evidence::{Held, Summary};
 
-use super::style::Style;
 use super::table::Table;
 use super::units::{bytes, count, figure, or_unknown};
-use super::wrap::{clean_name, wrap};
+use super::wrap::clean_name;
 
 /// What came of holding them for each subject; `None` for any other load.
 pub(crate) fn held_table(summaries: &[&Summary]) -> Option<Table<6>> {
@@ -29,10 +28,7 @@ pub(crate) fn held_table(summaries: &[&Summary]) -> Option<Table<6>> {
         "opened/s",
         "memory each",
     ];
-    (!rows.is_empty()).then(|| Table {
-        headers: headers.map(str::to_owned),
-        rows,
-    })
+    (!rows.is_empty()).then(|| Table::new(headers, rows))
 }
 
 /// What the columns of that table mean.
@@ -42,11 +38,6 @@ pub(crate) const HELD_LEGEND: &str = "asked, held, lost: connections in all bloc
                                       growth of the server's memory per open connection, without \
                                       file pages and without the kernel's share. Medians over \
                                       blocks.";
-
-/// The same for a terminal.
-pub(crate) fn held_legend(style: &Style) -> String {
-    wrap(HELD_LEGEND, "  ", "  ", style.columns())
-}
 
 /// The headline of a run.
 pub(crate) fn held_text(held: &Held) -> String {

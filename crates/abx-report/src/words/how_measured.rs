@@ -44,6 +44,16 @@ pub(crate) fn ended(record: &StudyRecord) -> String {
     }
 }
 
+/// What to type to have it again, with the seed that it had.
+pub(crate) fn repeating(record: &StudyRecord) -> String {
+    let mut words = record.measured.command.clone();
+    let has_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
+    if !words.iter().any(has_seed) {
+        words.extend(["--seed".to_owned(), record.measured.seed.to_string()]);
+    }
+    shell_words::join(words)
+}
+
 /// How subjects took turns under one load.
 pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     let Some(pilot) = &load.pilot else {

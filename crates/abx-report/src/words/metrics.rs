@@ -39,7 +39,7 @@ pub(crate) fn metric_under(record: &StudyRecord, load: &str, metric: Metric) -> 
 
 /// What the connections of a study's load do.
 pub(crate) fn shape_under(record: &StudyRecord, load: &str) -> LoadShape {
-    let found = record.measured.loads.iter().find(|one| one.name == load);
+    let found = record.measured.load(load);
     found.map_or(LoadShape::Request, |load| load.settings.exchange.shape)
 }
 

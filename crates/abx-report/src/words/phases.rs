@@ -51,10 +51,9 @@ pub(crate) fn telling(record: &StudyRecord) -> impl Iterator<Item = (String, Tab
 }
 
 /// The subjects whose times were recorded under a load.
-fn under<'a>(record: &'a StudyRecord, load: &LoadRecord) -> Vec<(&'a str, &'a PhaseTimes)> {
-    let summaries = record.conclusions.summaries.iter();
-    let of_load = summaries.filter(|one| one.load == load.name);
-    let known = of_load.filter_map(|one| Some((one.subject.as_str(), one.phases.as_ref()?)));
+fn under<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<(&'a str, &'a PhaseTimes)> {
+    let summaries = record.conclusions.under(&load.name);
+    let known = summaries.filter_map(|one| Some((one.subject.as_str(), one.phases.as_ref()?)));
     known.collect()
 }
 
@@ -66,8 +65,8 @@ fn means(found: &[(&str, &PhaseTimes)]) -> Table<6> {
         [subject, waiting, connect, first_byte, body, requests]
     };
     let [waiting, connect, first_byte, body] = Phase::ALL.map(|one| format!("{} µs", one.name()));
-    Table {
-        headers: [
+    Table::new(
+        [
             "subject".to_owned(),
             waiting,
             connect,
@@ -75,8 +74,8 @@ fn means(found: &[(&str, &PhaseTimes)]) -> Table<6> {
             body,
             "responses".to_owned(),
         ],
-        rows: found.iter().map(row).collect(),
-    }
+        found.iter().map(row),
+    )
 }
 
 /// What the phases are.

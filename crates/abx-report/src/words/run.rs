@@ -11,7 +11,7 @@ use super::units::{
     GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, whole_percent,
 };
 use super::verdict::name;
-use super::wrap::{clean_name, wrap};
+use super::wrap::clean_name;
 
 pub(crate) fn offer(record: &RunRecord, style: &Style) -> String {
     let settings = &record.settings;
@@ -29,14 +29,14 @@ pub(crate) fn offer(record: &RunRecord, style: &Style) -> String {
     parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
     parts.extend(exchange(&settings.exchange));
     parts.extend(ordered.into_iter().flatten());
-    let url = wrap(&clean_name(&settings.url), "", "  ", style.columns());
-    url + &wrap(&parts.join(", "), "  ", "  ", style.columns())
+    let url = style.paragraph(&clean_name(&settings.url));
+    url + &style.note(&parts.join(", "))
 }
 
 /// What there is to be said first.
 pub(crate) fn headline(record: &RunRecord, style: &Style) -> String {
     match &record.held {
-        Some(held) => wrap(&held_text(held), "", "  ", style.columns()),
+        Some(held) => style.paragraph(&held_text(held)),
         None => throughput(record, style),
     }
 }
@@ -71,7 +71,7 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
         figure(achieved),
         seconds(record.elapsed_s)
     );
-    wrap(&text, "", "  ", style.columns())
+    style.paragraph(&text)
 }
 
 /// When listeners had broadcasts, each with its name in the table.

@@ -1,6 +1,7 @@
 //! How a report may look: colour, letters and width.
 
 use super::units::GLUE;
+use super::wrap::wrap;
 
 /// How a report may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,16 @@ impl Style {
     /// The columns that a line may take.
     pub(crate) fn columns(&self) -> usize {
         self.width.max(WIDTH_MIN)
+    }
+
+    /// A text in lines that fit, all but the first indented.
+    pub(crate) fn paragraph(&self, text: &str) -> String {
+        wrap(text, "", "  ", self.columns())
+    }
+
+    /// What explains what stands above it: all lines indented.
+    pub(crate) fn note(&self, text: &str) -> String {
+        wrap(text, "  ", "  ", self.columns())
     }
 
     /// The sign of a figure that is only known as "at least". It is chosen here

@@ -6,7 +6,6 @@ use super::metrics::{metric_under, rate_name, rate_under};
 use super::style::Style;
 use super::units::{count, figure, or_unknown, percent};
 use super::verdict::name;
-use super::wrap::wrap;
 
 /// Capacities of one objective under one load, each in a slice of its own.
 pub(crate) fn alike(all: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
@@ -68,10 +67,7 @@ pub(crate) fn text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> String
             one.kappa
         ));
     }
-    lines
-        .iter()
-        .map(|line| wrap(line, "", "  ", style.columns()))
-        .collect()
+    lines.iter().map(|line| style.paragraph(line)).collect()
 }
 
 fn crossover(one: &Crossover, metric: &str, number: impl Fn(&f64) -> String) -> String {

@@ -12,6 +12,17 @@ pub(crate) struct Table<const N: usize> {
 }
 
 impl<const N: usize> Table<N> {
+    /// These rows under these headers.
+    pub(crate) fn new(
+        headers: [impl Into<String>; N],
+        rows: impl IntoIterator<Item = [String; N]>,
+    ) -> Table<N> {
+        Table {
+            headers: headers.map(Into::into),
+            rows: rows.into_iter().collect(),
+        }
+    }
+
     /// The table in lines of at most `width` columns. Long names are shortened
     /// as long as they still differ.
     pub(crate) fn text(&self, width: usize) -> String {

@@ -7,16 +7,8 @@ use super::units::{TimeUnit, UNKNOWN};
 
 /// A figure of these times, with the sign for "at least" where that is all that is known.
 pub(crate) fn time(times: &Times, figure: Figure, unit: TimeUnit, style: &Style) -> String {
-    let time_us = match figure {
-        Figure::P50 => times.p50,
-        Figure::P90 => times.p90,
-        Figure::P95 => times.p95,
-        Figure::P99 => times.p99,
-        Figure::P999 => times.p99_9,
-        Figure::Max => times.max,
-        Figure::Mean => times.mean.map(|mean| mean.round() as u64),
-    };
-    let text = unit.show(time_us);
+    let time_us = times.figure(figure);
+    let text = unit.show(time_us.map(|us| us.round() as u64));
     if times.is_at_least(figure) && text != UNKNOWN {
         format!("{} {text}", style.at_least())
     } else {

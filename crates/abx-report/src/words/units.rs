@@ -82,13 +82,19 @@ pub(crate) fn nanos(span_ns: u64) -> String {
     seconds(span_ns as f64 / 1e9)
 }
 
-/// A moment, given in milliseconds since 1970-01-01, to the minute in UTC.
-pub(crate) fn moment(unix_ms: u64) -> String {
+/// Milliseconds since 1970-01-01 as a date with its time of day.
+pub(crate) fn date(unix_ms: u64) -> String {
     // Beyond, a year has more than four digits.
     const LAST_S: u64 = 253_402_300_799;
     let since = Duration::from_secs((unix_ms / 1000).min(LAST_S));
     let text = humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string();
-    let [day, time] = [text.get(..10), text.get(11..16)].map(Option::unwrap_or_default);
+    text.replace('T', " ").replace('Z', " UTC")
+}
+
+/// The same to the minute in UTC.
+pub(crate) fn moment(unix_ms: u64) -> String {
+    let date = date(unix_ms);
+    let [day, time] = [date.get(..10), date.get(11..16)].map(Option::unwrap_or_default);
     format!("{day}{GLUE}{time}")
 }
 
@@ -120,11 +126,22 @@ pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
     values.map(|value| format!("{value:.decimals$}"))
 }
 
+/// Whether a ratio has a place on a log scale.
+pub(crate) fn is_drawable(ratio: f64) -> bool {
+    ratio.is_finite() && ratio > 0.0
+}
+
+/// Ratio, low and high, where all three have a place on a log scale.
+pub(crate) fn drawable(one: &Comparison) -> Option<[f64; 3]> {
+    let has_place = |all: &[f64; 3]| all.iter().all(|value| is_drawable(*value));
+    one.bounds().filter(has_place)
+}
+
 /// The cells of a comparison in a table: its ratio, and its interval.
 pub(crate) fn ratio_cells(one: &Comparison) -> [String; 2] {
-    match one.ratio.zip(one.low.zip(one.high)) {
-        Some((ratio, (low, high))) => {
-            let [ratio, low, high] = ratios([ratio, low, high]);
+    match one.bounds() {
+        Some(bounds) => {
+            let [ratio, low, high] = ratios(bounds);
             [ratio, format!("{low} to {high}")]
         }
         None => [UNKNOWN, UNKNOWN].map(str::to_owned),
@@ -225,6 +242,14 @@ fn group(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_come_from_the_record_alone() {
+        // Method: the epoch, a leap day, and more than a calendar holds.
+        assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(date(1_709_164_800_000), "2024-02-29 00:00:00 UTC");
+        assert_eq!(date(u64::MAX), "9999-12-31 23:59:59 UTC");
+    }
 
     fn spaced<const N: usize>(texts: [String; N]) -> [String; N] {
         texts.map(|text| text.replace(GLUE, " "))

@@ -101,11 +101,8 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
 
 /// What the rates of a grid are held against.
 fn objective(record: &StudyRecord, load: &str) -> String {
-    let found = record
-        .conclusions
-        .capacities
-        .iter()
-        .find(|one| one.load == load);
+    let mut capacities = record.conclusions.capacities.iter();
+    let found = capacities.find(|one| one.load == load);
     found.map_or_else(String::new, |one| one.objective.to_string())
 }
 
@@ -116,7 +113,7 @@ pub(crate) fn name(text: &str) -> String {
 
 /// The load of a comparison; its name only where there are several.
 pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
-    let found = record.measured.loads.iter().find(|one| one.name == load);
+    let found = record.measured.load(load);
     let connections = found.map(|load| plural(load.settings.connections.into(), "connection"));
     match connections {
         Some(connections) if record.measured.loads.len() == 1 => format!("at {connections}"),
@@ -163,7 +160,7 @@ pub(crate) fn tint(verdict: Verdict) -> Tint {
 
 /// Ratio and interval as they are written; `None` without an interval.
 pub(crate) fn bounds(one: &Comparison) -> Option<[String; 3]> {
-    Some(ratios([one.ratio?, one.low?, one.high?]))
+    one.bounds().map(ratios)
 }
 
 fn interval(bounds: &Bounds) -> String {

@@ -133,6 +133,23 @@ fn markdown() {
 }
 
 #[test]
+fn a_command_that_has_its_seed_gets_no_second_one() {
+    // Method: none, one as a word of its own, and one behind an equals sign.
+    let mut record = study();
+    for words in [
+        "abx compare",
+        "abx compare --seed 42",
+        "abx compare --seed=42",
+    ] {
+        record.measured.command = words.split(' ').map(str::to_owned).collect();
+        let text = study_markdown(&record, &[]);
+        let line = text.lines().find(|line| line.starts_with("abx compare"));
+        let seeds = line.map(|line| line.matches("--seed").count());
+        assert_eq!(seeds, Some(1), "{words}: {line:?}");
+    }
+}
+
+#[test]
 fn markdown_of_hostile_words() {
     // Method: but for the block of code: no tag, no mention, no control; in
     // tables no bar but those that end a cell.

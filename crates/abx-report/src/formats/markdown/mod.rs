@@ -14,6 +14,7 @@ use crate::words::expectations::reason;
 use crate::words::figures::{neither, table, unsent};
 use crate::words::findings::{LoadCount, Told, told};
 use crate::words::held::held_table;
+use crate::words::how_measured::repeating;
 use crate::words::load::offer;
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::phases;
@@ -46,7 +47,7 @@ pub fn study_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> St
         expectations(record, answers),
         figures(record),
         where_time_goes(record),
-        beside(record),
+        also_compared(record),
         findings(&record.conclusions.validity.findings, loads),
         reproduce(record),
     ];
@@ -194,8 +195,7 @@ fn figures(record: &StudyRecord) -> String {
 }
 
 fn under(record: &StudyRecord, load: &LoadRecord) -> String {
-    let summaries = record.conclusions.summaries.iter();
-    let summaries: Vec<&Summary> = summaries.filter(|one| one.load == load.name).collect();
+    let summaries: Vec<&Summary> = record.conclusions.under(&load.name).collect();
     let heading = escape(&offer(record, load));
     if let Some(table) = held_table(&summaries) {
         return format!("{heading}\n\n{}", of_figures(&table));
@@ -237,7 +237,7 @@ fn where_time_goes(record: &StudyRecord) -> String {
 }
 
 /// What else was compared, out of the way.
-fn beside(record: &StudyRecord) -> String {
+fn also_compared(record: &StudyRecord) -> String {
     let table = comparisons(record, Role::Exploratory);
     if table.is_empty() {
         return table;
@@ -274,17 +274,7 @@ fn findings(all: &[Finding], loads: LoadCount) -> String {
 }
 
 fn reproduce(record: &StudyRecord) -> String {
-    let words: Vec<String> = record
-        .measured
-        .command
-        .iter()
-        .map(|word| shell_word(word))
-        .collect();
-    let mut command = words.join(" ");
-    if !record.measured.command.iter().any(|word| word == "--seed") {
-        command.push_str(&format!(" --seed {}", record.measured.seed));
-    }
-    let mut text = fenced(&command);
+    let mut text = fenced(&repeating(record));
     text.push('\n');
     for line in how_measured(record, &STYLE).lines() {
         text.push_str(&format!("- {}\n", escape(line)));
@@ -309,15 +299,6 @@ fn details(summary: &str, text: &str) -> String {
 
 fn row(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
-}
-
-/// A word as a shell takes it.
-fn shell_word(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=%,@+".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 /// Text that Markdown shows as it stands, on one line, within a table too.

@@ -29,9 +29,9 @@ pub(crate) fn bar_table<const N: usize>(
 }
 
 /// What names a row.
-pub(crate) fn name_cell(text: &str) -> Element {
+pub(crate) fn name_cell(class: &str, text: &str) -> Element {
     let cell = element("th").with("scope", "row").with("role", "rowheader");
-    cell.class("who").add(element("bdi").text(text))
+    cell.class(class).add(element("bdi").text(text))
 }
 
 /// A figure or a word.

@@ -3,8 +3,65 @@
 use abx_evidence::StudyRecord;
 use abx_evidence::record::LoadRecord;
 
-use super::plot::PlotAxis;
+use super::plot::{Plot, PlotAxis, PlotPoint, Stroke};
 use super::scale::{Scale, plain};
+use crate::html::markup::grid::Grid;
+use crate::words::units::or_unknown;
+
+/// A figure of one subject, in each block that has it.
+pub(crate) struct BlockValues {
+    /// The subject's number among those of the study.
+    pub(crate) number: usize,
+    /// The subject in words.
+    pub(crate) subject: String,
+    /// The number of each block, and the figure.
+    pub(crate) values: Vec<(u32, f64)>,
+}
+
+impl BlockValues {
+    /// A point for each block.
+    pub(crate) fn draw_points(&self, plot: &mut Plot, show: impl Fn(f64) -> String) {
+        for ((block, value), place) in self.values.iter().zip(self.places()) {
+            let tip = format!("{}, block {block}: {}", self.subject, show(*value));
+            plot.point(self.number, place, &tip);
+        }
+    }
+
+    /// A line from block to block.
+    pub(crate) fn draw_line(&self, plot: &mut Plot) {
+        let places: Vec<PlotPoint> = self.places().collect();
+        plot.curve(self.number, Stroke::Thin, &places);
+    }
+
+    fn places(&self) -> impl Iterator<Item = PlotPoint> {
+        self.values.iter().map(|(block, value)| PlotPoint {
+            x: f64::from(*block),
+            y: *value,
+        })
+    }
+}
+
+/// The same as a table, a column for each of these headers.
+pub(crate) fn block_table(
+    caption: String,
+    headers: impl Iterator<Item = String>,
+    indices: &[u32],
+    all: &[&BlockValues],
+    show: impl Fn(f64) -> String,
+) -> Grid {
+    let row = |index: &u32| {
+        let cell = |one: &&BlockValues| {
+            let found = one.values.iter().find(|(block, _)| block == index);
+            or_unknown(found, |(_, value)| show(*value))
+        };
+        let cells = all.iter().map(cell);
+        std::iter::once(index.to_string())
+            .chain(cells)
+            .collect::<Vec<_>>()
+    };
+    let headers = std::iter::once("block".to_owned()).chain(headers);
+    Grid::figures(caption, headers, indices.iter().map(row))
+}
 
 /// The numbers of the complete blocks that hold this load.
 pub(crate) fn block_indices(record: &StudyRecord, load: &LoadRecord) -> Vec<u32> {

@@ -2,16 +2,16 @@
 
 use abx_evidence::{Comparison, Metric, StudyRecord};
 
-use crate::html::charts::by_block::{block_axis, block_indices};
+use crate::html::charts::by_block::{BlockValues, block_axis, block_indices, block_table};
 use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke};
 use crate::html::charts::scale::{Scale, plain};
 use crate::html::charts::subjects::Subjects;
-use crate::html::conclusions::ratios::is_drawable;
+use crate::html::markup::Markup;
 use crate::html::markup::figure::{CaptionedFigure, side_by_side};
-use crate::html::markup::grid::{CellKind, Grid};
-use crate::html::markup::{Markup, element};
+use crate::html::markup::grid::Grid;
+use crate::html::markup::prose::note;
 use crate::words::metrics::{capitalized, metric_under};
-use crate::words::units::{percent, plural};
+use crate::words::units::{is_drawable, percent, plural};
 use crate::words::verdict::{name, place};
 
 /// A plot for each load and metric that the study was made for.
@@ -39,7 +39,7 @@ pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup 
     let text = "Each point is one block, for which every server was restarted. The interval \
                 (shaded) is computed from these points and nothing else: if they drift, or fall \
                 into two groups, restarts or the machine make the difference.";
-    let mut all = Markup::from(element("p").class("note").text(text));
+    let mut all = Markup::from(note(text));
     all.push(side_by_side(figures));
     all
 }
@@ -47,31 +47,25 @@ pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup 
 /// One comparison with the ratio of each of its blocks.
 struct Dots<'a> {
     one: &'a Comparison,
-    number: usize,
-    /// The number of the block, and its ratio.
-    ratios: Vec<(u32, f64)>,
+    ratios: BlockValues,
 }
 
 impl<'a> Dots<'a> {
     fn of(record: &StudyRecord, one: &'a Comparison, subjects: &Subjects) -> Option<Dots<'a>> {
         let ratios = indices_of(record, one).into_iter().zip(&one.per_block);
         let drawable = ratios.filter_map(|(block, ratio)| Some((block, (*ratio)?)));
-        Some(Dots {
-            one,
+        let ratios = BlockValues {
             number: subjects.number(&one.subject)?,
-            ratios: drawable.filter(|(_, ratio)| is_drawable(*ratio)).collect(),
-        })
+            subject: name(&one.subject),
+            values: drawable.filter(|(_, ratio)| is_drawable(*ratio)).collect(),
+        };
+        Some(Dots { one, ratios })
     }
 }
 
 /// The numbers of the blocks that a comparison rests on.
 fn indices_of(record: &StudyRecord, one: &Comparison) -> Vec<u32> {
-    match record
-        .measured
-        .loads
-        .iter()
-        .find(|load| load.name == one.load)
-    {
+    match record.measured.load(&one.load) {
         Some(load) => block_indices(record, load),
         // It is about several loads, which are in every block.
         None => record
@@ -89,7 +83,7 @@ fn of_metric(
     dots: &[Dots],
 ) -> Option<CaptionedFigure> {
     let first = dots.first()?.one;
-    let ratios = dots.iter().flat_map(|one| &one.ratios);
+    let ratios = dots.iter().flat_map(|one| &one.ratios.values);
     ratios.clone().next()?;
     let margin = record.measured.settings.margin;
     let band = [1.0 / (1.0 + margin), 1.0 + margin];
@@ -115,7 +109,7 @@ fn of_metric(
     dots.iter().for_each(|one| draw(&mut plot, &indices, one));
     Some(CaptionedFigure {
         title: Some(title.clone()),
-        legend: subjects.legend(dots.iter().map(|one| one.number)),
+        legend: subjects.legend(dots.iter().map(|one| one.ratios.number)),
         body: plot.svg(),
         note: String::new(),
         table: Some(table(&title, &indices, dots)),
@@ -125,42 +119,24 @@ fn of_metric(
 /// The ratio over all blocks with its interval, and that of each block.
 fn draw(plot: &mut Plot, indices: &[u32], dots: &Dots) {
     let one = dots.one;
-    if let Some((ratio, (low, high))) = one.ratio.zip(one.low.zip(one.high)) {
-        plot.band(dots.number, [low, high]);
+    if let Some([ratio, low, high]) = one.bounds() {
+        plot.band(dots.ratios.number, [low, high]);
         let ends = [indices.first(), indices.last()].map(|index| index.copied().unwrap_or(0));
         let [left, right] = ends.map(f64::from);
         let ends = [left - 0.5, right + 0.5].map(|x| PlotPoint { x, y: ratio });
-        plot.curve(dots.number, Stroke::Thin, &ends);
+        plot.curve(dots.ratios.number, Stroke::Thin, &ends);
     }
-    for (block, ratio) in &dots.ratios {
-        let place = PlotPoint {
-            x: f64::from(*block),
-            y: *ratio,
-        };
-        let tip = format!("{}, block {block}: {ratio:.3}", name(&one.subject));
-        plot.point(dots.number, place, &tip);
-    }
+    let show = |ratio| format!("{ratio:.3}");
+    dots.ratios.draw_points(plot, show);
 }
 
 fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Grid {
-    let row = |index: &u32| {
-        let mut cells = vec![index.to_string()];
-        cells.extend(dots.iter().map(|one| {
-            let found = one.ratios.iter().find(|(block, _)| block == index);
-            found.map_or_else(|| "-".to_owned(), |(_, ratio)| format!("{ratio:.4}"))
-        }));
-        cells
-    };
-    let mut headers = vec!["block".to_owned()];
-    headers.extend(
-        dots.iter()
-            .map(|one| format!("{} ÷ {}", name(&one.one.subject), name(&one.one.baseline))),
-    );
-    Grid {
-        caption: format!("{title}: ratio in each block"),
-        headers,
-        rows: indices.iter().map(row).collect(),
-        names: 1,
-        cells: CellKind::Figures,
-    }
+    let headers = dots.iter().map(|dots| {
+        let [subject, baseline] = [&dots.one.subject, &dots.one.baseline].map(|text| name(text));
+        format!("{subject} ÷ {baseline}")
+    });
+    let ratios: Vec<&BlockValues> = dots.iter().map(|dots| &dots.ratios).collect();
+    let caption = format!("{title}: ratio in each block");
+    let show = |ratio| format!("{ratio:.4}");
+    block_table(caption, headers, indices, &ratios, show)
 }

@@ -3,9 +3,11 @@
 
 use abx_evidence::{Capacity, StudyRecord};
 
+use crate::html::charts::bar_table::{bar_table, cell, name_cell, picture_cell};
 use crate::html::charts::interval_bar::{Bar, BarEnd, axis};
 use crate::html::charts::scale::Scale;
 use crate::html::charts::tick_text::rate;
+use crate::html::markup::prose::note;
 use crate::html::markup::prose::with_unit;
 use crate::html::markup::{Element, Markup, element};
 use crate::words::sweeps::{alike, rate_of, tried};
@@ -18,13 +20,13 @@ pub(crate) fn capacities(record: &StudyRecord) -> Markup {
         .map(|all| table(record, all))
         .collect();
     if !out.is_empty() {
-        let note = format!(
+        let text = format!(
             "Diamond: highest rate that meets the objective; bar: its interval; arrow: outside \
              the rates that were tried, which are the dots below. Hatched: within {} of the \
              baseline, which does not matter.",
             percent(record.measured.settings.margin)
         );
-        out.push(element("p").class("note").text(&note));
+        out.push(note(&text));
     }
     out
 }
@@ -45,44 +47,19 @@ fn table(record: &StudyRecord, all: &[Capacity]) -> Markup {
         name(&first.load),
         percent(first.confidence)
     );
-    let header = |text: &str| {
-        let cell = element("th").with("scope", "col");
-        cell.with("role", "columnheader").text(text)
-    };
     let unit = rate_of(record, &first.objective);
     let scaled = format!("{unit}, log scale");
-    let heads = ["subject", "capacity (interval)", &scaled].map(header);
+    let headers = ["subject", "capacity (interval)", &scaled];
     let band = band(record, all);
     let rows = all.iter().map(|one| {
-        let subject = element("th").with("scope", "row").with("role", "rowheader");
-        line()
-            .add(
-                subject
-                    .class("who")
-                    .add(element("bdi").text(&name(&one.subject))),
-            )
-            .add(cell("ratio").text(&interval(one, unit)))
-            .add(cell("picture").add(picture(one, unit, scale, &tried, band)))
+        [
+            name_cell("who", &name(&one.subject)),
+            cell("ratio", &interval(one, unit)),
+            picture_cell(picture(one, unit, scale, &tried, band)),
+        ]
     });
-    let gap = cell("gap").with("colspan", 2);
-    let foot = line().add(gap).add(cell("picture").add(axis(scale, rate)));
-    let group = |tag| element(tag).with("role", "rowgroup");
-    let table = element("table")
-        .class("ratios")
-        .with("role", "table")
-        .add(element("caption").text(&caption))
-        .add(group("thead").add(line().add_all(heads)))
-        .add(group("tbody").add_all(rows))
-        .add(group("tfoot").add(foot));
+    let table = bar_table(&caption, headers, rows, axis(scale, rate));
     element("figure").add(table).into()
-}
-
-fn line() -> Element {
-    element("tr").with("role", "row")
-}
-
-fn cell(class: &str) -> Element {
-    element("td").with("role", "cell").class(class)
 }
 
 /// Rates that do not matter beside the baseline's, where that is known.

@@ -2,6 +2,7 @@
 
 use abx_evidence::{Finding, Level};
 
+use crate::html::markup::prose::note;
 use crate::html::markup::prose::quoting;
 use crate::html::markup::{Markup, element};
 use crate::words::findings::{Told, told};
@@ -47,12 +48,9 @@ pub(crate) fn findings(all: &[Finding], loads: usize) -> Markup {
     }
     let how = "note: worth knowing, the claim stands. bound: the ratio is only an \"at least\". \
                void: no claim can be made.";
-    [
-        element("ul").class("findings").add_all(entries),
-        element("p").class("note").text(how),
-    ]
-    .into_iter()
-    .collect()
+    [element("ul").class("findings").add_all(entries), note(how)]
+        .into_iter()
+        .collect()
 }
 
 /// The word and the sign of a level.

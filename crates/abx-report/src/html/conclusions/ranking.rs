@@ -4,7 +4,8 @@ use abx_evidence::{Place, Ranking, StudyRecord};
 
 use crate::html::conclusions::ratios::pairs;
 use crate::html::markup::figure::folded;
-use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::grid::Grid;
+use crate::html::markup::prose::note;
 use crate::html::markup::{Element, Markup, element};
 use crate::words::metrics::metric_under;
 use crate::words::verdict::{name, place};
@@ -20,7 +21,7 @@ pub(crate) fn rankings(record: &StudyRecord) -> Markup {
         out.push(element("div").class("pair").add_all(tables));
         let text = "Ranks that each subject may have, with all pairs judged together. Those tied \
                     for first are not certainly behind the best.";
-        out.push(element("p").class("note").text(text));
+        out.push(note(text));
     }
     out
 }
@@ -44,13 +45,11 @@ fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
         };
         vec![name(&place.subject), place.text(), first.to_owned()]
     };
-    let grid = Grid {
-        caption: format!("Ranking by {by}"),
-        headers: ["subject", "rank", "first"].map(str::to_owned).into(),
-        rows: ranking.places.iter().map(row).collect(),
-        names: 1,
-        cells: CellKind::Words,
-    };
+    let grid = Grid::words(
+        format!("Ranking by {by}"),
+        ["subject", "rank", "first"],
+        ranking.places.iter().map(row),
+    );
     let pairs = pairs(record, &format!("All pairs by {by}"), &ranking.pairs);
     let out = element("div").add(grid.markup());
     match pairs.is_empty() {

@@ -3,12 +3,14 @@
 
 use abx_evidence::{Comparison, Metric, Role, StudyRecord};
 
+use crate::html::charts::bar_table::{bar_table, cell, name_cell, picture_cell};
 use crate::html::charts::interval_bar::{Bar, BarEnd, axis};
 use crate::html::charts::scale::{Scale, plain};
 use crate::html::conclusions::verdicts::sign;
+use crate::html::markup::prose::note;
 use crate::html::markup::{Element, Markup, element};
 use crate::words::metrics::{capitalized, metric_under};
-use crate::words::units::{percent, ratios as as_texts};
+use crate::words::units::{drawable, is_drawable, percent, ratios as as_texts};
 use crate::words::verdict::{limit, load_text, name, word};
 
 /// A table for each metric that the study was made for, and one for each load
@@ -19,9 +21,9 @@ pub(crate) fn ratios(record: &StudyRecord) -> Markup {
         .map(|(caption, rows)| table(caption, "load", rows))
         .collect();
     if !out.is_empty() {
-        out.push(element("p").class("note").text(&legend(record)));
+        out.push(note(&legend(record)));
     }
-    out.push(beside(record));
+    out.push(also_compared(record));
     out
 }
 
@@ -49,7 +51,7 @@ pub(crate) fn legend(record: &StudyRecord) -> String {
 }
 
 /// What was compared besides: all metrics of a load in one table.
-fn beside(record: &StudyRecord) -> Markup {
+fn also_compared(record: &StudyRecord) -> Markup {
     let explored = |load: &str| {
         let all = record.conclusions.comparisons.iter();
         let these = all.filter(|one| one.role == Role::Exploratory && one.load == load);
@@ -77,10 +79,10 @@ fn beside(record: &StudyRecord) -> Markup {
     if tables.is_empty() {
         return tables;
     }
-    let note = "Exploratory: each figure has its own interval, and with this many intervals, one \
+    let text = "Exploratory: each figure has its own interval, and with this many intervals, one \
                 may miss by chance.";
     let mut out = Markup::from(element("h3").text("Also compared"));
-    out.push(element("p").class("note").text(note));
+    out.push(note(text));
     out.push(tables);
     out
 }
@@ -112,13 +114,11 @@ impl<'a> RatioRow<'a> {
     /// One comparison of a record, and what to call what it is of.
     pub(crate) fn of(of: String, record: &StudyRecord, one: &'a Comparison) -> RatioRow<'a> {
         let margin = record.measured.settings.margin;
-        let bounds = one.ratio.zip(one.low).zip(one.high);
-        let bounds = bounds.map(|((ratio, low), high)| [ratio, low, high]);
         RatioRow {
             one,
             of,
             band: [1.0 / (1.0 + margin), 1.0 + margin],
-            bounds: bounds.filter(|all| all.iter().all(|value| is_drawable(*value))),
+            bounds: drawable(one),
         }
     }
 
@@ -148,11 +148,6 @@ impl<'a> RatioRow<'a> {
     }
 }
 
-/// Whether a ratio has a place on a log scale.
-pub(crate) fn is_drawable(ratio: f64) -> bool {
-    ratio.is_finite() && ratio > 0.0
-}
-
 /// The table of these rows, whose first column names what they are of; nothing
 /// without any.
 pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
@@ -166,43 +161,25 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
         Some(baseline) => format!("{caption}, relative to {}", name(baseline)),
         None => caption.to_owned(),
     };
-    let line = || element("tr").with("role", "row");
-    let header = |text: &str| {
-        let cell = element("th").with("scope", "col");
-        cell.with("role", "columnheader").text(text)
-    };
-    let heads = [
+    let headers = [
         of,
         "subject",
         "verdict",
         "ratio (interval)",
         "ratio, log scale",
-    ]
-    .map(header);
-    let name_cell = |class: &str, text: &str| {
-        let cell = element("th").with("scope", "row").with("role", "rowheader");
-        cell.class(class).add(element("bdi").text(text))
-    };
-    let cell = |class: &str| element("td").with("role", "cell").class(class);
+    ];
     let row = |row: &RatioRow| {
-        let verdict = cell("verdict").add(sign(row.one.verdict));
-        line()
-            .add(name_cell("of", &row.of))
-            .add(name_cell("who", &row.who(baseline)))
-            .add(verdict.text(&row.verdict()))
-            .add(cell("ratio").text(&interval(row)))
-            .add(cell("picture").add(picture_of(row, scale)))
+        let verdict = cell("verdict", "").add(sign(row.one.verdict));
+        [
+            name_cell("of", &row.of),
+            name_cell("who", &row.who(baseline)),
+            verdict.text(&row.verdict()),
+            cell("ratio", &interval(row)),
+            picture_cell(picture_of(row, scale)),
+        ]
     };
-    let gap = cell("gap").with("colspan", 4);
-    let foot = line().add(gap).add(cell("picture").add(axis(scale, plain)));
-    let group = |tag| element(tag).with("role", "rowgroup");
-    let table = element("table")
-        .class("ratios")
-        .with("role", "table")
-        .add(element("caption").text(&caption))
-        .add(group("thead").add(line().add_all(heads)))
-        .add(group("tbody").add_all(rows.iter().map(row)))
-        .add(group("tfoot").add(foot));
+    let rows = rows.iter().map(row);
+    let table = bar_table(&caption, headers, rows, axis(scale, plain));
     element("figure").add(table).into()
 }
 

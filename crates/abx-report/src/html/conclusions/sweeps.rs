@@ -1,6 +1,8 @@
 //! Sweeps: the same metric from load to load, and where subjects change places.
 
-use abx_evidence::{Axis as Over, Crossover, Metric, Scalability, StudyRecord, Summary, Sweep};
+use abx_evidence::{
+    Axis as Over, Crossover, Figure, Metric, Scalability, StudyRecord, Summary, Sweep,
+};
 
 use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke, Tick};
 use crate::html::charts::scale::Scale;
@@ -9,7 +11,7 @@ use crate::html::charts::tick_text::rate;
 use crate::html::charts::tick_text::time_text;
 use crate::html::markup::Markup;
 use crate::html::markup::figure::{CaptionedFigure, side_by_side};
-use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::grid::Grid;
 use crate::html::markup::prose::{LINE, with_unit};
 use crate::words::load::requests;
 use crate::words::metrics::{capitalized, metric_under, rate_under};
@@ -62,15 +64,14 @@ impl SweepNames {
 
 /// What a sweep shows of one subject under one load.
 fn reading(metric: Metric, summary: &Summary) -> Option<f64> {
-    let times = &summary.response_time_us;
-    let us = match metric {
-        Metric::ResponseP50 => times.p50,
-        Metric::ResponseP90 => times.p90,
-        Metric::ResponseP99 => times.p99,
-        Metric::ResponseP999 => times.p99_9,
+    let figure = match metric {
+        Metric::ResponseP50 => Figure::P50,
+        Metric::ResponseP90 => Figure::P90,
+        Metric::ResponseP99 => Figure::P99,
+        Metric::ResponseP999 => Figure::P999,
         _ => return summary.throughput_per_s,
     };
-    us.map(|us| us as f64)
+    summary.response_time_us.figure(figure)
 }
 
 /// One subject's figures along a sweep; `None` where it has none.
@@ -83,9 +84,8 @@ struct SubjectLine<'a> {
 impl<'a> SubjectLine<'a> {
     fn all(record: &StudyRecord, subjects: &Subjects<'a>, sweep: &Sweep) -> Vec<SubjectLine<'a>> {
         let value = |load: &String, subject: &str| {
-            let mut found = { record.conclusions.summaries.iter() }
-                .filter(|one| one.load == *load && one.subject == subject);
-            reading(sweep.metric, found.next()?)
+            let mut found = record.conclusions.under(load);
+            reading(sweep.metric, found.find(|one| one.subject == subject)?)
         };
         let line = |(number, subject)| SubjectLine {
             number,
@@ -202,16 +202,14 @@ fn law(record: &StudyRecord, sweep: &Sweep) -> Grid {
         "most at connections",
         "explained",
     ];
-    Grid {
-        caption: format!(
+    Grid::figures(
+        format!(
             "The Universal Scalability Law, fitted to {}: a description",
             asked(record, sweep).unwrap_or_default()
         ),
-        headers: headers.map(str::to_owned).into(),
-        rows: sweep.scalability.iter().map(row).collect(),
-        names: 1,
-        cells: CellKind::Figures,
-    }
+        headers,
+        sweep.scalability.iter().map(row),
+    )
 }
 
 /// Where subjects change places, as the terminal says it, and how that is drawn.
@@ -248,11 +246,5 @@ fn table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[SubjectLin
     };
     let mut headers = vec![names.over.clone()];
     headers.extend(lines.iter().map(|line| name(line.subject)));
-    Grid {
-        caption,
-        headers,
-        rows: sweep.at.iter().enumerate().map(row).collect(),
-        names: 1,
-        cells: CellKind::Figures,
-    }
+    Grid::figures(caption, headers, sweep.at.iter().enumerate().map(row))
 }

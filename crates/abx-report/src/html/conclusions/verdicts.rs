@@ -3,6 +3,7 @@
 use abx_evidence::{StudyRecord, Verdict};
 
 use crate::html::markup::prose::LINE;
+use crate::html::markup::prose::note;
 use crate::html::markup::{Element, Markup, element};
 use crate::words::units::percent;
 use crate::words::verdict::{name, remarks, sentence, word};
@@ -50,9 +51,7 @@ pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
         percent(record.measured.settings.margin)
     );
     let list = element("ul").class("verdicts").add_all(cards);
-    [list, element("p").class("note").text(&how)]
-        .into_iter()
-        .collect()
+    [list, note(&how)].into_iter().collect()
 }
 
 /// The sign of a verdict; the word beside it says the same.

@@ -6,17 +6,17 @@ use super::{Element, element};
 /// A table of texts.
 pub(crate) struct Grid {
     /// What it shows.
-    pub(crate) caption: String,
-    pub(crate) headers: Vec<String>,
-    pub(crate) rows: Vec<Vec<String>>,
+    caption: String,
+    headers: Vec<String>,
+    rows: Vec<Vec<String>>,
     /// How many columns, from the left, name the row; the others hold figures.
-    pub(crate) names: usize,
-    pub(crate) cells: CellKind,
+    names: usize,
+    cells: CellKind,
 }
 
 /// What stands in the cells that name no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CellKind {
+enum CellKind {
     /// Numbers, at the right.
     Figures,
     /// Words, at the left, in as many lines as they need.
@@ -24,6 +24,38 @@ pub(crate) enum CellKind {
 }
 
 impl Grid {
+    /// A table of figures; the first column names the rows.
+    pub(crate) fn figures<H: Into<String>, R: Into<Vec<String>>>(
+        caption: impl Into<String>,
+        headers: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Grid {
+        Grid {
+            caption: caption.into(),
+            headers: headers.into_iter().map(Into::into).collect(),
+            rows: rows.into_iter().map(Into::into).collect(),
+            names: 1,
+            cells: CellKind::Figures,
+        }
+    }
+
+    /// A table of words; the first column names the rows.
+    pub(crate) fn words<H: Into<String>, R: Into<Vec<String>>>(
+        caption: impl Into<String>,
+        headers: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Grid {
+        Grid {
+            cells: CellKind::Words,
+            ..Grid::figures(caption, headers, rows)
+        }
+    }
+
+    /// With so many columns that name a row.
+    pub(crate) fn named_by(self, names: usize) -> Grid {
+        Grid { names, ..self }
+    }
+
     /// The table in its frame.
     pub(crate) fn markup(self) -> Element {
         let head = self.headers.iter().enumerate().map(|(column, header)| {

@@ -1,6 +1,6 @@
 //! Words of reports as markup: paragraphs, quotes, figures with their units.
 
-use super::{Markup, element};
+use super::{Element, Markup, element};
 use crate::words::style::Style;
 use crate::words::units::GLUE;
 
@@ -15,6 +15,11 @@ pub(crate) const LINE: Style = Style {
 pub(crate) fn paragraphs(text: &str) -> Markup {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.map(|line| element("p").text(line.trim())).collect()
+}
+
+/// What is to be known to read what stands beside it.
+pub(crate) fn note(text: &str) -> Element {
+    element("p").class("note").text(text)
 }
 
 /// A text with everything between backticks as what one types.

@@ -4,16 +4,17 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{BlockFigures, StudyRecord, SubjectView};
 
-use crate::html::charts::by_block::{block_axis, block_indices, load_number};
-use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke};
+use crate::html::charts::by_block::{
+    BlockValues, block_axis, block_indices, block_table, load_number,
+};
+use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption};
 use crate::html::charts::scale::{Scale, plain};
 use crate::html::charts::subjects::Subjects;
 use crate::html::markup::Markup;
 use crate::html::markup::figure::{CaptionedFigure, side_by_side};
-use crate::html::markup::grid::{CellKind, Grid};
 use crate::html::markup::prose::with_unit;
 use crate::html::measurements::each_load::each_load;
-use crate::words::units::{bytes, figure, or_unknown, whole_percent};
+use crate::words::units::{bytes, figure, whole_percent};
 use crate::words::verdict::{name, place};
 
 /// The plots of each load, and memory once: it is read for whole blocks.
@@ -90,49 +91,24 @@ impl CostFigure {
     }
 }
 
-/// What one reading was for one subject, in each block that has it.
-struct SubjectBlocks<'a> {
-    number: usize,
-    subject: &'a str,
-    values: Vec<(u32, f64)>,
-}
-
-impl<'a> SubjectBlocks<'a> {
-    fn all(
-        record: &StudyRecord,
-        load: &LoadRecord,
-        subjects: &Subjects<'a>,
-        reading: CostFigure,
-    ) -> Vec<SubjectBlocks<'a>> {
-        let known = |(number, subject)| {
-            let view = SubjectView::of(&record.measured, load, subject);
-            let blocks = view.block_figures().into_iter();
-            let values = blocks.filter_map(|block| Some((block.block, reading.of(&block)?)));
-            SubjectBlocks {
-                number,
-                subject,
-                values: values.collect(),
-            }
-        };
-        subjects.iter().map(known).collect()
-    }
-
-    fn draw(&self, plot: &mut Plot, reading: CostFigure) {
-        let place = |(block, value): &(u32, f64)| PlotPoint {
-            x: f64::from(*block),
-            y: *value,
-        };
-        let places: Vec<PlotPoint> = self.values.iter().map(place).collect();
-        plot.curve(self.number, Stroke::Thin, &places);
-        for ((block, value), place) in self.values.iter().zip(places) {
-            let [subject, value] = [name(self.subject), reading.show(*value)];
-            plot.point(
-                self.number,
-                place,
-                &format!("{subject}, block {block}: {value}"),
-            );
+/// What one reading was for each subject, in each block that has it.
+fn readings(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subjects: &Subjects,
+    reading: CostFigure,
+) -> Vec<BlockValues> {
+    let known = |(number, subject)| {
+        let view = SubjectView::of(&record.measured, load, subject);
+        let blocks = view.block_figures().into_iter();
+        let values = blocks.filter_map(|block| Some((block.block, reading.of(&block)?)));
+        BlockValues {
+            number,
+            subject: name(subject),
+            values: values.collect(),
         }
-    }
+    };
+    subjects.iter().map(known).collect()
 }
 
 fn figure_of(
@@ -141,7 +117,7 @@ fn figure_of(
     subjects: &Subjects,
     reading: CostFigure,
 ) -> Option<CaptionedFigure> {
-    let known = SubjectBlocks::all(record, load, subjects, reading);
+    let known = readings(record, load, subjects, reading);
     let values = known.iter().flat_map(|one| &one.values);
     values.clone().next()?;
     let most = values.map(|(_, value)| *value).fold(0.0, f64::max);
@@ -159,32 +135,19 @@ fn figure_of(
         description: "One point for each subject in each block.".to_owned(),
     };
     let mut plot = Plot::new(caption, [block_axis(&indices), y], 180.0);
-    known.iter().for_each(|one| one.draw(&mut plot, reading));
+    let show = |value| reading.show(value);
+    for one in &known {
+        one.draw_line(&mut plot);
+        one.draw_points(&mut plot, show);
+    }
+    let headers = known.iter().map(|one| one.subject.clone());
+    let all: Vec<&BlockValues> = known.iter().collect();
+    let table = block_table(title.clone(), headers, &indices, &all, show);
     Some(CaptionedFigure {
-        title: Some(title.clone()),
+        title: Some(title),
         legend: subjects.whole_legend(),
         body: plot.svg(),
         note: String::new(),
-        table: Some(table(title, reading, &indices, &known)),
+        table: Some(table),
     })
-}
-
-fn table(caption: String, reading: CostFigure, indices: &[u32], known: &[SubjectBlocks]) -> Grid {
-    let row = |index: &u32| {
-        let mut cells = vec![index.to_string()];
-        cells.extend(known.iter().map(|one| {
-            let found = one.values.iter().find(|(block, _)| block == index);
-            or_unknown(found, |(_, value)| reading.show(*value))
-        }));
-        cells
-    };
-    let mut headers = vec!["block".to_owned()];
-    headers.extend(known.iter().map(|one| name(one.subject)));
-    Grid {
-        caption,
-        headers,
-        rows: indices.iter().map(row).collect(),
-        names: 1,
-        cells: CellKind::Figures,
-    }
 }

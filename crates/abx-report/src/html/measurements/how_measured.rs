@@ -1,31 +1,28 @@
 //! Where and how a study was measured, and how to measure it again.
 
-use std::time::{Duration, UNIX_EPOCH};
-
 use abx_evidence::record::{LoadRecord, Machine, SubjectRecord};
 use abx_evidence::{StudyRecord, Waiting};
 
 use crate::html::markup::figure::folded;
-use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::grid::Grid;
+use crate::html::markup::prose::note;
 use crate::html::markup::{Markup, element};
-use crate::words::how_measured::{ended, turns};
-use crate::words::load::requests;
-use crate::words::load::{arrivals, exchange};
+use crate::words::how_measured::{ended, repeating, turns};
+use crate::words::load::{arrivals, exchange, keep_alive, requests};
 use crate::words::metrics::rate_name;
-use crate::words::units::{UNKNOWN, bytes, count, or_unknown, percent, plural, seconds};
+use crate::words::units::{UNKNOWN, bytes, count, date, or_unknown, percent, plural, seconds};
 use crate::words::verdict::name;
 
 /// When, for how long, and by which version.
-pub(crate) fn subtitle(record: &StudyRecord) -> Markup {
+pub(crate) fn subtitle(record: &StudyRecord) -> String {
     let complete = record.measured.complete_blocks().count() as u64;
-    let text = format!(
+    format!(
         "{}, {} in {}, abx {}.",
         date(record.measured.started_unix_ms),
         plural(complete, "block"),
         seconds(record.measured.elapsed_s),
         record.measured.abx_version
-    );
-    element("p").class("subtitle").text(&text).into()
+    )
 }
 
 /// Machine, subjects, loads and settings.
@@ -54,20 +51,12 @@ pub(crate) fn how_measured(record: &StudyRecord) -> Markup {
 
 /// What to type to have it again, with the seed that it had.
 fn command(record: &StudyRecord) -> Markup {
-    let mut words = record.measured.command.clone();
-    let has_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
-    if !words.iter().any(has_seed) {
-        words.extend(["--seed".to_owned(), record.measured.seed.to_string()]);
-    }
-    let line = shell_words::join(words);
     let block = element("pre")
         .with("tabindex", 0)
-        .add(element("code").text(&line));
+        .add(element("code").text(&repeating(record)));
     let text = "With the seed the order of slices is the same again; what the machine does is \
                 not.";
-    [block, element("p").class("note").text(text)]
-        .into_iter()
-        .collect()
+    [block, note(text)].into_iter().collect()
 }
 
 fn subjects(record: &StudyRecord) -> Markup {
@@ -82,15 +71,11 @@ fn subjects(record: &StudyRecord) -> Markup {
         }
         vec![name(&one.name), version, how]
     };
-    let grid = Grid {
-        caption: "Subjects".to_owned(),
-        headers: ["subject", "reported version", "command"]
-            .map(str::to_owned)
-            .into(),
-        rows: record.measured.subjects.iter().map(row).collect(),
-        names: 1,
-        cells: CellKind::Words,
-    };
+    let grid = Grid::words(
+        "Subjects",
+        ["subject", "reported version", "command"],
+        record.measured.subjects.iter().map(row),
+    );
     grid.markup().into()
 }
 
@@ -100,10 +85,7 @@ fn loads(record: &StudyRecord) -> Markup {
         let mut offered = vec![plural(settings.connections.into(), "connection")];
         offered.push(arrivals(&settings.arrivals).unwrap_or_else(|| "closed loop".to_owned()));
         offered.extend(exchange(&settings.exchange));
-        offered.push(format!(
-            "keep-alive {}",
-            if settings.keep_alive { "on" } else { "off" }
-        ));
+        offered.push(keep_alive(settings.keep_alive));
         let compared = match settings.bodies_compared {
             true => format!("status {} and body", settings.status),
             false => format!("status {}", settings.status),
@@ -120,15 +102,11 @@ fn loads(record: &StudyRecord) -> Markup {
             right,
         ]
     };
-    let grid = Grid {
-        caption: "Loads".to_owned(),
-        headers: ["load", "offered", "requests", "correct responses have"]
-            .map(str::to_owned)
-            .into(),
-        rows: record.measured.loads.iter().map(row).collect(),
-        names: 1,
-        cells: CellKind::Words,
-    };
+    let grid = Grid::words(
+        "Loads",
+        ["load", "offered", "requests", "correct responses have"],
+        record.measured.loads.iter().map(row),
+    );
     grid.markup().into()
 }
 
@@ -153,13 +131,11 @@ fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Grid> {
         "CPU after its slice",
     ];
     let backend = pilot.backend.as_deref().unwrap_or(UNKNOWN);
-    Some(Grid {
-        caption: format!("Pilot of {}, back end {backend}", name(&load.name)),
-        headers: headers.map(str::to_owned).into(),
-        rows: record.measured.subjects.iter().filter_map(row).collect(),
-        names: 1,
-        cells: CellKind::Figures,
-    })
+    Some(Grid::figures(
+        format!("Pilot of {}, back end {backend}", name(&load.name)),
+        headers,
+        record.measured.subjects.iter().filter_map(row),
+    ))
 }
 
 fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
@@ -221,21 +197,7 @@ pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
 /// Names with what they are.
 pub(crate) fn pairs(caption: &str, all: Vec<(&'static str, String)>) -> Grid {
     let row = |(name, value): (&str, String)| vec![name.to_owned(), value];
-    Grid {
-        caption: caption.to_owned(),
-        headers: ["what", "is"].map(str::to_owned).into(),
-        rows: all.into_iter().map(row).collect(),
-        names: 1,
-        cells: CellKind::Words,
-    }
-}
-
-/// Milliseconds since 1970 as a date with its time of day.
-pub(crate) fn date(unix_ms: u64) -> String {
-    // What the calendar of the library cannot hold is no date of a measurement.
-    let unix_ms = unix_ms.min(LAST_MS);
-    let text = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(unix_ms));
-    text.to_string().replace('T', " ").replace('Z', " UTC")
+    Grid::words(caption, ["what", "is"], all.into_iter().map(row))
 }
 
 fn numbers(all: &[usize]) -> String {
@@ -244,18 +206,3 @@ fn numbers(all: &[usize]) -> String {
 }
 
 const NOT_READ: &str = "not checked";
-/// The end of the year 9999.
-const LAST_MS: u64 = 253_402_300_799_000;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_come_from_the_record_alone() {
-        // Method: the epoch, a leap day, and more than a calendar holds.
-        assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
-        assert_eq!(date(1_709_164_800_000), "2024-02-29 00:00:00 UTC");
-        assert_eq!(date(u64::MAX), "9999-12-31 23:59:59 UTC");
-    }
-}

@@ -2,20 +2,17 @@
 
 use abx_evidence::{Outcome, Outcomes, StudyRecord};
 
-use crate::html::markup::grid::{CellKind, Grid};
-use crate::html::markup::{Markup, element};
+use crate::html::markup::Markup;
+use crate::html::markup::grid::Grid;
+use crate::html::markup::prose::note;
 use crate::words::units::{count, share};
 use crate::words::verdict::load_text;
 use crate::words::wrap::clean_name;
 
 /// Every outcome that came, for each load and subject.
 pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
-    let measured: Vec<_> = record
-        .conclusions
-        .summaries
-        .iter()
-        .filter(|one| one.sent > 0)
-        .collect();
+    let summaries = record.conclusions.summaries.iter();
+    let measured: Vec<_> = summaries.filter(|one| one.sent > 0).collect();
     if measured.is_empty() {
         return Markup::new();
     }
@@ -36,17 +33,11 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
         cells.extend([count(one.outcomes.failed()), share(one.ok, one.sent)]);
         cells
     });
-    let grid = Grid {
-        caption: "Attempts by outcome".to_owned(),
-        headers,
-        rows: rows.collect(),
-        names: 2,
-        cells: CellKind::Figures,
-    };
+    let grid = Grid::figures("Attempts by outcome", headers, rows).named_by(2);
     let mut out = Markup::from(grid.markup());
     let text = "Each attempt has exactly one outcome; only ok counts as throughput. ✕: counts \
                 against the server.";
-    out.push(element("p").class("note").text(text));
+    out.push(note(text));
     out
 }
 

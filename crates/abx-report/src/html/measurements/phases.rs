@@ -10,7 +10,7 @@ use crate::html::charts::plot::{percent as share, px};
 use crate::html::charts::scale::{Scale, plain};
 use crate::html::charts::subjects::legend;
 use crate::html::markup::figure::CaptionedFigure;
-use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::grid::Grid;
 use crate::html::markup::prose::paragraphs;
 use crate::html::markup::prose::with_unit;
 use crate::html::markup::{Element, Markup, element};
@@ -25,7 +25,7 @@ pub(crate) fn phases(record: &StudyRecord) -> Markup {
         figure(title, &rows(record, load))
     });
     let out: Markup = figures.map(CaptionedFigure::markup).collect();
-    match out.is_empty() && record.conclusions.summaries.iter().any(|one| one.sent > 0) {
+    match out.is_empty() && record.conclusions.any_sent() {
         true => paragraphs(NOT_RECORDED),
         false => out,
     }
@@ -51,13 +51,9 @@ struct PhaseRow<'a> {
     times: Option<&'a PhaseTimes>,
 }
 
-fn rows<'a>(record: &'a StudyRecord, load: &LoadRecord) -> Vec<PhaseRow<'a>> {
-    let of_load = record
-        .conclusions
-        .summaries
-        .iter()
-        .filter(|one| one.load == load.name);
-    let row = of_load.map(|one| PhaseRow {
+fn rows<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<PhaseRow<'a>> {
+    let summaries = record.conclusions.under(&load.name);
+    let row = summaries.map(|one| PhaseRow {
         who: name(&one.subject),
         times: one.phases.as_ref(),
     });
@@ -74,7 +70,7 @@ fn figure(title: String, rows: &[PhaseRow]) -> Option<CaptionedFigure> {
             .times
             .map(|times| with_unit(&number(times.response_us()), "µs"));
         [
-            name_cell(&row.who),
+            name_cell("who", &row.who),
             cell("ratio", mean.as_deref().unwrap_or(UNKNOWN)),
             picture_cell(bar(row, scale)),
         ]
@@ -167,13 +163,7 @@ fn table(title: &str, rows: &[PhaseRow]) -> Grid {
             line
         })
     });
-    Grid {
-        caption: format!("{title}, by phase"),
-        headers: headers.map(str::to_owned).into(),
-        rows: lines.collect(),
-        names: 3,
-        cells: CellKind::Figures,
-    }
+    Grid::figures(format!("{title}, by phase"), headers, lines).named_by(3)
 }
 
 /// What the pattern of a phase means.

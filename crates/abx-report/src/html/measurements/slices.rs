@@ -11,9 +11,10 @@ use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, PointSiz
 use crate::html::charts::scale::Scale;
 use crate::html::charts::subjects::Subjects;
 use crate::html::charts::tick_text::rate;
+use crate::html::markup::Markup;
 use crate::html::markup::figure::CaptionedFigure;
-use crate::html::markup::grid::{CellKind, Grid};
-use crate::html::markup::{Markup, element};
+use crate::html::markup::grid::Grid;
+use crate::html::markup::prose::note;
 use crate::html::measurements::each_load::each_load;
 use crate::words::metrics::rate_name;
 use crate::words::units::{count, figure, nanos, plural};
@@ -31,7 +32,7 @@ pub(crate) fn slices(record: &StudyRecord, subjects: &Subjects) -> Markup {
     let text = "Each point is one slice, in which one server was loaded and the others were idle; \
                 blocks are separated by gaps. A sloping line is drift, a point near zero is a \
                 stall.";
-    let mut all = Markup::from(element("p").class("note").text(text));
+    let mut all = Markup::from(note(text));
     all.push(out);
     all
 }
@@ -140,7 +141,7 @@ fn of_load(
         title: Some(format!("Throughput {under}")),
         legend: subjects.whole_legend(),
         body: plot.svg(),
-        note: note(&all, &shown, every),
+        note: how_to_read(&all, &shown, every),
         table: Some(table(&under, &layout, &all, subjects, unit)),
     })
 }
@@ -218,7 +219,7 @@ fn thinned<'a, 'b>(all: &'b [SliceFigures<'a>]) -> (Vec<&'b SliceFigures<'a>>, u
     (kept.into_iter().map(|index| &all[index]).collect(), every)
 }
 
-fn note(all: &[SliceFigures], shown: &[&SliceFigures], every: usize) -> String {
+fn how_to_read(all: &[SliceFigures], shown: &[&SliceFigures], every: usize) -> String {
     let mut text = String::new();
     if every > 1 {
         text.push_str(&format!(
@@ -239,18 +240,17 @@ fn note(all: &[SliceFigures], shown: &[&SliceFigures], every: usize) -> String {
 
 /// Subjects that are far apart need a log scale, or the slower one is a flat line.
 fn scale_is_log(record: &StudyRecord, load: &LoadRecord) -> bool {
-    let of_load = record
-        .conclusions
-        .summaries
-        .iter()
-        .filter(|one| one.load == load.name);
-    let rates = of_load
-        .filter_map(|one| one.throughput_per_s)
-        .filter(|rate| *rate > 0.0);
-    let (least, most) = rates.fold((f64::INFINITY, 0.0_f64), |(least, most), rate| {
-        (least.min(rate), most.max(rate))
-    });
+    let summaries = record.conclusions.under(&load.name);
+    let rates = summaries.filter_map(|one| one.throughput_per_s);
+    let (least, most) = extremes(rates.filter(|rate| *rate > 0.0));
     most > LOG_FROM * least
+}
+
+/// The least and the most of these.
+fn extremes(rates: impl Iterator<Item = f64>) -> (f64, f64) {
+    rates.fold((f64::INFINITY, 0.0), |(least, most), rate| {
+        (rate.min(least), rate.max(most))
+    })
 }
 
 fn scale(record: &StudyRecord, load: &LoadRecord, all: &[SliceFigures], most: f64) -> Scale {
@@ -273,9 +273,7 @@ fn table(
                 .iter()
                 .filter(|slice| slice.block == *block && slice.subject == subject);
             let rates = own.filter_map(|slice| slice.throughput_per_s);
-            let (least, most) = rates.fold((f64::INFINITY, 0.0_f64), |(least, most), rate| {
-                (least.min(rate), most.max(rate))
-            });
+            let (least, most) = extremes(rates);
             cells.push(match least.is_finite() {
                 true => format!("{} to {}", figure(least), figure(most)),
                 false => "-".to_owned(),
@@ -289,13 +287,11 @@ fn table(
             .iter()
             .map(|(_, subject)| format!("{}, {unit}", name(subject))),
     );
-    Grid {
-        caption: format!("Slowest and fastest slice of each block {under}"),
+    Grid::figures(
+        format!("Slowest and fastest slice of each block {under}"),
         headers,
-        rows: layout.blocks.keys().map(row).collect(),
-        names: 1,
-        cells: CellKind::Figures,
-    }
+        layout.blocks.keys().map(row),
+    )
 }
 
 /// The share of a block's length that is left free behind it.

@@ -3,7 +3,8 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Figure as Quantile, StudyRecord, Summary};
 
-use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::grid::Grid;
+use crate::html::markup::prose::note;
 use crate::html::markup::prose::{LINE, paragraphs};
 use crate::html::markup::{Markup, element};
 use crate::html::measurements::each_load::each_load;
@@ -19,36 +20,26 @@ use crate::words::wrap::clean_name;
 /// A table for each load, what its columns mean, and how much was measured.
 pub(crate) fn summaries(record: &StudyRecord) -> Markup {
     let mut out = each_load(record, |load| of_load(record, load));
-    if record.conclusions.summaries.iter().any(|one| one.sent > 0) {
-        let times = record
-            .conclusions
-            .summaries
-            .iter()
-            .map(|one| &one.response_time_us);
+    if record.conclusions.any_sent() {
+        let all = record.conclusions.summaries.iter();
+        let times = all.map(|one| &one.response_time_us);
         let text = format!("{LEGEND}{}", at_least_legend(times, &SHOWN, &LINE));
-        out.push(element("p").class("note").text(&text));
+        out.push(note(&text));
     }
     out.push(paragraphs(&loaded(record, &LINE)));
     out
 }
 
 fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
-    let of_load = record
-        .conclusions
-        .summaries
-        .iter()
-        .filter(|one| one.load == load.name);
-    let summaries: Vec<&Summary> = of_load.collect();
+    let summaries: Vec<&Summary> = record.conclusions.under(&load.name).collect();
     let caption = offer(record, load);
     if let Some(Table { headers, rows }) = held_table(&summaries) {
-        let grid = Grid {
-            caption: caption.trim_end_matches(':').to_owned(),
-            headers: headers.into(),
-            rows: rows.into_iter().map(Vec::from).collect(),
-            names: 1,
-            cells: CellKind::Figures,
-        };
-        let legend = element("p").class("note").text(HELD_LEGEND);
+        let grid = Grid::figures(
+            caption.trim_end_matches(':'),
+            headers,
+            rows.into_iter().map(Vec::from),
+        );
+        let legend = note(HELD_LEGEND);
         return [grid.markup(), legend]
             .into_iter()
             .map(Markup::from)
@@ -82,13 +73,11 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
         ]);
         cells
     };
-    let grid = Grid {
-        caption: caption.trim_end_matches(':').to_owned(),
+    let grid = Grid::figures(
+        caption.trim_end_matches(':'),
         headers,
-        rows: summaries.iter().map(row).collect(),
-        names: 1,
-        cells: CellKind::Figures,
-    };
+        summaries.iter().map(row),
+    );
     let mut out = Markup::from(grid.markup());
     if let Some(ceiling) = { record.conclusions.ceilings.iter() }.find(|one| one.load == load.name)
     {

@@ -10,10 +10,11 @@ use crate::html::charts::quantile_axis::{NAMED, named_shares, nines, share_at, t
 use crate::html::charts::scale::{Scale, plain};
 use crate::html::charts::subjects::Subjects;
 use crate::html::charts::tick_text::{share_text, time_text};
+use crate::html::markup::Markup;
 use crate::html::markup::figure::{CaptionedFigure, side_by_side};
-use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::grid::Grid;
+use crate::html::markup::prose::note;
 use crate::html::markup::prose::with_unit;
-use crate::html::markup::{Markup, element};
 use crate::html::measurements::each_load::each_load;
 use crate::words::units::count;
 use crate::words::verdict::{name, place};
@@ -50,7 +51,7 @@ pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Markup {
     text.push_str(
         "Dotted: known as \"at least\" only, since requests without an answer are in it.",
     );
-    let mut all = Markup::from(element("p").class("note").text(&text));
+    let mut all = Markup::from(note(&text));
     all.push(out);
     all
 }
@@ -234,13 +235,11 @@ fn table(under: &str, known: &[SubjectTimes]) -> Grid {
     headers.extend(known.iter().map(|one| format!("{}, µs", name(one.subject))));
     let shares = NAMED.iter();
     let in_reach = |share: &&f64| known.iter().any(|one| **share <= one.last_share());
-    Grid {
-        caption: format!("Response time that a share of the requests does not exceed, {under}"),
+    Grid::figures(
+        format!("Response time that a share of the requests does not exceed, {under}"),
         headers,
-        rows: shares.filter(in_reach).map(row).collect(),
-        names: 1,
-        cells: CellKind::Figures,
-    }
+        shares.filter(in_reach).map(row),
+    )
 }
 
 /// Places of a curve.

@@ -5,6 +5,7 @@ use abx_evidence::Verdict;
 use abx_evidence::history::{Entry, History, UnreadFile};
 
 use crate::html::conclusions::verdicts::sign;
+use crate::html::markup::prose::note;
 use crate::html::markup::prose::quoting;
 use crate::html::markup::{Element, Markup, element};
 use crate::html::pages::page::Page;
@@ -36,8 +37,7 @@ pub fn index_html(history: &History, listed: Listed<'_>) -> String {
         ("records", "Newest first", records(history, listed)),
         ("unread", "Not listed", unread(&history.unread)),
     ];
-    let subtitle = element("p").class("subtitle").text(&from);
-    Page::new("abx records".to_owned(), subtitle.into(), sections).html()
+    Page::new("abx records".to_owned(), &from, sections).html()
 }
 
 /// A page that says why there is no other. Words in backticks are what one types.
@@ -47,7 +47,7 @@ pub fn notice_html(title: &str, text: &str) -> String {
     let told = lines.map(|line| element("p").add(quoting(line)));
     let back = element("p").add(element("a").with("href", "/").text("All records"));
     let section = ("notice", "What happened", told.chain([back]).collect());
-    Page::new(title.to_owned(), Markup::new(), [section]).html()
+    Page::new(title.to_owned(), "", [section]).html()
 }
 
 fn records(history: &History, listed: Listed<'_>) -> Markup {
@@ -70,7 +70,7 @@ fn records(history: &History, listed: Listed<'_>) -> Markup {
     if history.left_out > 0 {
         let more = count(history.left_out as u64);
         let text = format!("{more} more: search for a subject, a load or a file to see them.");
-        out.push(element("p").class("note").text(&text));
+        out.push(note(&text));
     }
     out
 }

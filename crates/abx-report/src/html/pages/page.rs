@@ -12,7 +12,7 @@ use crate::html::markup::{Element, Markup, element};
 /// A page under construction.
 pub(crate) struct Page {
     title: String,
-    subtitle: Markup,
+    subtitle: String,
     /// Those with nothing in them are left out.
     sections: Vec<Section>,
     /// What it is the report of; nothing where it is of several, or of none.
@@ -37,13 +37,13 @@ impl Page {
     /// A page of no record, of these sections: the id, title and body of each.
     pub(crate) fn new<const N: usize>(
         title: String,
-        subtitle: Markup,
+        subtitle: &str,
         sections: [(&'static str, &'static str, Markup); N],
     ) -> Page {
         let section = |(id, title, body)| Section { id, title, body };
         Page {
             title,
-            subtitle,
+            subtitle: subtitle.to_owned(),
             sections: sections.map(section).into(),
             record: None,
         }
@@ -101,10 +101,12 @@ impl Page {
         let contents = element("nav")
             .with("aria-label", "Contents")
             .add(element("ul").add_all(entries));
+        let subtitle = Some(&self.subtitle).filter(|text| !text.is_empty());
+        let subtitle = subtitle.map(|text| element("p").class("subtitle").text(text));
         let header = element("header")
             .add(element("p").class("mark").text("abx"))
             .add(element("h1").text(&self.title))
-            .add(self.subtitle.clone())
+            .add_all(subtitle)
             .add(contents);
         let sections = self.sections.iter().map(|section| {
             let heading = element("h2").with("id", format!("{}-heading", section.id));

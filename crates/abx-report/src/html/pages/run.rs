@@ -8,18 +8,18 @@ use crate::html::charts::scale::Scale;
 use crate::html::charts::subjects::{entry, legend};
 use crate::html::charts::tick_text::time_text;
 use crate::html::conclusions::findings;
+use crate::html::markup::Markup;
 use crate::html::markup::figure::CaptionedFigure;
-use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::grid::Grid;
 use crate::html::markup::prose::{LINE, paragraphs};
-use crate::html::markup::{Markup, element};
-use crate::html::measurements::how_measured::{date, machine, pairs};
+use crate::html::measurements::how_measured::{machine, pairs};
 use crate::html::measurements::outcomes::{came, title};
 use crate::html::measurements::phases;
 use crate::html::pages::page::Page;
 use crate::words::load::offered;
 use crate::words::run::{self, offer, side_lines};
 use crate::words::times::{at_least_legend, time};
-use crate::words::units::{TimeUnit, count, seconds, share};
+use crate::words::units::{TimeUnit, count, date, seconds, share};
 use crate::words::wrap::clean_name;
 
 /// The report of a run as an HTML page, ready to be written to a file.
@@ -47,9 +47,8 @@ pub fn run_html(record: &RunRecord) -> String {
         ("conduct", "How it was measured", how_measured(record)),
     ];
     let title = format!("One run against {}", clean_name(&record.settings.url));
-    let subtitle = element("p").class("subtitle").text(&subtitle);
     let file = format!("abx-run-{}.json", record.started_unix_ms);
-    Page::new(title, subtitle.into(), sections)
+    Page::new(title, &subtitle, sections)
         .with_record(file, crate::formats::run_json(record))
         .html()
 }
@@ -70,20 +69,23 @@ fn times(record: &RunRecord) -> Markup {
     let row = |(name, times): (&str, &Times)| {
         let unit = TimeUnit::of([times.p50]);
         let mut cells = vec![name.to_owned(), unit.sign().to_owned()];
-        cells.extend(SHOWN.map(|figure| time(times, figure, unit, &LINE)));
+        cells.extend(Quantile::ALL.map(|figure| time(times, figure, unit, &LINE)));
         cells
     };
     let mut headers = vec!["time".to_owned(), "unit".to_owned()];
-    headers.extend(SHOWN.map(|figure| figure.name().to_owned()));
+    headers.extend(Quantile::ALL.map(|figure| figure.name().to_owned()));
     let listeners = record.broadcasts.iter().flat_map(run::listeners);
-    let grid = Grid {
-        caption: "Times that a share of the requests does not exceed".to_owned(),
+    let grid = Grid::figures(
+        "Times that a share of the requests does not exceed",
         headers,
-        rows: all.into_iter().chain(listeners).map(row).collect(),
-        names: 2,
-        cells: CellKind::Figures,
-    };
-    let at_least = at_least_legend(all[..2].iter().map(|(_, times)| *times), &SHOWN, &LINE);
+        all.into_iter().chain(listeners).map(row),
+    )
+    .named_by(2);
+    let at_least = at_least_legend(
+        all[..2].iter().map(|(_, times)| *times),
+        &Quantile::ALL,
+        &LINE,
+    );
     let text = format!(
         "Response time is counted from the intended send, service time from the actual send; \
          lateness is what the generator adds, loop lag how long it did not look at its \
@@ -110,16 +112,12 @@ fn times(record: &RunRecord) -> Markup {
 fn plot(record: &RunRecord) -> Markup {
     let all = [&record.response_time_us, &record.service_time_us];
     let places = all.map(|times| {
-        let known = [times.p50, times.p90, times.p95, times.p99, times.p99_9];
-        let along = Quantile::QUANTILES.into_iter().zip(known);
-        let place = |((figure, share), us): ((Quantile, f64), Option<u64>)| {
-            let place = PlotPoint {
-                x: nines(share),
-                y: us? as f64,
-            };
-            Some((figure, place))
+        let place = |(figure, share)| {
+            let (x, y) = (nines(share), times.figure(figure)?);
+            Some((figure, PlotPoint { x, y }))
         };
-        along.filter_map(place).collect::<Vec<_>>()
+        let quantiles = Quantile::QUANTILES.into_iter();
+        quantiles.filter_map(place).collect::<Vec<_>>()
     });
     let values = places.iter().flatten().map(|(_, place)| place.y);
     let Some(scale) = Scale::log_around(values) else {
@@ -163,15 +161,11 @@ fn outcomes(record: &RunRecord) -> Markup {
     let rows = came
         .into_iter()
         .map(|outcome| row(title(outcome), requests.outcomes.count(outcome)));
-    let grid = Grid {
-        caption: "Attempts by what became of them".to_owned(),
-        headers: ["outcome", "count", "share"].map(str::to_owned).into(),
-        rows: rows
-            .chain([row("sent".to_owned(), requests.sent)])
-            .collect(),
-        names: 1,
-        cells: CellKind::Figures,
-    };
+    let grid = Grid::figures(
+        "Attempts by what became of them",
+        ["outcome", "count", "share"],
+        rows.chain([row("sent".to_owned(), requests.sent)]),
+    );
     let mut out = Markup::from(grid.markup());
     out.push(paragraphs(
         &record.offered.as_ref().map(offered).unwrap_or_default(),
@@ -197,12 +191,3 @@ fn how_measured(record: &RunRecord) -> Markup {
 
 /// What the plot shows of the times.
 const PLOTTED: [&str; 2] = ["response time", "service time"];
-const SHOWN: [Quantile; 7] = [
-    Quantile::P50,
-    Quantile::P90,
-    Quantile::P95,
-    Quantile::P99,
-    Quantile::P999,
-    Quantile::Max,
-    Quantile::Mean,
-];

@@ -6,15 +6,15 @@ use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecor
 
 use crate::html::conclusions::ratios::{RatioRow, table};
 use crate::html::conclusions::verdicts::title;
-use crate::html::markup::grid::{CellKind, Grid};
+use crate::html::markup::grid::Grid;
 use crate::html::markup::prose::LINE;
+use crate::html::markup::prose::note;
 use crate::html::markup::prose::quoting;
 use crate::html::markup::{Element, Markup, element};
-use crate::html::measurements::how_measured::date;
 use crate::html::pages::page::Page;
 use crate::words::metrics::metric_name;
 use crate::words::times::{at_least_legend, time};
-use crate::words::units::{TimeUnit, UNKNOWN, count, figure, or_unknown, percent};
+use crate::words::units::{TimeUnit, UNKNOWN, count, date, figure, or_unknown, percent};
 use crate::words::verdict::load_text;
 use crate::words::wrap::clean_name;
 
@@ -58,8 +58,7 @@ pub fn side_by_side_html(records: &[NamedRecord<'_>], not_shown: &[NotShown]) ->
     let how = "Each ratio was measured side by side, within its record. Figures of different \
                records were not: machine, time and settings may differ.";
     let title = format!("{} records side by side", count(records.len() as u64));
-    let subtitle = element("p").class("subtitle").text(how);
-    Page::new(title, subtitle.into(), sections).html()
+    Page::new(title, how, sections).html()
 }
 
 /// Every comparison that the studies were made for, those of the same metric and
@@ -104,7 +103,7 @@ fn ratios(records: &[NamedRecord<'_>]) -> Markup {
     let mut out = table("Ratios of all records", "record and load", &rows);
     match out.is_empty() {
         true => out.push(element("p").text("None of them compares anything.")),
-        false => out.push(element("p").class("note").text(HOW_TO_READ)),
+        false => out.push(note(HOW_TO_READ)),
     }
     out
 }
@@ -177,20 +176,18 @@ fn figures(records: &[NamedRecord<'_>]) -> Markup {
         cells.extend([count(line.ok), count(line.failed)]);
         cells
     };
-    let grid = Grid {
-        caption: "What each subject did in each record".to_owned(),
+    let grid = Grid::figures(
+        "What each subject did in each record",
         headers,
-        rows: lines.iter().map(row).collect(),
-        names: 3,
-        cells: CellKind::Figures,
-    };
+        lines.iter().map(row),
+    )
+    .named_by(3);
     let at_least = at_least_legend(lines.iter().map(|line| line.times), &SHOWN, &LINE);
     let text = format!(
         "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
          server's CPU time per response. -: not checked.{at_least}"
     );
-    let note = element("p").class("note").text(&text);
-    [grid.markup(), note].into_iter().collect()
+    [grid.markup(), note(&text)].into_iter().collect()
 }
 
 fn subjects(records: &[NamedRecord<'_>]) -> Markup {
@@ -213,15 +210,12 @@ fn subjects(records: &[NamedRecord<'_>]) -> Markup {
             vec![row(one.id, &record.settings.url, None, how)]
         }
     };
-    let grid = Grid {
-        caption: "Subjects of each record".to_owned(),
-        headers: ["record", "subject", "version, by its own word", "command"]
-            .map(str::to_owned)
-            .into(),
-        rows: records.iter().flat_map(rows).collect(),
-        names: 2,
-        cells: CellKind::Words,
-    };
+    let grid = Grid::words(
+        "Subjects of each record",
+        ["record", "subject", "version, by its own word", "command"],
+        records.iter().flat_map(rows),
+    )
+    .named_by(2);
     grid.markup().into()
 }
 
@@ -265,13 +259,11 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
         "processors",
         "kernel",
     ];
-    let grid = Grid {
-        caption: "When and where each was measured".to_owned(),
-        headers: headers.map(str::to_owned).into(),
-        rows: records.iter().map(row).collect(),
-        names: 1,
-        cells: CellKind::Words,
-    };
+    let grid = Grid::words(
+        "When and where each was measured",
+        headers,
+        records.iter().map(row),
+    );
     let links = records.iter().map(|one| {
         let link = element("a").with("href", format!("/record/{}", one.id));
         let what = match one.record {

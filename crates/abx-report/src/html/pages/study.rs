@@ -29,7 +29,7 @@ pub fn study_html(record: &StudyRecord) -> String {
     let loads = record.measured.loads.len();
     let page = Page::new(
         title(record),
-        subtitle(record),
+        &subtitle(record),
         [
             ("verdicts", "Verdicts", verdicts(record)),
             ("order", "Ranking", rankings(record)),

@@ -188,8 +188,7 @@ fn figures(record: &StudyRecord, canvas: &mut Canvas) {
         return;
     }
     for load in alone(record) {
-        let all = record.conclusions.summaries.iter();
-        let summaries: Vec<&Summary> = all.filter(|one| one.load == load.name).collect();
+        let summaries: Vec<&Summary> = record.conclusions.under(&load.name).collect();
         if summaries.iter().all(|one| one.sent == 0) && held_table(&summaries).is_none() {
             continue;
         }
