@@ -9,7 +9,7 @@ use crate::findings::pace::has_kept_up;
 use crate::judge::capacities::RateGrid;
 use crate::judge::metric::Metric;
 use crate::judge::values::{BlockValue, Rounds, Values};
-use crate::judge::verdict::{Assessment, Verdict, assess, assess_together};
+use crate::judge::verdict::{Assessment, Required, Verdict, assess_as, assess_together};
 use crate::measure::arrivals::Offered;
 use crate::record::finding::{Finding, Level, Limited, Limits, Validity};
 use crate::record::finding_id::FindingId;
@@ -336,8 +336,10 @@ impl<'a> ComparisonFamily<'a> {
                 ..draft
             };
         };
-        one.verdict = one.verdict.in_sense(self.metric.sense());
-        let undisturbed = self.undisturbed([&draft.subject, &draft.baseline]);
+        let sense = self.metric.sense();
+        one.verdict = one.verdict.in_sense(sense);
+        one.second_verdict = one.second_verdict.map(|it| it.in_sense(sense));
+        let undisturbed = self.undisturbed([&draft.subject, &draft.baseline], one.required);
         let draft = Comparison {
             at_least: findings.iter().any(|one| one.level == Level::Bound),
             ..draft
@@ -345,8 +347,9 @@ impl<'a> ComparisonFamily<'a> {
         fill(draft, &one, undisturbed)
     }
 
-    /// The same without disturbed rounds. Only throughput is read by rounds.
-    fn undisturbed(&self, pair: [&str; 2]) -> Option<Undisturbed> {
+    /// The same without disturbed rounds, held to the same evidence. Only throughput is
+    /// read by rounds.
+    fn undisturbed(&self, pair: [&str; 2], required: Required) -> Option<Undisturbed> {
         let view = self.load().filter(|_| self.metric == Metric::Throughput)?;
         let rounds_left_out = view.disturbed_rounds().0;
         if rounds_left_out == 0 {
@@ -359,7 +362,7 @@ impl<'a> ComparisonFamily<'a> {
             // Too few for a verdict, so none that could contradict the other.
             return None;
         }
-        let one = assess(&kept, self.margin()).ok()?;
+        let one = assess_as(&kept, required, self.margin()).ok()?;
         Some(Undisturbed {
             bounds: bounds(&one)?,
             verdict: one.verdict,
@@ -460,14 +463,18 @@ fn held_by_rate(
 }
 
 fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -> Comparison {
-    let verdict = match one.verdict {
+    let shown = |verdict| match verdict {
         // The truth may lie further out, so nothing bounds it from that side.
         Verdict::Equivalent if empty.at_least => Verdict::Inconclusive,
         verdict => verdict,
     };
-    let disagrees = undisturbed
-        .as_ref()
-        .is_some_and(|other| other.verdict != one.verdict);
+    let verdict = shown(one.verdict);
+    let others = [
+        undisturbed.as_ref().map(|other| other.verdict),
+        one.second_verdict,
+    ];
+    let mut others = others.into_iter().flatten().map(shown);
+    let fragile = one.is_pulled || others.any(|other| other != verdict);
     let bounds = bounds(one);
     Comparison {
         ratio: bounds.map(|bounds| bounds.ratio),
@@ -477,7 +484,7 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
         blocks: one.blocks,
         p_adjusted: Some(one.p_adjusted),
         verdict,
-        fragile: one.fragile || disagrees,
+        fragile,
         blocks_more: one.blocks_more,
         detectable: detectable(one),
         hodges_lehmann: one.hodges_lehmann.map(Bounds::from),

@@ -168,20 +168,21 @@ impl<'a> ComparisonPlan<'a> {
         self.ask(ground, metric, (values, pairs));
     }
 
-    /// The log ratios of every primary comparison, but for those of subjects that have
-    /// failed: nothing settles them.
-    pub(crate) fn primary(&self) -> Vec<Vec<f64>> {
-        let each = self.asked.iter().flat_map(|question| {
+    /// The log ratios of every primary comparison, by the families that are judged
+    /// together, but for those of subjects that have failed: nothing settles them.
+    pub(crate) fn primary(&self) -> Vec<Vec<Vec<f64>>> {
+        let each = self.asked.iter().map(|question| {
             let has_failed = |subject: &&str| match question.ground {
                 Ground::Load(view) => view.has_failed(subject),
                 Ground::Grid(_) | Ground::Starts => false,
             };
             let pairs = question.pairs.iter();
-            let primary = pairs
-                .filter(move |(pair, role)| *role == Role::Primary && !pair.iter().any(has_failed));
-            primary.map(|(pair, _)| question.values.log_ratios(*pair))
+            let primary =
+                pairs.filter(|(pair, role)| *role == Role::Primary && !pair.iter().any(has_failed));
+            let logs = primary.map(|(pair, _)| question.values.log_ratios(*pair));
+            logs.collect::<Vec<_>>()
         });
-        each.collect()
+        each.filter(|family| !family.is_empty()).collect()
     }
 }
 

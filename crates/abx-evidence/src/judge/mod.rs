@@ -21,11 +21,12 @@ use crate::judge::conclusions::Conclusions;
 use crate::judge::past_baseline::BesidePast;
 use crate::judge::ranking::rankings;
 use crate::judge::sweeps::sweeps;
+use crate::judge::verdict::decide_together;
 use crate::record::Measured;
 use crate::record::finding::{Finding, Level, Limited, Validity};
 use crate::record::finding_id::FindingId;
 use crate::stats::Margin;
-use crate::stats::stop::{Decision, decide_all};
+use crate::stats::stop::Decision;
 use crate::view::StudyView;
 use crate::view::ceilings::ceilings;
 use crate::view::summary::summaries;
@@ -102,9 +103,17 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
 
 fn may_stop_side_by_side(study: &StudyView) -> Decision {
     let margin = Margin::new(study.study.settings.margin).unwrap_or(Margin::DEFAULT);
-    let all = ComparisonPlan::beside_baseline(study, &[]).primary();
-    // A block without a verified answer has no ratio: nothing is settled by it.
-    decide_all(all.iter().map(Vec::as_slice), margin).unwrap_or(Decision::Continue)
+    let equivalences = study.study.subjects.len().saturating_sub(1);
+    let families = ComparisonPlan::beside_baseline(study, &[])
+        .primary()
+        .into_iter();
+    let decisions = families.map(|all| {
+        let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
+        decide_together(&all, margin, equivalences)
+    });
+    decisions
+        .reduce(Decision::and)
+        .unwrap_or(Decision::Continue)
 }
 
 /// All comparisons, the primary ones first.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::judge::metric::Sense;
 use crate::stats::holm::holm;
 use crate::stats::paired::{LogInterval, PairedMean, RatioInterval};
-use crate::stats::signed_rank::signed_rank;
-use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
+use crate::stats::signed_rank::WalshAverages;
+use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision, blocks_needed, decide};
 use crate::stats::student::Confidence;
 use crate::stats::{Margin, StatsError};
 
@@ -86,14 +86,53 @@ pub struct Assessment {
     /// How often blocks without a difference would look at least so different,
     /// adjusted for the claims made together with this one.
     pub p_adjusted: f64,
+    /// What its claims are held to among those made together.
+    pub required: Required,
     /// For a speed; else take it [`Verdict::in_sense`].
     pub verdict: Verdict,
-    /// Whether a method that trusts single blocks less disagrees.
-    pub fragile: bool,
+    /// The verdict of a method that trusts single blocks less, held to the same
+    /// evidence; `None` where it can say nothing.
+    pub second_verdict: Option<Verdict>,
+    /// Whether a few blocks pull the mean: that method's estimate is further from it
+    /// than half of the half-width.
+    pub is_pulled: bool,
     /// That method's estimate, `None` below 6 blocks.
     pub hodges_lehmann: Option<RatioInterval>,
     /// How many blocks more would settle it, for an inconclusive verdict.
     pub blocks_more: Option<u32>,
+}
+
+impl Assessment {
+    /// Whether the verdict hangs on the choice of method.
+    #[must_use]
+    pub fn is_fragile(&self) -> bool {
+        self.is_pulled || self.second_verdict.is_some_and(|it| it != self.verdict)
+    }
+}
+
+/// How sure the two claims about one comparison must be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Required {
+    /// To be called faster or slower.
+    pub direction: Confidence,
+    /// To be called equivalent.
+    pub equivalence: Confidence,
+}
+
+impl Required {
+    /// Of a comparison that is the only one.
+    pub const ALONE: Required = Required {
+        direction: Confidence::COMPUTED,
+        equivalence: Confidence::COMPUTED,
+    };
+
+    /// Reads the intervals of one method at these confidences.
+    fn verdict(self, interval: impl Fn(Confidence) -> LogInterval, margin: Margin) -> Verdict {
+        if is_within(&interval(self.equivalence), margin) {
+            return Verdict::Equivalent;
+        }
+        direction(&interval(self.direction))
+    }
 }
 
 /// Judges one comparison by the log ratios `ln(subject / baseline)` of its
@@ -126,50 +165,87 @@ pub fn assess_together(
     let means: Vec<_> = all.iter().map(|one| PairedMean::of(one)).collect();
     // What has no mean claims nothing, and makes nothing harder for the others.
     let claims = means.iter().filter_map(|mean| mean.as_ref().ok());
-    let mut adjusted = holm(&claims.map(PairedMean::p_value).collect::<Vec<_>>()).into_iter();
-    let error = (1.0 - Confidence::COMPUTED.share()) / equivalences.max(1) as f64;
-    let equivalence = Confidence::new(1.0 - error).unwrap_or(Confidence::CERTAIN);
+    let p_values: Vec<f64> = claims.map(PairedMean::p_value).collect();
+    let mut adjusted = holm(&p_values, ERROR).into_iter();
+    let equivalence = sure_but_for(ERROR / equivalences.max(1) as f64);
     let mut assessed = Vec::with_capacity(all.len());
     for (log_ratios, mean) in all.iter().zip(means) {
         assessed.push(mean.and_then(|mean| {
-            let p_adjusted = adjusted.next().expect("one for each mean");
-            let verdict = judge_claim(&mean, p_adjusted, equivalence, margin);
-            describe(log_ratios, &mean, p_adjusted, verdict, margin)
+            let adjusted = adjusted.next().expect("one for each mean");
+            let required = Required {
+                direction: sure_but_for(adjusted.error),
+                equivalence,
+            };
+            describe(log_ratios, &mean, required, margin).map(|one| Assessment {
+                p_adjusted: adjusted.p_value,
+                ..one
+            })
         }));
     }
     assessed
 }
 
-/// A verdict on a speed, by the evidence that is left after adjustment.
-fn judge_claim(
-    mean: &PairedMean,
-    p_adjusted: f64,
-    equivalence: Confidence,
-    margin: Margin,
-) -> Verdict {
-    let alone = mean.interval(Confidence::COMPUTED);
-    if mean.blocks() < BLOCKS_FOR_VERDICT {
-        Verdict::Inconclusive
-    } else if is_within(&mean.interval(equivalence), margin) {
-        Verdict::Equivalent
-    } else if p_adjusted >= 1.0 - Confidence::COMPUTED.share() {
-        Verdict::Inconclusive
-    } else if alone.center > 0.0 {
-        Verdict::Faster
-    } else {
-        Verdict::Slower
+/// Decides whether comparisons that are claimed together have blocks enough: when each
+/// has a verdict among them, and its own interval would end the study; see [`decide`].
+/// With no comparison at all there is nothing to be sure of, so it goes on.
+#[must_use]
+pub fn decide_together(all: &[&[f64]], margin: Margin, equivalences: usize) -> Decision {
+    // A block without a verified answer has no ratio: nothing is settled by it.
+    let alone = all
+        .iter()
+        .map(|one| decide(one, margin).unwrap_or(Decision::Continue));
+    match alone.reduce(Decision::and) {
+        None | Some(Decision::Continue) => Decision::Continue,
+        Some(decision) => {
+            let assessed = assess_together(all, margin, equivalences);
+            let is_open = |one: &Result<Assessment, _>| {
+                one.as_ref()
+                    .map_or(true, |one| one.verdict == Verdict::Inconclusive)
+            };
+            match assessed.iter().any(is_open) {
+                true => Decision::Continue,
+                false => decision,
+            }
+        }
     }
+}
+
+/// Reads blocks as one of several comparisons that were made together, held to what
+/// that one was held to: such as some of its blocks, or of their rounds.
+///
+/// # Errors
+/// As [`assess`].
+pub fn assess_as(
+    log_ratios: &[f64],
+    required: Required,
+    margin: Margin,
+) -> Result<Assessment, StatsError> {
+    describe(log_ratios, &PairedMean::of(log_ratios)?, required, margin)
+}
+
+/// What all directions of a family together may be wrong in.
+const ERROR: f64 = 1.0 - Confidence::COMPUTED.share();
+
+fn sure_but_for(error: f64) -> Confidence {
+    Confidence::new(1.0 - error).unwrap_or(Confidence::CERTAIN)
 }
 
 fn describe(
     log_ratios: &[f64],
     mean: &PairedMean,
-    p_adjusted: f64,
-    verdict: Verdict,
+    required: Required,
     margin: Margin,
 ) -> Result<Assessment, StatsError> {
     let interval = mean.interval(Confidence::COMPUTED);
-    let second = signed_rank(log_ratios)?;
+    let averages = WalshAverages::of(log_ratios)?;
+    let second = averages
+        .as_ref()
+        .map(|averages| averages.interval(Confidence::COMPUTED));
+    let pull = second.map_or(0.0, |it| (interval.center - it.interval.center).abs());
+    let verdict = match mean.blocks() < BLOCKS_FOR_VERDICT {
+        true => Verdict::Inconclusive,
+        false => required.verdict(|confidence| mean.interval(confidence), margin),
+    };
     let RatioInterval {
         ratio,
         low,
@@ -182,12 +258,50 @@ fn describe(
         high,
         confidence,
         blocks: mean.blocks(),
-        p_adjusted,
+        p_adjusted: mean.p_value(),
+        required,
         verdict,
-        fragile: second.is_some_and(|second| is_fragile(&interval, &second.interval, margin)),
+        second_verdict: averages
+            .and_then(|averages| second_verdict(&averages, verdict, required, margin)),
+        is_pulled: pull > interval.half_width() / 2.0,
         hodges_lehmann: second.map(|second| second.interval.ratios(second.coverage)),
         blocks_more: (verdict == Verdict::Inconclusive)
-            .then(|| blocks_needed(mean.blocks(), interval.half_width(), margin)),
+            .then(|| blocks_more(mean, required, margin)),
+    })
+}
+
+/// What ranks say beside the verdict of the mean; `None` where it settles nothing and
+/// a few blocks cannot be ranked with as much confidence as a claim asks for: weaker
+/// evidence contradicts nobody who asks for more.
+fn second_verdict(
+    averages: &WalshAverages,
+    verdict: Verdict,
+    required: Required,
+    margin: Margin,
+) -> Option<Verdict> {
+    let is_reached =
+        |confidence: Confidence| averages.interval(confidence).coverage >= confidence.share();
+    let can_claim = is_reached(required.direction) && is_reached(required.equivalence);
+    let second = required.verdict(|confidence| averages.interval(confidence).interval, margin);
+    (can_claim || verdict != Verdict::Inconclusive).then_some(second)
+}
+
+/// How many blocks more would settle it: as many as the precision that the margin
+/// asks for takes, or fewer where a direction shows before.
+fn blocks_more(mean: &PairedMean, required: Required, margin: Margin) -> u32 {
+    let blocks = mean.blocks();
+    let precise = blocks_needed(blocks, mean.half_width(required.equivalence), margin);
+    if blocks < BLOCKS_FOR_VERDICT {
+        return precise;
+    }
+    let most = blocks.saturating_add(precise as usize);
+    let direction = mean.blocks_to_direction(required.direction, most);
+    direction.map_or(precise, |found| {
+        found
+            .saturating_sub(blocks)
+            .max(1)
+            .try_into()
+            .unwrap_or(precise)
     })
 }
 
@@ -199,8 +313,13 @@ fn describe(
 #[must_use]
 pub fn judge_interval(interval: &LogInterval, margin: Margin) -> Verdict {
     if is_within(interval, margin) {
-        Verdict::Equivalent
-    } else if interval.low > 0.0 {
+        return Verdict::Equivalent;
+    }
+    direction(interval)
+}
+
+fn direction(interval: &LogInterval) -> Verdict {
+    if interval.low > 0.0 {
         Verdict::Faster
     } else if interval.high < 0.0 {
         Verdict::Slower
@@ -213,18 +332,10 @@ fn is_within(interval: &LogInterval, margin: Margin) -> bool {
     interval.low > -margin.log() && interval.high < margin.log()
 }
 
-/// Whether the verdict of `mean` hangs on the choice of method: the
-/// Hodges-Lehmann interval gives another one, or its center is further from
-/// the mean than half of the half-width.
-#[must_use]
-pub fn is_fragile(mean: &LogInterval, hodges_lehmann: &LogInterval, margin: Margin) -> bool {
-    judge_interval(mean, margin) != judge_interval(hodges_lehmann, margin)
-        || (mean.center - hodges_lehmann.center).abs() > mean.half_width() / 2.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::stop::Reason;
 
     fn interval(low: f64, high: f64) -> LogInterval {
         LogInterval {
@@ -267,7 +378,7 @@ mod tests {
         // Method: six blocks around 10 %, close together.
         let found = assess(&[0.10, 0.11, 0.09, 0.10, 0.105, 0.095], Margin::DEFAULT).unwrap();
         assert_eq!(found.verdict, Verdict::Faster);
-        assert!(!found.fragile);
+        assert!(!found.is_fragile());
         assert_eq!(found.confidence, 0.95);
         assert_eq!(found.blocks_more, None);
         assert!(found.low < found.ratio && found.ratio < found.high);
@@ -290,6 +401,37 @@ mod tests {
         let found = assess(&[0.04, -0.04, 0.04, -0.04, 0.04, -0.04], Margin::DEFAULT).unwrap();
         assert_eq!(found.verdict, Verdict::Inconclusive);
         assert_eq!(found.blocks_more, Some(74));
+    }
+
+    #[test]
+    fn a_large_difference_needs_only_the_blocks_that_show_it() {
+        // Method: six blocks 27 % apart on average with a spread of 28 %. By hand:
+        // (t(97 %) + t(60 %)) · s ÷ √n falls below the mean at n = 13, while the
+        // precision that the margin asks for takes thousands.
+        let blocks = [0.60, -0.05, 0.50, 0.10, 0.45, 0.00];
+        let found = assess(&blocks, Margin::DEFAULT).unwrap();
+        assert_eq!(found.verdict, Verdict::Inconclusive);
+        assert_eq!(found.blocks_more, Some(7));
+    }
+
+    #[test]
+    fn the_second_opinion_is_held_to_the_same_evidence() {
+        // Method: blocks that ranks alone call faster at 95 %, the mean not at
+        // 97 %; blocks that both call faster alone and neither among five; and six
+        // blocks above 0, of which ranks tell no more than 96.9 %, among five. Both
+        // opinions say the same each time, or one is silent, so nothing is fragile.
+        let close = [0.05, 0.03, -0.02, 0.09, 0.10, 0.01, 0.04];
+        let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03, 0.08];
+        let found = assess_together(&[&weak[..]; 5], Margin::DEFAULT, 5);
+        let among = found[0].as_ref().unwrap();
+        let alone = assess(&close, Margin::DEFAULT).unwrap();
+        let above = [0.05, 0.13, 0.01, 0.09, 0.10, 0.03];
+        let found = assess_together(&[&above[..]; 5], Margin::DEFAULT, 5);
+        let few = found[0].as_ref().unwrap();
+        for one in [&alone, among, few] {
+            assert_eq!(one.verdict, Verdict::Inconclusive);
+            assert!(!one.is_fragile(), "{one:?}");
+        }
     }
 
     #[test]
@@ -354,13 +496,48 @@ mod tests {
 
     #[test]
     fn one_wild_block_makes_a_verdict_fragile() {
-        // Method: eleven blocks at 5 % and one far off, which blows up the t
-        // interval; the signed-rank interval of twelve stays above 0.
-        let mut blocks = [0.05, 0.051, 0.049, 0.052, 0.048, 0.05].repeat(2);
-        assert!(!assess(&blocks, Margin::DEFAULT).unwrap().fragile);
-        blocks[11] = -0.9;
+        // Method: seventeen blocks at 5 % and one far off, which blows up the t
+        // interval; the signed-rank interval of eighteen stays above 0.
+        let mut blocks = [0.05, 0.051, 0.049, 0.052, 0.048, 0.05].repeat(3);
+        assert!(!assess(&blocks, Margin::DEFAULT).unwrap().is_fragile());
+        blocks[17] = -0.9;
         let found = assess(&blocks, Margin::DEFAULT).unwrap();
         assert_eq!(found.verdict, Verdict::Inconclusive);
-        assert!(found.fragile);
+        assert!(found.is_fragile());
+    }
+
+    #[test]
+    fn every_comparison_must_stop() {
+        // Method: a precise, a certain and an undecided comparison in one study.
+        let around = |center: f64, apart: f64| {
+            [apart, -apart]
+                .repeat(3)
+                .iter()
+                .map(|it| center + it)
+                .collect::<Vec<f64>>()
+        };
+        let precise = around(0.0, 0.001);
+        let certain = around(0.6, 0.1);
+        let undecided = around(0.0, 0.1);
+        let all = |list: &[&[f64]]| decide_together(list, Margin::DEFAULT, list.len());
+        assert_eq!(all(&[&precise, &precise]), Decision::Stop(Reason::Precise));
+        assert_eq!(all(&[&certain, &precise]), Decision::Stop(Reason::Certain));
+        assert_eq!(all(&[&precise, &undecided]), Decision::Continue);
+        assert_eq!(all(&[&precise, &[f64::NAN; 6]]), Decision::Continue);
+        assert_eq!(all(&[]), Decision::Continue);
+    }
+
+    #[test]
+    fn a_precise_comparison_without_a_verdict_among_others_does_not_stop() {
+        // Method: twelve blocks around 1.6 % whose own interval is as narrow as the margin
+        // asks for and excludes 1; among five such, it settles nothing.
+        let blocks = [0.016 + 0.018, 0.016 - 0.018].repeat(6);
+        assert_eq!(
+            decide(&blocks, Margin::DEFAULT),
+            Ok(Decision::Stop(Reason::Precise))
+        );
+        let together = |count| decide_together(&vec![&blocks[..]; count], Margin::DEFAULT, count);
+        assert_eq!(together(1), Decision::Stop(Reason::Precise));
+        assert_eq!(together(5), Decision::Continue);
     }
 }

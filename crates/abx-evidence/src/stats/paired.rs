@@ -95,6 +95,12 @@ impl PairedMean {
         self.blocks
     }
 
+    /// Their mean; 0 is "no difference".
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
     /// The standard deviation between blocks, as a log ratio: 0.02 is about 2 %.
     #[must_use]
     pub fn spread(&self) -> f64 {

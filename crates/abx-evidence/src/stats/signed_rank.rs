@@ -5,11 +5,15 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::paired::LogInterval;
+use super::student::Confidence;
 use super::{StatsError, check_log_ratios};
 
 /// The most blocks for which the rank distribution is counted out. Beyond,
 /// the normal approximation differs by at most one Walsh average.
 pub const EXACT_BLOCKS_MAX: usize = 50;
+
+/// The fewest blocks with an opinion: the range of fewer covers less than 95 %.
+pub const RANKED_BLOCKS_MIN: usize = 6;
 
 /// The Hodges-Lehmann estimate with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,36 +21,50 @@ pub struct SignedRank {
     /// The median of the Walsh averages, and two of them as the ends.
     pub interval: LogInterval,
     /// The share of such intervals that hold the truth: at least what was
-    /// asked for, because ranks come in steps.
+    /// asked for, because ranks come in steps, or the most that these blocks give.
     pub coverage: f64,
 }
 
-/// The median of all averages of two blocks (each block also with itself: the
-/// Walsh averages), and the narrowest interval between two of them, equally
-/// far from both ends of the sorted list, that covers at least 95 %.
-///
-/// `None` when even the widest one, from the least block to the largest,
-/// covers less: below 6 blocks. At 6 blocks that one covers 96.9 %.
-///
-/// Source: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963).
-///
-/// # Errors
-/// [`StatsError::NoLogRatio`] for a number that is not finite.
-pub fn signed_rank(log_ratios: &[f64]) -> Result<Option<SignedRank>, StatsError> {
-    check_log_ratios(log_ratios)?;
-    let Some(cut) = cut(log_ratios.len()) else {
-        return Ok(None);
-    };
-    let averages = walsh_averages(log_ratios);
-    let last = averages.len() - 1;
-    Ok(Some(SignedRank {
-        interval: LogInterval {
-            center: f64::midpoint(averages[last / 2], averages[last.div_ceil(2)]),
-            low: averages[cut.outside],
-            high: averages[last - cut.outside],
-        },
-        coverage: cut.coverage,
-    }))
+/// The sorted averages of all pairs of blocks, each block also with itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WalshAverages {
+    blocks: usize,
+    averages: Vec<f64>,
+}
+
+impl WalshAverages {
+    /// Those of these blocks; `None` below [`RANKED_BLOCKS_MIN`].
+    ///
+    /// # Errors
+    /// [`StatsError::NoLogRatio`] for a number that is not finite.
+    pub fn of(log_ratios: &[f64]) -> Result<Option<WalshAverages>, StatsError> {
+        check_log_ratios(log_ratios)?;
+        let blocks = log_ratios.len();
+        Ok((blocks >= RANKED_BLOCKS_MIN).then(|| WalshAverages {
+            blocks,
+            averages: walsh_averages(log_ratios),
+        }))
+    }
+
+    /// Their median, and the narrowest interval between two of them, equally far from
+    /// both ends, that covers at least what is asked for. Ranks of a few blocks cannot
+    /// cover more than the widest one does, from the least block to the largest: it is
+    /// the answer then, with what it covers (96.9 % at 6 blocks).
+    ///
+    /// Source: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963).
+    #[must_use]
+    pub fn interval(&self, confidence: Confidence) -> SignedRank {
+        let cut = cut(self.blocks, (1.0 - confidence.share()) / 2.0);
+        let last = self.averages.len() - 1;
+        SignedRank {
+            interval: LogInterval {
+                center: f64::midpoint(self.averages[last / 2], self.averages[last.div_ceil(2)]),
+                low: self.averages[cut.outside],
+                high: self.averages[last - cut.outside],
+            },
+            coverage: cut.coverage,
+        }
+    }
 }
 
 /// How many of the sorted Walsh averages lie outside the interval on each
@@ -58,32 +76,34 @@ struct Cut {
 
 /// The interval that leaves `k` averages out on each side misses the truth on
 /// one side when the rank sum is at most `k`.
-fn cut(blocks: usize) -> Option<Cut> {
+fn cut(blocks: usize, missed_per_side_max: f64) -> Cut {
     if blocks > EXACT_BLOCKS_MAX {
-        return Some(approximate_cut(blocks));
+        return approximate_cut(blocks, missed_per_side_max);
     }
-    let mut missed = 0.0;
-    let mut cut = None;
-    for (outside, probability) in rank_sum_probabilities(blocks).iter().enumerate() {
-        missed += probability;
-        if missed > MISSED_PER_SIDE_MAX {
+    let probabilities = rank_sum_probabilities(blocks);
+    let mut missed = probabilities[0];
+    let mut outside = 0;
+    for probability in &probabilities[1..] {
+        if missed + probability > missed_per_side_max {
             break;
         }
-        cut = Some(Cut {
-            outside,
-            coverage: 1.0 - 2.0 * missed,
-        });
+        missed += probability;
+        outside += 1;
     }
-    cut
+    Cut {
+        outside,
+        coverage: 1.0 - 2.0 * missed,
+    }
 }
 
 /// The same by the normal approximation with continuity correction.
-fn approximate_cut(blocks: usize) -> Cut {
+fn approximate_cut(blocks: usize, missed_per_side_max: f64) -> Cut {
     let n = blocks as f64;
     let mean = n * (n + 1.0) / 4.0;
     let spread = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
     let normal = Normal::standard();
-    let outside = (mean + spread * normal.inverse_cdf(MISSED_PER_SIDE_MAX) - 0.5).floor();
+    let cut = mean + spread * normal.inverse_cdf(missed_per_side_max) - 0.5;
+    let outside = cut.floor().max(0.0);
     Cut {
         outside: outside as usize,
         coverage: 1.0 - 2.0 * normal.cdf((outside + 0.5 - mean) / spread),
@@ -121,12 +141,14 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
     averages
 }
 
-/// The chance to miss on one side that an interval of 95 % leaves.
-const MISSED_PER_SIDE_MAX: f64 = 0.025;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn signed_rank(blocks: &[f64]) -> Result<Option<SignedRank>, StatsError> {
+        let averages = WalshAverages::of(blocks)?;
+        Ok(averages.map(|one| one.interval(Confidence::PRINTED)))
+    }
 
     #[test]
     fn six_blocks_give_the_range_and_five_give_nothing() {
@@ -156,15 +178,29 @@ mod tests {
             (25, 89),
         ];
         for (blocks, printed) in table {
-            assert_eq!(cut(blocks).unwrap().outside, printed, "{blocks} blocks");
+            assert_eq!(cut(blocks, 0.025).outside, printed, "{blocks} blocks");
         }
+    }
+
+    #[test]
+    fn more_confidence_than_ranks_give_takes_the_range() {
+        // Method: eight blocks cover 99.2 % at most; two-sided 2 % leaves out one
+        // average on each side, as in printed tables, and the range is left at 99.9 %.
+        let blocks = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08];
+        let averages = WalshAverages::of(&blocks).unwrap().unwrap();
+        let at = |share| averages.interval(Confidence::new(share).unwrap());
+        assert!((at(0.98).interval.low - 0.015).abs() < 1e-12);
+        let widest = at(0.999);
+        assert_eq!((widest.interval.low, widest.interval.high), (0.01, 0.08));
+        assert_eq!(widest.coverage, 1.0 - 2.0 / 256.0);
+        assert_eq!(approximate_cut(60, 1e-300).outside, 0);
     }
 
     #[test]
     fn the_normal_approximation_meets_the_exact_count() {
         // Method: both at the last number of blocks that is counted out.
-        let exact = cut(EXACT_BLOCKS_MAX).unwrap();
-        let approximate = approximate_cut(EXACT_BLOCKS_MAX);
+        let exact = cut(EXACT_BLOCKS_MAX, 0.025);
+        let approximate = approximate_cut(EXACT_BLOCKS_MAX, 0.025);
         assert!(exact.outside.abs_diff(approximate.outside) <= 1);
         assert!((exact.coverage - approximate.coverage).abs() < 2e-3);
         assert!(

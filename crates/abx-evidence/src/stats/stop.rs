@@ -44,7 +44,7 @@ pub enum Reason {
     Certain,
 }
 
-/// Decides for one comparison from its log ratios so far.
+/// Decides for one comparison from its log ratios so far, by its interval alone.
 ///
 /// # Errors
 /// [`StatsError::NoLogRatio`] for a number that is not finite.
@@ -64,29 +64,6 @@ pub fn decide(log_ratios: &[f64], margin: Margin) -> Result<Decision, StatsError
     } else {
         Decision::Continue
     })
-}
-
-/// Decides for a study of several comparisons (loads × subjects): it stops
-/// when every one would stop, and is precise when every one is. With no
-/// comparison at all there is nothing to be sure of, so it goes on.
-///
-/// # Errors
-/// As [`decide`], from the first comparison that fails.
-pub fn decide_all<'a>(
-    comparisons: impl IntoIterator<Item = &'a [f64]>,
-    margin: Margin,
-) -> Result<Decision, StatsError> {
-    let mut all = None;
-    for log_ratios in comparisons {
-        let reason = match decide(log_ratios, margin)? {
-            Decision::Continue => return Ok(Decision::Continue),
-            Decision::Stop(reason) => reason,
-        };
-        if all != Some(Reason::Certain) {
-            all = Some(reason);
-        }
-    }
-    Ok(all.map_or(Decision::Continue, Decision::Stop))
 }
 
 /// How many blocks more would narrow an interval of this half-width, found
@@ -156,19 +133,6 @@ mod tests {
             assert_eq!(decided(count, 0.6, 0.1), expected, "{count} blocks");
             assert_eq!(decided(count, -0.6, 0.1), expected, "{count} blocks");
         }
-    }
-
-    #[test]
-    fn every_comparison_must_stop() {
-        // Method: a precise, a certain and an undecided comparison in one study.
-        let precise = blocks(6, 0.0, 0.001);
-        let certain = blocks(6, 0.6, 0.1);
-        let undecided = blocks(6, 0.0, 0.1);
-        let all = |list: &[&[f64]]| decide_all(list.iter().copied(), Margin::DEFAULT).unwrap();
-        assert_eq!(all(&[&precise, &precise]), Decision::Stop(Reason::Precise));
-        assert_eq!(all(&[&certain, &precise]), Decision::Stop(Reason::Certain));
-        assert_eq!(all(&[&precise, &undecided]), Decision::Continue);
-        assert_eq!(all(&[]), Decision::Continue);
     }
 
     #[test]

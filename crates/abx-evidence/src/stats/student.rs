@@ -26,7 +26,7 @@ impl Confidence {
 
     /// The share: 0.95 for 95 %.
     #[must_use]
-    pub fn share(self) -> f64 {
+    pub const fn share(self) -> f64 {
         self.0
     }
 }

@@ -5,12 +5,13 @@
 //! Source: B. L. Welch, Biometrika 34 (1947); docs/statistics.md, section 13.
 
 use super::paired::{LogInterval, PairedMean};
+use super::power::fewest;
 use super::stop::{BLOCKS_FOR_VERDICT, Decision, EARLY_LOOKS, Reason, wanted_half_width};
 use super::student::{Confidence, t_quantile_between};
 use super::{Margin, StatsError};
 
 /// No study has so many blocks: where an estimate looks no further.
-const BLOCKS_MOST: u32 = 10_000;
+const BLOCKS_MOST: usize = 10_000;
 
 /// The values of both sides, one for each block: the logarithm of its throughput.
 #[derive(Debug, Clone, Copy)]
@@ -126,24 +127,11 @@ pub fn blocks_more(sides: TwoSamples, margin: Margin) -> Result<Option<u32>, Sta
         return Ok(Some((BLOCKS_FOR_VERDICT - blocks) as u32));
     }
     let [now, then] = [PairedMean::of(sides.now)?, PairedMean::of(sides.then)?];
-    let is_enough = |more: u32| {
-        let welch = Welch::from_sides(&now, &then, blocks + more as usize);
+    let is_enough = |more: usize| {
+        let welch = Welch::from_sides(&now, &then, blocks + more);
         welch.half_width(Confidence::COMPUTED) <= wanted_half_width(margin)
     };
-    if !is_enough(BLOCKS_MOST) {
-        return Ok(None);
-    }
-    // The first that is enough; one that is too few lies below it.
-    let (mut few, mut enough) = (0, BLOCKS_MOST);
-    while enough - few > 1 {
-        let middle = few.midpoint(enough);
-        if is_enough(middle) {
-            enough = middle;
-        } else {
-            few = middle;
-        }
-    }
-    Ok(Some(enough))
+    Ok(fewest(1..BLOCKS_MOST + 1, is_enough).map(|more| more as u32))
 }
 
 #[cfg(test)]

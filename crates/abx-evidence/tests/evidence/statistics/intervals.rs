@@ -10,7 +10,7 @@ use abx_evidence::{Histogram, Quantile};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::noise::{Noise, World};
-use super::simulation::{BLOCKS_MAX, COVERAGE, Study, is_decided};
+use super::simulation::{BLOCKS_MAX, COVERAGE, Study, each_is_decided, is_decided};
 use super::{KINDS, each_at_once};
 
 /// Studies for each kind of noise.
@@ -210,7 +210,7 @@ fn normal_p99(world: &mut World) -> f64 {
 fn crossing_study(study: &Study, seed: u64) -> Found {
     let mut world = study.world(seed);
     let mut sweep = vec![Vec::with_capacity(BLOCKS_MAX); CONNECTIONS.len()];
-    while sweep[0].len() < BLOCKS_MAX && !is_decided(&sweep) {
+    while sweep[0].len() < BLOCKS_MAX && !each_is_decided(&sweep) {
         let speeds = world.block();
         for (position, connections) in CONNECTIONS.iter().enumerate() {
             let truth = 0.05 * (CROSSING / connections).ln();

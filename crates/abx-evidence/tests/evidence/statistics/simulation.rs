@@ -2,8 +2,10 @@
 
 use abx_evidence::stats::Margin;
 use abx_evidence::stats::paired::LogInterval;
-use abx_evidence::stats::stop::{Decision, decide_all};
-use abx_evidence::verdict::{Assessment, Verdict, assess, assess_together, judge_interval};
+use abx_evidence::stats::stop::{Decision, decide};
+use abx_evidence::verdict::{
+    Assessment, Verdict, assess, assess_together, decide_together, judge_interval,
+};
 
 use super::noise::{Extent, Noise, World};
 
@@ -73,8 +75,9 @@ impl Method {
         },
     };
 
-    /// The same with each comparison judged as if it were the only one.
+    /// The same with each comparison ended and judged as if it were the only one.
     pub const EACH_ALONE: Method = Method {
+        is_enough: each_is_decided,
         read: |comparisons| {
             let read = |log_ratios: &Vec<f64>| assess(log_ratios, Margin::DEFAULT);
             let assessed = comparisons.iter().map(read);
@@ -82,7 +85,6 @@ impl Method {
                 .map(|one| Reading::from(one.expect("six blocks or more")))
                 .collect()
         },
-        ..Method::SHIPPED
     };
 }
 
@@ -92,15 +94,21 @@ impl From<Assessment> for Reading {
             low: assessed.low,
             high: assessed.high,
             verdict: assessed.verdict,
-            is_fragile: assessed.fragile,
+            is_fragile: assessed.is_fragile(),
         }
     }
 }
 
-/// The stop rule of abx, over all comparisons of a study.
+/// The stop rule of abx, over comparisons that are judged together.
 pub fn is_decided(comparisons: &[Vec<f64>]) -> bool {
-    let all = comparisons.iter().map(Vec::as_slice);
-    decide_all(all, Margin::DEFAULT) != Ok(Decision::Continue)
+    let all: Vec<&[f64]> = comparisons.iter().map(Vec::as_slice).collect();
+    decide_together(&all, Margin::DEFAULT, all.len()) != Decision::Continue
+}
+
+/// The same over comparisons under loads of their own.
+pub fn each_is_decided(comparisons: &[Vec<f64>]) -> bool {
+    let mut each = comparisons.iter();
+    each.all(|log_ratios| decide(log_ratios, Margin::DEFAULT) != Ok(Decision::Continue))
 }
 
 /// What is printed of one comparison, as ratios.
@@ -150,6 +158,8 @@ pub struct Outcome {
     pub equivalent: f64,
     /// The verdict is marked fragile.
     pub fragile: f64,
+    /// The study ended with budget left, and this comparison is inconclusive.
+    pub left_open: f64,
     /// At least one verdict is false: a share of the studies.
     pub falsely: f64,
     /// Blocks of a study, on average.
@@ -174,6 +184,8 @@ pub fn simulate(study: &Study, studies: usize, method: Method) -> Outcome {
             outcome.slower += share(reading.verdict == Verdict::Slower);
             outcome.equivalent += share(reading.verdict == Verdict::Equivalent);
             outcome.fragile += share(reading.is_fragile);
+            let is_early = comparisons[0].len() < BLOCKS_MAX;
+            outcome.left_open += share(is_early && reading.verdict == Verdict::Inconclusive);
             is_false |= reading.is_false(*truth);
         }
         outcome.falsely += if is_false { each } else { 0.0 };
