@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! backends ADDRESS PATH [connections=50] [close] [rate=PER_S] [rounds=9]
-//!          [slice_ms=500] [cpu=N]
+//!          [slice_ms=500] [cpu=N] [awake] [pipeline=N] [echo=BYTES] [server=PID]
 //! backends ADDRESS PATH memory=epoll|uring [connections=10000]
 //! ```
 //! In each round both back ends load the server for one slice, in turn, each over
 //! connections that are opened and warmed up for it. Costs are the processor time
 //! of the one loading thread, by its own clock, for each request of a slice;
 //! printed are the median of the rounds and, in brackets, least and most.
+//! `server` adds the processor time of that process's threads for each request; its
+//! worker is meant where it has one. `echo` sends WebSocket messages of so many bytes.
 //! `memory` opens connections, uses each of them once, and tells what this
 //! process and the kernel then hold more than before.
 //!
@@ -31,7 +33,7 @@ use abx_engine::{
     Asked, Backend, Engine, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
     SliceEnd, SlicePlan, probe,
 };
-use abx_evidence::Wait;
+use abx_evidence::{Message, Shape, Wait};
 
 /// Connections and loads come from so many addresses, so that ports last.
 const SOURCES: u8 = 16;
@@ -51,6 +53,9 @@ struct Asking {
     cpus: Vec<usize>,
     memory: Option<Backend>,
     wait: Wait,
+    pipeline: u32,
+    echo: Option<u32>,
+    server: Option<u32>,
 }
 
 impl Asking {
@@ -73,11 +78,17 @@ impl Asking {
             cpus: Vec::new(),
             memory: None,
             wait: Wait::Asleep,
+            pipeline: 1,
+            echo: None,
+            server: None,
         };
         for option in options {
             match option.split_once('=').unwrap_or((option, "")) {
                 ("connections", count) => asking.connections = count.parse()?,
                 ("awake", "") => asking.wait = Wait::Awake,
+                ("pipeline", count) => asking.pipeline = count.parse()?,
+                ("echo", bytes) => asking.echo = Some(bytes.parse()?),
+                ("server", pid) => asking.server = Some(pid.parse()?),
                 ("close", "") => asking.is_kept = false,
                 ("rate", rate) => {
                     asking.arrivals = Arrivals::Constant {
@@ -105,10 +116,22 @@ impl Asking {
             headers: Vec::new(),
             body: Vec::new(),
         };
-        let answer = probe(self.address, &request, Duration::from_secs(5))?;
-        let expect = ExpectedAnswer {
-            status: answer.status,
-            body: Some(answer.body),
+        let (expect, shape) = match self.echo {
+            Some(bytes) => (
+                ExpectedAnswer {
+                    status: 101,
+                    body: None,
+                },
+                Shape::Echo(Message::binary(bytes)),
+            ),
+            None => {
+                let answer = probe(self.address, &request, Duration::from_secs(5))?;
+                let expect = ExpectedAnswer {
+                    status: answer.status,
+                    body: Some(answer.body),
+                };
+                (expect, Shape::Request)
+            }
         };
         Ok(LoadPlan {
             address: self.address,
@@ -123,10 +146,10 @@ impl Asking {
             }],
             keep_alive: self.is_kept,
             verify_every: 100,
-            shape: abx_evidence::Shape::Request,
+            shape,
             timeout_ns: 10_000_000_000,
             seed: 1,
-            pipeline: 1,
+            pipeline: self.pipeline,
             pacing: Pacing {
                 arrivals: self.arrivals.clone(),
                 ..Pacing::default()
@@ -148,6 +171,7 @@ impl Asking {
 #[derive(Default)]
 struct Figures {
     cpu_us: Vec<f64>,
+    server_us: Vec<f64>,
     per_s: Vec<f64>,
     service_mean_us: Vec<f64>,
     service_p50_us: Vec<f64>,
@@ -176,19 +200,43 @@ fn compare(asking: &Asking, load: &LoadPlan) -> Result<(), Box<dyn Error>> {
     }
     for (backend, figures) in BACKENDS.iter().zip(&figures) {
         println!(
-            "{:5}  CPU us/request {}  requests/s {}  service us: mean {}  median {}  failed {}",
+            "{:5}  CPU us/request {}  server's {}  requests/s {}  service us: mean {}  median {}  \
+             failed {}",
             format!("{backend:?}").to_lowercase(),
             spread(figures.cpu_us.clone(), 2),
+            spread(figures.server_us.clone(), 2),
             spread(figures.per_s.clone(), 0),
             spread(figures.service_mean_us.clone(), 1),
             spread(figures.service_p50_us.clone(), 0),
             figures.failed,
         );
     }
-    let [epoll, uring] = figures.map(|figures| figures.cpu_us);
-    let ratios = uring.iter().zip(&epoll).map(|(uring, epoll)| uring / epoll);
-    println!("uring/epoll, by rounds: {}", spread(ratios.collect(), 3));
+    let [epoll, uring] = &figures;
+    println!(
+        "uring/epoll, by rounds: CPU {}  server's {}  requests/s {}",
+        ratios(&uring.cpu_us, &epoll.cpu_us),
+        ratios(&uring.server_us, &epoll.server_us),
+        ratios(&uring.per_s, &epoll.per_s),
+    );
     Ok(())
+}
+
+/// Ratios of the two slices of each round.
+fn ratios(above: &[f64], below: &[f64]) -> String {
+    let ratios = above.iter().zip(below).map(|(above, below)| above / below);
+    spread(ratios.collect(), 3)
+}
+
+/// Processor time that a process's threads have had, in ns; zero without one.
+fn server_ns(server: Option<u32>) -> Result<f64, Box<dyn Error>> {
+    let Some(pid) = server else { return Ok(0.0) };
+    let mut total = 0.0;
+    for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
+        let word = text.split_whitespace().next().ok_or("an empty schedstat")?;
+        total += word.parse::<f64>()?;
+    }
+    Ok(total)
 }
 
 /// One slice of one back end. Its engine ends with it, and has then closed its
@@ -205,7 +253,9 @@ fn slice(
         return Err(format!("not all connections stand: {report:?}").into());
     }
     engine.slice(pool, &plan(WARM_UP_MS))?;
+    let before = server_ns(asking.server)?;
     let slice = engine.slice(pool, &plan(asking.slice_ms))?;
+    let server_ns = server_ns(asking.server)? - before;
     drop(engine);
     let tally = &slice.tally;
     let sent = tally.outcomes.sent();
@@ -215,6 +265,7 @@ fn slice(
     figures
         .cpu_us
         .push(slice.generator_cpu_ns as f64 / 1e3 / sent as f64);
+    figures.server_us.push(server_ns / 1e3 / sent as f64);
     figures
         .per_s
         .push(tally.outcomes.ok() as f64 * 1e9 / slice.wall_ns as f64);
