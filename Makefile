@@ -33,7 +33,7 @@ compile-tests:
 test-fast:
 	$(CARGO) test --workspace --locked --lib --bins \
 	    --test wire --test sys --test evidence --test report --test lab --test keeper \
-	    --test door_epoll --test door_uring --test refused --test schedule \
+	    --test door --test refused --test schedule \
 	    --test server --test descriptors
 	$(CARGO) test --workspace --locked --test end_to_end -- golden:: layers:: usage::words
 

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
+use crate::io::{Awaits, Io, Ready, Received, Token};
 use crate::plan::{
     Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
 };
@@ -176,11 +176,6 @@ impl Io for Memory {
         self.now
     }
 
-    fn register(&mut self, bytes: Vec<u8>) -> RequestId {
-        self.request_bytes = bytes.len();
-        RequestId(0)
-    }
-
     fn connect(&mut self, token: Token, _: SocketAddr, _: Option<IpAddr>) -> io::Result<()> {
         self.next.push(Ready::Connected(token));
         Ok(())
@@ -188,19 +183,16 @@ impl Io for Memory {
 
     fn close(&mut self, _: Token) {}
 
-    fn send(&mut self, token: Token, _: RequestId, offset: usize) -> io::Result<usize> {
+    fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
         self.next.push(Ready::Receivable(token));
-        let bytes = self.request_bytes;
-        self.connection(token).place = match offset {
+        // The first request of a connection fills its window.
+        self.request_bytes = self.request_bytes.max(bytes.len());
+        let all = self.request_bytes;
+        self.connection(token).place = match all - bytes.len() {
             0 => 0,
             // One request is to one answer as all of them are to all.
-            _ => offset * self.answers.len() / bytes,
+            offset => offset * self.answers.len() / all,
         };
-        Ok(bytes - offset)
-    }
-
-    fn send_bytes(&mut self, _: Token, bytes: &[u8]) -> io::Result<usize> {
-        // HTTP says nothing beside its requests.
         Ok(bytes.len())
     }
 

@@ -27,7 +27,6 @@ mod simulation;
 mod workers;
 
 pub use load_generator::LoadGenerator;
-pub use plan::backend::{Backend, BackendUsed};
 pub use plan::{
     Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
     SliceEnd, SlicePlan,

@@ -98,7 +98,6 @@ pub fn run() -> Measured {
         discard_ns: 0,
         rounds: 1,
         warm_up_ns: 0,
-        backend: Some("epoll".to_owned()),
         subjects: BTreeMap::new(),
         ..pilot(&mut record).clone()
     };
@@ -201,7 +200,6 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             slice_choice: None,
             rounds: ROUNDS as u32,
             warm_up_ns: 300 * MS,
-            backend: None,
             subjects: each.map(|name| (name, found.clone())).collect(),
         }),
     }

@@ -14,7 +14,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use abx_engine::Backend;
 use abx_engine::Stopper;
 use abx_evidence::StudyRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
@@ -146,7 +145,6 @@ fn study(blocks: Option<u32>) -> Study {
         interleave: Interleave::Slices,
         files: Vec::new(),
         local_addresses: Vec::new(),
-        backend: Backend::Auto,
         threads: Some(1),
         pin: Pin::Split,
         wait: WaitChoice::Asleep,

@@ -2,16 +2,17 @@
 //!
 //! Everything here is a thin, typed door to Linux. No other crate of the
 //! workspace holds `unsafe`, and nothing here knows of HTTP, loads or studies.
-//! Start at [`Socket`] and [`Epoll`], or [`Ring`], for load, at [`ProcTree`] for accounting.
+//! Start at [`Socket`] and [`Epoll`] for load, at [`ProcTree`] for accounting.
 
 pub mod clock;
+mod file_ring;
 mod host;
 mod kernel_files;
 mod net;
 pub mod process;
-mod ring;
 
 pub use clock::{Nanos, thread_cpu};
+pub use file_ring::{Delivery, FILE_PIECE_BYTES_MAX, FilePart, FileRing, RingError, Sent};
 pub use host::alarm::Alarm;
 pub use host::{
     canary, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
@@ -21,5 +22,3 @@ pub use net::socket::{ListenOptions, Socket, is_out_of_descriptors};
 pub use net::{network, ports};
 pub use process::tree::ProcTree;
 pub use process::{descriptors, limits, tree};
-pub use ring::file_ring::{Delivery, FILE_PIECE_BYTES_MAX, FilePart, FileRing, Sent};
-pub use ring::{Received, Receiving, RequestId, Ring, RingError, RingEvent, RingOptions};

@@ -91,10 +91,6 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
             &["run", url, "--local-address", "here"],
             &["--local-address"],
         ),
-        (
-            &["run", url, "--backend", "kqueue"],
-            &["--backend", "uring"],
-        ),
         (&["run", url, "--wait", "dozing"], &["--wait", "awake"]),
         (
             &["compare", "--pin", "shared", "--wait", "awake"],

@@ -1,17 +1,16 @@
-//! A request of the plan as the back end knows it.
+//! A request of the plan as it is sent.
 
 use abx_wire::http1::AnswerKind;
 
-use crate::io::RequestId;
-
-/// One request of the plan as the back end knows it: several copies, of which
-/// any number goes out by one call, as the end of them.
-#[derive(Clone, Copy)]
+/// One request of the plan as it is sent: several copies, of which any number goes out by
+/// one call, as the end of them.
 pub(crate) struct Encoded {
-    pub(crate) id: RequestId,
-    /// Of one copy.
+    /// All copies.
+    pub(crate) copies: Vec<u8>,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// Bytes of one copy.
     pub(crate) bytes: usize,
-    pub(crate) copies: usize,
     pub(crate) kind: AnswerKind,
     /// Whether the rest of its answer's body is worth skipping.
     pub(crate) has_large_answer: bool,

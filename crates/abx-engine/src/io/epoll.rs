@@ -12,7 +12,7 @@ use abx_evidence::Wait;
 
 use super::busy_wait::{BusyWait, Look};
 use super::wake::Wake;
-use super::{Awaits, Awake, Io, NEAR, Ready, Received, RequestId, Token, number, token};
+use super::{Awaits, Awake, Io, NEAR, Ready, Received, Token, number, token};
 
 /// Large bodies take few calls, and the buffer stays in the second-level cache.
 /// Its memory comes when it is used: small answers touch its first page only.
@@ -29,7 +29,6 @@ pub(crate) struct EpollIo {
     /// Ends waits that are long, see [`EpollIo::wait_long`].
     alarm: Alarm,
     events: Events,
-    requests: Vec<Vec<u8>>,
     connections: Vec<Option<EpollConnection>>,
     buffer: Vec<u8>,
     /// What it takes to wake up.
@@ -72,7 +71,6 @@ impl EpollIo {
             epoll,
             alarm,
             events: Events::with_capacity(EVENTS_MAX),
-            requests: Vec::new(),
             connections: Vec::new(),
             buffer: vec![0; BUFFER_BYTES],
             wake,
@@ -155,11 +153,6 @@ impl Io for EpollIo {
         self.last
     }
 
-    fn register(&mut self, bytes: Vec<u8>) -> RequestId {
-        self.requests.push(bytes);
-        RequestId(u32::try_from(self.requests.len() - 1).expect("few requests make a load"))
-    }
-
     fn connect(&mut self, token: Token, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
         let socket = Socket::connect(to, from)?;
         self.epoll.add(&socket, number(token), Interest::all())?;
@@ -185,12 +178,7 @@ impl Io for EpollIo {
         self.connections[token.slot as usize] = None;
     }
 
-    fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
-        let bytes = &self.requests[request.0 as usize][offset..];
-        current(&mut self.connections, token).send(bytes)
-    }
-
-    fn send_bytes(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+    fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
         self.connection(token).send(bytes)
     }
 
@@ -362,7 +350,6 @@ mod tests {
             _ => Vec::new(),
         }));
         let mut io = EpollIo::new(Wait::Asleep).unwrap();
-        let request = io.register(b"x".to_vec());
         let mut ready = Vec::new();
         let tokens = [0, 1].map(|generation| Token {
             slot: 0,
@@ -377,7 +364,7 @@ mod tests {
             assert!(matches!(ready[..], [Ready::Connected(which)] if which == token));
             ready.clear();
             if copy.is_none() {
-                io.send(token, request, 0).unwrap();
+                io.send(token, b"x").unwrap();
                 copy = Some(rustix::io::dup(&io.connection(token).socket).unwrap());
                 io.close(token);
             }

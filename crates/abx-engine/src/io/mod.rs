@@ -1,23 +1,20 @@
 //! The one contract between the engine and what moves its bytes.
 //!
 //! A back end owns the connections of one pool; the engine owns what they mean.
-//! It is pull-style, so that readiness (epoll) and completion (rings) fit
-//! alike: [`Io::wait`] says *which* connections have something, the engine then
-//! pulls with [`Io::receive`], reads the bytes where the back end has them, and
-//! never holds them over the next call. Start at [`Io`].
+//! It is pull-style: [`Io::wait`] says *which* connections have something, the engine then
+//! pulls with [`Io::receive`], reads the bytes where the back end has them, and never holds
+//! them over the next call. Start at [`Io`].
 //!
 //! A layer that changes the bytes of connections, as TLS does, is such a contract over
-//! another one: it answers `Connected` when its handshake is over, copies what was
-//! registered, and skips what it has read. `simulation/sealed.rs` is one, and passes the
-//! same tests. What multiplexes requests, as HTTP/2 does, is a
+//! another one: it answers `Connected` when its handshake is over, and skips what it has
+//! read. `simulation/sealed.rs` is one, and passes the same tests. What multiplexes requests, as HTTP/2 does, is a
 //! [`Protocol`](crate::protocol::Protocol) with an outbox.
 //!
-//! Makers: `epoll.rs`, `uring.rs`, and for tests `simulation/network.rs` with virtual time. All
-//! of them pass the same tests, in `simulation/contract.rs`.
+//! There is `epoll.rs`, and for tests `simulation/network.rs` with virtual time. All pass the
+//! same tests, in `simulation/contract.rs`.
 
 mod busy_wait;
 mod epoll;
-mod uring;
 mod wake;
 
 use std::io;
@@ -26,7 +23,6 @@ use std::net::{IpAddr, SocketAddr};
 use abx_sys::Nanos;
 
 pub(crate) use epoll::EpollIo;
-pub(crate) use uring::UringIo;
 
 /// Below this span the clock is read again before a wait, so that what was done
 /// since the last reading does not make it end late.
@@ -42,10 +38,6 @@ pub(crate) struct Token {
     pub(crate) slot: u32,
     pub(crate) generation: u32,
 }
-
-/// Names bytes that were registered to be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RequestId(pub(crate) u32);
 
 /// What the engine waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,18 +113,11 @@ pub(crate) enum Received<'a> {
 ///   engine closes.
 /// - **Bytes** come exactly once and in order, those before an end or a failure
 ///   before it, as far as the kernel still has them.
-/// - **Sending.** The engine sends registered bytes from any offset to their end,
-///   one such slice at a time on a connection: each next offset is the last one
-///   and what was taken from there. What it says by [`Io::send_bytes`] is such a slice
-///   too. A short count is followed by `MaySend`.
+/// - **Sending.** What was taken goes out in order. A short count is followed by `MaySend`.
 /// - **Cost.** No call allocates per request.
 pub(crate) trait Io {
     /// Reads the clock that all moments here are on.
     fn now(&mut self) -> Nanos;
-
-    /// Takes the bytes of a request, once for each pool: they stay where they
-    /// are for as long as the back end lives, and are never copied per request.
-    fn register(&mut self, bytes: Vec<u8>) -> RequestId;
 
     /// Starts to connect to `to`, from the address `from` when one is given.
     ///
@@ -143,21 +128,12 @@ pub(crate) trait Io {
     /// Drops a connection, standing or in the making.
     fn close(&mut self, token: Token);
 
-    /// Sends registered bytes from `offset` to their end and answers how many
-    /// were taken; zero is "none for now". SUBTLE: a new slice may begin at an
-    /// offset above zero, when fewer copies of a request are sent than registered.
+    /// Sends bytes and answers how many were taken; zero is "none for now". The caller keeps
+    /// the rest, which [`Ready::MaySend`] follows.
     ///
     /// # Errors
     /// The connection is broken. There may still be bytes to receive.
-    fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize>;
-
-    /// Sends bytes that are not registered, a slice of their own, and answers how
-    /// many were taken; the caller keeps the rest, which [`Ready::MaySend`] follows.
-    /// For what is said once: handshakes, pongs. It may cost a call of the kernel's.
-    ///
-    /// # Errors
-    /// As [`Io::send`].
-    fn send_bytes(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize>;
+    fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize>;
 
     /// The next `bytes` of this connection are of no interest: they are counted
     /// by [`Received::Skipped`], in one or more pulls, before any further `Bytes`,
@@ -191,7 +167,7 @@ pub(crate) trait Io {
     fn receive(&mut self, token: Token) -> Received<'_>;
 }
 
-/// A token as the kernel's back ends write it.
+/// A token as an epoll set keeps it.
 fn number(token: Token) -> u64 {
     u64::from(token.generation) << 32 | u64::from(token.slot)
 }

@@ -1,14 +1,11 @@
 //! What an engine is asked to do. Plain data: it could come over a wire.
 
-pub(crate) mod backend;
-
 use std::net::{IpAddr, SocketAddr};
 
 use abx_evidence::{Shape, Wait};
 use abx_wire::http1;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::backend::Backend;
 use crate::schedule::{Arrivals, StageList};
 
 /// The threads that make load.
@@ -19,9 +16,6 @@ pub struct EnginePlan {
     /// Processors that the workers are pinned to, each to one in turn; empty
     /// leaves them where the kernel puts them.
     pub cpus: Vec<usize>,
-    /// What moves the bytes.
-    #[serde(default)]
-    pub backend: Backend,
     /// How a worker waits for answers. SUBTLE: awake only where each worker has a
     /// processor that nobody else needs, before all the server.
     #[serde(default)]

@@ -76,7 +76,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let sent = self.io.now();
         self.progress.acted(sent);
         let encoded = &self.encoded[slot.sending];
-        let mut copies = encoded.copies;
+        let mut copies = encoded.count;
         while copies > 0
             && let Some(flight) = slot.flights.at_mut(slot.handed)
             && flight.request == slot.sending
@@ -244,8 +244,8 @@ fn send_rest<I: Io, T>(
     slot: &mut Slot<T>,
     request: &Encoded,
 ) -> io::Result<()> {
-    let offset = request.bytes * request.copies - slot.unsent_bytes;
-    slot.unsent_bytes -= io.send(token, request.id, offset)?;
+    let offset = request.copies.len() - slot.unsent_bytes;
+    slot.unsent_bytes -= io.send(token, &request.copies[offset..])?;
     Ok(())
 }
 

@@ -51,7 +51,7 @@ const COPIES_BYTES_MAX: usize = 1024 * 1024;
 pub(crate) struct Pool<I: Io, C: Protocol> {
     plan: LoadPlan,
     protocol: C,
-    /// The bytes of each request of the plan, which the back end keeps.
+    /// Each request of the plan, as it is sent.
     encoded: Vec<Encoded>,
     chooser: Chooser,
     /// Which of all connections of the load this worker's first one is.
@@ -93,16 +93,10 @@ fn refill_below(plan: &LoadPlan, window: usize) -> usize {
     }
 }
 
-/// Whether any answer of a load is known to have a body that is worth skipping.
-pub(crate) fn has_large_answers(plan: &LoadPlan) -> bool {
-    let mut requests = plan.requests.iter();
-    requests.any(|asked| exchange::has_large_answer(plan, asked))
-}
-
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Makes a pool of `connections` slots; none is connected yet.
     pub(crate) fn new(
-        mut io: I,
+        io: I,
         mut protocol: C,
         plan: LoadPlan,
         encoded: Vec<Vec<u8>>,
@@ -117,14 +111,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             .into_iter()
             .zip(&plan.requests)
             .map(|(bytes, asked)| {
-                let copies = window.min(COPIES_BYTES_MAX / bytes.len().max(1)).max(1);
+                let count = window.min(COPIES_BYTES_MAX / bytes.len().max(1)).max(1);
                 Encoded {
                     bytes: bytes.len(),
-                    copies,
-                    id: io.register(match copies {
-                        1 => bytes,
-                        _ => bytes.repeat(copies),
-                    }),
+                    copies: bytes.repeat(count),
+                    count,
                     kind: asked.request.answer_kind(),
                     has_large_answer: exchange::has_large_answer(&plan, asked),
                     is_idempotent: asked.request.is_idempotent(),

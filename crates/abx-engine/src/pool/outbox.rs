@@ -29,7 +29,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
         let token = slot.token(index);
         if let Some(outbox) = C::outbox(&mut slot.client) {
-            let taken = self.io.send_bytes(token, outbox)?;
+            let taken = self.io.send(token, outbox)?;
             outbox.drain(..taken);
         }
         Ok(())

@@ -12,7 +12,7 @@ use abx_sys::Nanos;
 use super::network::{Network, Sim};
 use super::script::{Loopback, NOBODY, PeerScript, PeerStep};
 use super::sealed::{Sealed, sealed};
-use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
+use crate::io::{Awaits, Io, Ready, Received, Token};
 use crate::random::Random;
 
 /// A back end, where its peer listens, and what must live for the peer to live.
@@ -114,17 +114,17 @@ impl<I: Io> User<I> {
         }
     }
 
-    /// Sends all of a request; what comes meanwhile must be nothing but room.
-    fn send(&mut self, token: Token, request: RequestId, bytes: usize) {
-        let mut sent = self.io.send(token, request, 0).unwrap();
-        while sent < bytes {
+    /// Sends all of something; what comes meanwhile must be nothing but room.
+    fn send(&mut self, token: Token, bytes: &[u8]) {
+        let mut sent = self.io.send(token, bytes).unwrap();
+        while sent < bytes.len() {
             for ready in self.wait() {
                 if matches!(ready, Ready::MaySend(which) if which == token) {
-                    sent += self.io.send(token, request, sent).unwrap();
+                    sent += self.io.send(token, &bytes[sent..]).unwrap();
                 }
             }
         }
-        assert_eq!(sent, bytes);
+        assert_eq!(sent, bytes.len());
     }
 
     /// Pulls until the end, or until so many bytes came, skipped ones included.
@@ -206,10 +206,9 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
             PeerStep::Reset,
         ]
     });
-    let request = user.io.register(b"x".to_vec());
     user.connect(token(0, 0));
     assert_eq!(user.read(token(0, 0), 200), (all.to_vec(), PullEnd::Enough));
-    user.send(token(0, 0), request, 1);
+    user.send(token(0, 0), b"x");
     assert_eq!(
         user.read(token(0, 0), usize::MAX),
         (Vec::new(), PullEnd::Failed)
@@ -224,14 +223,13 @@ fn an_end_tells_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
             true => vec![PeerStep::Await(3), PeerStep::Close],
             false => vec![PeerStep::Close],
         });
-        let request = user.io.register(b"xyz".to_vec());
         user.connect(token(0, 0));
         if has_read {
-            user.send(token(0, 0), request, 3);
+            user.send(token(0, 0), b"xyz");
         }
         let (got, end) = user.read(token(0, 0), usize::MAX);
         assert_eq!((got.len(), end), (0, PullEnd::Ended));
-        if has_read || user.io.send(token(0, 0), request, 0).is_ok() {
+        if has_read || user.io.send(token(0, 0), b"xyz").is_ok() {
             assert_eq!(user.io.is_acknowledged(token(0, 0)), has_read);
         }
     }
@@ -248,35 +246,17 @@ fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
         ]
     });
     let all = sizes.map(pattern);
-    let ids = [0, 1].map(|which: usize| user.io.register(all[which].to_vec()));
     user.connect(token(1, 0));
-    user.send(token(1, 0), ids[1], sizes[1]);
+    user.send(token(1, 0), &all[1]);
     let (got, _) = user.read(token(1, 0), 100);
     assert!(*got == all[1][sizes[1] - 100..]);
-    user.send(token(1, 0), ids[0], sizes[0]);
+    user.send(token(1, 0), &all[0]);
     assert_eq!(user.read(token(1, 0), sizes[0]).0, *all[0]);
 }
 
-fn the_end_of_what_is_registered_goes_out_alone<I: Io>(maker: Maker<I>) {
-    // Method: three copies of a request; two of them, then one, then all.
-    let mut user = User::new(maker, |_| vec![PeerStep::Echo(3), PeerStep::Again]);
-    let copies = user.io.register(b"abcabcabc".to_vec());
-    user.connect(token(0, 0));
-    for offset in [3, 6, 0] {
-        let mut place = offset;
-        while place < 9 {
-            place += user.io.send(token(0, 0), copies, place).unwrap();
-            let may_send = |one: &Ready| matches!(one, Ready::MaySend(_));
-            while place < 9 && !user.wait().iter().any(may_send) {}
-        }
-        assert_eq!(user.read(token(0, 0), 9 - offset).0, b"abcabcabc"[offset..]);
-    }
-}
-
-fn what_is_said_keeps_its_place<I: Io>(maker: Maker<I>) {
-    // Method: a request right before what is said and one right behind it, without a
-    // wait between them that could hand any of it over; small, and larger than every
-    // buffer. All of it comes back in its order.
+fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
+    // Method: a stretch between two requests, without a wait between them that could hand
+    // any of it over; small, and larger than every buffer. All of it comes back in its order.
     for bytes in [5, 16_000_000] {
         let said = pattern(bytes);
         let mut user = User::new(maker, move |_| {
@@ -286,19 +266,9 @@ fn what_is_said_keeps_its_place<I: Io>(maker: Maker<I>) {
                 PeerStep::Echo(12),
             ]
         });
-        let request = user.io.register(b"request".to_vec());
         user.connect(token(0, 0));
-        user.send(token(0, 0), request, 7);
-        let mut place = 0;
-        while place < bytes {
-            place += user.io.send_bytes(token(0, 0), &said[place..]).unwrap();
-            let may_send = |one: &Ready| matches!(one, Ready::MaySend(_));
-            while place < bytes && !user.wait().iter().any(may_send) {}
-        }
-        let mut sent = user.io.send(token(0, 0), request, 0).unwrap();
-        while sent < 7 {
-            user.wait();
-            sent += user.io.send(token(0, 0), request, sent).unwrap();
+        for part in [b"request", &*said, b"request"] {
+            user.send(token(0, 0), part);
         }
         let expected = [b"request", &said[bytes - 5..], b"request"].concat();
         assert_eq!(user.read(token(0, 0), 19).0, expected);
@@ -397,17 +367,12 @@ fn many_connections_have_each_their_answer<I: Io>(maker: Maker<I>) {
     // request of its own, all in flight together.
     const COUNT: u32 = 520;
     let mut user = User::new(maker, |_| vec![PeerStep::Echo(4)]);
-    let ids: Vec<RequestId> = (0..COUNT)
-        .map(|number| user.io.register(number.to_be_bytes().to_vec()))
-        .collect();
     for slot in 0..COUNT {
         user.connect(token(slot, 5));
     }
     for slot in 0..COUNT {
-        assert_eq!(
-            user.io.send(token(slot, 5), ids[slot as usize], 0).unwrap(),
-            4
-        );
+        let request = slot.to_be_bytes();
+        assert_eq!(user.io.send(token(slot, 5), &request).unwrap(), 4);
     }
     let mut left: Vec<Vec<u8>> = (0..COUNT).map(|slot| slot.to_be_bytes().to_vec()).collect();
     while left.iter().any(|bytes| !bytes.is_empty()) {
@@ -453,8 +418,7 @@ macro_rules! contract {
                 bytes_come_whole_and_before_the_end
                 an_end_tells_whether_the_peer_had_all_of_a_request
                 requests_go_out_whole
-                the_end_of_what_is_registered_goes_out_alone
-                what_is_said_keeps_its_place
+                what_is_sent_keeps_its_order
                 skipped_bytes_are_exactly_those_asked_for
                 a_stream_that_ends_while_it_is_skipped_ends
                 a_closed_connection_is_not_heard_of_again
@@ -477,14 +441,6 @@ contract!(epoll, |script| super::on_loopback(
 ));
 contract!(epoll_awake, |script| super::on_loopback(
     crate::io::EpollIo::new(abx_evidence::Wait::Awake),
-    script
-));
-contract!(uring_multishot, |script| super::on_loopback(
-    crate::io::UringIo::new(abx_sys::Receiving::Multishot, abx_evidence::Wait::Asleep),
-    script
-));
-contract!(uring_single, |script| super::on_loopback(
-    crate::io::UringIo::new(abx_sys::Receiving::Single, abx_evidence::Wait::Awake),
     script
 ));
 contract!(sim, super::on_sim);

@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use abx_sys::Nanos;
 
 use super::script::{NOBODY, PeerScript, PeerStep};
-use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
+use crate::io::{Awaits, Io, Ready, Received, Token};
 use crate::random::Random;
 
 /// How long a worker of the peer serves one request.
@@ -97,7 +97,6 @@ pub(crate) struct Sim {
     script: PeerScript,
     random: Random,
     now: Nanos,
-    requests: Vec<Vec<u8>>,
     connections: Vec<Option<SimulatedConnection>>,
     events: BinaryHeap<Reverse<NetworkEvent>>,
     /// Breaks ties, so that what was caused first comes first.
@@ -188,7 +187,6 @@ impl Sim {
             script,
             // Not zero, which could hide a forgotten start.
             now: Nanos(1_000_000_000),
-            requests: Vec::new(),
             connections: Vec::new(),
             events: BinaryHeap::new(),
             caused: 0,
@@ -230,25 +228,6 @@ impl Sim {
             token,
             what,
         }));
-    }
-
-    /// Sends what the network takes.
-    fn send_bytes(&mut self, token: Token, mut bytes: Vec<u8>) -> io::Result<usize> {
-        if self.connection(token).is_broken {
-            return Err(io::ErrorKind::ConnectionReset.into());
-        }
-        self.sends += 1;
-        if self.chance(self.network.faults.short_send) {
-            let taken = self.random.below(bytes.len() as u64);
-            bytes.truncate(usize::try_from(taken).expect("below a length"));
-            let at = self.now.plus(self.network.delay);
-            self.cause(at, token, What::Room);
-        }
-        let taken = bytes.len();
-        self.connection(token).unacknowledged += taken;
-        let at = self.now.plus(self.network.delay);
-        self.cause(at, token, What::Reaches(bytes));
-        Ok(taken)
     }
 
     /// The connection, when it is not closed.
@@ -324,11 +303,6 @@ impl Io for Sim {
         self.now
     }
 
-    fn register(&mut self, bytes: Vec<u8>) -> RequestId {
-        self.requests.push(bytes);
-        RequestId(u32::try_from(self.requests.len() - 1).expect("few requests"))
-    }
-
     fn connect(&mut self, token: Token, to: SocketAddr, _: Option<IpAddr>) -> io::Result<()> {
         let faults = self.network.faults;
         let is_refused = to == NOBODY || self.chance(faults.refused);
@@ -379,13 +353,22 @@ impl Io for Sim {
         self.connections[token.slot as usize] = None;
     }
 
-    fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
-        let bytes = self.requests[request.0 as usize][offset..].to_vec();
-        self.send_bytes(token, bytes)
-    }
-
-    fn send_bytes(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
-        self.send_bytes(token, bytes.to_vec())
+    fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        if self.connection(token).is_broken {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        self.sends += 1;
+        let mut taken = bytes.len();
+        if self.chance(self.network.faults.short_send) {
+            let some = self.random.below(bytes.len() as u64);
+            taken = usize::try_from(some).expect("below a length");
+            let at = self.now.plus(self.network.delay);
+            self.cause(at, token, What::Room);
+        }
+        self.connection(token).unacknowledged += taken;
+        let at = self.now.plus(self.network.delay);
+        self.cause(at, token, What::Reaches(bytes[..taken].to_vec()));
+        Ok(taken)
     }
 
     fn skip(&mut self, token: Token, bytes: u64) {

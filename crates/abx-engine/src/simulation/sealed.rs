@@ -1,5 +1,5 @@
 //! A back end over another one, as TLS will be: a handshake before anything, bytes that
-//! are changed on their way, nothing of them registered or discarded in the kernel.
+//! are changed on their way, nothing of them discarded in the kernel.
 //!
 //! It keeps the contract like any other (`contract.rs`), which shows that the engine
 //! needs to know nothing of such a layer.
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use abx_sys::Nanos;
 
 use super::script::{PeerScript, PeerStep};
-use crate::io::{Awaits, Io, Ready, Received, RequestId, Token};
+use crate::io::{Awaits, Io, Ready, Received, Token};
 
 /// What both sides say first.
 const HELLO: [u8; 4] = *b"seal";
@@ -22,7 +22,6 @@ const SEAL: u8 = 0x5a;
 /// Seals what goes over the connections of `under`.
 pub(crate) struct Sealed<I> {
     under: I,
-    requests: Vec<Vec<u8>>,
     lines: Vec<Option<SealedConnection>>,
     /// What one receive gave, unsealed.
     received: Vec<u8>,
@@ -46,7 +45,6 @@ impl<I: Io> Sealed<I> {
     pub(crate) fn over(under: I) -> Sealed<I> {
         Sealed {
             under,
-            requests: Vec::new(),
             lines: Vec::new(),
             received: Vec::new(),
         }
@@ -73,7 +71,7 @@ impl<I: Io> Sealed<I> {
     fn flush(&mut self, token: Token) -> io::Result<()> {
         let outgoing = std::mem::take(&mut self.line(token).outgoing);
         if !outgoing.is_empty() {
-            let taken = self.under.send_bytes(token, &outgoing)?;
+            let taken = self.under.send(token, &outgoing)?;
             self.line(token).outgoing = outgoing[taken..].to_vec();
         }
         Ok(())
@@ -156,11 +154,6 @@ impl<I: Io> Io for Sealed<I> {
         self.under.now()
     }
 
-    fn register(&mut self, bytes: Vec<u8>) -> RequestId {
-        self.requests.push(bytes);
-        RequestId(u32::try_from(self.requests.len() - 1).expect("tests register little"))
-    }
-
     fn connect(&mut self, token: Token, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
         self.under.connect(token, to, from)?;
         let place = token.slot as usize;
@@ -175,12 +168,7 @@ impl<I: Io> Io for Sealed<I> {
         self.under.close(token);
     }
 
-    fn send(&mut self, token: Token, request: RequestId, offset: usize) -> io::Result<usize> {
-        let bytes = self.requests[request.0 as usize][offset..].to_vec();
-        self.seal(token, &bytes)
-    }
-
-    fn send_bytes(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+    fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
         self.seal(token, bytes)
     }
 

@@ -1,15 +1,13 @@
-//! A pool over either back end and of any protocol, chosen when it is made: what
-//! runs per request is compiled for each of them and asks no more.
+//! A pool of any protocol, chosen when it is made: what runs per request is compiled for
+//! each of them and asks no more.
 
 use std::sync::atomic::AtomicBool;
 
 use abx_evidence::{Outcomes, Shape, Tally, Wait};
-use abx_sys::{Nanos, Receiving};
+use abx_sys::Nanos;
 
-use crate::io::{Awake, EpollIo, Io, UringIo};
-use crate::plan::LoadPlan;
-use crate::plan::backend::BackendUsed;
-use crate::pool::{Broadcast, Company, Pool, SliceOutcome, WorkerSlice, has_large_answers};
+use crate::io::{Awake, EpollIo, Io};
+use crate::pool::{Broadcast, Company, Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Protocol, WebSocket};
 use crate::workers::error::EngineError;
@@ -17,7 +15,6 @@ use crate::workers::prepared::Prepared;
 
 /// What one worker needs to make its part of a pool.
 pub(crate) struct PoolParts {
-    pub(crate) backend: BackendUsed,
     pub(crate) wait: Wait,
     pub(crate) load: Prepared,
     /// Which of all connections of the load this worker's first one is.
@@ -107,31 +104,22 @@ impl PoolParts {
     /// Makes a pool; none of it is connected yet.
     ///
     /// # Errors
-    /// The kernel gives no epoll set or no ring.
-    pub(crate) fn pool(self) -> Result<Box<dyn AnyPool>, EngineError> {
-        Ok(match self.backend {
-            BackendUsed::Epoll => {
-                let io = EpollIo::new(self.wait).map_err(|source| EngineError::System {
-                    what: "an epoll set",
-                    source,
-                })?;
-                self.over(io)
-            }
-            BackendUsed::Uring => {
-                let io = UringIo::new(receiving(&self.load.plan), self.wait)?;
-                self.over(io)
-            }
-        })
-    }
-
-    fn over(mut self, io: impl Io + 'static) -> Box<dyn AnyPool> {
-        match self.load.opening.take() {
+    /// The kernel gives no epoll set.
+    pub(crate) fn pool(mut self) -> Result<Box<dyn AnyPool>, EngineError> {
+        let io = EpollIo::new(self.wait).map_err(|source| EngineError::System {
+            what: "an epoll set",
+            source,
+        })?;
+        Ok(match self.load.opening.take() {
             Some(opening) => {
                 let plan = &self.load.plan;
                 let websocket = WebSocket::new(opening, plan, self.first);
                 if let Shape::Broadcast(message) = plan.shape {
                     let source = MessageSource::new(message, plan.seed);
-                    return Box::new(Broadcast::new(self.carrying(io, websocket), source));
+                    return Ok(Box::new(Broadcast::new(
+                        self.carrying(io, websocket),
+                        source,
+                    )));
                 }
                 Box::new(self.carrying(io, websocket))
             }
@@ -139,22 +127,12 @@ impl PoolParts {
                 let http = Http::new(self.load.encoded.len());
                 Box::new(self.carrying(io, http))
             }
-        }
+        })
     }
 
-    fn carrying<I: Io, C: Protocol>(self, io: I, carried: C) -> Pool<I, C> {
+    fn carrying<C: Protocol>(self, io: EpollIo, carried: C) -> Pool<EpollIo, C> {
         let Prepared { plan, encoded, .. } = self.load;
         let (first, connections) = (self.first, self.connections);
         Pool::new(io, carried, plan, encoded, first, connections)
-    }
-}
-
-/// Receives stay armed where a connection serves many small answers; where it is
-/// closed soon, or bodies are skipped, stopping them would cost more than arming.
-fn receiving(plan: &LoadPlan) -> Receiving {
-    let is_kept = plan.keep_alive && plan.pacing.session_calls.is_none();
-    match is_kept && !has_large_answers(plan) {
-        true => Receiving::Multishot,
-        false => Receiving::Single,
     }
 }

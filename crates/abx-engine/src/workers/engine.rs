@@ -6,10 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use abx_evidence::{Outcomes, Shape, SliceTally, Wait};
-use abx_sys::Receiving;
 
-use crate::io::UringIo;
-use crate::plan::backend::{Backend, BackendUsed};
 use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
 use crate::pool::{Part, SharedSlice};
 use crate::schedule;
@@ -64,8 +61,6 @@ pub struct Engine {
     workers: Vec<Worker>,
     stop: Arc<AtomicBool>,
     next_pool: u64,
-    /// As asked for, and epoll when the kernel has no choice to give.
-    backend: Backend,
     wait: Wait,
 }
 
@@ -74,14 +69,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Zero`] without a thread, [`EngineError::System`] when one
-    /// cannot be started, [`EngineError::Uring`] when the plan demands io_uring
-    /// and the kernel refuses it.
+    /// cannot be started.
     pub fn start(plan: &EnginePlan) -> Result<Engine, EngineError> {
         if plan.threads == 0 {
             return Err(EngineError::Zero { what: "threads" });
         }
-        let ring = || UringIo::new(Receiving::Multishot, Wait::Asleep).map(|_| ());
-        let backend = plan.backend.available(ring)?;
         let stop = Arc::new(AtomicBool::new(false));
         let workers = (0..plan.threads)
             .map(|number| start_worker(number, &plan.cpus, &stop))
@@ -90,7 +82,6 @@ impl Engine {
             workers,
             stop,
             next_pool: 0,
-            backend,
             wait: plan.wait,
         })
     }
@@ -112,38 +103,21 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Zero`] without a connection, [`EngineError::Request`] for
     /// a request that cannot be written, [`EngineError::Opening`] and
-    /// [`EngineError::Shape`] for WebSocket, [`EngineError::System`] and
-    /// [`EngineError::Uring`] when the kernel refuses the pool's back end, which
-    /// with [`Backend::Auto`] is epoll at the last. Refused connections are in
-    /// the report.
+    /// [`EngineError::Shape`] for WebSocket, [`EngineError::System`] when the kernel
+    /// refuses an epoll set. Refused connections are in the report.
     pub fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
         let load = Prepared::of(plan)?;
-        match self.open_over(self.backend.for_load(plan), &load) {
-            // A limit was met that the first ring of this engine did not meet.
-            Err(EngineError::Uring(_)) if self.backend == Backend::Auto => {
-                self.open_over(BackendUsed::Epoll, &load)
-            }
-            other => other,
-        }
-    }
-
-    fn open_over(
-        &mut self,
-        backend: BackendUsed,
-        load: &Prepared,
-    ) -> Result<(PoolId, OpenReport), EngineError> {
         let workers = match load.plan.shape {
             // Who speaks and who listens are one thing, on one clock.
             Shape::Broadcast(_) => 1,
             _ => self.workers.len() as u64,
         };
         let connections = u64::from(load.plan.connections);
-        let id = PoolId::new(self.next_pool, connections, backend, workers);
+        let id = PoolId::new(self.next_pool, connections, workers);
         self.next_pool += 1;
         for (number, worker) in self.workers.iter().enumerate() {
             let (first, next) = self.connections_of(number, id);
             let parts = PoolParts {
-                backend,
                 wait: self.wait,
                 load: load.clone(),
                 first: first as usize,

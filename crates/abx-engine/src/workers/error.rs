@@ -2,7 +2,6 @@
 
 use std::io;
 
-use abx_sys::RingError;
 use abx_wire::{http1, websocket};
 
 /// Why the engine cannot go on. What a subject does is never an error.
@@ -31,9 +30,6 @@ pub enum EngineError {
         /// Its answer.
         source: io::Error,
     },
-    /// The kernel refused io_uring, which was asked for by name.
-    #[error("no io_uring back end: {0}; the epoll back end works everywhere")]
-    Uring(#[from] RingError),
     /// A worker thread has ended, which is a defect of abx.
     #[error("a worker thread has died: this is a defect of abx, please report it")]
     WorkerDied,

@@ -1,13 +1,10 @@
 //! The name of a pool, for callers and workers.
 
-use crate::plan::backend::BackendUsed;
-
 /// A pool of connections: one subject, one load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PoolId {
     pub(super) number: u64,
     pub(super) connections: u64,
-    pub(super) backend: BackendUsed,
     /// Workers that have a part of it.
     pub(super) workers: u64,
 }
@@ -16,11 +13,10 @@ impl PoolId {
     /// A name for a pool of so many connections, shared by so many workers. `number`
     /// tells it from all others of its generator.
     #[must_use]
-    pub fn new(number: u64, connections: u64, backend: BackendUsed, workers: u64) -> PoolId {
+    pub fn new(number: u64, connections: u64, workers: u64) -> PoolId {
         PoolId {
             number,
             connections,
-            backend,
             workers,
         }
     }
@@ -29,11 +25,5 @@ impl PoolId {
     #[must_use]
     pub fn number(self) -> u64 {
         self.number
-    }
-
-    /// What moves the bytes of this pool.
-    #[must_use]
-    pub fn backend(self) -> BackendUsed {
-        self.backend
     }
 }

@@ -43,7 +43,7 @@ pub(crate) enum WorkerReply {
     /// To `Open` and `Refresh`: how many connections stand, how many of them are
     /// new, and how tries ended badly.
     Connected(usize, usize, Outcomes),
-    /// To `Open`: the kernel refused the pool's back end.
+    /// To `Open`: the kernel refused an epoll set.
     Failed(EngineError),
     /// To `Run`.
     SliceOutcome(Box<SliceTally>),

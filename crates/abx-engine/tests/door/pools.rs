@@ -152,7 +152,6 @@ fn plans_that_make_no_sense_are_refused() {
     let plan = EnginePlan {
         threads: 0,
         cpus: Vec::new(),
-        backend: crate::BACKEND,
         wait: Wait::Asleep,
     };
     let none = abx_engine::Engine::start(&plan);

@@ -100,34 +100,8 @@ pub struct Readings {
     pub somaxconn: Option<u32>,
     /// How many connections of a listener may be half open.
     pub tcp_max_syn_backlog: Option<u32>,
-    /// Whether io_uring can be used.
-    pub io_uring: IoUring,
     /// Who waited for what before anything was measured.
     pub pressure: Option<Pressure>,
-}
-
-/// Whether io_uring can be used, and why not.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "state")]
-pub enum IoUring {
-    /// It can.
-    #[default]
-    Available,
-    /// A setting or a filter forbids it.
-    Forbidden {
-        /// In words.
-        why: String,
-    },
-    /// The kernel does not have it, or lacks a part.
-    TooOld {
-        /// In words.
-        why: String,
-    },
-    /// It could not be made for another reason, such as a limit.
-    Failed {
-        /// In words.
-        why: String,
-    },
 }
 
 /// How many processors' time a control group may use.
@@ -197,8 +171,6 @@ pub struct GeneratorCeiling {
     pub keep_alive: bool,
     /// Connections.
     pub connections: u32,
-    /// What moved the bytes, `epoll` or `uring`.
-    pub backend: String,
     /// Verified answers per second; `None` when there was none.
     pub throughput_per_s: Option<f64>,
     /// The share of its processor that the generator used.
@@ -306,12 +278,11 @@ impl Noise {
 impl GeneratorCeiling {
     /// What one slice under this load gave.
     #[must_use]
-    pub fn of(settings: &LoadSettings, slice: &SliceRecord, backend: &str) -> GeneratorCeiling {
+    pub fn of(settings: &LoadSettings, slice: &SliceRecord) -> GeneratorCeiling {
         let sums = Sums::from(slice);
         GeneratorCeiling {
             keep_alive: settings.keep_alive,
             connections: settings.connections,
-            backend: backend.to_owned(),
             throughput_per_s: sums.throughput(settings).filter(|rate| *rate > 0.0),
             generator_busy: share(slice.busiest_worker_ns, slice.wall_ns),
             server_busy: slice

@@ -1,6 +1,6 @@
 //! What a machine's own words mean for a comparison.
 
-use super::{Check, CheckStatus, IoUring, Pressure, Quota, Readings};
+use super::{Check, CheckStatus, Pressure, Quota, Readings};
 
 /// Descriptors of a thread or server that allow the loads people usually offer.
 const DESCRIPTORS_USUAL: u64 = 16_384;
@@ -33,7 +33,6 @@ pub(super) fn checks(readings: &Readings) -> Vec<Check> {
         governor(readings),
         clock(readings),
         machine(readings),
-        io_uring(&readings.io_uring),
     ]
 }
 
@@ -358,23 +357,5 @@ fn machine(readings: &Readings) -> Check {
         ),
         Some(false) => ok(id, "no virtual machine"),
         None => not_checked(id, "whether this is a virtual machine cannot be read"),
-    }
-}
-
-fn io_uring(state: &IoUring) -> Check {
-    let id = "io_uring";
-    let dearer = |why: &str| {
-        let message = format!("{why}; abx then uses epoll, and connections for one request each");
-        limits(id, format!("{message} cost the generator more"))
-    };
-    match state {
-        IoUring::Available => ok(id, "io_uring can be used"),
-        IoUring::Forbidden { why } => dearer(why)
-            .remedy("allow it (as root; in a container, by a seccomp profile that does)")
-            .command("sysctl -w kernel.io_uring_disabled=0"),
-        IoUring::TooOld { why } => dearer(why).remedy("start Linux 6.1 or later"),
-        IoUring::Failed { why } => dearer(why)
-            .remedy("raise the limit of locked memory in this shell (as root)")
-            .command("ulimit -l 65536"),
     }
 }

@@ -204,8 +204,6 @@ pub struct RunSettings {
     pub arrivals: ArrivalSettings,
     /// Worker threads.
     pub threads: usize,
-    /// What moved the bytes, `epoll` or `uring`; `None` when nothing was loaded.
-    pub backend: Option<String>,
     /// How the workers waited for answers.
     #[serde(flatten)]
     pub waiting: Waiting,
@@ -234,7 +232,6 @@ impl RunSettings {
             exchange: settings.exchange.clone(),
             arrivals: settings.arrivals.clone(),
             threads: measured.settings.threads,
-            backend: pilot.backend.clone(),
             waiting: measured.settings.waiting.clone(),
             duration_s: pilot.slice_requests.is_none().then_some(duration_s),
             requests: pilot.slice_requests,

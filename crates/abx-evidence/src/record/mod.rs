@@ -314,8 +314,6 @@ pub struct PilotRecord {
     pub shortened: bool,
     /// The warm-up of each subject in each block.
     pub warm_up_ns: u64,
-    /// What moved the bytes, `epoll` or `uring`; `None` when nothing was loaded.
-    pub backend: Option<String>,
     /// What each subject gave.
     pub subjects: BTreeMap<String, PilotSubject>,
 }

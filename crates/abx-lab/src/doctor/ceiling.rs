@@ -41,7 +41,7 @@ pub(super) fn measure(
         let settings = load.settings(started.bodies_compared);
         let ns = Nanos::from(examination.ceiling_for).0;
         match slice(&mut running, started, ns) {
-            Ok((record, backend)) => found.push(GeneratorCeiling::of(&settings, &record, backend)),
+            Ok(record) => found.push(GeneratorCeiling::of(&settings, &record)),
             Err(abort) => {
                 ended = Err(halted(abort));
                 break;
@@ -52,17 +52,17 @@ pub(super) fn measure(
     ended
 }
 
-/// One slice under one load, and what moved its bytes.
+/// One slice under one load.
 fn slice(
     running: &mut RunningSubjects,
     started: &PlannedLoad,
     ns: u64,
-) -> Result<(SliceRecord, &'static str), Abort> {
+) -> Result<SliceRecord, Abort> {
     let mut plans = started.plans.iter();
     let plan = plans.next().expect("there is a plan for each subject");
     let pool = running.open(plan)?.pool;
     running.slice(0, pool, WARM_UP_NS)?;
     let measured = running.slice(0, pool, ns)?;
     running.generator.close(pool);
-    Ok((measured.record, pool.backend().name()))
+    Ok(measured.record)
 }

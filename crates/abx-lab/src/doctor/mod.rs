@@ -11,7 +11,7 @@ mod readings;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use abx_engine::{Backend, Stopper};
+use abx_engine::Stopper;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
@@ -146,7 +146,6 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         pilot: PilotEffort::Usual,
         interleave: Interleave::Slices,
         files: Vec::new(),
-        backend: Backend::Auto,
         local_addresses: Vec::new(),
         threads: Some(1),
         pin: Pin::Split,

@@ -1,10 +1,10 @@
 //! What the machine says of itself, as far as it bears on a comparison.
 
-use abx_evidence::doctor::{IoUring, Pressure, Quota, Readings};
+use abx_evidence::doctor::{Pressure, Quota, Readings};
+use abx_sys::Nanos;
 use abx_sys::conditions::{self, Conditions};
 use abx_sys::cpus::CpuSplit;
 use abx_sys::machine::Machine;
-use abx_sys::{Nanos, Receiving, Ring, RingError, RingOptions};
 
 /// Readings of the clock in one batch, and batches: the quickest one counts, as
 /// others were interrupted.
@@ -46,7 +46,6 @@ pub(super) fn read() -> Readings {
         subject_ports_refused: ports.err().map(|error| error.to_string()),
         somaxconn: machine.somaxconn,
         tcp_max_syn_backlog: machine.tcp_max_syn_backlog,
-        io_uring: io_uring(),
         pressure: conditions.pressure.map(|pressure| Pressure {
             cpu: pressure.cpu,
             memory: pressure.memory,
@@ -65,23 +64,4 @@ fn clock_reading_ns() -> f64 {
         Nanos::now().since(began).0
     });
     batches.min().unwrap_or_default() as f64 / READINGS as f64
-}
-
-/// Tries to make a ring, as small as one can be.
-fn io_uring() -> IoUring {
-    let ring = Ring::new(RingOptions {
-        entries: 8,
-        buffer_count: 8,
-        buffer_bytes: 4096,
-        receiving: Receiving::Multishot,
-    });
-    let Err(refusal) = ring else {
-        return IoUring::Available;
-    };
-    let why = refusal.to_string();
-    match refusal {
-        RingError::Forbidden => IoUring::Forbidden { why },
-        RingError::Absent | RingError::Lacks(_) => IoUring::TooOld { why },
-        RingError::Failed(_) => IoUring::Failed { why },
-    }
 }

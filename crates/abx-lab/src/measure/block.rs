@@ -203,12 +203,11 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     }
 
     /// Loads the only subject once, from the opening of its connections until `end` or a
-    /// stop: what was measured until then counts. Nothing warms up. Answers what moved
-    /// the bytes.
+    /// stop: what was measured until then counts. Nothing warms up.
     ///
     /// # Errors
     /// [`Abort::Engine`].
-    pub fn once(&mut self, end: SliceEnd) -> Result<&'static str, Abort> {
+    pub fn once(&mut self, end: SliceEnd) -> Result<(), Abort> {
         const ONLY: usize = 0;
         let plan = &self.plans[ONLY];
         let is_held = plan.shape.hold_ns().is_some();
@@ -229,7 +228,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         self.note_holdings(ONLY);
         self.note_round(vec![slice]);
         self.running.generator.close(opened.pool);
-        Ok(opened.pool.backend().name())
+        Ok(())
     }
 
     /// Processor time of a subject's busiest thread since then.

@@ -20,10 +20,8 @@ pub fn pilot(
     hold_ns: u64,
 ) -> Result<PilotRecord, Abort> {
     let mut subjects = BTreeMap::new();
-    let mut backend = None;
     for (subject, plan) in plans.iter().enumerate() {
         let opened = running.open(plan)?;
-        backend = Some(opened.pool.backend().name().to_owned());
         let held = hold(running, subject, plan, &opened, hold_ns);
         running.generator.close(opened.pool);
         let found = PilotSubject {
@@ -46,7 +44,6 @@ pub fn pilot(
         rounds: 1,
         shortened: false,
         warm_up_ns: 0,
-        backend,
         subjects,
     })
 }

@@ -69,10 +69,8 @@ pub fn pilot(
 ) -> Result<PilotRecord, Abort> {
     running.warm_in = WarmIn::USUAL;
     let mut subjects = BTreeMap::new();
-    let mut backend = None;
     for (subject, plan) in plans.iter().enumerate() {
         let pool = running.open(plan)?.pool;
-        backend = Some(pool.backend().name().to_owned());
         let found = explore(running, subject, pool, plan, care);
         running.generator.close(pool);
         let found = found.or_else(failed)?;
@@ -86,10 +84,7 @@ pub fn pilot(
         None => (1, ShortestSlice::CLOSED),
     };
     let needed_ns = needed_ns(&subjects, in_flight);
-    let mut record = PilotRecord {
-        backend,
-        ..set(study, in_flight, least, subjects, trials_because)
-    };
+    let mut record = set(study, in_flight, least, subjects, trials_because);
     if study.slice == SliceLength::Auto && record.interleave == Interleave::Slices {
         // What lengthened the usual slice is what bounds any other one.
         let least_ns = match record.slice_ns {
@@ -300,7 +295,6 @@ fn set(
         rounds,
         shortened: false,
         warm_up_ns: warm_up_ns.max(WARM_UP_MIN_NS),
-        backend: None,
         subjects,
     }
 }

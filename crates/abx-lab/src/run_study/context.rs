@@ -170,7 +170,6 @@ impl<'a> StudyContext<'a> {
         let engine = Engine::start(&EnginePlan {
             threads,
             cpus: split.generator.clone(),
-            backend: study.backend,
             wait: waiting.wait,
         })?;
         Ok(StudyContext {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use abx_engine::{Backend, SliceEnd, Stopper};
+use abx_engine::{SliceEnd, Stopper};
 use abx_evidence::RunRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_evidence::stats::Margin;
@@ -34,8 +34,6 @@ pub struct RunPlan {
     /// Worker threads; `None` for one on each of the generator's processors,
     /// and at most one for each connection.
     pub threads: Option<usize>,
-    /// What moves the bytes.
-    pub backend: Backend,
     /// How the workers wait for answers.
     pub wait: WaitChoice,
     /// Local addresses that connections come from; empty for the usual ones.
@@ -130,7 +128,6 @@ fn study(plan: RunPlan) -> Study {
         ceiling: None,
         interleave: Interleave::Trials,
         files: Vec::new(),
-        backend: plan.backend,
         wait: plan.wait,
         local_addresses: plan.local_addresses,
         threads: plan.threads,
@@ -162,7 +159,7 @@ fn block(
         }
         RunEnd::AfterRequests(count) => (SliceEnd::AfterRequests(count), 0, Some(count)),
     };
-    let mut pilot = PilotRecord {
+    let pilot = PilotRecord {
         interleave: Interleave::Trials,
         interleave_reason: None,
         slice_ns,
@@ -173,14 +170,12 @@ fn block(
         rounds: 1,
         shortened: false,
         warm_up_ns: 0,
-        backend: None,
         subjects: Default::default(),
     };
     let speeds = running.meter.processors.speeds();
     let mut run = LoadRun::new(load, &mut running, &loads[0], &pilot, random);
-    let backend = run.once(end)?;
+    run.once(end)?;
     let part = run.result;
-    pilot.backend = Some(backend.to_owned());
     let block = BlockRecord {
         index: 0,
         seed: 0,

@@ -167,7 +167,6 @@ mod tests {
                 rounds,
                 shortened: false,
                 warm_up_ns: 100 * MS,
-                backend: None,
                 subjects: BTreeMap::from([("slow".to_owned(), slowest)]),
             }),
         }

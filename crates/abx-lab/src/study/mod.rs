@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_engine::{Backend, HttpVersion, Pacing, RequestPlan, schedule};
+use abx_engine::{HttpVersion, Pacing, RequestPlan, schedule};
 use abx_evidence::record::{Interleave, LoadSettings, RequestSettings, SkippedSubject};
 use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, ArrivalSettings, Exchange, Measured, Shape};
@@ -54,8 +54,6 @@ pub struct Study {
     pub interleave: Interleave,
     /// Files that are made in the folder of each subject that abx starts.
     pub files: Vec<GeneratedFile>,
-    /// What moves the bytes.
-    pub backend: Backend,
     /// Local addresses that connections come from; empty for the usual ones.
     pub local_addresses: Vec<IpAddr>,
     /// Worker threads; `None` for one on each of the generator's processors.

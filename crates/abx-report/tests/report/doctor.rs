@@ -2,8 +2,8 @@
 //! those that are concluded from them.
 
 use abx_evidence::doctor::{
-    DOCTOR_SCHEMA, DoctorRecord, Elsewhere, GeneratorCeiling, IoUring, Noise, Pressure, Quota,
-    Readings, examine,
+    DOCTOR_SCHEMA, DoctorRecord, Elsewhere, GeneratorCeiling, Noise, Pressure, Quota, Readings,
+    examine,
 };
 use abx_report::{Style, doctor_text};
 use insta::assert_snapshot;
@@ -32,7 +32,6 @@ fn good() -> DoctorRecord {
         local_ports: Some((32_768, 60_999)),
         somaxconn: Some(4_096),
         tcp_max_syn_backlog: Some(4_096),
-        io_uring: IoUring::Available,
         pressure: Some(Pressure {
             cpu: 0.01,
             memory: 0.0,
@@ -43,7 +42,6 @@ fn good() -> DoctorRecord {
     let ceiling = |keep_alive, rate| GeneratorCeiling {
         keep_alive,
         connections: 50,
-        backend: "epoll".to_owned(),
         throughput_per_s: Some(rate),
         generator_busy: Some(0.98),
         server_busy: Some(0.84),
@@ -102,9 +100,6 @@ fn poor() -> DoctorRecord {
     readings.local_ports = Some((1_024, 65_535));
     readings.subject_ports_refused = Some("too low".to_owned());
     readings.somaxconn = Some(128);
-    readings.io_uring = IoUring::Forbidden {
-        why: "io_uring is forbidden here".to_owned(),
-    };
     readings.pressure = Some(Pressure {
         cpu: 0.41,
         memory: 0.0,
@@ -194,17 +189,16 @@ proptest! {
     fn a_doctor_fits(
         unicode in any::<bool>(),
         width in 60_usize..200,
-        words in any::<[String; 4]>(),
+        words in any::<[String; 3]>(),
         numbers in prop::collection::vec(any::<f64>(), 5),
         counts in any::<[u64; 4]>(),
     ) {
         // Method: any words and figures, in both letter sets and many widths.
         let mut record = poor();
-        let [kernel, source, why, refusal] = words;
+        let [kernel, source, refusal] = words;
         record.refusal = Some(refusal);
         record.readings.kernel = Some(kernel);
         record.readings.clocksource = Some(source);
-        record.readings.io_uring = IoUring::Failed { why };
         record.readings.clock_reading_ns = numbers[0];
         record.readings.descriptors_hard = counts[0];
         record.readings.memory_bytes = Some(counts[1]);

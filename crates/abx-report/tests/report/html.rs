@@ -336,7 +336,6 @@ pub fn tainted(texts: &[String; 4]) -> StudyRecord {
     record.measured.loads[0].settings.arrivals.text = other.clone();
     let pilot = record.measured.loads[0].pilot.as_mut().expect("it had one");
     pilot.interleave_reason = Some(said.clone());
-    pilot.backend = Some(name.clone());
     let finding = Finding::new(FindingId::Other(name.clone()), said.clone()).with_remedy(other);
     let finding = finding.about(&name);
     record.conclusions.validity = Validity::of(vec![finding.under(&load)]);

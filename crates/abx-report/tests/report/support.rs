@@ -131,7 +131,6 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
             slice_choice: None,
             rounds: 20,
             warm_up_ns: 300_000_000,
-            backend: None,
             subjects: BTreeMap::from([("nginx".to_owned(), pilot)]),
         }),
     }
@@ -267,7 +266,6 @@ pub fn run() -> RunRecord {
             exchange: Exchange::default(),
             arrivals: ArrivalSettings::default(),
             threads: 1,
-            backend: None,
             waiting: abx_evidence::Waiting::default(),
             duration_s: Some(10.0),
             requests: None,

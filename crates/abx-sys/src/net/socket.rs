@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, accept_with, bind, connect,
@@ -99,7 +99,6 @@ impl Socket {
     /// As [`Socket::receive`].
     #[allow(unsafe_code)]
     pub fn discard(&self, bytes: usize) -> io::Result<usize> {
-        use std::os::fd::AsRawFd;
         // SAFETY: The descriptor is open for as long as `self` is borrowed. With
         // MSG_TRUNC a TCP socket writes nothing, so no memory is needed behind
         // the pointer; every `Socket` is a TCP socket, since it is made here.
@@ -119,8 +118,16 @@ impl Socket {
     ///
     /// # Errors
     /// What the kernel says; not seen on an open TCP socket.
+    #[allow(unsafe_code)]
     pub fn unacknowledged(&self) -> io::Result<usize> {
-        unacknowledged(self.0.as_fd())
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: The descriptor is open for as long as `self` is, and this request
+        // writes one `c_int`, to which the pointer leads. TIOCOUTQ is SIOCOUTQ.
+        let done = unsafe { libc::ioctl(self.0.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+        match done {
+            0 => Ok(usize::try_from(bytes).unwrap_or(0)),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 
     /// The error that a connect or a send left behind, taken away by asking.
@@ -150,19 +157,6 @@ impl AsFd for Socket {
     }
 }
 
-#[allow(unsafe_code)]
-pub(crate) fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<usize> {
-    use std::os::fd::AsRawFd;
-    let mut bytes: libc::c_int = 0;
-    // SAFETY: The descriptor is open for as long as `socket` is borrowed, and this
-    // request writes one `c_int`, to which the pointer leads. TIOCOUTQ is SIOCOUTQ.
-    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
-    match done {
-        0 => Ok(usize::try_from(bytes).unwrap_or(0)),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 fn new_socket(address: &SocketAddr) -> io::Result<OwnedFd> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
@@ -189,7 +183,6 @@ pub fn is_out_of_descriptors(error: &io::Error) -> bool {
 /// 28,000 connections use up the machine.
 #[allow(unsafe_code)]
 pub(crate) fn set_bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
     let on: libc::c_int = 1;
     // SAFETY: The descriptor is open for as long as `socket` is borrowed, and
     // the pointer and length describe one live `c_int`, which the kernel only reads.

@@ -1,4 +1,3 @@
-//! The rings against peers of the standard library.
+//! What the kernel does for the reference server, against peers of the standard library.
 
 mod file_ring;
-mod ring;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use abx_engine::schedule::{Arrivals, StageList};
-use abx_engine::{Backend, HttpVersion, Pacing};
+use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::{LoadShape, Objective, Shape};
 use abx_lab::{
     ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, WaitChoice, suits,
@@ -103,17 +103,6 @@ pub enum ArrivalsName {
     Poisson,
 }
 
-/// I/O back ends of the generator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum BackendName {
-    /// Whichever costs less CPU for the load; epoll where the kernel has no io_uring.
-    Auto,
-    /// epoll.
-    Epoll,
-    /// io_uring.
-    Uring,
-}
-
 /// Ways to wait for responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WaitName {
@@ -131,9 +120,6 @@ pub struct GeneratorFlags {
     /// Generator threads [default: one per generator CPU].
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// I/O back end of the generator [default: auto].
-    #[arg(long, value_enum)]
-    backend: Option<BackendName>,
     /// How the generator waits for responses [default: auto].
     #[arg(long, value_enum)]
     wait: Option<WaitName>,
@@ -338,15 +324,6 @@ impl LoadFlags {
 }
 
 impl GeneratorFlags {
-    /// The I/O back end that was asked for.
-    pub fn backend(&self) -> Backend {
-        match self.backend {
-            None | Some(BackendName::Auto) => Backend::Auto,
-            Some(BackendName::Epoll) => Backend::Epoll,
-            Some(BackendName::Uring) => Backend::Uring,
-        }
-    }
-
     /// The way to wait that was asked for.
     pub fn wait(&self) -> Option<WaitChoice> {
         self.wait.map(|wait| match wait {

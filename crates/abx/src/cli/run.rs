@@ -92,7 +92,6 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         load,
         end,
         threads: run.generator.threads.map(usize::from),
-        backend: run.generator.backend(),
         wait: run.generator.wait().unwrap_or(abx_lab::WaitChoice::Auto),
         local_addresses: run.generator.local_address.clone(),
         seed: run.generator.seed(),

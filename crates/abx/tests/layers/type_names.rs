@@ -19,9 +19,6 @@ const SAME_IDEA: &[&str] = &[
     "Machine",
     "Pressure",
     "Quota",
-    // What the ring of abx-sys and the back end on it hand on.
-    "Received",
-    "RequestId",
 ];
 
 /// The names of the types that code lets others see, without the tests at its end.

@@ -167,7 +167,7 @@ fn our_client_and_the_servers_of_others_understand_each_other() {
 
 #[test]
 fn a_load_ends_with_a_word_on_each_connection() {
-    // Method: each shape over three connections by either back end; a foreign server
+    // Method: each shape over three connections; a foreign server
     // writes down the code of each close, also of the connections that looked first.
     let home = Home::new();
     let file = home.join("closes");
@@ -177,9 +177,9 @@ fn a_load_ends_with_a_word_on_each_connection() {
         &["-n", "30"][..],
         &["--shape", "connections", "--hold", "50ms"],
     ];
-    for (shape, backend) in shapes.iter().zip(["epoll", "uring"]) {
-        let run = ["run", &url, "-c", "3", "--backend", backend];
-        home.run_abx(&[&run, *shape].concat()).expect(0, &[]);
+    for shape in shapes {
+        let run = ["run", &url, "-c", "3"];
+        home.run_abx(&[&run, shape].concat()).expect(0, &[]);
         let closes = wait_for("six closes", || {
             let text = fs::read_to_string(&file).unwrap_or_default();
             (text.lines().count() >= 6).then_some(text)

@@ -1,8 +1,8 @@
 //! What a doctor concludes from what was read and measured.
 
 use abx_evidence::doctor::{
-    Check, CheckStatus, DOCTOR_SCHEMA, DoctorRecord, Elsewhere, GeneratorCeiling, IoUring, Noise,
-    Pressure, Quota, Readings, examine,
+    Check, CheckStatus, DOCTOR_SCHEMA, DoctorRecord, Elsewhere, GeneratorCeiling, Noise, Pressure,
+    Quota, Readings, examine,
 };
 
 use abx_fixtures::{OK, assert_close, study};
@@ -28,7 +28,6 @@ fn good() -> DoctorRecord {
         local_ports: Some((32_768, 60_999)),
         somaxconn: Some(4_096),
         tcp_max_syn_backlog: Some(2_048),
-        io_uring: IoUring::Available,
         pressure: Some(Pressure {
             cpu: 0.01,
             memory: 0.0,
@@ -39,7 +38,6 @@ fn good() -> DoctorRecord {
     let ceiling = |keep_alive| GeneratorCeiling {
         keep_alive,
         connections: 50,
-        backend: "epoll".to_owned(),
         throughput_per_s: Some(100_000.0),
         generator_busy: Some(0.97),
         server_busy: Some(0.6),
@@ -101,7 +99,7 @@ fn noise(change: impl FnOnce(&mut Noise)) -> Check {
 fn nothing_limits_a_good_machine() {
     // Method: every check of the record in which nothing is wrong.
     let checks = examined(good());
-    assert_eq!(checks.len(), 17);
+    assert_eq!(checks.len(), 16);
     for check in checks {
         assert_eq!(check.status, CheckStatus::Ok, "{check:?}");
     }
@@ -112,13 +110,11 @@ fn what_weighs_most_comes_first() {
     // Method: one change for each status, each far down in the usual order.
     let mut record = good();
     record.readings.local_ports = None;
-    record.readings.io_uring = IoUring::Forbidden {
-        why: "forbidden".to_owned(),
-    };
+    record.readings.governors = Some(vec!["powersave".to_owned()]);
     record.readings.memory_available_bytes = Some(1_000);
     let checks = examined(record);
     let first: Vec<_> = checks.iter().take(4).map(|one| one.id.as_str()).collect();
-    assert_eq!(first, ["memory", "io_uring", "ports", "noise"]);
+    assert_eq!(first, ["memory", "governor", "ports", "noise"]);
 }
 
 type Change = fn(&mut Readings);
@@ -182,12 +178,6 @@ const WEAKNESSES: &[(&str, CheckStatus, &str, Change)] = &[
     ("clock", CheckStatus::Limits, "echo tsc", |one| {
         (one.clocksource, one.clock_reading_ns) = (Some("hpet".to_owned()), 900.0);
     }),
-    (
-        "io_uring",
-        CheckStatus::Limits,
-        "io_uring_disabled=0",
-        |one| one.io_uring = IoUring::Forbidden { why: String::new() },
-    ),
     ("pressure", CheckStatus::Limits, "ps -eo", |one| {
         one.pressure.as_mut().expect("it is read").io = 0.5
     }),
@@ -219,13 +209,10 @@ fn every_command_fits_on_a_line_of_the_report() {
     one.somaxconn = Some(1);
     one.memory_available_bytes = Some(1);
     one.governors = Some(vec!["powersave".to_owned()]);
-    one.io_uring = IoUring::Failed {
-        why: "no memory".to_owned(),
-    };
     record.noise.as_mut().expect("it was measured").detectable = Some(0.1);
     let checks = examined(record);
     let commands: Vec<String> = checks.into_iter().filter_map(|one| one.command).collect();
-    assert_eq!(commands.len(), 10);
+    assert_eq!(commands.len(), 9);
     for command in commands {
         assert!(command.len() <= 66, "{command}");
     }
@@ -360,7 +347,7 @@ fn a_ceiling_is_what_one_slice_gave() {
     // Method: a slice of the made-up study, whose figures are known.
     let record = study(&[("null", &[OK])]);
     let slice = &record.blocks[0].loads[0].rounds[0].slices[0];
-    let found = GeneratorCeiling::of(&record.loads[0].settings, slice, "epoll");
+    let found = GeneratorCeiling::of(&record.loads[0].settings, slice);
     assert_close(found.throughput_per_s.unwrap(), 100_000.0);
     assert_eq!((found.ok, found.failed), (OK, 0));
     let busy = slice.busiest_worker_ns as f64 / slice.wall_ns as f64;

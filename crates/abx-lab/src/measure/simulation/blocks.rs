@@ -28,7 +28,6 @@ pub fn pilot(interleave: Interleave) -> PilotRecord {
         rounds: ROUNDS,
         shortened: false,
         warm_up_ns: WARM_UP_NS,
-        backend: None,
         subjects: BTreeMap::new(),
     }
 }

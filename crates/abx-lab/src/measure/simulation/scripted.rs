@@ -5,8 +5,7 @@ use std::path::Path;
 
 use abx_engine::schedule::Arrivals;
 use abx_engine::{
-    Backend, BackendUsed, EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing, PoolId,
-    SliceEnd, SlicePlan, Stopper,
+    EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing, PoolId, SliceEnd, SlicePlan, Stopper,
 };
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
@@ -128,8 +127,7 @@ impl LoadGenerator for ScriptedGenerator {
             opened: connections,
             ..OpenReport::default()
         };
-        let backend = BackendUsed::Epoll;
-        let pool = PoolId::new(self.opened, plan.connections.into(), backend, 1);
+        let pool = PoolId::new(self.opened, plan.connections.into(), 1);
         Ok((pool, report))
     }
 
@@ -238,7 +236,6 @@ pub fn study(slice: SliceLength) -> Study {
         interleave: Interleave::Slices,
         files: Vec::new(),
         local_addresses: Vec::new(),
-        backend: Backend::Auto,
         threads: None,
         pin: Pin::Split,
         wait: WaitChoice::Asleep,

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use abx_engine::{Backend, Engine, EngineError, EnginePlan, Patience, Stopper};
+use abx_engine::{Engine, EngineError, EnginePlan, Patience, Stopper};
 use abx_evidence::Wait;
 use abx_evidence::catalog::{CheckedSubject, SubjectStatus};
 use abx_sys::limits::DescriptorLimit;
@@ -94,7 +94,6 @@ pub fn check(
     let engine = Engine::start(&EnginePlan {
         threads: 1,
         cpus: cpus.clone(),
-        backend: Backend::Epoll,
         wait: Wait::Asleep,
     })?;
     (around.on_stopper)(engine.stopper());

@@ -130,9 +130,8 @@ fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Grid> {
         "settled",
         "CPU after its slice",
     ];
-    let backend = pilot.backend.as_deref().unwrap_or(UNKNOWN);
     Some(Grid::figures(
-        format!("Pilot of {}, back end {backend}", name(&load.name)),
+        format!("Pilot of {}", name(&load.name)),
         headers,
         record.measured.subjects.iter().filter_map(row),
     ))

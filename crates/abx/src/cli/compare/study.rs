@@ -75,7 +75,6 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         interleave: interleave(compare).unwrap_or(Interleave::Slices),
         files: Vec::new(),
         local_addresses: compare.generator.local_address.clone(),
-        backend: compare.generator.backend(),
         threads: compare.generator.threads.map(usize::from),
         pin: pin(compare).unwrap_or(Pin::Split),
         wait: compare.generator.wait().unwrap_or(WaitChoice::Auto),
@@ -131,7 +130,6 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
             .unwrap_or(Interleave::Slices),
         files: file.files,
         local_addresses: compare.generator.local_address.clone(),
-        backend: compare.generator.backend(),
         threads: compare.generator.threads.or(file.threads).map(usize::from),
         pin: pin(compare).or(file.pin).unwrap_or(Pin::Split),
         wait: { compare.generator.wait() }

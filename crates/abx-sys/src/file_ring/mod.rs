@@ -9,6 +9,7 @@
 //! What keeps it sound: buffer, file and socket of a piece belong to the ring
 //! while it is under way; a dropped ring waits for all that is, or keeps it.
 
+mod setup;
 mod transfer;
 
 use std::io;
@@ -20,8 +21,8 @@ use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::ring::setup::{Needed, bare};
-use crate::{RingError, Socket};
+use crate::Socket;
+pub use setup::RingError;
 use transfer::{Transfer, TransferStep};
 
 /// What is still to be sent of a file.
@@ -73,7 +74,7 @@ impl FileRing {
     /// # Errors
     /// Why there can be none: see [`RingError`].
     pub fn new() -> Result<FileRing, RingError> {
-        let ring = bare(ENTRIES, &NEEDED)?;
+        let ring = setup::make(ENTRIES)?;
         let notice = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let notice = notice.map_err(io::Error::from)?;
         ring.submitter().register_eventfd(notice.as_raw_fd())?;
@@ -303,12 +304,6 @@ fn named(user_data: u64) -> (usize, PieceOperation) {
 }
 
 const KINDS: u64 = 2;
-
-/// What is asked of the ring.
-const NEEDED: [Needed; 2] = [
-    (opcode::Read::CODE, "the operation read"),
-    (opcode::Send::CODE, "the operation send"),
-];
 
 /// Operations that one system call hands over; more take further calls.
 const ENTRIES: u32 = 1024;

@@ -1,6 +1,4 @@
 //! The engine through its door, against peers that follow a script.
-//!
-//! The same tests for each back end: `tests/door_*.rs` says which.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -43,10 +41,9 @@ pub(crate) fn engine_that_waits(threads: usize, wait: Wait) -> Engine {
     let plan = EnginePlan {
         threads,
         cpus: Vec::new(),
-        backend: crate::BACKEND,
         wait,
     };
-    Engine::start(&plan).expect("the kernel has the back end under test")
+    Engine::start(&plan).expect("the kernel starts threads")
 }
 
 /// GET with keep-alive, every body compared with `hello`, and time enough.

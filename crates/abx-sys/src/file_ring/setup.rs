@@ -7,9 +7,6 @@ use std::io;
 
 use io_uring::{IoUring, Probe, opcode};
 
-use super::buffers::Buffers;
-use super::{BUFFER_GROUP, RingOptions};
-
 /// Why there is no ring. What does the same work without one is the caller's to say.
 #[derive(Debug, thiserror::Error)]
 pub enum RingError {
@@ -35,31 +32,16 @@ pub enum RingError {
 enum SetupStep {
     Make,
     Probe,
-    Buffers,
 }
 
-/// Makes the ring and its buffers, and looks whether all that is used is there.
-pub(super) fn make(options: &RingOptions) -> Result<(IoUring, Buffers), RingError> {
-    let ring = bare(options.entries, &NEEDED)?;
-    let mut buffers = Buffers::new(options.buffer_count, options.buffer_bytes)?;
-    register(&ring, &buffers)?;
-    buffers.offer_all();
-    Ok((ring, buffers))
-}
-
-/// An operation by its number, and its name for people.
-pub(crate) type Needed = (u8, &'static str);
-
-/// What a ring for connections asks for.
-const NEEDED: [Needed; 4] = [
-    (opcode::Connect::CODE, "the operation connect"),
+/// The operations that are used, each with its name for people.
+const NEEDED: [(u8, &str); 2] = [
+    (opcode::Read::CODE, "the operation read"),
     (opcode::Send::CODE, "the operation send"),
-    (opcode::Recv::CODE, "the operation recv"),
-    (opcode::AsyncCancel::CODE, "the operation cancel"),
 ];
 
-/// Makes a ring without buffers that knows these operations.
-pub(crate) fn bare(entries: u32, needed: &[Needed]) -> Result<IoUring, RingError> {
+/// Makes a ring, and looks whether all that is used is there.
+pub(super) fn make(entries: u32) -> Result<IoUring, RingError> {
     let ring = IoUring::builder()
         // One thread hands in and takes out; the kernel does its part of the
         // work in that thread's waits, not in interrupts of its parsing.
@@ -69,13 +51,13 @@ pub(crate) fn bare(entries: u32, needed: &[Needed]) -> Result<IoUring, RingError
         // A bad entry does not hold up those behind it.
         .setup_submit_all()
         .setup_clamp()
-        // A wait may bring several completions for each entry handed in.
+        // More may be under way than one call hands over.
         .setup_cqsize(entries.saturating_mul(COMPLETIONS_PER_ENTRY))
         .dontfork()
         .build(entries)
         .map_err(|error| refused(error, SetupStep::Make))?;
     check_features(&ring)?;
-    check_opcodes(&ring, needed)?;
+    check_opcodes(&ring)?;
     Ok(ring)
 }
 
@@ -95,7 +77,6 @@ fn check_features(ring: &IoUring) -> Result<(), RingError> {
             "waiting for sockets without threads",
         ),
         (params.is_feature_ext_arg(), "waits with a time limit"),
-        (params.is_feature_skip_cqe_on_success(), "silent success"),
     ];
     match needed.iter().find(|(is_there, _)| !is_there) {
         Some((_, name)) => Err(RingError::Lacks(name)),
@@ -103,57 +84,15 @@ fn check_features(ring: &IoUring) -> Result<(), RingError> {
     }
 }
 
-fn check_opcodes(ring: &IoUring, needed: &[Needed]) -> Result<(), RingError> {
+fn check_opcodes(ring: &IoUring) -> Result<(), RingError> {
     let mut probe = Probe::new();
     ring.submitter()
         .register_probe(&mut probe)
         .map_err(|error| refused(error, SetupStep::Probe))?;
-    match needed.iter().find(|(code, _)| !probe.is_supported(*code)) {
+    match NEEDED.iter().find(|(code, _)| !probe.is_supported(*code)) {
         Some((_, name)) => Err(RingError::Lacks(name)),
         None => Ok(()),
     }
-}
-
-/// Tells the kernel where the buffers are: packed where that is safe, else whole.
-#[allow(unsafe_code)]
-fn register(ring: &IoUring, buffers: &Buffers) -> Result<(), RingError> {
-    let with_flags = |flags| {
-        // SAFETY: The list is a mapping of `count` entries that `Ring` keeps for
-        // longer than the ring.
-        unsafe {
-            ring.submitter().register_buf_ring_with_flags(
-                buffers.address(),
-                buffers.count(),
-                BUFFER_GROUP,
-                flags,
-            )
-        }
-    };
-    if is_packing_safe() && with_flags(PACKED).is_ok() {
-        return Ok(());
-    }
-    with_flags(0).map_err(|error| refused(error, SetupStep::Buffers))
-}
-
-/// Whether the kernel reports packed bytes in the order in which it wrote them.
-///
-/// Packing came with Linux 6.12. Until 6.16 a completion that had been put off
-/// could be overtaken by one of a multishot receive, and the place of packed
-/// bytes in their buffer follows from the order of completions alone.
-fn is_packing_safe() -> bool {
-    let release = rustix::system::uname();
-    release
-        .release()
-        .to_str()
-        .is_ok_and(|text| version(text) >= Some((6, 16)))
-}
-
-/// The first two numbers of a kernel's release, as in `6.18.4-generic`.
-fn version(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release
-        .split(|character: char| !character.is_ascii_digit())
-        .map_while(|word| word.parse().ok());
-    Some((numbers.next()?, numbers.next()?))
 }
 
 fn refused(error: io::Error, step: SetupStep) -> RingError {
@@ -162,14 +101,11 @@ fn refused(error: io::Error, step: SetupStep) -> RingError {
         (Some(libc::EPERM | libc::EACCES), _) => RingError::Forbidden,
         (Some(libc::EINVAL), SetupStep::Make) => RingError::Lacks("deferred task work"),
         (Some(libc::EINVAL), SetupStep::Probe) => RingError::Lacks("a list of its operations"),
-        (Some(libc::EINVAL), SetupStep::Buffers) => RingError::Lacks("lists of provided buffers"),
         _ => RingError::Failed(error),
     }
 }
 
 const COMPLETIONS_PER_ENTRY: u32 = 4;
-/// `IOU_PBUF_RING_INC` of the kernel's interface.
-const PACKED: u16 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -188,7 +124,7 @@ mod tests {
             RingError::Forbidden
         ));
         assert!(matches!(
-            answer(libc::EACCES, SetupStep::Buffers),
+            answer(libc::EACCES, SetupStep::Probe),
             RingError::Forbidden
         ));
         assert!(matches!(
@@ -197,17 +133,7 @@ mod tests {
         ));
         let lacks = answer(libc::EINVAL, SetupStep::Make).to_string();
         assert!(lacks.contains("deferred task work"), "{lacks}");
-        let lacks = answer(libc::EINVAL, SetupStep::Buffers).to_string();
-        assert!(lacks.contains("provided buffers"), "{lacks}");
-    }
-
-    #[test]
-    fn releases_are_read_as_numbers() {
-        // Method: releases as distributions write them, one of them not a release.
-        assert_eq!(version("6.18.44-fc-v669"), Some((6, 18)));
-        assert_eq!(version("6.1.0-13-amd64"), Some((6, 1)));
-        assert_eq!(version("7.0-rc1"), Some((7, 0)));
-        assert_eq!(version("linux"), None);
-        assert!(version("6.9.1") < Some((6, 16)));
+        let lacks = answer(libc::EINVAL, SetupStep::Probe).to_string();
+        assert!(lacks.contains("a list of its operations"), "{lacks}");
     }
 }
