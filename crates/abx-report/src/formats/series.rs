@@ -2,10 +2,12 @@
 
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{
-    Comparison, ExpectationResult, Figure, Level, Phase, PhaseTimes, RunRecord, StudyRecord,
-    Summary, Times,
+    Comparison, ExpectationResult, Figure, Finding, Level, Phase, PhaseTimes, RunRecord,
+    StudyRecord, Summary, Times,
 };
 use serde_json::{Value, json};
+
+use crate::words::described::Described;
 
 /// Numbers of one kind, told apart by their labels.
 pub(crate) struct Series {
@@ -51,26 +53,17 @@ pub(crate) enum Number {
 /// Everything of a study, series without points left out.
 pub(crate) fn study_series(record: &StudyRecord, answers: &[ExpectationResult]) -> Vec<Series> {
     let labels = |one: &Summary| vec![("load", one.load.clone()), ("subject", one.subject.clone())];
-    let described: Vec<Described> = { record.conclusions.summaries.iter() }
-        .map(|one| Described {
-            labels: labels(one),
-            throughput_per_s: one.throughput_per_s,
-            response: &one.response_time_us,
-            service: &one.service_time_us,
-            phases: one.phases.as_ref(),
-            cpu_us: one.server_cpu_us_per_request,
-            rss_bytes: one.rss_bytes,
-        })
+    let summaries = || record.conclusions.summaries.iter();
+    let described: Vec<_> = { summaries() }
+        .map(|one| (labels(one), Described::from(one)))
         .collect();
     let mut all = vec![study_info(record)];
     all.extend(comparisons(record));
-    all.extend(described_series(&described));
-    all.push(requests(
-        { record.conclusions.summaries.iter() }.map(|one| (labels(one), &one.outcomes)),
-    ));
+    let [requests, generator_busy, more @ ..] = described_series(&described);
+    all.extend(more);
+    all.push(requests);
     let gauge = |name, help, unit, value: fn(&Summary) -> Option<f64>| {
-        let points = record.conclusions.summaries.iter();
-        let points = points.filter_map(|one| Some(float(labels(one), value(one)?)));
+        let points = summaries().filter_map(|one| Some(float(labels(one), value(one)?)));
         gauge(name, help, unit, points.collect())
     };
     all.extend([
@@ -92,13 +85,8 @@ pub(crate) fn study_series(record: &StudyRecord, answers: &[ExpectationResult]) 
             Unit::Ratio,
             |one| one.server_busy,
         ),
-        gauge(
-            "generator_busy",
-            "The share of a processor that the generator's busiest thread used.",
-            Unit::Ratio,
-            |one| one.generator_busy,
-        ),
-        findings({ record.conclusions.validity.findings.iter() }.map(|one| one.level)),
+        generator_busy,
+        findings(&record.conclusions.validity.findings),
         expectations(answers),
     ]);
     all.retain(|series| !series.points.is_empty());
@@ -107,38 +95,21 @@ pub(crate) fn study_series(record: &StudyRecord, answers: &[ExpectationResult]) 
 
 /// Everything of a run, series without points left out.
 pub(crate) fn run_series(record: &RunRecord) -> Vec<Series> {
-    let labels = || vec![("url", record.settings.url.clone())];
-    let side = record.server.as_ref();
-    let described = Described {
-        labels: labels(),
-        throughput_per_s: record.throughput_per_s,
-        response: &record.response_time_us,
-        service: &record.service_time_us,
-        phases: record.phases.as_ref(),
-        cpu_us: side.and_then(|side| side.cpu_us_per_request),
-        rss_bytes: side.and_then(|side| side.rss_bytes),
-    };
     let info = vec![
         ("schema", record.schema.clone()),
         ("version", record.abx_version.clone()),
     ];
-    let busy = float(labels(), record.generator.busy);
+    let labels = vec![("url", record.settings.url.clone())];
+    let described = [(labels, Described::from(record))];
+    let [requests, generator_busy, more @ ..] = described_series(&described);
+    let what = "What was measured, and by which version of abx.";
     let mut all = vec![
-        of_info(
-            "run",
-            "What was measured, and by which version of abx.",
-            info,
-        ),
-        requests(std::iter::once((labels(), &record.requests.outcomes))),
-        gauge(
-            "generator_busy",
-            "The share of a processor that the generator's busiest thread used.",
-            Unit::Ratio,
-            vec![busy],
-        ),
-        findings(record.findings.iter().map(|one| one.level)),
+        of_info("run", what, info),
+        requests,
+        generator_busy,
+        findings(&record.findings),
     ];
-    all.extend(described_series(&[described]));
+    all.extend(more);
     all.retain(|series| !series.points.is_empty());
     all
 }
@@ -148,26 +119,24 @@ pub(crate) fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// What a summary and a run have in common.
-struct Described<'a> {
-    labels: Labels,
-    throughput_per_s: Option<f64>,
-    response: &'a Times,
-    service: &'a Times,
-    phases: Option<&'a PhaseTimes>,
-    cpu_us: Option<f64>,
-    rss_bytes: Option<u64>,
-}
-
-fn described_series(all: &[Described]) -> Vec<Series> {
+/// What studies and runs have in common, each with its labels.
+fn described_series(all: &[(Labels, Described)]) -> [Series; 10] {
     let of = |value: fn(&Described) -> Option<f64>| {
         let points = all.iter();
         points
-            .filter_map(|one| Some(float(one.labels.clone(), value(one)?)))
+            .filter_map(|(labels, one)| Some(float(labels.clone(), value(one)?)))
             .collect()
     };
-    let times = |pick: fn(&Described) -> Vec<DataPoint>| all.iter().flat_map(pick).collect();
-    vec![
+    let times =
+        |pick: fn(&(Labels, Described)) -> Vec<DataPoint>| all.iter().flat_map(pick).collect();
+    [
+        requests(all),
+        gauge(
+            "generator_busy",
+            "The share of a processor that the generator's busiest thread used.",
+            Unit::Ratio,
+            of(|one| one.generator_busy),
+        ),
         gauge(
             "throughput",
             "Verified answers per second.",
@@ -178,34 +147,31 @@ fn described_series(all: &[Described]) -> Vec<Series> {
             "response_time",
             "From the intended send to the last byte.",
             Unit::Seconds,
-            times(|one| figures(&one.labels, one.response)),
+            times(|(labels, one)| figures(labels, one.response)),
         ),
         gauge(
             "response_time_at_least",
             "Which figures of the response time are lower bounds: requests had no answer.",
             Unit::None,
-            times(|one| bounds(&one.labels, one.response)),
+            times(|(labels, one)| bounds(labels, one.response)),
         ),
         gauge(
             "service_time",
             "From the actual send to the last byte.",
             Unit::Seconds,
-            times(|one| figures(&one.labels, one.service)),
+            times(|(labels, one)| figures(labels, one.service)),
         ),
         gauge(
             "service_time_at_least",
             "Which figures of the service time are lower bounds: requests had no answer.",
             Unit::None,
-            times(|one| bounds(&one.labels, one.service)),
+            times(|(labels, one)| bounds(labels, one.service)),
         ),
         gauge(
             "phase_time",
             "Where the time of a random sample of answers went: parts of the response time.",
             Unit::Seconds,
-            times(|one| {
-                one.phases
-                    .map_or(Vec::new(), |times| phases(&one.labels, times))
-            }),
+            times(|(labels, one)| one.phases.map_or(Vec::new(), |times| phases(labels, times))),
         ),
         gauge(
             "server_cpu_per_answer",
@@ -324,17 +290,16 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
     ]
 }
 
-fn requests<'a>(all: impl Iterator<Item = (Labels, &'a abx_evidence::Outcomes)>) -> Series {
-    let points = all.flat_map(|(labels, outcomes)| {
-        let each = outcomes.iter().map(move |(outcome, count)| {
+fn requests(all: &[(Labels, Described)]) -> Series {
+    let points = all.iter().flat_map(|(labels, one)| {
+        one.outcomes.iter().map(|(outcome, count)| {
             let mut labels = labels.clone();
             labels.push(("outcome", outcome.name().to_owned()));
             DataPoint {
                 labels,
                 value: Number::Count(count),
             }
-        });
-        each.collect::<Vec<_>>()
+        })
     });
     Series {
         name: "requests",
@@ -345,11 +310,10 @@ fn requests<'a>(all: impl Iterator<Item = (Labels, &'a abx_evidence::Outcomes)>)
     }
 }
 
-fn findings(levels: impl Iterator<Item = Level>) -> Series {
-    let levels: Vec<Level> = levels.collect();
+fn findings(all: &[Finding]) -> Series {
     let point = |level: Level| DataPoint {
         labels: vec![("level", word(&json!(level)))],
-        value: Number::Count(levels.iter().filter(|one| **one == level).count() as u64),
+        value: Number::Count(all.iter().filter(|one| one.level == level).count() as u64),
     };
     let points = [Level::Note, Level::Bound, Level::Void].map(point).into();
     let help = "What limits the claims, by level.";

@@ -6,7 +6,7 @@ use abx_evidence::{Level, PastBaseline, StudyRecord, Unpaired, Verdict};
 
 use crate::words::style::Style;
 use crate::words::units::{moment, percent, plural, ratios};
-use crate::words::verdict::{limit, name, painted, place, void_line};
+use crate::words::verdict::{limit, name, painted, place, so_far, void_line};
 use crate::words::wrap::{clean_name, shorten, wrap};
 
 /// What a record says beside an older one; empty when there is none.
@@ -114,11 +114,7 @@ fn settling(one: &Unpaired) -> String {
 pub(crate) fn progress(comparisons: &[Unpaired]) -> Option<String> {
     let one = comparisons.first()?;
     let [subject, then] = [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
-    let state = match bounds(one) {
-        Some([ratio, low, high]) => format!("{ratio} ({low} to {high})"),
-        None if one.verdict == Verdict::Invalid => "invalid".to_owned(),
-        None => "no interval yet".to_owned(),
-    };
+    let state = so_far(bounds(one), one.verdict);
     Some(format!("{subject}/{then} of then {state}"))
 }
 

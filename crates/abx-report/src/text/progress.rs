@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use abx_evidence::{Outcomes, StudyRecord, Verdict};
+use abx_evidence::{Outcomes, StudyRecord};
 
 use super::past_baseline::progress;
 use crate::words::units::count;
-use crate::words::verdict::bounds;
+use crate::words::verdict::{bounds, so_far};
 use crate::words::wrap::{clean_name, shorten};
 
 /// What the blocks so far say of the first comparison, in a few words; empty
@@ -17,12 +17,7 @@ pub fn progress_line(record: &StudyRecord) -> String {
         return progress(&record.conclusions.past_comparisons).unwrap_or_default();
     };
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| short(text));
-    let state = match bounds(one) {
-        Some([ratio, low, high]) => format!("{ratio} ({low} to {high})"),
-        None if one.verdict == Verdict::Invalid => "invalid".to_owned(),
-        None => "no interval yet".to_owned(),
-    };
-    let line = format!("{subject}/{baseline} {state}");
+    let line = format!("{subject}/{baseline} {}", so_far(bounds(one), one.verdict));
     match record.conclusions.primary().count() - 1 {
         0 => line,
         others => format!("{line} · {others} more"),

@@ -163,6 +163,15 @@ pub(crate) fn bounds(one: &Comparison) -> Option<[String; 3]> {
     one.bounds().map(ratios)
 }
 
+/// What blocks say so far, in a few words.
+pub(crate) fn so_far(bounds: Option<[String; 3]>, verdict: Verdict) -> String {
+    match bounds {
+        Some([ratio, low, high]) => format!("{ratio} ({low} to {high})"),
+        None if verdict == Verdict::Invalid => "invalid".to_owned(),
+        None => "no interval yet".to_owned(),
+    }
+}
+
 fn interval(bounds: &Bounds) -> String {
     let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
     format!("{ratio} ({low} to {high})")

@@ -77,12 +77,7 @@ impl Grid {
             .add(element("caption").text(&self.caption))
             .add(element("thead").add(head))
             .add(element("tbody").add_all(self.rows.iter().map(row)));
-        element("div")
-            .class("scroll")
-            .with("role", "region")
-            .with("tabindex", 0)
-            .with("aria-label", &self.caption)
-            .add(table)
+        scrolling(&self.caption, table)
     }
 
     fn aligned(&self, cell: Element, column: usize) -> Element {
@@ -91,4 +86,14 @@ impl Grid {
             _ => cell,
         }
     }
+}
+
+/// A table in a frame that scrolls by itself.
+pub(crate) fn scrolling(caption: &str, table: Element) -> Element {
+    element("div")
+        .class("scroll")
+        .with("role", "region")
+        .with("tabindex", 0)
+        .with("aria-label", caption)
+        .add(table)
 }

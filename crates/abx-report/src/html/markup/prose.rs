@@ -34,6 +34,21 @@ pub(crate) fn quoting(text: &str) -> Markup {
     parts.map(markup).collect()
 }
 
+/// What a person asked for and does not see: each thing, and why; nothing where
+/// all is there.
+pub(crate) fn missing(all: impl Iterator<Item = (String, String)>) -> Markup {
+    let entries: Markup = all
+        .map(|(what, why)| {
+            let what = element("bdi").text(&what);
+            element("li").add(what).add(quoting(&why))
+        })
+        .collect();
+    match entries.is_empty() {
+        true => entries,
+        false => element("ul").add(entries).into(),
+    }
+}
+
 /// A figure with its unit, which stay on one line.
 pub(crate) fn with_unit(figure: &str, unit: &str) -> String {
     format!("{figure}{GLUE}{unit}")

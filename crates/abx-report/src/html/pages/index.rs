@@ -5,8 +5,9 @@ use abx_evidence::Verdict;
 use abx_evidence::history::{Entry, History, UnreadFile};
 
 use crate::html::conclusions::verdicts::sign;
+use crate::html::markup::grid::scrolling;
 use crate::html::markup::prose::note;
-use crate::html::markup::prose::quoting;
+use crate::html::markup::prose::{missing, quoting};
 use crate::html::markup::{Element, Markup, element};
 use crate::html::pages::page::Page;
 use crate::words::history::{COLUMN_NAMES, cells, verdicts};
@@ -98,12 +99,7 @@ fn table(entries: &[Entry]) -> Element {
         .add(element("caption").text(caption))
         .add(element("thead").add(element("tr").add_all(heads)))
         .add(element("tbody").add_all(entries.iter().map(row)));
-    element("div")
-        .class("scroll")
-        .with("role", "region")
-        .with("tabindex", 0)
-        .with("aria-label", caption)
-        .add(table)
+    scrolling(caption, table)
 }
 
 fn row(entry: &Entry) -> Element {
@@ -136,13 +132,8 @@ fn signed(verdict: Option<Verdict>, text: &str) -> Element {
 }
 
 fn unread(all: &[UnreadFile]) -> Markup {
-    let entry = |one: &UnreadFile| {
-        let file = element("bdi").text(&clean_name(&one.file));
+    missing(all.iter().map(|one| {
         let why = format!(" is not listed: {}.", clean_name(&one.why));
-        element("li").add(file).add(quoting(&why))
-    };
-    match all.is_empty() {
-        true => Markup::new(),
-        false => element("ul").add_all(all.iter().map(entry)).into(),
-    }
+        (clean_name(&one.file), why)
+    }))
 }

@@ -2,19 +2,20 @@
 //! was measured of each subject.
 
 use abx_evidence::record::Machine;
-use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecord, Times};
+use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecord};
 
 use crate::html::conclusions::ratios::{RatioRow, table};
 use crate::html::conclusions::verdicts::title;
 use crate::html::markup::grid::Grid;
 use crate::html::markup::prose::LINE;
+use crate::html::markup::prose::missing;
 use crate::html::markup::prose::note;
-use crate::html::markup::prose::quoting;
-use crate::html::markup::{Element, Markup, element};
+use crate::html::markup::{Markup, element};
 use crate::html::pages::page::Page;
+use crate::words::described::Described;
 use crate::words::metrics::metric_name;
 use crate::words::times::{at_least_legend, time};
-use crate::words::units::{TimeUnit, UNKNOWN, count, date, figure, or_unknown, percent};
+use crate::words::units::{TimeUnit, UNKNOWN, count, date, figure, or_unknown, percent, plural};
 use crate::words::verdict::load_text;
 use crate::words::wrap::clean_name;
 
@@ -115,65 +116,37 @@ struct RecordedComparison<'a> {
     comparison: &'a Comparison,
 }
 
-/// One line of the figures.
-struct FigureLine<'a> {
-    names: [String; 3],
-    throughput_per_s: Option<f64>,
-    times: &'a Times,
-    cpu_us: Option<f64>,
-    ok: u64,
-    failed: u64,
-}
-
-fn lines<'a>(one: &NamedRecord<'a>) -> Vec<FigureLine<'a>> {
-    let id = one.id.to_owned();
+/// What a record has of each server under each load, behind what names it.
+fn lines<'a>(one: &NamedRecord<'a>) -> Vec<([String; 3], Described<'a>)> {
+    let names = |subject: &str, load: String| [one.id.to_owned(), clean_name(subject), load];
     match one.record {
         AnyRecord::Study(record) => { record.conclusions.summaries.iter() }
-            .map(|summary| FigureLine {
-                names: [
-                    id.clone(),
-                    clean_name(&summary.subject),
-                    load_text(record, &summary.load),
-                ],
-                throughput_per_s: summary.throughput_per_s,
-                times: &summary.response_time_us,
-                cpu_us: summary.server_cpu_us_per_request,
-                ok: summary.ok,
-                failed: summary.outcomes.failed(),
+            .map(|one| {
+                let load = load_text(record, &one.load);
+                (names(&one.subject, load), one.into())
             })
             .collect(),
-        AnyRecord::Run(record) => vec![FigureLine {
-            names: [
-                id,
-                clean_name(&record.settings.url),
-                crate::words::units::plural(record.settings.connections.into(), "connection"),
-            ],
-            throughput_per_s: record.throughput_per_s,
-            times: &record.response_time_us,
-            cpu_us: record
-                .server
-                .as_ref()
-                .and_then(|side| side.cpu_us_per_request),
-            ok: record.requests.ok,
-            failed: record.requests.outcomes.failed(),
-        }],
+        AnyRecord::Run(record) => {
+            let load = plural(record.settings.connections.into(), "connection");
+            vec![(names(&record.settings.url, load), record.into())]
+        }
     }
 }
 
 fn figures(records: &[NamedRecord<'_>]) -> Markup {
-    let lines: Vec<FigureLine> = records.iter().flat_map(lines).collect();
-    let unit = TimeUnit::of(lines.iter().map(|line| line.times.p50));
+    let lines: Vec<_> = records.iter().flat_map(lines).collect();
+    let unit = TimeUnit::of(lines.iter().map(|(_, one)| one.response.p50));
     let mut headers: Vec<String> = ["record", "subject", "load", "requests/s"]
         .map(str::to_owned)
         .into();
     headers.extend(SHOWN.map(|one| format!("{} {}", one.name(), unit.sign())));
     headers.extend(["CPU µs", "ok", "failed"].map(str::to_owned));
-    let row = |line: &FigureLine| {
-        let mut cells: Vec<String> = line.names.clone().into();
-        cells.push(or_unknown(line.throughput_per_s, figure));
-        cells.extend(SHOWN.map(|figure| time(line.times, figure, unit, &LINE)));
-        cells.push(or_unknown(line.cpu_us, figure));
-        cells.extend([count(line.ok), count(line.failed)]);
+    let row = |(names, one): &([String; 3], Described)| {
+        let mut cells = names.to_vec();
+        cells.push(or_unknown(one.throughput_per_s, figure));
+        cells.extend(SHOWN.map(|figure| time(one.response, figure, unit, &LINE)));
+        cells.push(or_unknown(one.cpu_us, figure));
+        cells.extend([count(one.outcomes.ok()), count(one.outcomes.failed())]);
         cells
     };
     let grid = Grid::figures(
@@ -182,7 +155,7 @@ fn figures(records: &[NamedRecord<'_>]) -> Markup {
         lines.iter().map(row),
     )
     .named_by(3);
-    let at_least = at_least_legend(lines.iter().map(|line| line.times), &SHOWN, &LINE);
+    let at_least = at_least_legend(lines.iter().map(|(_, one)| one.response), &SHOWN, &LINE);
     let text = format!(
         "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
          server's CPU time per response. -: not checked.{at_least}"
@@ -283,14 +256,7 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
 }
 
 fn unread(all: &[NotShown]) -> Markup {
-    let entry = |one: &NotShown| -> Element {
-        let id = element("bdi").text(&clean_name(&one.id));
-        element("li").add(id).text(": ").add(quoting(&one.why))
-    };
-    match all.is_empty() {
-        true => Markup::new(),
-        false => element("ul").add_all(all.iter().map(entry)).into(),
-    }
+    missing({ all.iter() }.map(|one| (clean_name(&one.id), format!(": {}", one.why))))
 }
 
 const SHOWN: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P999];
