@@ -5,7 +5,7 @@ use abx_evidence::record::LoadRecord;
 
 use super::plot::{Plot, PlotAxis, PlotPoint, Stroke};
 use super::scale::{Scale, plain};
-use crate::html::markup::grid::Grid;
+use crate::html::markup::Grid;
 use crate::words::units::or_unknown;
 
 /// A figure of one subject, in each block that has it.

@@ -1,10 +1,22 @@
 //! Plots and bars as SVG, with the axes that they stand on.
 
-pub(crate) mod bar_table;
-pub(crate) mod by_block;
-pub(crate) mod interval_bar;
-pub(crate) mod plot;
-pub(crate) mod quantile_axis;
-pub(crate) mod scale;
-pub(crate) mod subjects;
-pub(crate) mod tick_text;
+mod bar_table;
+mod by_block;
+mod interval_bar;
+mod plot;
+mod quantile_axis;
+mod scale;
+mod subjects;
+mod tick_text;
+
+pub(crate) use self::bar_table::{bar_table, cell, name_cell, picture_cell};
+pub(crate) use self::by_block::{BlockValues, block_axis, block_indices, block_table, load_number};
+pub(crate) use self::interval_bar::{Bar, BarEnd, axis};
+pub(crate) use self::plot::{
+    Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Stroke, Tick, bar_markers, markers, percent,
+    px,
+};
+pub(crate) use self::quantile_axis::{NAMED, named_shares, nines, share_at, tail_axis};
+pub(crate) use self::scale::{Scale, plain};
+pub(crate) use self::subjects::{Subjects, entry, legend};
+pub(crate) use self::tick_text::{rate, share_text, time_text};

@@ -1,7 +1,7 @@
 //! Values as axes and tooltips write them.
 
 use super::scale::plain;
-use crate::html::markup::prose::with_unit;
+use crate::html::markup::with_unit;
 use crate::words::units::count;
 
 /// A throughput along an axis.

@@ -2,14 +2,11 @@
 
 use abx_evidence::{Comparison, Metric, StudyRecord};
 
-use crate::html::charts::by_block::{BlockValues, block_axis, block_indices, block_table};
-use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke};
-use crate::html::charts::scale::{Scale, plain};
-use crate::html::charts::subjects::Subjects;
-use crate::html::markup::Markup;
-use crate::html::markup::figure::{CaptionedFigure, side_by_side};
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::note;
+use crate::html::charts::{
+    BlockValues, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, block_axis,
+    block_indices, block_table, plain,
+};
+use crate::html::markup::{CaptionedFigure, Grid, Markup, note, side_by_side};
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::units::{is_drawable, percent, plural};
 use crate::words::verdict::{name, place};

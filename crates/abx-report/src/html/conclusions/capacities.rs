@@ -3,13 +3,10 @@
 
 use abx_evidence::{Capacity, StudyRecord};
 
-use crate::html::charts::bar_table::{bar_table, cell, name_cell, picture_cell};
-use crate::html::charts::interval_bar::{Bar, BarEnd, axis};
-use crate::html::charts::scale::Scale;
-use crate::html::charts::tick_text::rate;
-use crate::html::markup::prose::note;
-use crate::html::markup::prose::with_unit;
-use crate::html::markup::{Element, Markup, element};
+use crate::html::charts::{
+    Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, rate,
+};
+use crate::html::markup::{Element, Markup, element, note, with_unit};
 use crate::words::sweeps::{alike, rate_of, tried};
 use crate::words::units::{figure, percent};
 use crate::words::verdict::name;

@@ -2,9 +2,7 @@
 
 use abx_evidence::{Finding, Level};
 
-use crate::html::markup::prose::note;
-use crate::html::markup::prose::quoting;
-use crate::html::markup::{Markup, element};
+use crate::html::markup::{Markup, element, note, quoting};
 use crate::words::findings::{Told, told};
 use crate::words::verdict::name;
 

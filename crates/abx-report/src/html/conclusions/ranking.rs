@@ -3,10 +3,7 @@
 use abx_evidence::{Place, Ranking, StudyRecord};
 
 use crate::html::conclusions::ratios::pairs;
-use crate::html::markup::figure::folded;
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::note;
-use crate::html::markup::{Element, Markup, element};
+use crate::html::markup::{Element, Grid, Markup, element, folded, note};
 use crate::words::metrics::metric_under;
 use crate::words::verdict::{name, place};
 

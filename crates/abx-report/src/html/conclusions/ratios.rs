@@ -3,12 +3,11 @@
 
 use abx_evidence::{Comparison, Metric, Role, StudyRecord};
 
-use crate::html::charts::bar_table::{bar_table, cell, name_cell, picture_cell};
-use crate::html::charts::interval_bar::{Bar, BarEnd, axis};
-use crate::html::charts::scale::{Scale, plain};
+use crate::html::charts::{
+    Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, plain,
+};
 use crate::html::conclusions::verdicts::sign;
-use crate::html::markup::prose::note;
-use crate::html::markup::{Element, Markup, element};
+use crate::html::markup::{Element, Markup, element, note};
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::units::{drawable, is_drawable, percent, ratios as as_texts};
 use crate::words::verdict::{limit, load_text, name, word};

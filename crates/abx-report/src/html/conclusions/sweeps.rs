@@ -4,15 +4,10 @@ use abx_evidence::{
     Axis as Over, Crossover, Figure, Metric, Scalability, StudyRecord, Summary, Sweep,
 };
 
-use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke, Tick};
-use crate::html::charts::scale::Scale;
-use crate::html::charts::subjects::Subjects;
-use crate::html::charts::tick_text::rate;
-use crate::html::charts::tick_text::time_text;
-use crate::html::markup::Markup;
-use crate::html::markup::figure::{CaptionedFigure, side_by_side};
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::{LINE, with_unit};
+use crate::html::charts::{
+    Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, Tick, rate, time_text,
+};
+use crate::html::markup::{CaptionedFigure, Grid, LINE, Markup, side_by_side, with_unit};
 use crate::words::load::requests;
 use crate::words::metrics::{capitalized, metric_under, rate_under};
 use crate::words::sweeps::text;

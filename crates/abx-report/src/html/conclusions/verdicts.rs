@@ -2,9 +2,7 @@
 
 use abx_evidence::{StudyRecord, Verdict};
 
-use crate::html::markup::prose::LINE;
-use crate::html::markup::prose::note;
-use crate::html::markup::{Element, Markup, element};
+use crate::html::markup::{Element, LINE, Markup, element, note};
 use crate::words::units::percent;
 use crate::words::verdict::{name, remarks, sentence, word};
 

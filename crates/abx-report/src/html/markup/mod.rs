@@ -1,11 +1,15 @@
 //! Markup that cannot be broken out of: tags and attribute names are ours,
 //! whatever stands between them is escaped on its way in.
 
-pub(crate) mod figure;
-pub(crate) mod grid;
-pub(crate) mod prose;
+mod figure;
+mod grid;
+mod prose;
 
 use std::fmt::{Display, Write};
+
+pub(crate) use self::figure::{CaptionedFigure, folded, side_by_side};
+pub(crate) use self::grid::{Grid, scrolling};
+pub(crate) use self::prose::{LINE, missing, note, paragraphs, quoting, with_unit};
 
 use crate::words::wrap::clean;
 

@@ -4,15 +4,11 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{BlockFigures, StudyRecord, SubjectView};
 
-use crate::html::charts::by_block::{
-    BlockValues, block_axis, block_indices, block_table, load_number,
+use crate::html::charts::{
+    BlockValues, Plot, PlotAxis, PlotCaption, Scale, Subjects, block_axis, block_indices,
+    block_table, load_number, plain,
 };
-use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption};
-use crate::html::charts::scale::{Scale, plain};
-use crate::html::charts::subjects::Subjects;
-use crate::html::markup::Markup;
-use crate::html::markup::figure::{CaptionedFigure, side_by_side};
-use crate::html::markup::prose::with_unit;
+use crate::html::markup::{CaptionedFigure, Markup, side_by_side, with_unit};
 use crate::html::measurements::each_load::each_load;
 use crate::words::units::{bytes, figure, whole_percent};
 use crate::words::verdict::{name, place};

@@ -3,8 +3,7 @@
 use abx_evidence::StudyRecord;
 use abx_evidence::record::LoadRecord;
 
-use crate::html::markup::Markup;
-use crate::html::markup::figure::folded;
+use crate::html::markup::{Markup, folded};
 use crate::words::units::plural;
 
 /// The parts of all loads. Those of rates that looked for a capacity are folded

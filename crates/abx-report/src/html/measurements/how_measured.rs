@@ -3,10 +3,7 @@
 use abx_evidence::record::{LoadRecord, Machine, SubjectRecord};
 use abx_evidence::{StudyRecord, Waiting};
 
-use crate::html::markup::figure::folded;
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::note;
-use crate::html::markup::{Markup, element};
+use crate::html::markup::{Grid, Markup, element, folded, note};
 use crate::words::how_measured::{ended, repeating, turns};
 use crate::words::load::{arrivals, exchange, keep_alive, requests};
 use crate::words::metrics::rate_name;

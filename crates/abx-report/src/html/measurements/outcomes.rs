@@ -2,9 +2,7 @@
 
 use abx_evidence::{Outcome, Outcomes, StudyRecord};
 
-use crate::html::markup::Markup;
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::note;
+use crate::html::markup::{Grid, Markup, note};
 use crate::words::units::{count, share};
 use crate::words::verdict::load_text;
 use crate::words::wrap::clean_name;

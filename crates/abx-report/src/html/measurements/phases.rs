@@ -4,16 +4,10 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Phase, PhaseTimes, RunRecord, StudyRecord};
 
-use crate::html::charts::bar_table::{bar_table, cell, name_cell, picture_cell};
-use crate::html::charts::interval_bar::axis;
-use crate::html::charts::plot::{percent as share, px};
-use crate::html::charts::scale::{Scale, plain};
-use crate::html::charts::subjects::legend;
-use crate::html::markup::figure::CaptionedFigure;
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::paragraphs;
-use crate::html::markup::prose::with_unit;
-use crate::html::markup::{Element, Markup, element};
+use crate::html::charts::{
+    Scale, axis, bar_table, cell, legend, name_cell, percent as share, picture_cell, plain, px,
+};
+use crate::html::markup::{CaptionedFigure, Element, Grid, Markup, element, paragraphs, with_unit};
 use crate::words::phases::{LEGEND, NOT_RECORDED, cells};
 use crate::words::units::{UNKNOWN, count, figure as number};
 use crate::words::verdict::{name, place};

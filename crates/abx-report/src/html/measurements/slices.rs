@@ -6,15 +6,11 @@ use std::collections::BTreeMap;
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{SliceFigures, StudyRecord, slice_figures};
 
-use crate::html::charts::by_block::load_number;
-use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Stroke, Tick};
-use crate::html::charts::scale::Scale;
-use crate::html::charts::subjects::Subjects;
-use crate::html::charts::tick_text::rate;
-use crate::html::markup::Markup;
-use crate::html::markup::figure::CaptionedFigure;
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::note;
+use crate::html::charts::{
+    Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Scale, Stroke, Subjects, Tick, load_number,
+    rate,
+};
+use crate::html::markup::{CaptionedFigure, Grid, Markup, note};
 use crate::html::measurements::each_load::each_load;
 use crate::words::metrics::rate_name;
 use crate::words::units::{count, figure, nanos, plural};

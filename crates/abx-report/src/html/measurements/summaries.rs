@@ -3,10 +3,7 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Figure as Quantile, StudyRecord, Summary};
 
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::note;
-use crate::html::markup::prose::{LINE, paragraphs};
-use crate::html::markup::{Markup, element};
+use crate::html::markup::{Grid, LINE, Markup, element, note, paragraphs};
 use crate::html::measurements::each_load::each_load;
 use crate::words::figures::{loaded, neither, unsent};
 use crate::words::held::{HELD_LEGEND, held_table};

@@ -4,17 +4,11 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{ResponseTimes, StudyRecord, SubjectView};
 
-use crate::html::charts::by_block::load_number;
-use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke};
-use crate::html::charts::quantile_axis::{NAMED, named_shares, nines, share_at, tail_axis};
-use crate::html::charts::scale::{Scale, plain};
-use crate::html::charts::subjects::Subjects;
-use crate::html::charts::tick_text::{share_text, time_text};
-use crate::html::markup::Markup;
-use crate::html::markup::figure::{CaptionedFigure, side_by_side};
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::note;
-use crate::html::markup::prose::with_unit;
+use crate::html::charts::{
+    NAMED, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, load_number,
+    named_shares, nines, plain, share_at, share_text, tail_axis, time_text,
+};
+use crate::html::markup::{CaptionedFigure, Grid, Markup, note, side_by_side, with_unit};
 use crate::html::measurements::each_load::each_load;
 use crate::words::units::count;
 use crate::words::verdict::{name, place};

@@ -5,10 +5,7 @@ use abx_evidence::Verdict;
 use abx_evidence::history::{Entry, History, UnreadFile};
 
 use crate::html::conclusions::verdicts::sign;
-use crate::html::markup::grid::scrolling;
-use crate::html::markup::prose::note;
-use crate::html::markup::prose::{missing, quoting};
-use crate::html::markup::{Element, Markup, element};
+use crate::html::markup::{Element, Markup, element, missing, note, quoting, scrolling};
 use crate::html::pages::page::Page;
 use crate::words::history::{COLUMN_NAMES, cells, verdicts};
 use crate::words::units::count;

@@ -5,9 +5,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use crate::html::charts::plot::markers;
-use crate::html::markup::prose::quoting;
-use crate::html::markup::{Element, Markup, element};
+use crate::html::charts::markers;
+use crate::html::markup::{Element, Markup, element, quoting};
 
 /// A page under construction.
 pub(crate) struct Page {

@@ -2,16 +2,12 @@
 
 use abx_evidence::{Figure as Quantile, RunRecord, Times};
 
-use crate::html::charts::plot::{Plot, PlotAxis, PlotCaption, PlotPoint, Stroke};
-use crate::html::charts::quantile_axis::{nines, tail_axis};
-use crate::html::charts::scale::Scale;
-use crate::html::charts::subjects::{entry, legend};
-use crate::html::charts::tick_text::time_text;
+use crate::html::charts::{
+    Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, entry, legend, nines, tail_axis,
+    time_text,
+};
 use crate::html::conclusions::findings;
-use crate::html::markup::Markup;
-use crate::html::markup::figure::CaptionedFigure;
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::{LINE, paragraphs};
+use crate::html::markup::{CaptionedFigure, Grid, LINE, Markup, paragraphs};
 use crate::html::measurements::how_measured::{machine, pairs};
 use crate::html::measurements::outcomes::{came, title};
 use crate::html::measurements::phases;

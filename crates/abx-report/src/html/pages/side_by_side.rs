@@ -6,11 +6,7 @@ use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecor
 
 use crate::html::conclusions::ratios::{RatioRow, table};
 use crate::html::conclusions::verdicts::title;
-use crate::html::markup::grid::Grid;
-use crate::html::markup::prose::LINE;
-use crate::html::markup::prose::missing;
-use crate::html::markup::prose::note;
-use crate::html::markup::{Markup, element};
+use crate::html::markup::{Grid, LINE, Markup, element, missing, note};
 use crate::html::pages::page::Page;
 use crate::words::described::Described;
 use crate::words::metrics::metric_name;

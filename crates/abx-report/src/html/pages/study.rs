@@ -3,7 +3,7 @@
 use abx_evidence::StudyRecord;
 
 use super::page::Page;
-use crate::html::charts::subjects::Subjects;
+use crate::html::charts::Subjects;
 use crate::html::conclusions::block_ratios::block_ratios;
 use crate::html::conclusions::capacities::capacities;
 use crate::html::conclusions::findings::findings;

@@ -6,13 +6,10 @@
 
 use abx_evidence::{StudyRecord, Summary, Verdict};
 
-use crate::html::charts::interval_bar::axis;
-use crate::html::charts::plot::{bar_markers, px};
-use crate::html::charts::scale::plain;
+use crate::html::charts::{axis, bar_markers, plain, px};
 use crate::html::conclusions::ratios::{RatioRow, interval, legend, picture_of, primary, scale};
 use crate::html::conclusions::verdicts::{letter, title};
-use crate::html::markup::prose::LINE;
-use crate::html::markup::{Element, Markup, element};
+use crate::html::markup::{Element, LINE, Markup, element};
 use crate::words::figures::table;
 use crate::words::held::held_table;
 use crate::words::load::{alone, offer};
