@@ -53,12 +53,13 @@ counts: setup
 	./scripts/instruction-counts
 
 # Known answers on this machine: servers of exact capacity that count what they
-# serve, nginx against itself, and planted differences. Takes three quarters of an
+# serve, nginx against itself, planted differences, and servers that break. Takes an
 # hour; no part of the tests, since it measures.
 truth: setup build
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
 	./target/bench/release/known --abx ./target/release/abx --capacity ./target/bench/release/capacity
 	./scripts/truth ./target/release/abx
+	./scripts/faults ./target/release/abx
 
 # Planted differences on real processes: how often and how fast they are found.
 # An hour and a half; it measures.

@@ -1,8 +1,10 @@
 //! What makes load, wherever it is.
 
 use abx_evidence::SliceTally;
+use abx_sys::Nanos;
 
 use crate::plan::{LoadPlan, SlicePlan};
+use crate::pool::AwaitedResponses;
 use crate::workers::engine::{Engine, OpenReport, Stopper};
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
@@ -11,13 +13,18 @@ use crate::workers::pool_id::PoolId;
 /// process. Plans and tallies serialise, and tallies merge in any order, so load can
 /// as well be made elsewhere, in parts.
 ///
-/// There are a few calls for each slice and none within one.
+/// There are a few calls for each slice and none within what it counts.
 pub trait LoadGenerator {
     /// A handle that stops what runs.
     fn stopper(&self) -> Stopper;
 
     /// How many worker threads there are.
     fn threads(&self) -> usize;
+
+    /// The clock that slices take their time by.
+    fn now(&self) -> Nanos {
+        Nanos::now()
+    }
 
     /// Makes a pool and its connections, and waits until each try has ended.
     ///
@@ -31,11 +38,17 @@ pub trait LoadGenerator {
     /// As [`Engine::refresh`].
     fn refresh(&mut self, pool: PoolId) -> Result<OpenReport, EngineError>;
 
-    /// Loads a pool for one slice and waits for what is in flight.
+    /// Loads a pool for one slice and waits for what is in flight. When that takes
+    /// seconds, tells now and then whom it waits for.
     ///
     /// # Errors
     /// As [`Engine::slice`]: what the subject does is in the tally.
-    fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError>;
+    fn slice(
+        &mut self,
+        pool: PoolId,
+        plan: &SlicePlan,
+        on_wait: &mut dyn FnMut(AwaitedResponses),
+    ) -> Result<SliceTally, EngineError>;
 
     /// Closes a pool's connections.
     fn close(&mut self, pool: PoolId);
@@ -58,8 +71,13 @@ impl LoadGenerator for Engine {
         Engine::refresh(self, pool)
     }
 
-    fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError> {
-        Engine::slice(self, pool, plan)
+    fn slice(
+        &mut self,
+        pool: PoolId,
+        plan: &SlicePlan,
+        on_wait: &mut dyn FnMut(AwaitedResponses),
+    ) -> Result<SliceTally, EngineError> {
+        Engine::slice_watched(self, pool, plan, on_wait)
     }
 
     fn close(&mut self, pool: PoolId) {

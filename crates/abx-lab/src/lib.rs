@@ -20,14 +20,16 @@ mod study;
 
 pub use measure::running_subjects::Abort;
 pub use process::keeper;
+pub use process::pending::Pending;
 pub use process::subject_process::SubjectProcessError;
 pub use process::verify::VerifyError;
 pub use records::file::{fuzz as record_file_fuzz, read_text};
 pub use records::history;
 pub use records::store::{Store, StoreError, state_folder, write_text, write_whole};
 pub use run_study::context::PrepareError;
+pub use run_study::progress::StudyProgress;
 pub use run_study::run::{RunEnd, RunError, RunPlan, run};
-pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, StudyProgress, run_study};
+pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};
 pub use setup::{catalog, provision};
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};

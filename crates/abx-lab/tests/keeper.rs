@@ -134,6 +134,7 @@ fn start(plan: &KeeperPlan) -> Result<Keeper, KeeperError> {
         &["keeper"],
         plan,
         &|| false,
+        &|_| {},
     )
 }
 
@@ -254,9 +255,9 @@ fn what_else_is_missing_is_named() {
         );
         assert!(error.to_string().contains(named), "{error}");
     }
-    let error = Keeper::start(Path::new("true"), &[], &good, &|| false).unwrap_err();
+    let error = Keeper::start(Path::new("true"), &[], &good, &|| false, &|_| {}).unwrap_err();
     assert!(matches!(error, KeeperError::Silent { .. }), "{error:?}");
-    let error = Keeper::start(&gone, &[], &good, &|| false).unwrap_err();
+    let error = Keeper::start(&gone, &[], &good, &|| false, &|_| {}).unwrap_err();
     assert!(matches!(error, KeeperError::NoKeeper { .. }), "{error:?}");
 }
 
@@ -367,7 +368,7 @@ fn the_making_of_files_can_be_stopped() {
     plan.files = vec![file("short", 7), file("large", 8 << 30)];
     let is_begun = || large.metadata().is_ok_and(|file| file.len() > 0);
     let program = std::env::current_exe().unwrap();
-    let started = Keeper::start(&program, &["keeper"], &plan, &is_begun);
+    let started = Keeper::start(&program, &["keeper"], &plan, &is_begun, &|_| {});
     assert!(matches!(started, Err(KeeperError::Stopped)), "{started:?}");
     assert!(!scratch.exists());
     assert!(!directory.path().join("started").exists());
@@ -476,7 +477,8 @@ fn a_keeper_that_talks_nonsense_is_killed_with_its_family() {
         stranger.id()
     );
     let plan = plan(directory.path(), &["true"]);
-    let mut keeper = Keeper::start(Path::new("sh"), &["-c", &text], &plan, &|| false).unwrap();
+    let mut keeper =
+        Keeper::start(Path::new("sh"), &["-c", &text], &plan, &|| false, &|_| {}).unwrap();
     let family = family(keeper.process_id(), 1, "sleep");
     within_a_minute("the loss is noticed", || {
         keeper.state() == ProcessState::Lost

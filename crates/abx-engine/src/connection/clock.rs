@@ -69,6 +69,13 @@ impl Counting {
         intended >= self.from && intended < self.end
     }
 
+    /// Whether a connection with this clock, whose first request in flight counts or
+    /// does not, is one that the counted part needs to hear of.
+    pub(crate) fn awaits(&self, is_counted: bool, clock: &Clock) -> bool {
+        let is_unclosed = self.basis == Basis::Completions && clock.turns_after < Nanos::MAX;
+        is_counted || is_unclosed
+    }
+
     /// Whether all is known that the counted part needs the load for.
     pub(crate) fn is_settled(&self) -> bool {
         self.unclosed == 0 && self.in_flight == 0

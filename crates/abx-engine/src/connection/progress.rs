@@ -11,6 +11,8 @@ pub(crate) struct Progress {
     pub(crate) end: Nanos,
     /// When the slice is to be looked at for what its edges ask for.
     pub(crate) edge: Nanos,
+    /// When connections are next looked at that nobody is to wait for any more.
+    pub(crate) settles: Nanos,
     pub(crate) counting: Counting,
     pub(crate) requests_left: u64,
     pub(crate) in_flight: usize,
@@ -32,6 +34,7 @@ impl Progress {
             open: false,
             end: Nanos(0),
             edge: Nanos::MAX,
+            settles: Nanos::MAX,
             counting: Counting::NOTHING,
             requests_left: 0,
             in_flight: 0,

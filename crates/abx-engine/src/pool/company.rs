@@ -2,7 +2,20 @@
 //! them know what they need, or none of them gets an answer any more.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use abx_sys::Nanos;
+
+/// Whom the end of a slice waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AwaitedResponses {
+    /// Connections with a request in flight that has no answer yet.
+    pub connections: u64,
+    /// How long the first of them has waited, in ns.
+    pub waited_ns: u64,
+    /// How long it waits at most, in ns.
+    pub at_most_ns: u64,
+}
 
 /// What the workers of one slice know of each other.
 #[derive(Debug)]
@@ -11,6 +24,10 @@ pub(crate) struct SharedSlice {
     unsettled: AtomicUsize,
     /// Workers with connections whose subject has not fallen silent.
     answered: AtomicUsize,
+    /// Connections that the end of the slice waits for, and since when.
+    awaited: AtomicU64,
+    awaited_since_ns: AtomicU64,
+    timeout_ns: AtomicU64,
 }
 
 impl SharedSlice {
@@ -19,6 +36,20 @@ impl SharedSlice {
         Arc::new(SharedSlice {
             unsettled: AtomicUsize::new(workers),
             answered: AtomicUsize::new(with_connections),
+            awaited: AtomicU64::new(0),
+            awaited_since_ns: AtomicU64::new(u64::MAX),
+            timeout_ns: AtomicU64::new(0),
+        })
+    }
+
+    /// Whom the workers said they wait for.
+    pub(crate) fn awaited(&self, now: Nanos) -> Option<AwaitedResponses> {
+        let connections = self.awaited.load(Ordering::Relaxed);
+        let since = Nanos(self.awaited_since_ns.load(Ordering::Relaxed));
+        (connections > 0).then(|| AwaitedResponses {
+            connections,
+            waited_ns: now.since(since).0,
+            at_most_ns: self.timeout_ns.load(Ordering::Relaxed),
         })
     }
 }
@@ -36,6 +67,8 @@ pub(crate) struct Company {
     has_left: bool,
     /// Whether it is one of those that get answers.
     is_answered: bool,
+    /// Connections that it said it waits for.
+    awaited: u64,
 }
 
 impl Company {
@@ -50,6 +83,7 @@ impl Company {
             shared: Arc::clone(shared),
             has_left: false,
             is_answered: part == Part::Connections,
+            awaited: 0,
         }
     }
 
@@ -77,6 +111,19 @@ impl Company {
         };
     }
 
+    /// This worker waits for so many connections, the first of them since then, each
+    /// for a timeout at most.
+    pub(super) fn tells_awaited(&mut self, connections: u64, since: Nanos, timeout: Nanos) {
+        let shared = &*self.shared;
+        shared.timeout_ns.fetch_max(timeout.0, Ordering::Relaxed);
+        let first = &shared.awaited_since_ns;
+        first.fetch_min(since.0, Ordering::Relaxed);
+        let before = std::mem::replace(&mut self.awaited, connections);
+        // A difference below zero wraps around to the right sum.
+        let more = connections.wrapping_sub(before);
+        shared.awaited.fetch_add(more, Ordering::Relaxed);
+    }
+
     /// Whether no worker's connections get any: those that have ended get none either.
     pub(super) fn is_silent(&self) -> bool {
         self.shared.answered.load(Ordering::Relaxed) == 0
@@ -86,6 +133,7 @@ impl Company {
     pub(super) fn end(&mut self) {
         self.leave();
         self.is_answered(false);
+        self.tells_awaited(0, Nanos::MAX, Nanos(0));
     }
 }
 

@@ -31,6 +31,7 @@ use crate::random::Chooser;
 use crate::schedule::Arrivals;
 
 pub(crate) use broadcast::Broadcast;
+pub use company::AwaitedResponses;
 pub(crate) use company::{Company, Part, SharedSlice};
 pub(crate) use worker_slice::{SliceOutcome, WorkerSlice};
 

@@ -21,6 +21,8 @@ const FAILURES_PER_SLOT_MAX: usize = 3;
 /// Who has had no answer in a slice is waited for behind it for this part of a timeout,
 /// if the slice itself is shorter.
 const PATIENCE_OF_TIMEOUT: u64 = 20;
+/// So long after the counted part, and then so often, a worker tells whom it waits for.
+const TELL_EVERY: Nanos = Nanos(500_000_000);
 
 /// One worker's part of a slice.
 #[derive(Debug, Clone, Copy)]
@@ -123,6 +125,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             open: true,
             end: slice.sends_until(basis),
             edge: slice.end,
+            settles: slice.end,
             counting: Counting::new(basis, slice.counted_from, slice.end, clocks),
             requests_left: slice.requests_max,
             ..Progress::idle()
@@ -138,15 +141,29 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
+    /// The slice is at or behind the end of its counted part.
+    fn reach_edge(&mut self, slice: &WorkerSlice, now: Nanos) {
+        if self.progress.open && now >= self.progress.settles {
+            self.settle_clocks(slice, now);
+        }
+        if now >= slice.end.plus(TELL_EVERY) {
+            self.tell_awaited();
+        }
+        self.progress.edge = match self.progress.open {
+            true => self.progress.settles.min(now.plus(TELL_EVERY)),
+            false => now.plus(TELL_EVERY),
+        };
+    }
+
     /// The counted part has ended, and what was due in it and not sent never will be.
     /// After as long a time again those are not waited for any more that have nothing in
     /// flight, who think or rest, nor those that have had no answer where others had.
-    fn reach_edge(&mut self, slice: &WorkerSlice, now: Nanos) {
+    fn settle_clocks(&mut self, slice: &WorkerSlice, now: Nanos) {
         let patience = Nanos(self.plan.timeout_ns / PATIENCE_OF_TIMEOUT);
-        if self.progress.edge == slice.end {
+        if self.progress.settles == slice.end {
             self.count_unsent(slice.end);
             let counted = slice.end.since(slice.counted_from);
-            self.progress.edge = now.plus(counted.max(patience).max(Nanos(1)));
+            self.progress.settles = now.plus(counted.max(patience).max(Nanos(1)));
             return;
         }
         let counting = &mut self.progress.counting;
@@ -156,7 +173,22 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 slot.clock.stops(counting, now);
             }
         }
-        self.progress.edge = now.plus(now.since(slice.end));
+        self.progress.settles = now.plus(now.since(slice.end));
+    }
+
+    /// Tells how many connections the end of the slice waits for, and since when.
+    fn tell_awaited(&mut self) {
+        let Progress { open, counting, .. } = &self.progress;
+        let firsts = self.slots.iter().filter_map(|slot| {
+            let flight = slot.flights.first()?;
+            let is_awaited = !open || counting.awaits(flight.counted, &slot.clock);
+            is_awaited.then_some(flight.begun)
+        });
+        let (connections, since) = firsts.fold((0, Nanos::MAX), |(count, oldest), begun| {
+            (count + 1, oldest.min(begun))
+        });
+        let timeout = Nanos(self.plan.timeout_ns);
+        self.company.tells_awaited(connections, since, timeout);
     }
 
     /// Whether the load has no purpose any more, for no worker.
@@ -196,7 +228,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         };
         let now = self.take_ready(due.min(before.plus(WAIT_MAX)), self.awaits());
         self.progress.acted = now;
-        if self.progress.open && now >= self.progress.edge {
+        if now >= self.progress.edge {
             self.reach_edge(slice, now);
         }
         self.check_due(now);

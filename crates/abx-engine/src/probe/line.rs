@@ -87,6 +87,9 @@ impl<'a> ProbeConnection<'a> {
             if !self.events.is_empty() {
                 return Ok(());
             }
+            if let Some(on_wait) = self.patience.on_wait {
+                on_wait();
+            }
         }
     }
 

@@ -35,12 +35,14 @@ pub struct Answer {
 }
 
 /// How long a probe waits: until its time is over, or somebody stops it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Patience<'a> {
     /// From before the connect to the end of the answer.
     pub timeout: Duration,
     /// Who may stop it before that.
     pub stopper: Option<&'a Stopper>,
+    /// Who hears now and then that it still waits.
+    pub on_wait: Option<&'a dyn Fn()>,
 }
 
 impl From<Duration> for Patience<'_> {
@@ -48,6 +50,7 @@ impl From<Duration> for Patience<'_> {
         Patience {
             timeout,
             stopper: None,
+            on_wait: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! [`contract`] the rules that every back end keeps. The others load a pool over it.
 
 mod broadcasts;
+mod broken_peers;
 mod closes;
 mod contract;
 mod counted;

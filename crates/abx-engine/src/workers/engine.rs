@@ -2,19 +2,24 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use abx_evidence::{Outcomes, Shape, SliceTally, Wait};
+use abx_sys::Nanos;
 
 use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
-use crate::pool::{Part, SharedSlice};
+use crate::pool::{AwaitedResponses, Part, SharedSlice};
 use crate::schedule;
 use crate::workers::any_pool::PoolParts;
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
 use crate::workers::prepared::Prepared;
 use crate::workers::worker::{SliceShare, WorkerOrder, WorkerReply, work};
+
+/// So long after a slice was to end, and then so often, whom it waits for is told.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// How the making of connections went.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -151,6 +156,20 @@ impl Engine {
     /// # Errors
     /// [`EngineError::WorkerDied`] only: what the subject does is in the tally.
     pub fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError> {
+        self.slice_watched(pool, plan, &mut |_| {})
+    }
+
+    /// The same, and tells whom it waits for every second from one second after the
+    /// slice's end in time on.
+    ///
+    /// # Errors
+    /// As [`Engine::slice`].
+    pub fn slice_watched(
+        &mut self,
+        pool: PoolId,
+        plan: &SlicePlan,
+        on_wait: &mut dyn FnMut(AwaitedResponses),
+    ) -> Result<SliceTally, EngineError> {
         // Connections are dealt out evenly, so the first workers have them.
         let with_connections = pool.workers.min(pool.connections) as usize;
         let shared = SharedSlice::new(self.workers.len(), with_connections);
@@ -177,9 +196,22 @@ impl Engine {
             };
             worker.order(WorkerOrder::Run(pool, share))?;
         }
+        let length = match plan.end {
+            SliceEnd::AfterNs(span) => Some(Duration::from_nanos(span)),
+            SliceEnd::AfterRequests(_) => None,
+        };
+        // Nobody wakes up for a look while the slice counts.
+        let mut looks_at = length.and_then(|span| Instant::now().checked_add(span + LOOK_EVERY));
+        let mut look = || {
+            shared
+                .awaited(Nanos::now())
+                .into_iter()
+                .for_each(&mut *on_wait)
+        };
         let mut sum: Option<SliceTally> = None;
         for worker in &self.workers {
-            let WorkerReply::SliceOutcome(part) = worker.reply()? else {
+            let WorkerReply::SliceOutcome(part) = worker.reply_watched(&mut looks_at, &mut look)?
+            else {
                 return Err(EngineError::WorkerDied);
             };
             match &mut sum {
@@ -258,6 +290,25 @@ impl Worker {
 
     fn reply(&self) -> Result<WorkerReply, EngineError> {
         self.replies.recv().map_err(|_| EngineError::WorkerDied)
+    }
+
+    /// The same, with a look at this moment and every second after it; `None` for none.
+    fn reply_watched(
+        &self,
+        looks_at: &mut Option<Instant>,
+        look: &mut dyn FnMut(),
+    ) -> Result<WorkerReply, EngineError> {
+        while let Some(moment) = looks_at {
+            let left = moment.saturating_duration_since(Instant::now());
+            match self.replies.recv_timeout(left) {
+                Err(RecvTimeoutError::Timeout) => {
+                    look();
+                    *moment = Instant::now() + LOOK_EVERY;
+                }
+                other => return other.map_err(|_| EngineError::WorkerDied),
+            }
+        }
+        self.reply()
     }
 }
 

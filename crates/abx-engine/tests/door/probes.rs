@@ -69,13 +69,17 @@ fn a_stop_ends_the_wait_for_an_answer() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let stopper = Stopper::default();
-    let patience = Patience {
-        timeout: Duration::from_secs(60),
-        stopper: Some(&stopper),
-    };
     let request = &load(address, 1).requests[0].request;
+    let ask = || {
+        let patience = Patience {
+            timeout: Duration::from_secs(60),
+            stopper: Some(&stopper),
+            on_wait: None,
+        };
+        probe(address, request, patience)
+    };
     std::thread::scope(|scope| {
-        let asks = scope.spawn(move || probe(address, request, patience));
+        let asks = scope.spawn(ask);
         let _connection = silent.accept().unwrap();
         stopper.stop();
         let answer = asks.join().unwrap();

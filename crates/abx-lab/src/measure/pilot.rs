@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use abx_engine::schedule::Arrivals;
 use abx_engine::{LoadPlan, PoolId};
-use abx_evidence::Outcomes;
 use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
 use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
 use abx_sys::Nanos;
@@ -130,15 +129,17 @@ fn explore(
     };
     let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, bin_max_ns);
     let mut rates = Vec::with_capacity(bins);
-    let mut outcomes = Outcomes::default();
-    for _ in 0..bins {
+    let mut later = Vec::with_capacity(bins);
+    for number in 0..bins {
         let bin = running.slice(subject, pool, bin_ns)?.record;
         running.check_answers(subject, plan, &bin)?;
-        outcomes.merge(&bin.outcomes);
-        outcomes.merge(&bin.discarded);
-        rates.push(throughput(&[bin], connections));
+        rates.push(throughput(std::slice::from_ref(&bin), connections));
+        // What it answers while it warms up may be wrong.
+        if number >= bins / 2 {
+            later.push(bin);
+        }
     }
-    running.check_outcomes(subject, &outcomes)?;
+    running.check_outcomes(subject, &later)?;
     let found = warm_up(&rates).ok();
     let mut slices = Vec::new();
     let mut lingering = Vec::new();
@@ -148,6 +149,7 @@ fn explore(
         slices.push(slice);
         lingering.push(work_after(running, subject)?);
     }
+    running.check_outcomes(subject, &slices)?;
     let lingering: Option<Vec<f64>> = lingering.into_iter().collect();
     Ok(PilotSubject {
         throughput_per_s: throughput(&slices, connections),

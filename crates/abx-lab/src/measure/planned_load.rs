@@ -79,6 +79,7 @@ pub fn plan_load(
         let patience = Patience {
             timeout: load.timeout,
             stopper: Some(stopper),
+            on_wait: None,
         };
         let answers = ask_all(study, processes, asked, patience)?;
         let named: Vec<(&str, &Verified)> = study

@@ -1,16 +1,17 @@
 //! Subjects that run, side by side, and the slice that loads one of them.
 //! Pilot and blocks are made of this.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use abx_engine::{EngineError, LoadGenerator, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
-use abx_evidence::Outcomes;
 use abx_evidence::record::{BlockSubject, Histograms, InUse, PilotRecord, SliceRecord};
+use abx_evidence::{Outcomes, SliceTally};
 use abx_sys::Nanos;
 
 use crate::measure::host::troubles::Troubles;
 use crate::measure::meter::Meter;
-use crate::measure::timeout_waits::{TimeoutWaits, never_right, unanswered};
+use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, unanswered};
+use crate::process::pending::{Pending, unwatched};
 use crate::process::subject_process::{SubjectProcess, SubjectProcessError};
 use crate::process::verify::VerifyError;
 use crate::study::Load;
@@ -92,7 +93,9 @@ pub struct RunningSubjects<'a> {
     /// What slices do not count at their beginning.
     pub warm_in: WarmIn,
     /// No slice goes on beyond this moment, but for what it then waits for.
-    pub deadline: Option<Instant>,
+    pub deadline: Option<Nanos>,
+    /// Told what is waited for.
+    pub on_pending: &'a dyn Fn(Pending),
     /// What waiting for requests without a response has cost.
     timeout_waits: TimeoutWaits,
     /// Whether the person stopped the study.
@@ -210,6 +213,7 @@ impl<'a> RunningSubjects<'a> {
             cache: Cache::Left,
             warm_in: WarmIn::USUAL,
             deadline: None,
+            on_pending: &unwatched,
             timeout_waits: TimeoutWaits::of(processes.len()),
             rss_bytes_max: vec![None; processes.len()],
             memory_at_rest: vec![None; processes.len()],
@@ -251,7 +255,8 @@ impl<'a> RunningSubjects<'a> {
             end: SliceEnd::AfterNs(ns),
             discard_ns: 0,
         };
-        let slice = self.generator.slice(pool, &plan)?;
+        self.check_deadline(ns)?;
+        let slice = self.load(subject, pool, &plan)?;
         if self.stopper.is_stopped() {
             return Err(Abort::Interrupted);
         }
@@ -286,12 +291,11 @@ impl<'a> RunningSubjects<'a> {
     /// [`Abort::Interrupted`]; [`Abort::Subject`] when the subject has ended;
     /// [`Abort::Budget`] when the slice would end too late; [`Abort::Engine`].
     pub fn slice(&mut self, subject: usize, pool: PoolId, ns: u64) -> Result<MeasuredSlice, Abort> {
-        let ends = Instant::now() + Duration::from_nanos(ns);
-        if self.deadline.is_some_and(|deadline| ends > deadline) {
-            return Err(Abort::Budget);
-        }
+        self.check_deadline(ns)?;
         self.meter.subjects.end_idle(subject);
         let reopened = self.refresh(pool)?;
+        // Connections may take a timeout to be made.
+        self.check_deadline(ns)?;
         let resident_pages = match self.cache {
             Cache::Left => None,
             Cache::Cold => self.processes[subject].drop_files(),
@@ -312,6 +316,39 @@ impl<'a> RunningSubjects<'a> {
         Ok(measured)
     }
 
+    /// Whether something of this length ends before the deadline.
+    fn check_deadline(&self, ns: u64) -> Result<(), Abort> {
+        let ends = self.generator.now().plus(Nanos(ns));
+        match self.deadline.is_some_and(|deadline| ends > deadline) {
+            true => Err(Abort::Budget),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes load for one slice, and tells whom its end waits for.
+    fn load(
+        &mut self,
+        subject: usize,
+        pool: PoolId,
+        plan: &SlicePlan,
+    ) -> Result<SliceTally, EngineError> {
+        let (on_pending, subject) = (self.on_pending, self.names[subject].as_str());
+        let mut is_pending = false;
+        let tally = self.generator.slice(pool, plan, &mut |awaited| {
+            is_pending = true;
+            on_pending(Pending::Responses {
+                subject,
+                connections: awaited.connections,
+                waited: Duration::from_nanos(awaited.waited_ns),
+                at_most: Duration::from_nanos(awaited.at_most_ns),
+            });
+        });
+        if is_pending {
+            on_pending(Pending::Over);
+        }
+        tally
+    }
+
     /// Loads one subject, and reads at both edges what was used. A stop ends it early.
     ///
     /// # Errors
@@ -323,7 +360,7 @@ impl<'a> RunningSubjects<'a> {
         plan: &SlicePlan,
     ) -> Result<MeasuredSlice, Abort> {
         let before = self.meter.before(subject);
-        let slice = self.generator.slice(pool, plan)?;
+        let slice = self.load(subject, pool, plan)?;
         let after = self.meter.after(subject);
         let window = self.meter.window(&before, &after);
         let mut record = SliceRecord::of(&self.names[subject], &slice);
@@ -369,13 +406,19 @@ impl<'a> RunningSubjects<'a> {
         }
     }
 
-    /// Whether a subject gave a right answer to any of many requests.
+    /// Whether a subject gave right answers to half of the requests of these slices at
+    /// least: one that does not is not to set how long slices are.
     ///
     /// # Errors
     /// As [`RunningSubjects::check_answers`].
-    pub fn check_outcomes(&self, subject: usize, outcomes: &Outcomes) -> Result<(), Abort> {
-        match outcomes.ok() == 0 && outcomes.failed() > 0 {
-            true => Err(self.unanswered(subject, never_right(outcomes))),
+    pub fn check_outcomes(&self, subject: usize, slices: &[SliceRecord]) -> Result<(), Abort> {
+        let mut outcomes = Outcomes::default();
+        for slice in slices {
+            outcomes.merge(&slice.outcomes);
+            outcomes.merge(&slice.discarded);
+        }
+        match outcomes.ok() < outcomes.failed() {
+            true => Err(self.unanswered(subject, mostly_wrong(&outcomes))),
             false => Ok(()),
         }
     }

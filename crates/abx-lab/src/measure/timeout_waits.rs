@@ -42,7 +42,11 @@ pub fn unanswered(plan: &LoadPlan, slice: &SliceRecord) -> String {
     let connections = u64::from(plan.senders());
     let requests = timeouts(slice);
     let silent = requests.div_ceil(plan.window().into());
-    if slice.ok > 0 && (1..connections).contains(&silent) {
+    let mut outcomes = slice.outcomes.clone();
+    outcomes.merge(&slice.discarded);
+    // Connections that failed otherwise were not answered either.
+    let is_the_rest_answered = outcomes.failed() == requests;
+    if slice.ok > 0 && is_the_rest_answered && (1..connections).contains(&silent) {
         let answered = connections - silent;
         let seconds = plan.timeout_ns as f64 / 1e9;
         return format!(
@@ -50,14 +54,18 @@ pub fn unanswered(plan: &LoadPlan, slice: &SliceRecord) -> String {
              response within {seconds} s)"
         );
     }
-    let mut outcomes = slice.outcomes.clone();
-    outcomes.merge(&slice.discarded);
     format!("stopped answering under load ({})", list(&outcomes))
 }
 
-/// What a subject did that gave wrong answers only, in words that follow its name.
-pub fn never_right(outcomes: &Outcomes) -> String {
-    format!("gave no right answer under load ({})", list(outcomes))
+/// What a subject did that gave few right answers or none, in words that follow its name.
+pub fn mostly_wrong(outcomes: &Outcomes) -> String {
+    let right = match outcomes.ok() {
+        0 => "no".to_owned(),
+        right => right.to_string(),
+    };
+    let all = outcomes.ok() + outcomes.failed();
+    let list = list(outcomes);
+    format!("gave {right} right answers to {all} requests under load ({list})")
 }
 
 fn list(outcomes: &Outcomes) -> String {

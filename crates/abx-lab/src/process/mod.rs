@@ -4,6 +4,7 @@ pub mod generated_files;
 pub mod keeper;
 pub mod listener;
 pub mod log_tail;
+pub mod pending;
 pub mod probe;
 pub mod subject_process;
 pub mod verify;

@@ -2,10 +2,11 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use abx_engine::{Patience, Stopper};
 use abx_evidence::record::{BlockSubject, InUse, ListenerRecord};
+use abx_sys::Nanos;
 use abx_sys::limits::DescriptorLimit;
 use abx_sys::ports::{FreePort, PortError};
 use abx_sys::tree::ProcTree;
@@ -17,11 +18,15 @@ use crate::process::keeper::{
 };
 use crate::process::listener;
 use crate::process::log_tail::SHOWN_LINES;
+use crate::process::pending::Pending;
 use crate::process::probe::Probe;
 use crate::process::verify::{ReadinessOutcome, VerifyError, wait_ready};
 use crate::study::GeneratedFile;
 use crate::study::launch::Launch;
 use crate::study::subject::Source;
+
+/// Who is ready sooner is not said to be waited for.
+const PENDING_FROM: Duration = Duration::from_secs(1);
 
 /// Why a subject is not there to be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -136,6 +141,8 @@ pub struct StartContext<'a> {
     pub stopper: Stopper,
     /// Draws a number below the given one.
     pub draw: &'a mut dyn FnMut(u32) -> u32,
+    /// Told what is waited for.
+    pub on_pending: &'a dyn Fn(Pending),
 }
 
 /// A subject that runs.
@@ -188,7 +195,8 @@ impl SubjectProcess {
         self.files.drop_from_memory().ok().flatten()
     }
 
-    /// Waits until it answers rightly.
+    /// Waits until it answers rightly, at most as long as it may take and not beyond
+    /// the deadline.
     ///
     /// # Errors
     /// [`SubjectProcessError::Ended`], [`SubjectProcessError::NotReady`], [`SubjectProcessError::Foreign`],
@@ -198,30 +206,50 @@ impl SubjectProcess {
         source: &Source,
         probe: &Probe,
         stopper: &Stopper,
+        deadline: Option<Nanos>,
+        on_pending: &dyn Fn(Pending),
     ) -> Result<(), SubjectProcessError> {
         let Source::Command(launch) = source else {
             // It runs already; verification will tell what it answers.
             return Ok(());
         };
-        let left = launch.ready.within.saturating_sub(self.started.elapsed());
+        let waited = self.started.elapsed();
+        let left = launch.ready.within.saturating_sub(waited);
+        let left = deadline.map_or(left, |deadline| {
+            left.min(deadline.since(Nanos::now()).into())
+        });
+        let within = (waited + left).min(launch.ready.within);
         let keeper = &mut self.keeper;
         let gone = || {
             let state = keeper.as_mut().map(Keeper::state);
             !matches!(state, Some(ProcessState::Running)) || stopper.is_stopped()
         };
-        let name = &self.name;
+        let (name, started) = (&self.name, self.started);
+        let on_wait = || {
+            let waited = started.elapsed();
+            if waited >= PENDING_FROM {
+                let (subject, at_most) = (name.as_str(), within);
+                on_pending(Pending::Ready {
+                    subject,
+                    waited,
+                    at_most,
+                });
+            }
+        };
         let patience = Patience {
             timeout: left,
             stopper: Some(stopper),
+            on_wait: Some(&on_wait),
         };
         let ready = wait_ready(name, self.address, probe, patience, gone);
+        on_pending(Pending::Over);
         match ready {
             None if stopper.is_stopped() => return Ok(()),
             None => return Err(self.ended("before it was ready")),
             Some(ReadinessOutcome::Late(why)) => {
                 return Err(SubjectProcessError::NotReady {
                     name: self.name.clone(),
-                    within_s: launch.ready.within.as_secs(),
+                    within_s: within.as_secs(),
                     why,
                     output: self.output(),
                 });
@@ -357,9 +385,18 @@ fn start_kept(
         files: made.chain(written).collect(),
         stop: launch.stop,
     };
-    let keeper = Keeper::start(start.program, start.keeper_arguments, &plan, &|| {
-        start.stopper.is_stopped()
-    });
+    let all_bytes = plan.files.iter().map(|file| file.content.bytes()).sum();
+    let is_stopped = || start.stopper.is_stopped();
+    let on_made = |made_bytes| {
+        (start.on_pending)(Pending::Files {
+            subject: name,
+            made_bytes,
+            all_bytes,
+        });
+    };
+    let (program, arguments) = (start.program, start.keeper_arguments);
+    let keeper = Keeper::start(program, arguments, &plan, &is_stopped, &on_made);
+    (start.on_pending)(Pending::Over);
     let keeper = keeper.map_err(|source| SubjectProcessError::Start {
         name: name.to_owned(),
         source,

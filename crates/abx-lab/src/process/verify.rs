@@ -297,6 +297,7 @@ pub fn wait_ready(
     let mut rest = Duration::from_millis(2);
     let mut first_right = None;
     let mut right = 0;
+    let mut before = None;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let patience = Patience {
@@ -325,7 +326,12 @@ pub fn wait_ready(
             return None;
         }
         if Instant::now() >= deadline {
-            return Some(ReadinessOutcome::Late(why));
+            // The last try may have had next to no time.
+            return Some(ReadinessOutcome::Late(before.unwrap_or(why)));
+        }
+        before = Some(why);
+        if let Some(on_wait) = patience.on_wait {
+            on_wait();
         }
         std::thread::sleep(rest);
         rest = (rest * 3 / 2).min(Duration::from_millis(100));

@@ -107,7 +107,13 @@ fn start(
     let first = probe(load, request, &process);
     let stopper = context.generator.stopper();
     process
-        .wait_ready(&subject.source, &first, &stopper)
+        .wait_ready(
+            &subject.source,
+            &first,
+            &stopper,
+            context.deadline,
+            context.on_pending,
+        )
         .map_err(failed)?;
     if stopper.is_stopped() {
         return Err(Abort::Interrupted);
@@ -139,6 +145,7 @@ fn plan(
     let patience = Patience {
         timeout: load.timeout,
         stopper: Some(stopper),
+        on_wait: None,
     };
     let answer = verify(CEILING, process.address, &asked, patience);
     let answer = answer.map_err(|error| Abort::subject(CEILING, error))?;

@@ -1,14 +1,15 @@
 //! What stays the same from block to block.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use abx_engine::{Engine, EngineError, EnginePlan, LoadGenerator};
 use abx_evidence::Waiting;
+use abx_sys::Nanos;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
 
 use crate::process::listener;
+use crate::process::pending::{Pending, unwatched};
 use crate::process::subject_process::StartContext;
 use crate::run_study::waiting::{self, CpuAssignment, Obstacle};
 use crate::study::subject::{Source, Subject};
@@ -84,7 +85,9 @@ pub struct StudyContext<'a> {
     /// File descriptors that abx and each subject may have.
     pub descriptors: DescriptorLimit,
     /// No slice goes on beyond this moment; `None` where time does not matter.
-    pub deadline: Option<Instant>,
+    pub deadline: Option<Nanos>,
+    /// Told what is waited for.
+    pub on_pending: &'a dyn Fn(Pending),
 }
 
 /// File descriptors that each worker needs when they share so many connections.
@@ -183,6 +186,7 @@ impl<'a> StudyContext<'a> {
             cpus: allowed.len(),
             descriptors,
             deadline: None,
+            on_pending: &unwatched,
         })
     }
 
@@ -197,6 +201,7 @@ impl<'a> StudyContext<'a> {
             seed: self.study.seed,
             stopper: self.generator.stopper(),
             draw,
+            on_pending: self.on_pending,
         }
     }
 }

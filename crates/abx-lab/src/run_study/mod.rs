@@ -4,12 +4,14 @@
 
 mod ceiling;
 pub mod context;
+pub mod progress;
 pub mod run;
 mod shorten_blocks;
 pub mod start_block;
 mod stop_rule;
 mod waiting;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -17,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use abx_engine::Stopper;
 use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord, Settings,
-    SliceRecord, StudyEnd, SubjectRecord,
+    StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
     Conclusions, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord, SubjectView,
@@ -36,12 +38,14 @@ use crate::measure::pilot::pilot;
 use crate::measure::planned_load::PlannedLoad;
 use crate::measure::rate_search::RateSearch;
 use crate::measure::running_subjects::Abort;
+use crate::process::pending::Pending;
 use crate::process::subject_process::SubjectProcessError;
 use crate::process::verify::Verified;
 use crate::records::store::{Store, StoreError};
 use crate::study::subject::{Source, Subject};
 use crate::study::{Load, OlderRecord, SliceLength, Study};
 use context::{PrepareError, StudyContext, descriptors_needed};
+use progress::StudyProgress;
 use shorten_blocks::{BlockTerms, shorten_blocks};
 use start_block::StartedBlock;
 use stop_rule::{TimeSpent, reason_to_stop};
@@ -61,27 +65,6 @@ pub enum StudyError {
     /// A subject or abx itself cannot go on.
     #[error("{0}")]
     Abort(#[from] Abort),
-}
-
-/// What happens, for whoever watches. Told between slices, never within one.
-#[derive(Debug)]
-pub enum StudyProgress<'a> {
-    /// The pilot begins.
-    Pilot,
-    /// A round of a block begins.
-    Round {
-        /// The block's number from zero.
-        block: u32,
-        /// The round's number from zero.
-        round: u32,
-        /// Rounds of the block.
-        rounds: u32,
-    },
-    /// A round has ended, and these are its slices, that of a server that does
-    /// nothing ([`CEILING`]) among them.
-    Slices(&'a [SliceRecord]),
-    /// A block has ended, and this is what the blocks so far say.
-    Block(&'a StudyRecord),
 }
 
 /// What a study needs from outside.
@@ -115,6 +98,9 @@ pub struct StudyOutcome {
 /// goes wrong later is in [`StudyOutcome::error`], beside everything that was
 /// measured until then.
 pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome, StudyError> {
+    let watch = RefCell::new(around.watch);
+    let tell = |progress: StudyProgress| (watch.borrow_mut())(progress);
+    let on_pending = |pending: Pending| tell(StudyProgress::Pending(pending));
     let mut context =
         StudyContext::prepare(study, around.program.clone(), around.keeper_arguments)?;
     let mut measured = new_record(study, around.version, &context);
@@ -127,14 +113,16 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
     around.store.save(&record)?;
     (around.on_stopper)(context.generator.stopper());
     let started = Instant::now();
+    context.on_pending = &on_pending;
     // Blocks that were ordered take what they take.
-    context.deadline = study.blocks.is_none().then(|| started + study.budget());
+    let ends = Nanos::now().plus(study.budget().into());
+    context.deadline = study.blocks.is_none().then_some(ends);
     let mut runner = StudyRunner {
         study,
         context,
         record,
         store: around.store,
-        watch: around.watch,
+        watch: &tell,
         started,
     };
     let ended = runner.run();
@@ -155,7 +143,7 @@ struct StudyRunner<'a> {
     context: StudyContext<'a>,
     record: StudyRecord,
     store: &'a mut Store,
-    watch: &'a mut dyn FnMut(StudyProgress),
+    watch: &'a dyn Fn(StudyProgress),
     started: Instant,
 }
 
@@ -165,6 +153,7 @@ impl StudyRunner<'_> {
         (self.watch)(StudyProgress::Pilot);
         self.find_rates()?;
         self.pilot()?;
+        let is_hopeless_already = is_hopeless(&judge(&self.record.measured));
         loop {
             let began = Instant::now();
             let block = self.block();
@@ -177,6 +166,10 @@ impl StudyRunner<'_> {
                 whole: self.started.elapsed(),
                 last_block: began.elapsed(),
             };
+            if is_hopeless_already {
+                // The others have their figures now, and nobody to be compared with.
+                return Ok(StudyEnd::Invalid);
+            }
             if let Some(end) = reason_to_stop(self.study, &self.record, spent) {
                 return Ok(end);
             }
@@ -276,15 +269,14 @@ impl StudyRunner<'_> {
         self.failure_in_pilot().map_or(Ok(()), Err)
     }
 
-    /// What the first subject did that failed in the pilot, when nothing can be compared
-    /// without those that did.
+    /// What the first subject did that failed in the pilot, when all of them did.
     fn failure_in_pilot(&self) -> Option<Abort> {
         let measured = &self.record.measured;
         let has_nobody = |load: &LoadRecord| {
             let mut subjects = measured.subjects.iter();
             subjects.all(|subject| load.failure_in_pilot(&subject.name).is_some())
         };
-        if !measured.loads.iter().all(has_nobody) && !is_hopeless(&judge(measured)) {
+        if !measured.loads.iter().all(has_nobody) {
             return None;
         }
         let each = measured.loads.iter().flat_map(|load| {

@@ -56,7 +56,13 @@ impl StudyContext<'_> {
             };
             let first = Probe::of_load(load, request, subject, process.address, study.seed);
             let probe = first.readiness(subject);
-            let ready = process.wait_ready(&subject.source, &probe, &stopper);
+            let ready = process.wait_ready(
+                &subject.source,
+                &probe,
+                &stopper,
+                self.deadline,
+                self.on_pending,
+            );
             ready.map_err(|error| Abort::subject(&subject.name, error))?;
             if stopper.is_stopped() {
                 return Err(Abort::Interrupted);
@@ -69,6 +75,7 @@ impl StudyContext<'_> {
         if let Some(ceiling) = &study.ceiling {
             ceiling::start_ceilings(self, ceiling, &mut processes, &mut loads, seed)?;
         }
+        let (deadline, on_pending) = (self.deadline, self.on_pending);
         let meter = Meter::new(
             processes.iter().map(SubjectProcess::tree).collect(),
             &self.split,
@@ -76,7 +83,8 @@ impl StudyContext<'_> {
         let mut names: Vec<String> = study.subjects.iter().map(|one| one.name.clone()).collect();
         names.resize(processes.len(), CEILING.to_owned());
         let mut running = RunningSubjects::new(&mut *self.generator, meter, processes, names);
-        running.deadline = self.deadline;
+        running.deadline = deadline;
+        running.on_pending = on_pending;
         Ok(StartedBlock {
             order: order
                 .iter()

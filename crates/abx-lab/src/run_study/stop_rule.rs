@@ -180,7 +180,7 @@ mod tests {
             ..steady
         };
         let wrong = Behaviour {
-            is_wrong: true,
+            wrong_after: 0,
             ..steady
         };
         for failing in [mute, wrong] {

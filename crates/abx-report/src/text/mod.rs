@@ -19,6 +19,6 @@ pub use self::catalog::check_text;
 pub use self::doctor::doctor_text;
 pub use self::expectations::expectations_text;
 pub use self::history::history_text;
-pub use self::progress::{failures_line, progress_line};
+pub use self::progress::{failures_line, files_line, progress_line, ready_line, responses_line};
 pub use self::run::run_text;
 pub use self::study::study_text;

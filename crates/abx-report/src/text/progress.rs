@@ -1,6 +1,7 @@
 //! What is told of a study while it is conducted, each in a few words.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use abx_evidence::{Outcomes, StudyRecord};
 
@@ -38,6 +39,44 @@ pub fn failures_line(came: &BTreeMap<String, Outcomes>) -> String {
         format!("{} failed: {}", short(subject), words.join(", "))
     });
     each.collect::<Vec<_>>().join("; ")
+}
+
+/// Whom a slice waits for at its end, and for how long.
+#[must_use]
+pub fn responses_line(
+    subject: &str,
+    connections: u64,
+    waited: Duration,
+    at_most: Duration,
+) -> String {
+    let (count, subject) = (count(connections), short(subject));
+    let time = of_at_most(waited, at_most);
+    format!("waiting for {count} of {subject}'s connections, {time}")
+}
+
+/// For how long a subject is waited that was started.
+#[must_use]
+pub fn ready_line(subject: &str, waited: Duration, at_most: Duration) -> String {
+    let time = of_at_most(waited, at_most);
+    format!("waiting for {} to be ready, {time}", short(subject))
+}
+
+/// How much of a subject's files there is.
+#[must_use]
+pub fn files_line(subject: &str, made_bytes: u64, all_bytes: u64) -> String {
+    let (unit, name) = match all_bytes {
+        0..1_000_000 => (1e3, "kB"),
+        _ => (1e6, "MB"),
+    };
+    let [made, all] = [made_bytes, all_bytes].map(|bytes| bytes as f64 / unit);
+    let subject = short(subject);
+    format!("making files for {subject}: {made:.0} of {all:.0} {name}")
+}
+
+fn of_at_most(waited: Duration, at_most: Duration) -> String {
+    // A check for what is out of time may come a moment late.
+    let [waited, at_most] = [waited.min(at_most), at_most].map(|span| span.as_secs_f64());
+    format!("{waited:.0} s of {at_most:.0}")
 }
 
 /// A subject's name within a line.

@@ -1,12 +1,17 @@
 //! The end report of a study. Every text is a file under `snapshots/`, to be
 //! read by the person who changes it.
 
+use std::time::Duration;
+
 use abx_evidence::record::{SliceChoiceRecord, StudyEnd};
 use abx_evidence::{
     Bounds, Comparison, Figure, Finding, FindingId, Level, StudyRecord, Undisturbed, Validity,
     Verdict,
 };
-use abx_report::{Style, failures_line, progress_line, study_json, study_text};
+use abx_report::{
+    Style, failures_line, files_line, progress_line, ready_line, responses_line, study_json,
+    study_text,
+};
 use insta::assert_snapshot;
 
 use crate::support::{
@@ -342,6 +347,22 @@ fn failures_are_told_by_name_and_number() {
         "a-name-…o-long failed: 2 timeout; bad failed: 1 wrong body, 1,200 refused"
     );
     assert_eq!(failures_line(&[].into()), "");
+}
+
+#[test]
+fn what_is_waited_for_is_said_with_how_long_at_most() {
+    // Method: each thing that is waited for, the last one a moment too long.
+    let [six, ten] = [6, 10].map(Duration::from_secs);
+    let responses = responses_line("half", 1_310, six, ten);
+    assert_eq!(
+        responses,
+        "waiting for 1,310 of half's connections, 6 s of 10"
+    );
+    let ready = ready_line("a-name-that-is-too-long", ten + ten, ten);
+    assert_eq!(ready, "waiting for a-name-…o-long to be ready, 10 s of 10");
+    let files = files_line("a", 120_400_000, 700_000_000);
+    assert_eq!(files, "making files for a: 120 of 700 MB");
+    assert_eq!(files_line("a", 500, 2_000), "making files for a: 0 of 2 kB");
 }
 
 #[test]

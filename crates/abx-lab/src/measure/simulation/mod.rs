@@ -2,6 +2,7 @@
 //! no servers, no connections, no waiting for slices. For tests only.
 
 pub mod blocks;
+mod broken;
 mod pilots;
 mod rates;
 pub mod scripted;

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use abx_engine::schedule::Arrivals;
 use abx_engine::{
-    EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing, PoolId, SliceEnd, SlicePlan, Stopper,
+    AwaitedResponses, EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing, PoolId, SliceEnd,
+    SlicePlan, Stopper,
 };
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
 use abx_evidence::{Outcome, Shape, SliceTally};
+use abx_sys::Nanos;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
 use rand::{Rng, SeedableRng};
@@ -17,6 +19,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::measure::meter::Meter;
 use crate::measure::running_subjects::RunningSubjects;
+use crate::process::pending::unwatched;
 use crate::process::subject_process::{StartContext, SubjectProcess};
 use crate::study::subject::{Source, Target};
 use crate::study::{PilotEffort, Pin, SliceLength, Study, WaitChoice};
@@ -37,20 +40,20 @@ pub struct Behaviour {
     pub silent_after: usize,
     /// Slices after which it leaves a request of each of so many connections unanswered.
     pub mute: (usize, u64),
-    /// Whether all of its answers are wrong.
-    pub is_wrong: bool,
+    /// Slices after which all of its answers are wrong.
+    pub wrong_after: usize,
 }
 
 impl Behaviour {
     /// Answers so many requests per second from the first slice to the last.
-    pub fn steady(capacity_per_s: f64) -> Behaviour {
+    pub const fn steady(capacity_per_s: f64) -> Behaviour {
         Behaviour {
             capacity_per_s,
             cold_slices: 0,
             spread: 0.0,
             silent_after: usize::MAX,
             mute: (usize::MAX, 0),
-            is_wrong: false,
+            wrong_after: usize::MAX,
         }
     }
 }
@@ -62,6 +65,8 @@ pub struct ScriptedGenerator {
     opened: u64,
     /// Who was loaded, and for how long, slice by slice.
     pub slices: Vec<(usize, u64)>,
+    /// What all slices have taken.
+    pub now: Nanos,
     stopper: Stopper,
     random: ChaCha8Rng,
 }
@@ -73,6 +78,7 @@ impl ScriptedGenerator {
             pools: BTreeMap::new(),
             opened: 0,
             slices: Vec::new(),
+            now: Nanos(0),
             stopper: Stopper::default(),
             random: ChaCha8Rng::seed_from_u64(1),
         }
@@ -107,35 +113,9 @@ impl ScriptedGenerator {
             .map(|(port, _)| plan(port))
             .collect()
     }
-}
 
-impl LoadGenerator for ScriptedGenerator {
-    fn stopper(&self) -> Stopper {
-        self.stopper.clone()
-    }
-
-    fn threads(&self) -> usize {
-        1
-    }
-
-    fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
-        self.opened += 1;
-        self.pools.insert(self.opened, plan.clone());
-        let connections = plan.connections as usize;
-        let report = OpenReport {
-            standing: connections,
-            opened: connections,
-            ..OpenReport::default()
-        };
-        let pool = PoolId::new(self.opened, plan.connections.into(), 1);
-        Ok((pool, report))
-    }
-
-    fn refresh(&mut self, _: PoolId) -> Result<OpenReport, EngineError> {
-        Ok(OpenReport::default())
-    }
-
-    fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError> {
+    /// What the script says of one slice.
+    fn answer(&mut self, pool: PoolId, plan: &SlicePlan) -> SliceTally {
         let SliceEnd::AfterNs(wall_ns) = plan.end else {
             panic!("slices of the lab end after a time");
         };
@@ -159,7 +139,8 @@ impl LoadGenerator for ScriptedGenerator {
         if before >= behaviour.silent_after {
             slice.stopped_answering = true;
             slice.tally.outcomes.add(Outcome::Timeout);
-            return Ok(slice);
+            slice.wall_ns += load.timeout_ns;
+            return slice;
         }
         let noise = self.random.random_range(-1.0..=1.0);
         let warmth = if before < behaviour.cold_slices {
@@ -179,7 +160,8 @@ impl LoadGenerator for ScriptedGenerator {
             true => 1_000_000_000,
             false => 1_000_000,
         };
-        let answer = match behaviour.is_wrong {
+        let is_wrong = before >= behaviour.wrong_after;
+        let answer = match is_wrong {
             true => Outcome::WrongStatus,
             false => Outcome::Ok,
         };
@@ -187,13 +169,55 @@ impl LoadGenerator for ScriptedGenerator {
             slice.tally.outcomes.add(answer);
             slice.tally.response.record_ns(response_ns);
         }
-        slice.tally.clocked = if behaviour.is_wrong { 0 } else { answered };
+        slice.tally.clocked = if is_wrong { 0 } else { answered };
         let (after, mute) = behaviour.mute;
         if before >= after {
             (0..mute).for_each(|_| slice.tally.outcomes.add(Outcome::Timeout));
             slice.wall_ns += load.timeout_ns;
         }
         slice.tally.unsent = within(offered_per_s) - answered;
+        slice
+    }
+}
+
+impl LoadGenerator for ScriptedGenerator {
+    fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
+        self.opened += 1;
+        self.pools.insert(self.opened, plan.clone());
+        let connections = plan.connections as usize;
+        let report = OpenReport {
+            standing: connections,
+            opened: connections,
+            ..OpenReport::default()
+        };
+        let pool = PoolId::new(self.opened, plan.connections.into(), 1);
+        Ok((pool, report))
+    }
+
+    fn refresh(&mut self, _: PoolId) -> Result<OpenReport, EngineError> {
+        Ok(OpenReport::default())
+    }
+
+    fn slice(
+        &mut self,
+        pool: PoolId,
+        plan: &SlicePlan,
+        _: &mut dyn FnMut(AwaitedResponses),
+    ) -> Result<SliceTally, EngineError> {
+        let slice = self.answer(pool, plan);
+        self.now = self.now.plus(Nanos(slice.wall_ns));
         Ok(slice)
     }
 
@@ -215,6 +239,7 @@ fn process(name: &str, port: u16) -> SubjectProcess {
         seed: 0,
         stopper: Stopper::default(),
         draw: &mut |_| 0,
+        on_pending: &unwatched,
     };
     SubjectProcess::start(name, &source, &mut start).expect("nothing is started")
 }

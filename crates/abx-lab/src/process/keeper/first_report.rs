@@ -21,11 +21,12 @@ pub enum FirstReport {
 }
 
 /// Waits for the report that tells how the start went. Each report of files that are
-/// being made gives the next one `silence_max` again.
+/// being made gives the next one `silence_max` again, and is passed on.
 pub fn first_report(
     reports: &Receiver<KeeperReport>,
     silence_max: Duration,
     is_stopped: &dyn Fn() -> bool,
+    on_made: &dyn Fn(u64),
 ) -> FirstReport {
     let mut made = None;
     let mut heard = Instant::now();
@@ -35,6 +36,7 @@ pub fn first_report(
             Ok(KeeperReport::Failed { why }) => return FirstReport::Failed(why),
             Ok(KeeperReport::Making { bytes }) => {
                 made = Some(bytes);
+                on_made(bytes);
                 heard = Instant::now();
             }
             Err(RecvTimeoutError::Timeout) if heard.elapsed() < silence_max => {}
@@ -49,6 +51,7 @@ pub fn first_report(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
     use std::sync::mpsc::channel;
 
     use super::*;
@@ -68,8 +71,11 @@ mod tests {
             }
             sender.send(KeeperReport::Started { keeper: 7 }).unwrap();
         });
-        let first = first_report(&reports, allowed, &|| false);
+        let passed_on = RefCell::new(Vec::new());
+        let on_made = |bytes| passed_on.borrow_mut().push(bytes);
+        let first = first_report(&reports, allowed, &|| false, &on_made);
         assert_eq!(first, FirstReport::Started { keeper: 7 });
+        assert_eq!(passed_on.into_inner(), (1..=25).collect::<Vec<u64>>());
         teller.join().unwrap();
     }
 
@@ -78,7 +84,7 @@ mod tests {
         // Method: silence from the start, and behind a report of files; a keeper that is
         // gone; each way to end the wait early.
         let (sender, reports) = channel();
-        let wait = |is_stopped: bool| first_report(&reports, SHORT, &|| is_stopped);
+        let wait = |is_stopped: bool| first_report(&reports, SHORT, &|| is_stopped, &|_| {});
         assert_eq!(wait(false), FirstReport::Silent { made: None });
         sender.send(KeeperReport::Making { bytes: 5 }).unwrap();
         assert_eq!(wait(false), FirstReport::Silent { made: Some(5) });

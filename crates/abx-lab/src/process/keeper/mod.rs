@@ -180,6 +180,7 @@ impl Keeper {
         arguments: &[&str],
         plan: &KeeperPlan,
         is_stopped: &dyn Fn() -> bool,
+        on_made: &dyn Fn(u64),
     ) -> Result<Keeper, KeeperError> {
         let command = plan.program.clone();
         let mut keeper =
@@ -188,7 +189,7 @@ impl Keeper {
                 source,
             })?;
         keeper.hand_over_plan()?;
-        match first_report(&keeper.reports, SILENCE_MAX, is_stopped) {
+        match first_report(&keeper.reports, SILENCE_MAX, is_stopped, on_made) {
             FirstReport::Started { keeper: number } => {
                 keeper.note_keeper(number);
                 Ok(keeper)

@@ -10,6 +10,7 @@ use abx_sys::limits::DescriptorLimit;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::process::pending::unwatched;
 use crate::process::probe::Probe;
 use crate::process::subject_process::{StartContext, SubjectProcess, SubjectProcessError};
 use crate::process::verify::{Verified, agree, verify};
@@ -185,6 +186,7 @@ impl SubjectChecks<'_> {
             seed,
             stopper: self.stopper.clone(),
             draw: &mut draw,
+            on_pending: &unwatched,
         };
         let mut process = SubjectProcess::start(&subject.name, &subject.source, &mut start)
             .map_err(|error| error.to_string())?;
@@ -213,7 +215,8 @@ impl SubjectChecks<'_> {
                 let asked = Probe::of_load(load, request, subject, process.address, seed);
                 if answers.is_empty() {
                     let first = asked.clone().readiness(subject);
-                    process.wait_ready(&subject.source, &first, &self.stopper)?;
+                    let stopper = &self.stopper;
+                    process.wait_ready(&subject.source, &first, stopper, None, &unwatched)?;
                 }
                 if self.stopper.is_stopped() {
                     return Ok(answers);
@@ -221,6 +224,7 @@ impl SubjectChecks<'_> {
                 let patience = Patience {
                     timeout: load.timeout,
                     stopper: Some(&self.stopper),
+                    on_wait: None,
                 };
                 match verify(&subject.name, process.address, &asked, patience) {
                     Err(error) if error.is_stop() => return Ok(answers),

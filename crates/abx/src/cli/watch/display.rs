@@ -16,7 +16,12 @@ pub enum Display {
     /// Nowhere.
     None,
     /// A line on the terminal.
-    Line(ProgressBar),
+    Line {
+        /// The line.
+        bar: ProgressBar,
+        /// What it says, but for what interrupts that.
+        text: String,
+    },
     /// Lines on standard error, which is no terminal.
     Lines {
         /// When the last one was written.
@@ -49,16 +54,17 @@ impl Display {
         if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             bar.set_style(style);
         }
-        Display::Line(bar)
+        let text = String::new();
+        Display::Line { bar, text }
     }
 
     /// Shows a text in the place of the last one, or below it when it is time.
     pub fn show(&mut self, text: &str, urgency: Urgency) {
         match self {
             Display::None => {}
-            Display::Line(bar) => {
-                bar.set_message(text.to_owned());
-                bar.tick();
+            Display::Line { bar, text: last } => {
+                text.clone_into(last);
+                draw(bar, text);
             }
             Display::Lines { last } => {
                 if urgency == Urgency::News || last.elapsed() >= EVERY {
@@ -69,10 +75,30 @@ impl Display {
         }
     }
 
+    /// Shows a text until [`Display::return_to_last`]; a file gets it when it is time.
+    pub fn interrupt(&mut self, text: &str) {
+        match self {
+            Display::Line { bar, .. } => draw(bar, text),
+            Display::None | Display::Lines { .. } => self.show(text, Urgency::Movement),
+        }
+    }
+
+    /// Shows the last text again where an interruption took its place.
+    pub fn return_to_last(&mut self) {
+        if let Display::Line { bar, text } = self {
+            draw(bar, text);
+        }
+    }
+
     /// Takes the line of a terminal away; what was written to a file stays.
     pub fn clear(&self) {
-        if let Display::Line(bar) = self {
+        if let Display::Line { bar, .. } = self {
             bar.finish_and_clear();
         }
     }
+}
+
+fn draw(bar: &ProgressBar, text: &str) {
+    bar.set_message(text.to_owned());
+    bar.tick();
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use abx_evidence::record::{CEILING, SliceRecord};
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
 use abx_evidence::{Outcomes, StudyRecord};
-use abx_lab::StudyProgress;
+use abx_lab::{Pending, StudyProgress};
 
 use self::display::{Display, Urgency};
 
@@ -27,6 +27,29 @@ pub struct Watch {
     expected: u32,
     /// When the first block began: the pilot takes another time than blocks.
     first_block: Option<Instant>,
+}
+
+/// What is waited for while nothing is measured.
+fn waiting(pending: &Pending) -> String {
+    match *pending {
+        Pending::Files {
+            subject,
+            made_bytes,
+            all_bytes,
+        } => abx_report::files_line(subject, made_bytes, all_bytes),
+        Pending::Ready {
+            subject,
+            waited,
+            at_most,
+        } => abx_report::ready_line(subject, waited, at_most),
+        Pending::Responses {
+            subject,
+            connections,
+            waited,
+            at_most,
+        } => abx_report::responses_line(subject, connections, waited, at_most),
+        Pending::Over => String::new(),
+    }
 }
 
 impl Watch {
@@ -47,10 +70,12 @@ impl Watch {
     /// Takes note of what happens.
     pub fn see(&mut self, progress: &StudyProgress) {
         match progress {
-            StudyProgress::Pilot => self.display.show(
-                "pilot: finding the warm-up and the slice length",
-                Urgency::News,
-            ),
+            StudyProgress::Pilot => {
+                let text = "pilot: finding the warm-up and the slice length";
+                self.display.show(text, Urgency::News);
+            }
+            StudyProgress::Pending(Pending::Over) => self.display.return_to_last(),
+            StudyProgress::Pending(pending) => self.display.interrupt(&waiting(pending)),
             StudyProgress::Round {
                 block,
                 round,

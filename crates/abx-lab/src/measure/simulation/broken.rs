@@ -1,0 +1,109 @@
+//! How long a study of a broken subject takes, by subjects of a script: in virtual time.
+
+use abx_sys::Nanos;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::scripted::{Behaviour, ScriptedGenerator, study};
+use crate::measure::block::LoadRun;
+use crate::measure::pilot::pilot;
+use crate::measure::planned_load::PlannedLoad;
+use crate::measure::running_subjects::{Abort, Cache};
+use crate::study::{PilotEffort, SliceLength};
+
+const SECOND: u64 = 1_000_000_000;
+/// As plans of the script have it.
+const TIMEOUT: Nanos = Nanos(10 * SECOND);
+
+const STEADY: Behaviour = Behaviour::steady(1_000.0);
+
+/// Behaves wrongly from this slice on: goes mute, leaves some connections without an
+/// answer, or answers wrongly.
+fn broken_from(slice: usize) -> [Behaviour; 4] {
+    [
+        Behaviour {
+            silent_after: slice,
+            ..STEADY
+        },
+        Behaviour {
+            mute: (slice, 1),
+            ..STEADY
+        },
+        Behaviour {
+            mute: (slice, 49),
+            ..STEADY
+        },
+        Behaviour {
+            wrong_after: slice,
+            ..STEADY
+        },
+    ]
+}
+
+/// The pilot and one block; when it ended.
+fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, Nanos) {
+    let mut generator = ScriptedGenerator::new(&[STEADY, broken]);
+    let plans = generator.plans();
+    let study = study(SliceLength::Usual);
+    let mut running = generator.running();
+    running.deadline = deadline;
+    let found = pilot(&mut running, &study, &plans, PilotEffort::Usual, None);
+    let ended = found.and_then(|found| {
+        let planned = PlannedLoad {
+            verified: plans.iter().map(|_| Vec::new()).collect(),
+            plans,
+            bodies_compared: true,
+            cache: Cache::Left,
+            ceiling: None,
+        };
+        let failed = found.subjects["b"].failed.as_ref().map(|_| 1);
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let run = LoadRun::new("one", &mut running, &planned, &found, &mut random);
+        let mut run = run.without(failed.into_iter().collect());
+        let ended = run.measure(|_| {});
+        let own = run.result.rounds.iter().flat_map(|round| &round.slices);
+        let count = own.filter(|slice| slice.subject == "a").count();
+        let rounds = found.rounds as usize;
+        assert!(ended.is_err() || count == rounds, "{count} of {rounds}");
+        ended
+    });
+    (ended, generator.now)
+}
+
+/// Does this for each of so many numbers, all at once: studies rest in real time.
+fn at_once(numbers: impl Iterator<Item = u64>, study: impl Fn(u64) + Sync) {
+    let study = &study;
+    std::thread::scope(|scope| {
+        for number in numbers {
+            scope.spawn(move || study(number));
+        }
+    });
+}
+
+#[test]
+fn a_broken_subject_costs_less_than_a_minute_and_the_other_is_measured() {
+    // Method: each way to break, from each eighth of the first 80 slices on, those of the
+    // pilot and of a block.
+    at_once((0..80).step_by(8), |slice| {
+        for broken in broken_from(slice as usize) {
+            let (ended, now) = study_of(broken, None);
+            ended.unwrap();
+            assert!(now < Nanos(45 * SECOND), "{broken:?}: {now:?}");
+        }
+    });
+}
+
+#[test]
+fn the_budget_bounds_pilot_and_blocks_by_a_timeout_at_most() {
+    // Method: a deadline at every other second, in the pilot and in the block, with a subject
+    // that breaks in either. What has begun is waited for.
+    at_once((0..30).step_by(2), |second| {
+        let deadline = Nanos(second * SECOND);
+        for broken in [10, 50].map(broken_from).concat() {
+            let (ended, now) = study_of(broken, Some(deadline));
+            let is_cut = matches!(ended, Err(Abort::Budget));
+            assert!(is_cut || ended.is_ok(), "{ended:?}");
+            assert!(now <= deadline.plus(TIMEOUT), "{broken:?}: {now:?}");
+        }
+    });
+}

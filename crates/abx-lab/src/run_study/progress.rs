@@ -1,0 +1,29 @@
+//! What a study tells whoever watches it.
+
+use abx_evidence::StudyRecord;
+use abx_evidence::record::SliceRecord;
+
+use crate::process::pending::Pending;
+
+/// What happens, for whoever watches. Told between slices, never within what one counts.
+#[derive(Debug)]
+pub enum StudyProgress<'a> {
+    /// The pilot begins.
+    Pilot,
+    /// Nothing is measured, and this is why.
+    Pending(Pending<'a>),
+    /// A round of a block begins.
+    Round {
+        /// The block's number from zero.
+        block: u32,
+        /// The round's number from zero.
+        round: u32,
+        /// Rounds of the block.
+        rounds: u32,
+    },
+    /// A round has ended, and these are its slices, that of a server that does
+    /// nothing ([`CEILING`](abx_evidence::record::CEILING)) among them.
+    Slices(&'a [SliceRecord]),
+    /// A block has ended, and this is what the blocks so far say.
+    Block(&'a StudyRecord),
+}
