@@ -18,7 +18,7 @@ fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
         ..getrlimit(Resource::Nofile)
     };
     setrlimit(Resource::Nofile, limit).unwrap();
-    for model in [Model::Event, Model::Null, Model::Thread] {
+    for model in Model::ALL {
         let address = start(model);
         let mut clients = Vec::new();
         loop {

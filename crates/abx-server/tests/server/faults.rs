@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use abx_server::{Faults, Model, ServerConfig, Stall, Work};
 
-use crate::support::{Answer, Client, To, page, start};
-
-const REAL: [Model; 2] = [Model::Event, Model::Thread];
+use crate::support::{Answer, Client, To, page, real_models, start};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
@@ -29,7 +27,7 @@ fn ask(address: SocketAddr) -> io::Result<Answer> {
 #[test]
 fn a_fault_at_100_percent_is_in_every_answer() {
     // Method: ten requests for each fault, compared with an honest page.
-    for model in REAL {
+    for model in real_models() {
         let honest = ask(start(page(model))).unwrap();
         let none = Faults::default();
 
@@ -96,7 +94,7 @@ fn a_fault_at_100_percent_is_in_every_answer() {
 #[test]
 fn faults_come_at_their_percentage() {
     // Method: 2,000 requests; four standard deviations of 25 % are 78 answers.
-    for model in REAL {
+    for model in real_models() {
         let address = start(faulty(
             model,
             Faults {
@@ -129,7 +127,7 @@ fn a_delayed_answer_is_never_early() {
         delay,
         ..Faults::default()
     };
-    for model in REAL {
+    for model in real_models() {
         let address = start(faulty(model, faults));
         let begin = Instant::now();
         let mut clients: Vec<Client> = (0..50).map(|_| Client::connect(address)).collect();
@@ -153,7 +151,7 @@ fn a_delay_holds_up_no_other_connection() {
         delay: Duration::from_secs(3_600),
         ..Faults::default()
     };
-    for model in REAL {
+    for model in real_models() {
         let address = start(faulty(model, faults));
         let mut waiting = Client::connect(address);
         waiting.send(GET);
@@ -171,7 +169,7 @@ fn a_client_that_leaves_during_the_delay_harms_nobody() {
         delay: Duration::from_millis(20),
         ..Faults::default()
     };
-    for model in REAL {
+    for model in real_models() {
         let address = start(faulty(model, faults));
         for _ in 0..20 {
             let mut leaving = Client::connect(address);
@@ -194,7 +192,7 @@ fn stalls_come_again_and_leave_the_answers_whole() {
         }),
         ..Faults::default()
     };
-    for model in REAL {
+    for model in real_models() {
         let mut client = Client::connect(start(faulty(model, faults)));
         let begin = Instant::now();
         let mut stalled = 0;

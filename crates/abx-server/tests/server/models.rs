@@ -9,17 +9,14 @@ use abx_server::{
     WebSocketSupport, Work, serve,
 };
 
-use crate::support::{Client, To, page, start};
-
-const REAL: [Model; 2] = [Model::Event, Model::Thread];
-const ALL: [Model; 3] = [Model::Event, Model::Thread, Model::Null];
+use crate::support::{Client, To, page, real_models, start};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
 #[test]
 fn every_model_answers_many_requests_on_one_connection() {
     // Method: three requests in turn, then the client leaves.
-    for model in ALL {
+    for model in Model::ALL {
         let mut client = Client::connect(start(page(model)));
         for _ in 0..3 {
             let answer = client.get("/any/path?query");
@@ -34,7 +31,7 @@ fn every_model_answers_many_requests_on_one_connection() {
 fn requests_in_one_go_are_answered_in_order() {
     // Method: 5,000 requests written before the first answer is read; a size that
     // fills the sockets' buffers, so that the server has to break off and go on.
-    for model in ALL {
+    for model in Model::ALL {
         let address = start(ServerConfig {
             content: Content::Page { bytes: Some(1_000) },
             ..page(model)
@@ -53,7 +50,7 @@ fn requests_in_one_go_are_answered_in_order() {
 fn a_page_of_any_size_comes_whole() {
     // Method: none, one byte, and more than one send takes; compared with the pattern.
     let pattern = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n";
-    for model in ALL {
+    for model in Model::ALL {
         for bytes in [0, 1, 3_000_000] {
             let address = start(ServerConfig {
                 content: Content::Page { bytes: Some(bytes) },
@@ -73,7 +70,7 @@ fn a_page_of_any_size_comes_whole() {
 #[test]
 fn a_request_may_come_byte_by_byte() {
     // Method: a head and a body in single bytes, and at once the next request.
-    for model in REAL {
+    for model in real_models() {
         let mut client = Client::connect(start(page(model)));
         let post = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
         for byte in post.bytes().chain(GET.bytes()) {
@@ -87,7 +84,7 @@ fn a_request_may_come_byte_by_byte() {
 #[test]
 fn head_has_the_length_but_no_body() {
     // Method: a GET on the same connection would read a body as its own head.
-    for model in REAL {
+    for model in real_models() {
         let mut client = Client::connect(start(page(model)));
         client.send("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n");
         let head = client.answer(To::Head).unwrap();
@@ -105,7 +102,7 @@ fn the_connection_ends_when_version_or_header_say_so() {
         ("1.0", "", Some("close")),
         ("1.0", "Connection: keep-alive\r\n", None),
     ];
-    for model in REAL {
+    for model in real_models() {
         let address = start(page(model));
         for (version, header, closes) in cases {
             let mut client = Client::connect(address);
@@ -128,7 +125,7 @@ fn the_connection_ends_when_version_or_header_say_so() {
 #[test]
 fn nonsense_is_answered_with_400_and_a_close() {
     // Method: no request, with more behind it than one read takes.
-    for model in REAL {
+    for model in real_models() {
         let mut client = Client::connect(start(page(model)));
         client.send("nonsense\r\n\r\n".repeat(10_000));
         assert_eq!(client.answer(To::Get).unwrap().status, 400, "{model:?}");
@@ -139,7 +136,7 @@ fn nonsense_is_answered_with_400_and_a_close() {
 #[test]
 fn two_hundred_connections_are_served_at_once() {
     // Method: all connect and send before the first answer is read.
-    for model in ALL {
+    for model in Model::ALL {
         let address = start(page(model));
         let mut clients: Vec<Client> = (0..200).map(|_| Client::connect(address)).collect();
         for _ in 0..2 {
@@ -161,7 +158,7 @@ fn curl_understands_every_answer() {
     let body = folder.path().join("body");
     std::fs::write(&body, vec![b'x'; 2_000_000]).unwrap();
     let data = format!("@{}", body.display());
-    for model in REAL {
+    for model in real_models() {
         let url = format!("http://{}/", start(page(model)));
         let chunked = ["--data-binary", &data, "-H", "Transfer-Encoding: chunked"];
         let plain = ["--data-binary", &data];
@@ -246,7 +243,7 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     assert!(matches!(error, ServeError::PageTooLarge { .. }), "{error}");
 
     let address = start(page(Model::Event));
-    for model in ALL {
+    for model in Model::ALL {
         let error = refusal(ServerConfig {
             address,
             ..page(model)

@@ -6,7 +6,16 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use abx_server::{BACKLOG, Content, Faults, Model, Nagle, ServerConfig, WebSocketSupport, serve};
+use abx_server::{
+    BACKLOG, Content, Faults, Feature, Model, Nagle, ServerConfig, WebSocketSupport, serve,
+};
+
+/// The models that serve, and are no mere ceiling: they take faults.
+pub fn real_models() -> impl Iterator<Item = Model> {
+    Model::ALL
+        .into_iter()
+        .filter(|model| model.supports(Feature::Faults))
+}
 
 /// The usual page on a port of the kernel's choice.
 pub fn page(model: Model) -> ServerConfig {
