@@ -77,7 +77,7 @@ pub fn exchange(answers: Answers, pipeline: u32, requests: u64) -> u64 {
     let plan = plan(answers, pipeline);
     let request = plan.requests[0].request.encode(true);
     let request = request.expect("a plain GET is a request");
-    let memory = Memory::new(&answers.bytes(), pipeline as usize);
+    let memory = Memory::new(request.len(), &answers.bytes(), pipeline as usize);
     let http = Http::new(1);
     let mut pool = Pool::new(memory, http, plan, vec![request], 0, CONNECTIONS as usize);
     let stop = AtomicBool::new(false);
@@ -149,7 +149,7 @@ struct MemoryConnection {
 }
 
 impl Memory {
-    fn new(answer: &[u8], pipeline: usize) -> Memory {
+    fn new(request_bytes: usize, answer: &[u8], pipeline: usize) -> Memory {
         let answers = answer.repeat(pipeline);
         let connection = MemoryConnection {
             place: answers.len(),
@@ -160,7 +160,7 @@ impl Memory {
             answers,
             now: Nanos(1),
             next: Vec::new(),
-            request_bytes: 0,
+            request_bytes: request_bytes * pipeline,
             connections: vec![connection; CONNECTIONS as usize],
         }
     }
@@ -185,8 +185,6 @@ impl Io for Memory {
 
     fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
         self.next.push(Ready::Receivable(token));
-        // The first request of a connection fills its window.
-        self.request_bytes = self.request_bytes.max(bytes.len());
         let all = self.request_bytes;
         self.connection(token).place = match all - bytes.len() {
             0 => 0,
