@@ -112,6 +112,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             Interleave::Trials => self.trials(&mut watch),
         };
         self.note_others();
+        self.running.note_memory();
         ended
     }
 
@@ -337,7 +338,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     }
 
     fn note_round(&mut self, slices: Vec<SliceRecord>) {
-        self.running.note_memory();
+        self.running.note_memory_in_passing();
         if !slices.is_empty() {
             self.result.rounds.push(Round {
                 disturbed: disturbances(&slices, self.running.generator.threads()),

@@ -105,8 +105,6 @@ pub struct ProcessStat {
     pub threads: u32,
     /// When it started, in clock ticks since boot.
     pub start_ticks: u64,
-    /// Memory that it has in RAM, in pages.
-    pub resident_pages: u64,
 }
 
 impl ProcessStat {
@@ -129,7 +127,6 @@ impl ProcessStat {
             children_system_ticks: number(17)?,
             threads: field(20)?.parse().ok()?,
             start_ticks: number(22)?,
-            resident_pages: number(24)?,
         })
     }
 
@@ -395,7 +392,6 @@ mod tests {
             children_system_ticks: 14,
             threads: 5,
             start_ticks: 8804,
-            resident_pages: 413,
         };
         assert_eq!(stat, expected);
     }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here changes a process. Start at [`ProcTree`].
 
+mod births;
 mod family;
 mod memory;
 mod sockets;
@@ -10,11 +11,14 @@ mod threads;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
 use crate::Nanos;
 use crate::host::counters::MachineCounters;
 use crate::process::descriptors::DescriptorUse;
 use crate::process::{Process, ProcessStat, process_cpu};
+
+use births::Births;
 
 pub use family::{Relative, descendants};
 pub use memory::ProportionalMemory;
@@ -35,10 +39,11 @@ pub struct ProcTree {
     of_root: Children,
     /// Parents before children, see [`ProcTree::cpu`].
     members: Vec<Member>,
-    /// The machine's fork counter before the last complete scan.
+    /// The machine's fork counter before the last look at who was born.
     forks: Option<u64>,
-    /// The same at the scan after which every process was last looked at in full.
-    forks_read: Option<u64>,
+    births: Births,
+    /// Whether all that may have changed since the last complete account are clocks.
+    is_accounted: bool,
     total: Nanos,
 }
 
@@ -47,6 +52,8 @@ struct Member {
     process: Process,
     parent: u32,
     own: Nanos,
+    /// Its clock when what its children used was last read.
+    looked_at: Nanos,
     children: Children,
 }
 
@@ -78,6 +85,17 @@ impl Children {
 }
 
 impl Member {
+    /// One that was not there before.
+    fn first(relative: &Relative) -> Member {
+        Member {
+            process: relative.process,
+            parent: relative.parent,
+            own: Nanos(0),
+            looked_at: Nanos(0),
+            children: Children::first(relative.reaped_cpu),
+        }
+    }
+
     fn used(&self) -> Nanos {
         self.own.plus(self.children.used())
     }
@@ -161,30 +179,73 @@ impl ProcTree {
             }),
             members: Vec::new(),
             forks: None,
-            forks_read: None,
+            births: Births::default(),
+            is_accounted: false,
             total: Nanos(0),
         };
         tree.refresh()?;
         Ok(tree)
     }
 
-    /// Looks for new members, at the price of one scan of /proc, and of almost
-    /// nothing when the machine has started no process or thread since the last scan.
+    /// Looks for new members: among those processes only that were started since the last
+    /// look, and by a scan of /proc when these are too many to be told apart.
     ///
     /// # Errors
     /// What the kernel says when /proc cannot be read.
     pub fn refresh(&mut self) -> io::Result<()> {
-        // Read before the scan: what is forked during the scan and missed by it
-        // then leads to another one.
+        // Read before the look: what is forked during it and missed by it then leads
+        // to another one.
         let forks = MachineCounters::read()?.forks;
         if self.forks != Some(forks) {
-            let roots: Vec<u32> = self.roots().map(|root| root.pid).collect();
-            let mut family = family::scan(&roots)?;
-            self.forks = family.is_complete.then_some(forks);
-            if self.counts_root {
-                family.relatives.splice(0..0, family.roots);
+            // Who is not there any more may have been one of ours, whose time its parent has.
+            self.is_accounted = false;
+            match self.births.since(births::last_number()) {
+                Some(numbers) => {
+                    self.look_at(numbers)?;
+                    self.forks = Some(forks);
+                }
+                None => {
+                    self.forks = self.scan()?.then_some(forks);
+                    if self.forks.is_none() {
+                        // The next look is at everybody again.
+                        self.births = Births::default();
+                    }
+                }
             }
-            self.adopt(&family.relatives);
+        }
+        Ok(())
+    }
+
+    /// Looks at everybody; false when nobody can tell whether it was everybody.
+    fn scan(&mut self) -> io::Result<bool> {
+        let roots: Vec<u32> = self.roots().map(|root| root.pid).collect();
+        let mut family = family::scan(&roots)?;
+        if self.counts_root {
+            family.relatives.splice(0..0, family.roots);
+        }
+        self.adopt(&family.relatives);
+        Ok(family.is_complete)
+    }
+
+    /// Takes those with these numbers for members whose parent is one.
+    fn look_at(&mut self, numbers: RangeInclusive<u32>) -> io::Result<()> {
+        let roots = self.roots().map(|root| root.pid);
+        let mut known: HashSet<u32> = { roots }
+            .chain(self.members().map(|member| member.pid))
+            .collect();
+        for pid in numbers {
+            if known.contains(&pid) {
+                continue;
+            }
+            let newcomer = family::relative(pid)?;
+            let newcomer = newcomer.filter(|newcomer| known.contains(&newcomer.parent));
+            // A thread has a number and a parent too.
+            if let Some(newcomer) = newcomer
+                && family::is_process(pid)?
+            {
+                known.insert(pid);
+                self.members.push(Member::first(&newcomer));
+            }
         }
         Ok(())
     }
@@ -206,14 +267,13 @@ impl ProcTree {
     /// What the kernel says when /proc cannot be read; no time is lost then.
     pub fn cpu(&mut self) -> io::Result<Nanos> {
         self.refresh()?;
-        // Where nobody was born since, only those that we know can have ended, and been
-        // reaped: while all their clocks can be read, nothing else has changed.
-        let nobody_is_new = self.forks.is_some() && self.forks == self.forks_read;
-        if nobody_is_new && self.read_clocks(process_cpu) {
+        // Only those that we know can have ended then, and been reaped: while all their
+        // clocks can be read, nothing else has changed.
+        if self.is_accounted && self.read_clocks(process_cpu) {
             return Ok(self.total);
         }
         let used = self.account(read_cpu)?;
-        self.forks_read = self.forks;
+        self.is_accounted = self.forks.is_some();
         Ok(used)
     }
 
@@ -224,12 +284,9 @@ impl ProcTree {
     /// What the kernel says when /proc cannot be read.
     pub fn rss_bytes(&mut self) -> io::Result<u64> {
         self.refresh()?;
-        let page_bytes = u64::try_from(rustix::param::page_size()).expect("a page is small");
         let mut bytes = 0_u64;
         for process in self.members() {
-            if let Some(stat) = ProcessStat::read(process.pid)? {
-                bytes = bytes.saturating_add(stat.resident_pages.saturating_mul(page_bytes));
-            }
+            bytes = bytes.saturating_add(memory::rss_bytes(process.pid)?.unwrap_or_default());
         }
         Ok(bytes)
     }
@@ -277,12 +334,7 @@ impl ProcTree {
                     parent: relative.parent,
                     ..member
                 },
-                None => Member {
-                    process: relative.process,
-                    parent: relative.parent,
-                    own: Nanos(0),
-                    children: Children::first(relative.reaped_cpu),
-                },
+                None => Member::first(relative),
             })
             .collect();
         self.settle(known.into_values().collect());
@@ -295,18 +347,23 @@ impl ProcTree {
     /// way round it would count twice.
     fn account(
         &mut self,
-        mut read: impl FnMut(Process) -> io::Result<Option<CpuReading>>,
+        mut read: impl FnMut(Process, Option<CpuReading>) -> io::Result<Option<CpuReading>>,
     ) -> io::Result<Nanos> {
         if !self.counts_root
-            && let Some(reading) = read(self.root)?
+            && let Some(reading) = read(self.root, None)?
         {
             self.of_root.reaped = reading.reaped;
         }
         let mut gone = HashSet::new();
         for member in &mut self.members {
-            match read(member.process)? {
+            let last = CpuReading {
+                own: member.looked_at,
+                reaped: member.children.reaped,
+            };
+            match read(member.process, Some(last))? {
                 Some(reading) => {
                     member.own = reading.own;
+                    member.looked_at = reading.own;
                     member.children.reaped = reading.reaped;
                 }
                 None => {
@@ -364,12 +421,19 @@ impl ProcTree {
     }
 }
 
-fn read_cpu(process: Process) -> io::Result<Option<CpuReading>> {
+/// Looks at one process; `last` is what the last look gave.
+fn read_cpu(process: Process, last: Option<CpuReading>) -> io::Result<Option<CpuReading>> {
+    let Some(own) = process_cpu(process.pid) else {
+        return Ok(None);
+    };
+    // Who has not run since has reaped nobody.
+    if let Some(last) = last.filter(|last| last.own == own) {
+        return Ok(Some(last));
+    }
     // The line comes second: its start time proves whose clock was read.
-    let own = process_cpu(process.pid);
-    let stat =
-        ProcessStat::read(process.pid)?.filter(|stat| stat.start_ticks == process.start_ticks);
-    Ok(own.zip(stat).map(|(own, stat)| CpuReading {
+    let stat = ProcessStat::read(process.pid)?;
+    let stat = stat.filter(|stat| stat.start_ticks == process.start_ticks);
+    Ok(stat.map(|stat| CpuReading {
         own,
         reaped: stat.reaped_cpu(),
     }))

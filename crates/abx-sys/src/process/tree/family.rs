@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 
 use crate::Nanos;
-use crate::process::{Process, ProcessStat};
+use crate::kernel_files::read_lossy;
+use crate::process::{Process, ProcessStat, if_there};
 
 /// One descendant of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,19 +65,30 @@ fn processes() -> io::Result<Vec<Relative>> {
         let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        match ProcessStat::read(pid) {
-            Ok(Some(stat)) => all.push(Relative {
-                process: stat.process(pid),
-                parent: stat.parent,
-                reaped_cpu: stat.reaped_cpu(),
-            }),
-            Ok(None) => {}
-            // Where /proc hides other users' processes, these are not ours.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-            Err(error) => return Err(error),
-        }
+        all.extend(relative(pid)?);
     }
     Ok(all)
+}
+
+/// The process or thread of a number, when there is one that may be seen.
+pub(super) fn relative(pid: u32) -> io::Result<Option<Relative>> {
+    match ProcessStat::read(pid) {
+        Ok(stat) => Ok(stat.map(|stat| Relative {
+            process: stat.process(pid),
+            parent: stat.parent,
+            reaped_cpu: stat.reaped_cpu(),
+        })),
+        // Where /proc hides other users' processes, these are not ours.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a number is that of a process, and not of a thread of one.
+pub(super) fn is_process(number: u32) -> io::Result<bool> {
+    let text = if_there(read_lossy(format!("/proc/{number}/status")))?.unwrap_or_default();
+    let group = text.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    Ok(group.and_then(|group| group.trim().parse().ok()) == Some(number))
 }
 
 fn has_all_parents(all: &[Relative]) -> bool {

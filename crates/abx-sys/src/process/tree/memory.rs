@@ -60,6 +60,19 @@ impl ProcTree {
     }
 }
 
+/// Memory of one process in RAM; `None` when it has gone.
+pub(super) fn rss_bytes(pid: u32) -> io::Result<Option<u64>> {
+    let page_bytes = u64::try_from(rustix::param::page_size()).expect("a page is small");
+    let text = if_there(read_lossy(format!("/proc/{pid}/statm")))?;
+    let pages = text.as_deref().and_then(resident_pages);
+    Ok(pages.map(|pages| pages.saturating_mul(page_bytes)))
+}
+
+/// The second number, behind all pages that the process has addresses for.
+fn resident_pages(text: &str) -> Option<u64> {
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 fn parse(text: &str) -> Option<ProportionalMemory> {
     let bytes = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -76,6 +89,15 @@ fn parse(text: &str) -> Option<ProportionalMemory> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_in_ram_is_the_second_number() {
+        // Method: a line of the kernel, that of a process that has ended, and this one's.
+        assert_eq!(resident_pages("1540 412 380 2 0 120 0\n"), Some(412));
+        assert_eq!(resident_pages("0 0 0 0 0 0 0\n"), Some(0));
+        assert_eq!(resident_pages(""), None);
+        assert!(rss_bytes(std::process::id()).unwrap() > Some(0));
+    }
 
     #[test]
     fn proportional_memory_is_told_from_its_parts() {

@@ -22,7 +22,8 @@ impl Story {
                 of_root: Children::first(Nanos(0)),
                 members: Vec::new(),
                 forks: None,
-                forks_read: None,
+                births: Births::default(),
+                is_accounted: false,
                 total: Nanos(0),
             },
             readings: HashMap::new(),
@@ -60,7 +61,7 @@ impl Story {
         let readings = &self.readings;
         let total = self
             .tree
-            .account(|process| Ok(readings.get(&process.pid).copied()))
+            .account(|process, _| Ok(readings.get(&process.pid).copied()))
             .unwrap();
         total.0 / MILLISECOND
     }
@@ -106,6 +107,33 @@ fn clocks_alone_are_enough_until_a_member_has_gone() {
     story.ends(3);
     story.reads(2, 10, 31);
     assert_eq!(story.total(), 41);
+}
+
+#[test]
+fn a_parent_that_reaped_before_its_clock_was_read_is_looked_at() {
+    // Method: a parent reaps its child, which had worked on; its clock is read first, then
+    // the child's, which is gone, and then all that had run since the last look in full.
+    let mut story = Story::new(&[(2, 1), (3, 2)]);
+    story.reads(2, 10, 0);
+    story.reads(3, 20, 0);
+    assert_eq!(story.total(), 30);
+    story.ends(3);
+    story.reads(2, 11, 31);
+    let clock = |pid| (pid == 2).then_some(Nanos(11 * MILLISECOND));
+    assert!(!story.tree.read_clocks(clock));
+    let readings = &story.readings;
+    let used = story.tree.account(|process, last| {
+        let now = readings.get(&process.pid).copied();
+        let has_run = |now: &CpuReading| last.is_none_or(|last| last.own != now.own);
+        Ok(now.map(|now| {
+            if has_run(&now) {
+                now
+            } else {
+                last.unwrap_or(now)
+            }
+        }))
+    });
+    assert_eq!(used.unwrap(), Nanos(42 * MILLISECOND));
 }
 
 #[test]
@@ -241,6 +269,68 @@ fn a_burning_grandchild_uses_the_tree_s_time() {
     within_a_minute("20 ms of CPU in a thread", || {
         tree.thread_times().unwrap().busiest_since(&first).0 > 20 * MILLISECOND
     });
+}
+
+#[test]
+fn who_was_born_since_is_found_by_number() {
+    // Method: a shell starts a child, which starts another, after the first look; only the
+    // numbers given since are looked at, and then those alone that a scan finds.
+    let mut script = Script::start("read line; sh -c 'sleep 60; exit 0' & wait");
+    let mut tree = script.tree();
+    assert_eq!(tree.members().count(), 0);
+    let before = births::last_number().unwrap();
+    std::io::Write::write_all(script.0.stdin.as_mut().unwrap(), b"go\n").unwrap();
+    let root = script.0.id();
+    within_a_minute("both are there", || descendants(root).unwrap().len() == 2);
+    tree.look_at(before + 1..=births::last_number().unwrap())
+        .unwrap();
+    let found: Vec<Process> = tree.members().collect();
+    let scanned = descendants(root).unwrap();
+    let scanned: Vec<Process> = scanned.iter().map(|one| one.process).collect();
+    assert_eq!(found, scanned);
+    // And the usual way finds nobody twice.
+    tree.refresh().unwrap();
+    assert_eq!(tree.members().count(), 2);
+}
+
+#[test]
+fn a_thread_is_no_member() {
+    // Method: this process is a child of a tree's root; a thread of it has a number of its
+    // own, and the same parent.
+    let mut tree = ProcTree::of(std::os::unix::process::parent_id(), &[], true).unwrap();
+    let is_member = |tree: &ProcTree, pid| tree.members().any(|member| member.pid == pid);
+    assert!(is_member(&tree, std::process::id()));
+    let (told, number) = std::sync::mpsc::channel();
+    let (end, waits) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || {
+        let number = rustix::thread::gettid().as_raw_nonzero().get();
+        told.send(number.unsigned_abs()).unwrap();
+        let _ = waits.recv();
+    });
+    let number = number.recv().unwrap();
+    tree.look_at(number..=number).unwrap();
+    assert!(!is_member(&tree, number));
+    drop(end);
+    thread.join().unwrap();
+}
+
+#[test]
+fn who_has_not_run_is_not_looked_at_again() {
+    // Method: the last look's clock, and an earlier one.
+    let this = Process::find(std::process::id()).unwrap().unwrap();
+    let child = Script::start("read line");
+    let asleep = Process::find(child.0.id()).unwrap().unwrap();
+    let made_up = |own| CpuReading {
+        own,
+        reaped: Nanos(7),
+    };
+    within_a_minute("the child sleeps", || {
+        let own = process_cpu(asleep.pid).unwrap();
+        let found = read_cpu(asleep, Some(made_up(own))).unwrap();
+        found.is_some_and(|found| found.reaped == Nanos(7))
+    });
+    let found = read_cpu(this, Some(made_up(Nanos(0)))).unwrap().unwrap();
+    assert_ne!(found.reaped, Nanos(7));
 }
 
 #[test]
