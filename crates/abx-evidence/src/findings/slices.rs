@@ -11,9 +11,11 @@ const LITTLE_NOTE: f64 = 0.03;
 const LITTLE_VOID: f64 = 0.20;
 /// Little's law needs slices of this many response times.
 const LITTLE_TURNS_MIN: f64 = 10.0;
-/// Connections that sent nothing in a slice, as a share.
+/// Connections without an answer in a slice, as a share.
 const SILENT_NOTE: f64 = 0.01;
 const SILENT_VOID: f64 = 0.10;
+/// So many answers on each of the others are no matter of a slice's length.
+const LEFT_OUT_TURNS_MIN: f64 = 10.0;
 
 /// Little's law: the requests that were in flight on average, by response times
 /// and rate, against those that were asked for.
@@ -54,6 +56,8 @@ pub(super) fn little(own: &SubjectView) -> Option<Finding> {
     })
 }
 
+/// Connections on which no request ended in a slice. Where the others had many, the
+/// subject left them out; where nobody had, the slice was too short to tell.
 pub(super) fn silent(own: &SubjectView) -> Option<Finding> {
     let (load, subject, sums) = (own.load, own.subject, &own.sums);
     let connections = load.settings.connections;
@@ -61,23 +65,36 @@ pub(super) fn silent(own: &SubjectView) -> Option<Finding> {
         return None;
     }
     let chances = u64::from(connections) * sums.slices;
-    let part = share(sums.silent, chances)?;
-    let level = if part > SILENT_VOID {
-        Level::Void
-    } else {
-        Level::Note
+    let part = share(sums.silent, chances).filter(|part| *part > SILENT_NOTE)?;
+    let others = chances.saturating_sub(sums.silent);
+    let each = share(sums.outcomes.completed(), others).unwrap_or_default();
+    let units = load.settings.exchange.shape.units();
+    let left_out = match sums.slices {
+        1 => format!("{} of {connections} connections", sums.silent),
+        _ => format!(
+            "{:.1} of {connections} connections in a slice (mean)",
+            part * f64::from(connections)
+        ),
     };
-    (part > SILENT_NOTE).then(|| {
-        Finding::new(
+    let finding = match each >= LEFT_OUT_TURNS_MIN {
+        true => Finding::new(
+            FindingId::ConnectionsUnanswered,
+            format!(
+                "{subject} answered nothing on {left_out}, and {each:.0} {units} on each other"
+            ),
+        ),
+        false => Finding::new(
             FindingId::SlicesTooShort,
             format!(
-                "{:.1} % of the connections to {subject} sent nothing in a slice",
-                100.0 * part
+                "{subject} answered nothing on {left_out}, and only {each:.1} {units} on each other"
             ),
-        )
-        .at(level)
-        .about(subject)
-    })
+        ),
+    };
+    let level = match part > SILENT_VOID {
+        true => Level::Void,
+        false => Level::Note,
+    };
+    Some(finding.at(level).about(subject))
 }
 
 /// Whether its end comes when connections have nothing more to send, each at its own time.

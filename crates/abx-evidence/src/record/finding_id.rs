@@ -72,6 +72,11 @@ finding_ids! {
     GeneratorExhausted: "generator_exhausted", [Void],
         "abx itself ran out of local ports or file descriptors",
         "have connections kept on both sides (keep-alive), offer less load, or raise `ulimit -n`";
+    ConnectionsUnanswered: "connections_unanswered", [Note, Void],
+        "connections had no response in a whole slice, in which the others had many; above one in \
+         ten there is no claim",
+        "let the server serve as many connections at a time as it is offered (workers, threads, \
+         limits), or offer fewer (`-c`)";
     NotConnected: "not_connected", [Note],
         "connections could not be opened before the load",
         "raise the limit of connections of the subject, or offer fewer";
@@ -158,7 +163,8 @@ finding_ids! {
         "fewer blocks were measured than a verdict needs",
         "give more time (`--budget`) or more blocks (`--blocks`)";
     SlicesTooShort: "slices_too_short", [Note, Void],
-        "connections sent nothing in a slice; above one in ten there is no claim",
+        "connections had no response in a slice, and the others only a few; above one in ten \
+         there is no claim",
         "use longer slices (`--slice`)";
     LittleLaw: "little_law", [Note, Void],
         "rate times mean response time differs from the requested number in flight (Little's \

@@ -5,7 +5,7 @@
 use std::borrow::Borrow;
 
 use abx_evidence::record::{Measured, SliceRecord, SubjectReadings};
-use abx_evidence::{FindingId, Level, Outcome, Verdict};
+use abx_evidence::{FindingId, Level, Outcome, Outcomes, Verdict};
 
 use abx_fixtures::{
     COUNTED_NS, MS, all_slices, answer, compared, each_slice, find, ids, pair, sides,
@@ -67,8 +67,9 @@ fn little_s_law_is_not_checked_where_it_says_nothing() {
 }
 
 #[test]
-fn connections_that_send_nothing_mean_slices_too_short() {
-    // Method: 120 chances (12 slices of 10 connections) for each subject.
+fn connections_without_an_answer_are_left_out_or_had_too_little_time() {
+    // Method: 120 chances (12 slices of 10 connections) for each subject; the others have
+    // hundreds of answers each, or one.
     for (silent, expected) in [
         (0, None),
         (1, None),
@@ -76,12 +77,32 @@ fn connections_that_send_nothing_mean_slices_too_short() {
         (12, Some(Level::Note)),
         (13, Some(Level::Void)),
     ] {
-        let mut left = silent;
-        let found = level(FindingId::SlicesTooShort, |slice| {
-            slice.silent = left;
-            left = 0;
-        });
-        assert_eq!(found, expected, "{silent} of 120");
+        for (answers, id, other) in [
+            (
+                None,
+                FindingId::ConnectionsUnanswered,
+                FindingId::SlicesTooShort,
+            ),
+            (
+                Some(10),
+                FindingId::SlicesTooShort,
+                FindingId::ConnectionsUnanswered,
+            ),
+        ] {
+            let found = |id| {
+                let mut left = silent;
+                level(id, |slice| {
+                    slice.silent = left;
+                    left = 0;
+                    if let Some(answers) = answers {
+                        slice.outcomes = Outcomes::default();
+                        (0..answers).for_each(|_| slice.outcomes.add(Outcome::Ok));
+                    }
+                })
+            };
+            assert_eq!(found(id), expected, "{silent} of 120");
+            assert_eq!(found(other), None);
+        }
     }
 }
 

@@ -162,7 +162,7 @@ fn what_holds_for_closed_loops_only_is_not_said_of_open_ones() {
     };
     let closed_only = [
         FindingId::LittleLaw,
-        FindingId::SlicesTooShort,
+        FindingId::ConnectionsUnanswered,
         FindingId::NotSaturated,
     ];
     for id in closed_only {

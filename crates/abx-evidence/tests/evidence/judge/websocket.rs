@@ -237,5 +237,5 @@ fn broadcasts_are_counted_by_their_one_speaker_and_tell_their_listeners() {
     }
     let missed = find(&record.validity.findings, FindingId::ListenersMissed).expect("it");
     assert_eq!(missed.subject.as_deref(), Some("new"));
-    assert!(find(&record.validity.findings, FindingId::SlicesTooShort).is_none());
+    assert!(find(&record.validity.findings, FindingId::ConnectionsUnanswered).is_none());
 }
