@@ -152,6 +152,7 @@ fn subject(name: &str) -> SubjectRecord {
         name: name.to_owned(),
         command: vec![name.to_owned()],
         address: None,
+        connected_to: None,
         version: None,
         stand_in_for: None,
     }

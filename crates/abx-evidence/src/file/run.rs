@@ -193,6 +193,9 @@ impl RunRecord {
 pub struct RunSettings {
     /// The URL.
     pub url: String,
+    /// The IP address and port that its host's name led to; `None` in older records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connected_to: Option<String>,
     /// The method.
     pub method: String,
     /// Connections.
@@ -227,6 +230,7 @@ impl RunSettings {
         let duration_s = pilot.slice_ns as f64 / 1e9;
         RunSettings {
             url: subject.address.clone().unwrap_or_default(),
+            connected_to: subject.connected_to.clone(),
             method: request.map_or_else(String::new, |request| request.method.clone()),
             connections: settings.connections,
             exchange: settings.exchange.clone(),

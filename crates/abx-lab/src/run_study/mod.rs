@@ -546,14 +546,15 @@ fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured 
 }
 
 fn subject_record(subject: &Subject) -> SubjectRecord {
-    let (command, address) = match &subject.source {
+    let (command, target) = match &subject.source {
         Source::Command(launch) => (launch.command.clone(), None),
-        Source::Address(target) => (Vec::new(), Some(target.url.clone())),
+        Source::Address(target) => (Vec::new(), Some(target)),
     };
     SubjectRecord {
         name: subject.name.clone(),
         command,
-        address,
+        address: target.map(|target| target.url.clone()),
+        connected_to: target.map(|target| target.address.to_string()),
         version: None,
         stand_in_for: subject.stand_in_for.clone(),
     }

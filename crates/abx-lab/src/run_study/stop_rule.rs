@@ -61,6 +61,7 @@ mod tests {
             name: name.to_owned(),
             command: Vec::new(),
             address: None,
+            connected_to: None,
             version: None,
             stand_in_for: None,
         };

@@ -90,6 +90,7 @@ pub fn subject(name: &str) -> SubjectRecord {
         name: name.to_owned(),
         command: vec![name.to_owned()],
         address: None,
+        connected_to: None,
         version: Some("nginx/1.22.1".to_owned()),
         stand_in_for: None,
     }
@@ -261,6 +262,7 @@ pub fn run() -> RunRecord {
         started_unix_ms: 1_750_000_000_000,
         settings: RunSettings {
             url: "http://127.0.0.1:8080/small.bin".to_owned(),
+            connected_to: Some("127.0.0.1:8080".to_owned()),
             method: "GET".to_owned(),
             connections: 50,
             exchange: Exchange::default(),

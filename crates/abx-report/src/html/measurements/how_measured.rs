@@ -58,9 +58,12 @@ fn command(record: &StudyRecord) -> Markup {
 
 fn subjects(record: &StudyRecord) -> Markup {
     let row = |one: &SubjectRecord| {
-        let how = match &one.address {
-            Some(address) => format!("was running at {address}"),
-            None => shell_words::join(&one.command),
+        let how = match (&one.address, &one.connected_to) {
+            (Some(url), Some(there)) if !url.contains(there) => {
+                format!("was running at {url}, loaded at {there}")
+            }
+            (Some(url), _) => format!("was running at {url}"),
+            (None, _) => shell_words::join(&one.command),
         };
         let mut version = one.version.clone().unwrap_or_else(|| UNKNOWN.to_owned());
         if let Some(meant) = &one.stand_in_for {
