@@ -36,7 +36,7 @@ pub fn comparisons_csv(record: &StudyRecord) -> String {
     out
 }
 
-const BEFORE_OUTCOMES: [&str; 12] = [
+const BEFORE_OUTCOMES: [&str; 13] = [
     "block",
     "block_complete",
     "load",
@@ -49,6 +49,7 @@ const BEFORE_OUTCOMES: [&str; 12] = [
     "sent",
     "completed",
     "ok",
+    "clocked",
 ];
 
 const AFTER_OUTCOMES: [&str; 28] = [
@@ -134,6 +135,7 @@ fn slice_row(
         slice.sent.to_string(),
         slice.completed.to_string(),
         slice.ok.to_string(),
+        slice.timed_ok().to_string(),
     ];
     let outcomes = Outcome::ALL.iter();
     fields.extend(outcomes.map(|one| slice.outcomes.count(*one).to_string()));

@@ -176,8 +176,12 @@ fn markdown_of_a_run() {
 
 #[test]
 fn csv_of_slices() {
-    // Method: two blocks; each row has as many fields as the header.
-    let text = slices_csv(&measured());
+    // Method: two blocks; each row has as many fields as the header. In one slice another
+    // number of answers is within the connections' time.
+    let mut record = measured();
+    let round = &mut record.measured.blocks[0].loads[0].rounds[0];
+    round.slices[0].clocked = Some(998);
+    let text = slices_csv(&record);
     let mut lines = text.lines();
     let columns = lines.next().map(|line| line.split(',').count());
     let rows: Vec<&str> = lines.collect();
