@@ -24,9 +24,11 @@ setup:
 test:
 	$(MAKE) --jobs=2 setup compile-tests
 	$(CARGO) test --workspace --locked
+	$(CARGO) test --manifest-path bench/Cargo.toml --target-dir target/bench --locked
 
 compile-tests:
 	$(CARGO) test --workspace --locked --no-run --quiet
+	$(CARGO) test --manifest-path bench/Cargo.toml --target-dir target/bench --locked --no-run --quiet
 
 # For the inner loop: no foreign servers, no browser, and of the tests of the
 # program only those that load nothing.

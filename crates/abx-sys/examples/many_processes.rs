@@ -3,6 +3,11 @@
 //! `cargo run --release -p abx-sys --example many_processes` prints, in microseconds, the
 //! median and the most of some looks each, at rest and after somebody has forked.
 
+#![allow(
+    clippy::disallowed_macros,
+    reason = "a program of its own, whose data goes to standard output"
+)]
+
 use std::io;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

@@ -9,7 +9,8 @@ use abx_sys::Nanos;
 use super::simulated::{MS, count, plan, pool_of_steps, run};
 use crate::pool::{Company, Part, Pool, SharedSlice};
 use crate::protocol::Http;
-use crate::simulation::network::{Network, Sim};
+use crate::simulation::network::{Network, Service, Sim};
+use crate::simulation::script::PeerStep;
 
 const TIMEOUT: u64 = 100 * MS;
 
@@ -29,12 +30,14 @@ fn mute(accepts: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
 
 /// Fifteen other workers, who need the load no more.
 fn others(shared: &Arc<SharedSlice>) -> Vec<Company> {
-    let other = |_| {
-        let mut other = Company::of(shared, Part::Connections);
-        other.leave();
-        other
-    };
-    (0..15).map(other).collect()
+    let mut others = members(shared, 15);
+    others.iter_mut().for_each(Company::leave);
+    others
+}
+
+fn members(shared: &Arc<SharedSlice>, count: usize) -> Vec<Company> {
+    let member = |_| Company::of(shared, Part::Connections);
+    (0..count).map(member).collect()
 }
 
 #[test]
@@ -87,4 +90,46 @@ fn a_subject_that_answers_no_worker_has_stopped() {
         (count(tally, Outcome::Unfinished), tally.outcomes.sent()),
         (1, 3)
     );
+}
+
+#[test]
+fn the_load_goes_on_until_the_last_of_64_workers_knows_what_it_needs() {
+    // Method: a slice of 10 ms on a peer that takes 1 ms for each request, alone, and with
+    // 63 other workers of whom the last is settled when the 40th connection is made. What
+    // counts is the same; what goes out behind the slice's end is not.
+    let ran = |shared: &Arc<SharedSlice>, others: Vec<Company>| {
+        let mut network = Network::faultless(1);
+        network.service = Service::Constant(Nanos(MS));
+        let others = Mutex::new(others);
+        let mut plan = plan(1, b"", 1);
+        plan.keep_alive = false;
+        let request = plan.requests[0].request.encode(false).unwrap().len();
+        let script = move |number| {
+            if number == 40 {
+                others.lock().unwrap().iter_mut().for_each(Company::leave);
+            }
+            let answer: Arc<[u8]> = (&b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"[..]).into();
+            vec![
+                PeerStep::Await(request),
+                PeerStep::Work,
+                PeerStep::Send(answer),
+                PeerStep::Close,
+            ]
+        };
+        let mut pool = pool_of_steps(network, plan, Box::new(script));
+        pool.joins(Company::of(shared, Part::Connections));
+        let start = pool.now();
+        let ran = run(&mut pool, 10 * MS, 2 * MS);
+        assert!(!ran.stopped_answering);
+        (pool.tally().clone(), ran.end.since(start))
+    };
+    let (alone, alone_ns) = ran(&SharedSlice::new(1, 1), Vec::new());
+    let shared = SharedSlice::new(64, 64);
+    let (together, together_ns) = ran(&shared, members(&shared, 63));
+    assert!(alone.clocked > 5 && alone.connection_ns > 0);
+    assert_eq!(together.clocked, alone.clocked);
+    assert_eq!(together.connection_ns, alone.connection_ns);
+    assert_eq!(together.outcomes, alone.outcomes);
+    assert!(together.discarded.sent() > alone.discarded.sent() + 20);
+    assert!(together_ns > alone_ns.plus(Nanos(20 * MS)));
 }

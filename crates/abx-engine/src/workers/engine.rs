@@ -353,8 +353,8 @@ mod tests {
     #[test]
     fn shares_add_up_and_differ_by_at_most_one() {
         // Method: every split of small numbers; nothing may be dropped, as `c % t` is elsewhere.
-        for all in 0..40_u64 {
-            for count in 1..9 {
+        for all in (0..40_u64).chain([1_000, 10_007]) {
+            for count in (1..9).chain([16, 63, 64, 128]) {
                 let before = |number| share_before(all, number, count);
                 let shares: Vec<u64> = (0..count)
                     .map(|number| before(number + 1) - before(number))

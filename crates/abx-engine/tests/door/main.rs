@@ -6,6 +6,7 @@ pub(crate) mod answers;
 pub(crate) mod counts;
 pub(crate) mod failures;
 pub(crate) mod http10;
+pub(crate) mod many_workers;
 pub(crate) mod peer;
 pub(crate) mod pipelined;
 pub(crate) mod pools;

@@ -51,7 +51,7 @@ fn a_share_of_nobody_is_a_bug() {
 proptest! {
     #[test]
     fn all_workers_together_have_the_whole_schedule(
-        workers in 1_usize..9,
+        workers in 1_usize..130,
         kind in 0..3,
         seed in any::<u64>(),
     ) {

@@ -23,7 +23,7 @@ const DISCARDED: u64 = 10;
 const END_LOOKS: u32 = 50;
 const END_LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Looks at memory take this part of the time: a fiftieth.
-const MEMORY_EVERY: u32 = 50;
+const MEMORY_EVERY: u64 = 50;
 
 /// Why a study cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +89,7 @@ pub struct RunningSubjects<'a> {
     /// The most memory of each that was seen.
     rss_bytes_max: Vec<Option<u64>>,
     /// The next look in passing is not before.
-    memory_due: Instant,
+    memory_due: Nanos,
     /// The memory of each before any load.
     memory_at_rest: Vec<Option<u64>>,
     /// What slices find of the subjects' files in memory; what the load at hand asks for.
@@ -220,7 +220,7 @@ impl<'a> RunningSubjects<'a> {
             on_pending: &unwatched,
             timeout_waits: TimeoutWaits::of(processes.len()),
             rss_bytes_max: vec![None; processes.len()],
-            memory_due: Instant::now(),
+            memory_due: Nanos(0),
             memory_at_rest: vec![None; processes.len()],
             generator,
             meter,
@@ -231,17 +231,18 @@ impl<'a> RunningSubjects<'a> {
 
     /// Looks how much memory each subject has.
     pub fn note_memory(&mut self) {
-        let began = Instant::now();
+        let began = Nanos::now();
         for (subject, most) in self.rss_bytes_max.iter_mut().enumerate() {
             *most = (*most).max(self.meter.subjects.rss_bytes(subject));
         }
-        self.memory_due = began + MEMORY_EVERY * began.elapsed();
+        let took = Nanos::now().since(began);
+        self.memory_due = began.plus(Nanos(MEMORY_EVERY * took.0));
     }
 
     /// The same, unless the last look was so lately that looking would take a noticeable part
     /// of the time: of thousands of processes it takes a tenth of a second.
     pub fn note_memory_in_passing(&mut self) {
-        if Instant::now() >= self.memory_due {
+        if Nanos::now() >= self.memory_due {
             self.note_memory();
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use abx_engine::{Engine, EngineError, EnginePlan, LoadGenerator};
 use abx_evidence::Waiting;
 use abx_sys::Nanos;
+use abx_sys::conditions::Conditions;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
 
@@ -12,6 +13,7 @@ use crate::process::listener;
 use crate::process::pending::{Pending, unwatched};
 use crate::process::subject_process::StartContext;
 use crate::run_study::waiting::{self, CpuAssignment, Obstacle};
+use crate::run_study::worker_threads::Room;
 use crate::study::subject::{Source, Subject};
 use crate::study::{Load, Pin, Study};
 
@@ -157,8 +159,13 @@ impl<'a> StudyContext<'a> {
         // The lab itself stays off the subjects' processors.
         abx_sys::cpus::pin_thread(&split.generator).map_err(prepare("its own processors"))?;
         let connections = study.loads.iter().map(|load| load.connections as usize);
-        let threads = study.threads.unwrap_or(split.generator.len());
-        let threads = threads.min(connections.max().unwrap_or(threads));
+        let room = Room {
+            cpus: split.generator.len(),
+            connections: connections.max(),
+            quota: Conditions::read(&split.generator).quota,
+            is_server_here,
+        };
+        let threads = room.threads(study.threads);
         for load in &study.loads {
             check_descriptors(load.connections, threads, descriptors.soft)?;
         }

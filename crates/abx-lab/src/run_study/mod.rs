@@ -10,6 +10,7 @@ mod shorten_blocks;
 pub mod start_block;
 mod stop_rule;
 mod waiting;
+mod worker_threads;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

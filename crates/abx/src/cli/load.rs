@@ -117,7 +117,7 @@ pub enum WaitName {
 /// What makes the load.
 #[derive(Debug, Clone, Args)]
 pub struct GeneratorFlags {
-    /// Generator threads [default: one per generator CPU].
+    /// Generator threads [default: one per generator CPU, within half of a CPU quota].
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// How the generator waits for responses [default: auto].

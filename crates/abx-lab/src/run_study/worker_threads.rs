@@ -1,0 +1,136 @@
+//! How many worker threads make the load.
+
+use abx_sys::conditions::Quota;
+
+/// What the number of worker threads follows from.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// Processors of the generator.
+    pub cpus: usize,
+    /// Connections of the largest load, when there is one.
+    pub connections: Option<usize>,
+    /// What a control group may use, when it is known.
+    pub quota: Option<Quota>,
+    /// Whether servers run on this machine too.
+    pub is_server_here: bool,
+}
+
+impl Room {
+    /// As many threads as were asked for, or one on each processor; more than there are
+    /// connections have nothing to do.
+    ///
+    /// Threads beyond the generator's part of a quota would only use it up sooner, and then
+    /// stand still together. Half of it is the servers', as half of the processors is; the
+    /// odd one is the generator's.
+    #[must_use]
+    pub fn threads(self, asked: Option<usize>) -> usize {
+        let allowed = match self.quota {
+            Some(Quota::Cpus(cpus)) if self.is_server_here => (cpus / 2.0).ceil() as usize,
+            Some(Quota::Cpus(cpus)) => cpus as usize,
+            Some(Quota::Unlimited) | None => self.cpus,
+        };
+        let wanted = asked.unwrap_or(self.cpus.min(allowed));
+        wanted.min(self.connections.unwrap_or(wanted)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_sys::cpus::CpuSplit;
+
+    use super::*;
+
+    /// Half of 64 processors, and many connections.
+    const ROOM: Room = Room {
+        cpus: 32,
+        connections: Some(1_000),
+        quota: None,
+        is_server_here: true,
+    };
+
+    /// Cores of a machine with so many sockets, each of so many cores of so many siblings,
+    /// numbered as Linux usually does: first siblings of all cores, then the second ones.
+    fn cores(sockets: usize, each: usize, siblings: usize) -> Vec<Vec<usize>> {
+        let cores = sockets * each;
+        let core = |core| {
+            (0..siblings)
+                .map(|sibling| core + sibling * cores)
+                .collect()
+        };
+        (0..cores).map(core).collect()
+    }
+
+    #[test]
+    fn each_processor_of_the_generator_gets_a_thread() {
+        // Method: machines of 1 to 64 processors, with and without siblings, and how many of
+        // them each side gets; a thousand connections are no limit.
+        for (sockets, each, siblings, subjects, generator) in [
+            (1, 1, 1, 1, 1),
+            (1, 1, 2, 1, 1),
+            (1, 2, 1, 1, 1),
+            (1, 2, 2, 2, 2),
+            (1, 3, 1, 1, 2),
+            (1, 4, 1, 2, 2),
+            (1, 8, 2, 8, 8),
+            (1, 16, 1, 8, 8),
+            (2, 8, 2, 16, 16),
+            (1, 64, 1, 32, 32),
+            (2, 16, 2, 32, 32),
+        ] {
+            let split = CpuSplit::of(&cores(sockets, each, siblings));
+            assert_eq!(split.subjects.len(), subjects);
+            assert_eq!(split.generator.len(), generator);
+            let room = Room {
+                cpus: split.generator.len(),
+                ..ROOM
+            };
+            assert_eq!(room.threads(None), generator);
+        }
+    }
+
+    #[test]
+    fn a_machine_of_two_sockets_gives_each_side_one() {
+        // Method: two sockets of 16 cores with two siblings each. The first socket's
+        // processors are 0 to 15 and 32 to 47.
+        let split = CpuSplit::of(&cores(2, 16, 2));
+        let is_first = |cpu: &usize| cpu % 32 < 16;
+        assert!(split.subjects.iter().all(is_first));
+        assert!(!split.generator.iter().any(is_first));
+    }
+
+    #[test]
+    fn a_quota_and_few_connections_mean_fewer_threads() {
+        // Method: quotas below and above what 32 processors would use, with servers here and
+        // elsewhere; fewer connections than processors, and no load; the same, asked for.
+        for (cpus, here, elsewhere) in [
+            (0.5, 1, 1),
+            (1.0, 1, 1),
+            (1.5, 1, 1),
+            (2.0, 1, 2),
+            (3.0, 2, 3),
+            (4.0, 2, 4),
+            (16.0, 8, 16),
+            (64.0, 32, 32),
+            (100.0, 32, 32),
+        ] {
+            for (is_server_here, expected) in [(true, here), (false, elsewhere)] {
+                let room = Room {
+                    quota: Some(Quota::Cpus(cpus)),
+                    is_server_here,
+                    ..ROOM
+                };
+                assert_eq!(room.threads(None), expected, "{cpus}");
+                assert_eq!(room.threads(Some(64)), 64);
+            }
+        }
+        for (connections, expected) in [(Some(5), 5), (Some(0), 1), (None, 32)] {
+            let room = Room {
+                connections,
+                quota: Some(Quota::Unlimited),
+                ..ROOM
+            };
+            assert_eq!(room.threads(None), expected);
+            assert_eq!(room.threads(Some(3)), expected.min(3));
+        }
+    }
+}
