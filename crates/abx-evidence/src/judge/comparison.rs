@@ -9,7 +9,7 @@ use crate::findings::pace::has_kept_up;
 use crate::judge::capacities::RateGrid;
 use crate::judge::metric::Metric;
 use crate::judge::values::{BlockValue, Rounds, Values};
-use crate::judge::verdict::{Assessment, Required, Verdict, assess_as, assess_together};
+use crate::judge::verdict::{Assessment, Family, Required, Verdict, assess_as, assess_together};
 use crate::measure::arrivals::Offered;
 use crate::record::finding::{Finding, Level, Limited, Limits, Validity};
 use crate::record::finding_id::FindingId;
@@ -181,11 +181,10 @@ impl Draft {
 
 impl<'a> ComparisonFamily<'a> {
     /// Compares each pair, the first with the second.
-    /// `equivalences` is the number of subjects less one.
     pub(crate) fn compare(
         &self,
         pairs: &[([&'a str; 2], Role)],
-        equivalences: usize,
+        together: Family,
     ) -> Vec<Limited<Comparison>> {
         let drafts: Vec<Draft> = pairs
             .iter()
@@ -197,8 +196,8 @@ impl<'a> ComparisonFamily<'a> {
             .filter(|draft| !draft.is_void())
             .map(|draft| draft.log_ratios.as_slice())
             .collect();
-        let together = claims.len();
-        let mut assessed = assess_together(&claims, self.margin(), equivalences).into_iter();
+        let count = claims.len();
+        let mut assessed = assess_together(&claims, self.margin(), together).into_iter();
         let finish = |draft: Draft| {
             let findings = draft.findings;
             let of = match draft.comparison.verdict {
@@ -206,7 +205,7 @@ impl<'a> ComparisonFamily<'a> {
                 _ => {
                     let one = assessed.next().expect("one for each claim");
                     let draft = Comparison {
-                        together,
+                        together: count,
                         ..draft.comparison
                     };
                     self.finish(draft, one, &findings)

@@ -7,6 +7,7 @@ use crate::judge::capacities::grids;
 use crate::judge::comparison::{Ground, Role, both_kept_up};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
+use crate::judge::verdict::Family;
 use crate::measure::exchange::LoadShape;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
@@ -21,6 +22,19 @@ pub(crate) struct Question<'a> {
     pub(crate) values: Values<'a>,
     /// Subject and baseline, with what their comparison is for.
     pub(crate) pairs: Vec<([&'a str; 2], Role)>,
+}
+
+impl Question<'_> {
+    /// How its pairs are judged together: before all others of a load where they are what
+    /// the study was made for.
+    pub(crate) fn family(&self, study: &StudyView) -> Family {
+        let equivalences = study.study.subjects.len().saturating_sub(1);
+        let is_primary = self.pairs.iter().any(|(_, role)| *role == Role::Primary);
+        match self.ground {
+            Ground::Load(_) if is_primary => Family::gate(equivalences),
+            _ => Family::alone(equivalences),
+        }
+    }
 }
 
 /// What is asked of a study, and what is said where nothing can be asked.
@@ -170,7 +184,7 @@ impl<'a> ComparisonPlan<'a> {
 
     /// The log ratios of every primary comparison, by the families that are judged
     /// together, but for those of subjects that have failed: nothing settles them.
-    pub(crate) fn primary(&self) -> Vec<Vec<Vec<f64>>> {
+    pub(crate) fn primary(&self, study: &StudyView) -> Vec<(Vec<Vec<f64>>, Family)> {
         let each = self.asked.iter().map(|question| {
             let has_failed = |subject: &&str| match question.ground {
                 Ground::Load(view) => view.has_failed(subject),
@@ -180,9 +194,9 @@ impl<'a> ComparisonPlan<'a> {
             let primary =
                 pairs.filter(|(pair, role)| *role == Role::Primary && !pair.iter().any(has_failed));
             let logs = primary.map(|(pair, _)| question.values.log_ratios(*pair));
-            logs.collect::<Vec<_>>()
+            (logs.collect::<Vec<_>>(), question.family(study))
         });
-        each.filter(|family| !family.is_empty()).collect()
+        each.filter(|(family, _)| !family.is_empty()).collect()
     }
 }
 

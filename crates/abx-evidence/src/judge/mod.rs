@@ -57,8 +57,8 @@ fn conclude(study: &StudyView) -> Conclusions {
     Conclusions {
         sweeps: sweeps(study, &comparisons),
         capacities: capacities(study),
+        rankings: rankings(study, &comparisons, &found, &validity),
         comparisons,
-        rankings: rankings(study, &found, &validity),
         ceilings,
         summaries,
         past_comparisons: beside_past.numbered(&validity),
@@ -103,13 +103,10 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
 
 fn may_stop_side_by_side(study: &StudyView) -> Decision {
     let margin = Margin::new(study.study.settings.margin).unwrap_or(Margin::DEFAULT);
-    let equivalences = study.study.subjects.len().saturating_sub(1);
-    let families = ComparisonPlan::beside_baseline(study, &[])
-        .primary()
-        .into_iter();
-    let decisions = families.map(|all| {
+    let plan = ComparisonPlan::beside_baseline(study, &[]);
+    let decisions = plan.primary(study).into_iter().map(|(all, family)| {
         let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
-        decide_together(&all, margin, equivalences)
+        decide_together(&all, margin, family)
     });
     decisions
         .reduce(Decision::and)
@@ -124,6 +121,7 @@ fn answers(study: &StudyView, asked: Vec<Question>, found: &[Finding]) -> Vec<Li
     let none = Bottleneck::default();
     let mut comparisons: Vec<Limited<Comparison>> = { asked.into_iter() }
         .flat_map(|question| {
+            let together = question.family(study);
             let limit = match &question.ground {
                 Ground::Load(view) => limits.get(view.load.name.as_str()),
                 Ground::Grid(_) | Ground::Starts => None,
@@ -136,9 +134,7 @@ fn answers(study: &StudyView, asked: Vec<Question>, found: &[Finding]) -> Vec<Li
                 limit: limit.unwrap_or(&none),
                 found,
             };
-            // For each subject beside the baseline one.
-            let equivalences = study.study.subjects.len().saturating_sub(1);
-            family.compare(&question.pairs, equivalences)
+            family.compare(&question.pairs, together)
         })
         .collect();
     comparisons.sort_by_key(|one| one.of.role != Role::Primary);

@@ -9,7 +9,7 @@ use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role};
 use crate::judge::comparison_plan::primary_time;
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
-use crate::judge::verdict::Verdict;
+use crate::judge::verdict::{ERROR, Family, Verdict};
 use crate::measure::exchange::LoadShape;
 use crate::record::finding::{Finding, Validity};
 use crate::record::finding_id::FindingId;
@@ -24,7 +24,8 @@ pub struct Ranking {
     pub load: String,
     /// One for each subject that has not failed, in the order of their averages.
     pub places: Vec<Place>,
-    /// Every pair, judged together: the later named beside the earlier.
+    /// Every pair: those that the study asks for, as they are there, and behind them all
+    /// others, the later named beside the earlier.
     #[serde(serialize_with = "in_short")]
     #[schemars(with = "Vec<Pair>")]
     pub pairs: Vec<Comparison>,
@@ -122,17 +123,29 @@ impl Place {
 /// The ranking under each load, where there are more than two subjects. Of
 /// `found` are what limits pairs, in `validity` all findings of the study.
 ///
-/// Method: every pair, directions adjusted by Holm over all of them; the places
-/// of a subject are what certain pairs leave. Source: docs/statistics.md,
+/// Method: the pairs that the study asks for have the verdicts that they have there. All
+/// others stand behind that gate, adjusted by Holm over them, with what those asked for
+/// leave; see [`Family::behind`]. The places of a subject are what certain pairs leave,
+/// and what follows from those: who is above one is above all below it. Source: docs/statistics.md,
 /// "Several subjects"; Mohd Idris and others, rank sets (2017).
-pub(crate) fn rankings(study: &StudyView, found: &[Finding], validity: &Validity) -> Vec<Ranking> {
+pub(crate) fn rankings(
+    study: &StudyView,
+    asked: &[Comparison],
+    found: &[Finding],
+    validity: &Validity,
+) -> Vec<Ranking> {
     let each = { study.loads.iter() }.filter(|view| view.load.settings.objective.is_none());
-    each.filter_map(|view| rank(view, found, validity))
+    each.filter_map(|view| rank(view, asked, found, validity))
         .collect()
 }
 
 /// The ranking of those that have not failed under a load.
-fn rank(view: &LoadView, found: &[Finding], validity: &Validity) -> Option<Ranking> {
+fn rank(
+    view: &LoadView,
+    asked: &[Comparison],
+    found: &[Finding],
+    validity: &Validity,
+) -> Option<Ranking> {
     let load = view.load;
     let ranked = view.subjects.iter().filter(|own| !own.has_failed());
     let names: Vec<&str> = ranked.map(|own| own.subject).collect();
@@ -157,19 +170,46 @@ fn rank(view: &LoadView, found: &[Finding], validity: &Validity) -> Option<Ranki
         limit: &Bottleneck::of(view),
         found,
     };
-    let mut pairs = Vec::new();
-    for (later, subject) in names.iter().enumerate() {
-        let earlier = names[..later].iter();
-        pairs.extend(earlier.map(|other| ([*subject, *other], Role::Primary)));
-    }
-    let compared = family.compare(&pairs, names.len() - 1).into_iter();
-    let compared: Vec<Comparison> = compared.map(|one| one.numbered(validity)).collect();
+    let is_ranked = |name: &str| names.contains(&name);
+    let mut compared: Vec<Comparison> = { asked.iter() }
+        .filter(|one| one.load == load.name && one.metric == metric && one.role == Role::Primary)
+        .filter(|one| is_ranked(&one.subject) && is_ranked(&one.baseline))
+        .cloned()
+        .collect();
+    let behind = behind(&names, &compared);
+    let together = behind_gate(&compared, names.len() - 1);
+    let others = family.compare(&behind, together).into_iter();
+    compared.extend(others.map(|one| one.numbered(validity)));
     Some(Ranking {
         metric,
         load: load.name.clone(),
         places: places(&in_order(&names, &family), &compared),
         pairs: compared,
     })
+}
+
+/// The pairs that nobody asked for, the later named beside the earlier.
+fn behind<'a>(names: &[&'a str], asked: &[Comparison]) -> Vec<([&'a str; 2], Role)> {
+    let is_asked = |pair: &[&str; 2]| {
+        let is_of = |one: &Comparison, name| [&*one.subject, &*one.baseline].contains(name);
+        let mut asked = asked.iter();
+        asked.any(|one| pair.iter().all(|name| is_of(one, name)))
+    };
+    let mut pairs = Vec::new();
+    for (later, subject) in names.iter().enumerate() {
+        let earlier = names[..later].iter().map(|other| [*subject, *other]);
+        let behind = earlier.filter(|pair| !is_asked(pair));
+        pairs.extend(behind.map(|pair| (pair, Role::Primary)));
+    }
+    pairs
+}
+
+/// How those are judged that stand behind the pairs asked for.
+fn behind_gate(asked: &[Comparison], equivalences: usize) -> Family {
+    let claims = asked.iter().filter(|one| one.verdict != Verdict::Invalid);
+    let claims: Vec<f64> = claims.filter_map(|one| one.p_adjusted).collect();
+    let standing = claims.iter().filter(|p| **p < ERROR).count();
+    Family::gate(equivalences).behind(standing, claims.len())
 }
 
 /// Subjects by the average of their logarithms, the best first; those without a
@@ -202,7 +242,16 @@ fn better(pair: &Comparison) -> Option<(&str, &str)> {
 }
 
 fn places(order: &[&str], pairs: &[Comparison]) -> Vec<Place> {
-    let certain: Vec<(&str, &str)> = pairs.iter().filter_map(better).collect();
+    let mut certain: Vec<(&str, &str)> = pairs.iter().filter_map(better).collect();
+    // Who is above one is above all below it.
+    for middle in order {
+        let above = certain.iter().filter(|(_, worse)| worse == middle);
+        let below = || certain.iter().filter(|(better, _)| better == middle);
+        let follows = above.flat_map(|(one, _)| below().map(|(_, other)| (*one, *other)));
+        let new = follows.filter(|(one, other)| one != other);
+        let new: Vec<_> = new.filter(|pair| !certain.contains(pair)).collect();
+        certain.extend(new);
+    }
     let place = |subject: &&str| {
         let above = certain.iter().filter(|(_, worse)| worse == subject);
         let below = certain.iter().filter(|(better, _)| better == subject);

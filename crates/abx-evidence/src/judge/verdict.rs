@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::metric::Sense;
-use crate::stats::holm::holm;
+use crate::stats::holm::{ErrorBudget, holm};
 use crate::stats::paired::{LogInterval, PairedMean, RatioInterval};
 use crate::stats::signed_rank::WalshAverages;
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision, blocks_needed, decide};
@@ -113,16 +113,57 @@ impl Assessment {
 /// How sure the two claims about one comparison must be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Required {
-    /// To be called faster or slower.
-    pub direction: Confidence,
+    /// To be called faster or slower; `None` where nothing would do.
+    pub direction: Option<Confidence>,
     /// To be called equivalent.
     pub equivalence: Confidence,
+}
+
+/// Comparisons that are judged together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Family {
+    /// What their directions may be wrong in.
+    pub budget: ErrorBudget,
+    /// Subjects less one: equivalence is claimed at one minus the error over it.
+    pub equivalences: usize,
+}
+
+impl Family {
+    /// Comparisons that no others stand behind, among so many subjects less one.
+    #[must_use]
+    pub fn alone(equivalences: usize) -> Family {
+        Family {
+            budget: ErrorBudget::whole(ERROR),
+            equivalences,
+        }
+    }
+
+    /// Comparisons that were asked for before all others of the same subjects.
+    #[must_use]
+    pub fn gate(equivalences: usize) -> Family {
+        Family {
+            budget: ErrorBudget {
+                error: ERROR,
+                handed_on: HANDED_ON,
+            },
+            equivalences,
+        }
+    }
+
+    /// Comparisons behind these, of which so many claims stand.
+    #[must_use]
+    pub fn behind(self, standing: usize, claims: usize) -> Family {
+        Family {
+            budget: ErrorBudget::whole(self.budget.behind(standing, claims)),
+            ..self
+        }
+    }
 }
 
 impl Required {
     /// Of a comparison that is the only one.
     pub const ALONE: Required = Required {
-        direction: Confidence::COMPUTED,
+        direction: Some(Confidence::COMPUTED),
         equivalence: Confidence::COMPUTED,
     };
 
@@ -131,7 +172,8 @@ impl Required {
         if is_within(&interval(self.equivalence), margin) {
             return Verdict::Equivalent;
         }
-        direction(&interval(self.direction))
+        self.direction
+            .map_or(Verdict::Inconclusive, |it| direction(&interval(it)))
     }
 }
 
@@ -143,7 +185,7 @@ impl Required {
 /// - [`StatsError::NoLogRatio`] for a number that is not finite.
 /// - [`StatsError::TooFewBlocks`] below 2 blocks.
 pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsError> {
-    let mut all = assess_together(&[log_ratios], margin, 1);
+    let mut all = assess_together(&[log_ratios], margin, Family::alone(1));
     all.pop().expect("as many answers as questions")
 }
 
@@ -153,31 +195,33 @@ pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsErr
 /// be inconclusive.
 ///
 /// Method: directions by Holm's adjustment of the p-values; equivalence by
-/// intervals at one minus the error over `equivalences`, which is k − 1 for k
-/// subjects, whether all of them are beside one or each beside each.
+/// intervals at one minus the error over k − 1 for k subjects, whether all of them
+/// are beside one or each beside each.
 /// Source: docs/statistics.md, "Several subjects"; Lauzon and Caffo (2009).
 #[must_use]
 pub fn assess_together(
     all: &[&[f64]],
     margin: Margin,
-    equivalences: usize,
+    family: Family,
 ) -> Vec<Result<Assessment, StatsError>> {
     let means: Vec<_> = all.iter().map(|one| PairedMean::of(one)).collect();
     // What has no mean claims nothing, and makes nothing harder for the others.
     let claims = means.iter().filter_map(|mean| mean.as_ref().ok());
     let p_values: Vec<f64> = claims.map(PairedMean::p_value).collect();
-    let mut adjusted = holm(&p_values, ERROR).into_iter();
-    let equivalence = sure_but_for(ERROR / equivalences.max(1) as f64);
+    let mut adjusted = holm(&p_values, family.budget).into_iter();
+    let equivalence = ERROR / family.equivalences.max(1) as f64;
+    let equivalence = Confidence::new(1.0 - equivalence).unwrap_or(Confidence::CERTAIN);
     let mut assessed = Vec::with_capacity(all.len());
     for (log_ratios, mean) in all.iter().zip(means) {
         assessed.push(mean.and_then(|mean| {
             let adjusted = adjusted.next().expect("one for each mean");
             let required = Required {
-                direction: sure_but_for(adjusted.error),
+                direction: Confidence::new(1.0 - adjusted.error),
                 equivalence,
             };
             describe(log_ratios, &mean, required, margin).map(|one| Assessment {
-                p_adjusted: adjusted.p_value,
+                // As if all that directions may be wrong in were these claims'.
+                p_adjusted: (adjusted.p_value * ERROR / family.budget.error).min(1.0),
                 ..one
             })
         }));
@@ -189,7 +233,7 @@ pub fn assess_together(
 /// has a verdict among them, and its own interval would end the study; see [`decide`].
 /// With no comparison at all there is nothing to be sure of, so it goes on.
 #[must_use]
-pub fn decide_together(all: &[&[f64]], margin: Margin, equivalences: usize) -> Decision {
+pub fn decide_together(all: &[&[f64]], margin: Margin, family: Family) -> Decision {
     // A block without a verified answer has no ratio: nothing is settled by it.
     let alone = all
         .iter()
@@ -197,7 +241,7 @@ pub fn decide_together(all: &[&[f64]], margin: Margin, equivalences: usize) -> D
     match alone.reduce(Decision::and) {
         None | Some(Decision::Continue) => Decision::Continue,
         Some(decision) => {
-            let assessed = assess_together(all, margin, equivalences);
+            let assessed = assess_together(all, margin, family);
             let is_open = |one: &Result<Assessment, _>| {
                 one.as_ref()
                     .map_or(true, |one| one.verdict == Verdict::Inconclusive)
@@ -224,11 +268,11 @@ pub fn assess_as(
 }
 
 /// What all directions of a family together may be wrong in.
-const ERROR: f64 = 1.0 - Confidence::COMPUTED.share();
+pub(crate) const ERROR: f64 = 1.0 - Confidence::COMPUTED.share();
 
-fn sure_but_for(error: f64) -> Confidence {
-    Confidence::new(1.0 - error).unwrap_or(Confidence::CERTAIN)
-}
+/// What goes to the pairs behind the gate. The less it is, the less those pay that were
+/// asked for first: this share of what the last of them may be wrong in.
+const HANDED_ON: f64 = 0.1;
 
 fn describe(
     log_ratios: &[f64],
@@ -281,7 +325,7 @@ fn second_verdict(
 ) -> Option<Verdict> {
     let is_reached =
         |confidence: Confidence| averages.interval(confidence).coverage >= confidence.share();
-    let can_claim = is_reached(required.direction) && is_reached(required.equivalence);
+    let can_claim = required.direction.is_some_and(is_reached) && is_reached(required.equivalence);
     let second = required.verdict(|confidence| averages.interval(confidence).interval, margin);
     (can_claim || verdict != Verdict::Inconclusive).then_some(second)
 }
@@ -295,7 +339,8 @@ fn blocks_more(mean: &PairedMean, required: Required, margin: Margin) -> u32 {
         return precise;
     }
     let most = blocks.saturating_add(precise as usize);
-    let direction = mean.blocks_to_direction(required.direction, most);
+    let confidence = required.direction;
+    let direction = confidence.and_then(|it| mean.blocks_to_direction(it, most));
     direction.map_or(precise, |found| {
         found
             .saturating_sub(blocks)
@@ -422,11 +467,11 @@ mod tests {
         // opinions say the same each time, or one is silent, so nothing is fragile.
         let close = [0.05, 0.03, -0.02, 0.09, 0.10, 0.01, 0.04];
         let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03, 0.08];
-        let found = assess_together(&[&weak[..]; 5], Margin::DEFAULT, 5);
+        let found = assess_together(&[&weak[..]; 5], Margin::DEFAULT, Family::alone(5));
         let among = found[0].as_ref().unwrap();
         let alone = assess(&close, Margin::DEFAULT).unwrap();
         let above = [0.05, 0.13, 0.01, 0.09, 0.10, 0.03];
-        let found = assess_together(&[&above[..]; 5], Margin::DEFAULT, 5);
+        let found = assess_together(&[&above[..]; 5], Margin::DEFAULT, Family::alone(5));
         let few = found[0].as_ref().unwrap();
         for one in [&alone, among, few] {
             assert_eq!(one.verdict, Verdict::Inconclusive);
@@ -441,7 +486,7 @@ mod tests {
         let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
         let strong = [0.50, 0.51, 0.49, 0.50, 0.505, 0.495];
         let verdicts = |all: &[&[f64]]| -> Vec<Verdict> {
-            let found = assess_together(all, Margin::DEFAULT, all.len());
+            let found = assess_together(all, Margin::DEFAULT, Family::alone(all.len()));
             found.into_iter().map(|one| one.unwrap().verdict).collect()
         };
         assert_eq!(verdicts(&[&weak]), [Verdict::Faster]);
@@ -451,7 +496,7 @@ mod tests {
             [Verdict::Faster; 4]
         );
         let alone = assess(&weak, Margin::DEFAULT).unwrap();
-        let among = assess_together(&[&weak[..]; 5], Margin::DEFAULT, 5);
+        let among = assess_together(&[&weak[..]; 5], Margin::DEFAULT, Family::alone(5));
         let among = among[0].as_ref().unwrap();
         assert_eq!((among.low, among.high), (alone.low, alone.high));
         assert!((among.p_adjusted - 5.0 * alone.p_adjusted).abs() < 1e-12);
@@ -462,7 +507,7 @@ mod tests {
         // Method: an interval just inside of the margin alone, outside at 99.4 %.
         let close = [0.03, -0.01, 0.028, -0.012, 0.02, 0.0, 0.022, -0.006];
         let verdict = |equivalences| {
-            let found = assess_together(&[&close], Margin::DEFAULT, equivalences);
+            let found = assess_together(&[&close], Margin::DEFAULT, Family::alone(equivalences));
             found[0].as_ref().unwrap().verdict
         };
         assert_eq!(verdict(1), Verdict::Equivalent);
@@ -474,7 +519,7 @@ mod tests {
         // Method: a comparison with a silent block beside a weak one.
         let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
         let silent = [f64::NEG_INFINITY; 6];
-        let found = assess_together(&[&silent, &weak], Margin::DEFAULT, 2);
+        let found = assess_together(&[&silent, &weak], Margin::DEFAULT, Family::alone(2));
         assert!(found[0].is_err());
         assert_eq!(found[1].as_ref().unwrap().verdict, Verdict::Faster);
     }
@@ -519,7 +564,8 @@ mod tests {
         let precise = around(0.0, 0.001);
         let certain = around(0.6, 0.1);
         let undecided = around(0.0, 0.1);
-        let all = |list: &[&[f64]]| decide_together(list, Margin::DEFAULT, list.len());
+        let all =
+            |list: &[&[f64]]| decide_together(list, Margin::DEFAULT, Family::alone(list.len()));
         assert_eq!(all(&[&precise, &precise]), Decision::Stop(Reason::Precise));
         assert_eq!(all(&[&certain, &precise]), Decision::Stop(Reason::Certain));
         assert_eq!(all(&[&precise, &undecided]), Decision::Continue);
@@ -536,7 +582,13 @@ mod tests {
             decide(&blocks, Margin::DEFAULT),
             Ok(Decision::Stop(Reason::Precise))
         );
-        let together = |count| decide_together(&vec![&blocks[..]; count], Margin::DEFAULT, count);
+        let together = |count| {
+            decide_together(
+                &vec![&blocks[..]; count],
+                Margin::DEFAULT,
+                Family::alone(count),
+            )
+        };
         assert_eq!(together(1), Decision::Stop(Reason::Precise));
         assert_eq!(together(5), Decision::Continue);
     }

@@ -10,18 +10,57 @@ pub struct Adjusted {
     pub error: f64,
 }
 
-/// Adjusts the p-values of claims that are made together and may all together be
-/// wrong at `error`, each at the place where its own was.
+/// What claims that are made together may be wrong in, and what they leave to others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ErrorBudget {
+    /// How often any of them may be wrong.
+    pub error: f64,
+    /// The share of it that goes to claims behind a gate for those of these that stand.
+    pub handed_on: f64,
+}
+
+impl ErrorBudget {
+    /// All of this error for these claims.
+    #[must_use]
+    pub fn whole(error: f64) -> ErrorBudget {
+        ErrorBudget {
+            error,
+            handed_on: 0.0,
+        }
+    }
+
+    /// The share of the error that the claim at this rank of so many is held to.
+    fn share(self, rank: usize, claims: usize) -> f64 {
+        self.handed_on / claims as f64 + (1.0 - self.handed_on) / (claims - rank) as f64
+    }
+
+    /// What is left for the claims behind these, of which so many stand: of the share that
+    /// is handed on as much as stands of them, and everything when all do.
+    ///
+    /// Source: Dmitrienko, Tamhane and Wiens, "General multistage gatekeeping procedures",
+    /// Biometrical Journal 50 (2008).
+    #[must_use]
+    pub fn behind(self, standing: usize, claims: usize) -> f64 {
+        match standing >= claims {
+            true => self.error,
+            false => self.error * self.handed_on * standing as f64 / claims as f64,
+        }
+    }
+}
+
+/// Adjusts the p-values of claims that are made together, each at the place where its
+/// own was. A claim stands when its adjusted value is below the error of all.
 ///
-/// Method: sorted upwards, the i-th of m (from 0) is held to the error over m − i,
-/// and all behind the first that fails to the same as that one: so its own interval
+/// Method: sorted upwards, the i-th of m (from 0) is held to the error over m − i
+/// (where a share is handed on, that share of it is divided by m instead), and all behind the first that fails to the same as that one: so its own interval
 /// at one minus this error excludes 0 where, and only where, its claim stands. Whatever
 /// dependence there is between them, all are right together as often as one would be. With
 /// one claim nothing changes. A number that is not finite counts as 1: no evidence.
 ///
 /// Source: Holm, Scandinavian Journal of Statistics 6 (1979).
 #[must_use]
-pub fn holm(p_values: &[f64], error: f64) -> Vec<Adjusted> {
+pub fn holm(p_values: &[f64], budget: ErrorBudget) -> Vec<Adjusted> {
+    let error = budget.error;
     let usable = |p: f64| {
         if p.is_finite() {
             p.clamp(0.0, 1.0)
@@ -41,14 +80,14 @@ pub fn holm(p_values: &[f64], error: f64) -> Vec<Adjusted> {
         error,
     };
     for (rank, place) in order.into_iter().enumerate() {
-        let remaining = (p_values.len() - rank) as f64;
+        let share = budget.share(rank, p_values.len());
         let has_failed = before.p_value >= error;
         before = Adjusted {
-            p_value: (remaining * usable(p_values[place])).clamp(before.p_value, 1.0),
+            p_value: (usable(p_values[place]) / share).clamp(before.p_value, 1.0),
             error: if has_failed {
                 before.error
             } else {
-                error / remaining
+                error * share
             },
         };
         adjusted[place] = before;
@@ -63,7 +102,7 @@ mod tests {
     use super::*;
 
     fn p_adjusted(p_values: &[f64]) -> Vec<f64> {
-        let adjusted = holm(p_values, 0.03).into_iter();
+        let adjusted = holm(p_values, ErrorBudget::whole(0.03)).into_iter();
         adjusted.map(|one| one.p_value).collect()
     }
 
@@ -81,17 +120,36 @@ mod tests {
     fn all_behind_the_first_that_fails_are_held_to_its_error() {
         // Method: by hand at 4 %: 1 % and 1.3 % for the two that stand, 2 % for the
         // third, which fails, and 2 % for the last, which would stand at 4 %.
-        let found = holm(&[0.03, 0.001, 0.029, 0.002], 0.04);
+        let found = holm(&[0.03, 0.001, 0.029, 0.002], ErrorBudget::whole(0.04));
         for (found, expected) in found.iter().zip([0.02, 0.01, 0.02, 0.04 / 3.0]) {
             assert!((found.error - expected).abs() < 1e-12, "{found:?}");
         }
     }
 
     #[test]
+    fn what_is_handed_on_is_kept_from_all_but_the_first() {
+        // Method: three claims at 6 %, half of it handed on, by hand: 2 %, then 1 % + 1.5 %,
+        // then 1 % + 3 %. Behind two that stand are 2 %, behind all of them 6 %.
+        let budget = ErrorBudget {
+            error: 0.06,
+            handed_on: 0.5,
+        };
+        let found = holm(&[0.001, 0.002, 0.05], budget);
+        for (found, expected) in found.iter().zip([0.02, 0.025, 0.04]) {
+            assert!((found.error - expected).abs() < 1e-12, "{found:?}");
+        }
+        assert!((found[2].p_value - 0.05 * 0.06 / 0.04).abs() < 1e-12);
+        let behind = |standing| budget.behind(standing, 3);
+        assert!((behind(2) - 0.02).abs() < 1e-12);
+        assert_eq!((behind(0), behind(3)), (0.0, 0.06));
+        assert_eq!(holm(&[0.01], budget)[0].error, 0.06);
+    }
+
+    #[test]
     fn what_is_no_number_is_no_evidence() {
         // Method: NaN beside a small value, and none at all.
         assert_eq!(p_adjusted(&[f64::NAN, 0.01]), [1.0, 0.02]);
-        assert!(holm(&[], 0.03).is_empty());
+        assert!(p_adjusted(&[]).is_empty());
         assert_eq!(p_adjusted(&[0.02]), [0.02]);
     }
 
@@ -119,7 +177,7 @@ mod tests {
             p_values in prop::collection::vec(0.0_f64..=0.2, 1..12)
         ) {
             // Method: both ways to decide, for small values, of which some stand.
-            for (p, one) in p_values.iter().zip(holm(&p_values, 0.1)) {
+            for (p, one) in p_values.iter().zip(holm(&p_values, ErrorBudget::whole(0.1))) {
                 prop_assert_eq!(one.p_value < 0.1, *p < one.error);
             }
         }

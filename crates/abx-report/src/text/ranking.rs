@@ -15,8 +15,8 @@ pub(crate) fn rankings(record: &StudyRecord, style: &Style) -> String {
         .map(|one| line(record, one, style));
     let mut out: String = lines.collect();
     if !out.is_empty() {
-        let legend = "ranks that each subject may have, with all pairs judged together; those \
-                      tied for first are not certainly behind the best";
+        let legend = "ranks that each subject may have, by the pairs asked for and behind \
+                      them all others; those tied for first are not certainly behind the best";
         out.push_str(&style.note(legend));
     }
     out

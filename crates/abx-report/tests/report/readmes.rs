@@ -1,26 +1,32 @@
 //! What the pages of the catalog's studies say, beside the records that they have it from.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use abx_evidence::StudyRecord;
+use abx_evidence::{Comparison, StudyRecord};
 use abx_report::verdict_matrix;
+
+/// Every study of the catalog that has a record, judged anew, with its folder.
+fn records() -> Vec<(PathBuf, StudyRecord)> {
+    let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let folders = fs::read_dir(studies).unwrap();
+    let each = folders.filter_map(|folder| {
+        let folder = folder.unwrap().path();
+        let file = fs::File::open(folder.join("record.json.zst")).ok()?;
+        let json = zstd::decode_all(file).unwrap();
+        Some((folder, serde_json::from_slice(&json).unwrap()))
+    });
+    each.collect()
+}
 
 #[test]
 fn a_page_of_a_study_has_the_verdicts_of_its_record() {
     // Method: each record beside a page, judged anew, as tables; the page has
     // each of them word for word. When it has not, they are printed, to be put there.
-    let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let mut found = 0;
-    for folder in fs::read_dir(studies).unwrap() {
-        let folder = folder.unwrap().path();
-        let Ok(file) = fs::File::open(folder.join("record.json.zst")) else {
-            continue;
-        };
-        let json = zstd::decode_all(file).unwrap();
-        let record: StudyRecord = serde_json::from_slice(&json).unwrap();
+    let found = records();
+    for (folder, record) in &found {
         let page = fs::read_to_string(folder.join("README.md")).unwrap();
-        let matrix = verdict_matrix(&record);
+        let matrix = verdict_matrix(record);
         for table in matrix.split("\n\n") {
             assert!(
                 page.contains(table.trim_end()),
@@ -28,7 +34,35 @@ fn a_page_of_a_study_has_the_verdicts_of_its_record() {
                 folder.join("README.md").display()
             );
         }
-        found += 1;
     }
-    assert!(found >= 2, "{found} studies have a record");
+    assert!(found.len() >= 2, "{} studies have a record", found.len());
+}
+
+#[test]
+fn a_pair_has_the_same_verdict_in_a_table_and_in_a_ranking() {
+    // Method: every primary comparison of every record beside the same pair in the
+    // ranking by the same metric. No mark of fragility is left on a primary one: all
+    // that there were held the second opinion to less than the first.
+    let mut pairs = 0;
+    for (folder, record) in records() {
+        for ranking in &record.conclusions.rankings {
+            let asked = record.conclusions.primary();
+            let asked =
+                asked.filter(|one| (&one.load, one.metric) == (&ranking.load, ranking.metric));
+            for one in asked {
+                let mut all = ranking.pairs.iter();
+                let same = |pair: &&Comparison| {
+                    let names = [&pair.subject, &pair.baseline];
+                    names.contains(&&one.subject) && names.contains(&&one.baseline)
+                };
+                let Some(pair) = all.find(same) else { continue };
+                assert_eq!(pair, one, "{}", folder.display());
+                pairs += 1;
+            }
+        }
+        for one in record.conclusions.primary() {
+            assert!(!one.fragile, "{}: {one:?}", folder.display());
+        }
+    }
+    assert!(pairs > 100, "{pairs}");
 }

@@ -15,8 +15,10 @@ mod simulation;
 mod slices;
 mod welch;
 
+use abx_evidence::stats::Margin;
 use abx_evidence::stats::paired::{LogInterval, PairedMean};
 use abx_evidence::stats::student::Confidence;
+use abx_evidence::verdict::{Family, assess_together};
 
 use self::noise::Noise;
 use self::simulation::{
@@ -112,6 +114,79 @@ fn six_subjects_together_are_seldom_judged_falsely() {
     };
     let alone = simulate(&study, STUDIES_OF_SIX, Method::EACH_ALONE);
     assert!(alone.falsely > found[1].1[0].falsely, "{alone:?}");
+}
+
+#[test]
+fn pairs_behind_those_asked_for_add_no_false_directions() {
+    // Method: six subjects over ten blocks: none differs; one that differs clearly, whose
+    // error is handed on; and all but the baseline equal and clearly faster, so that all of
+    // the error is. Five pairs with the baseline, and ten behind that gate. The share of
+    // studies with a false direction among all fifteen is at most what one may be wrong in,
+    // and four of its errors; each family with an error of its own is seen to have more.
+    const STUDIES: u64 = 2_000;
+    let most = 0.03 + 4.0 * (0.03_f64 * 0.97 / STUDIES as f64).sqrt();
+    println!("| faster | false direction | each family on its own |");
+    println!("|---|---|---|");
+    for faster in [0, 1, 5] {
+        let ratios: Vec<f64> = (0..5)
+            .map(|one| if one < faster { 1.2 } else { 1.0 })
+            .collect();
+        let study = Study {
+            noise: Noise::Wide,
+            ratios,
+        };
+        let [mut gated, mut apart] = [0, 0];
+        for seed in 0..STUDIES {
+            let asked = study.conduct(seed, |all| all[0].len() >= 10);
+            gated += u64::from(has_false_direction(&study, &asked, true));
+            apart += u64::from(has_false_direction(&study, &asked, false));
+        }
+        let [gated, apart] = [gated, apart].map(|count| count as f64 / STUDIES as f64);
+        println!(
+            "| {faster} of 5 | {:.1} % | {:.1} % |",
+            gated * 100.0,
+            apart * 100.0
+        );
+        assert!(gated <= most, "{faster}: {gated}");
+        assert!(faster != 0 || apart > most, "{faster}: {apart}");
+    }
+}
+
+/// Whether any pair is called faster or slower that is neither: those with the baseline,
+/// and all others, which stand behind them or are judged as if there were none.
+fn has_false_direction(study: &Study, asked: &[Vec<f64>], is_gated: bool) -> bool {
+    let own = |family| {
+        let all: Vec<&[f64]> = asked.iter().map(Vec::as_slice).collect();
+        assess_together(&all, Margin::DEFAULT, family)
+    };
+    let gate = if is_gated {
+        Family::gate(5)
+    } else {
+        Family::alone(5)
+    };
+    let first: Vec<_> = { own(gate).into_iter() }
+        .map(|one| one.expect("ten blocks"))
+        .collect();
+    let standing = first.iter().filter(|one| one.p_adjusted < 0.03).count();
+    let behind = if is_gated {
+        gate.behind(standing, first.len())
+    } else {
+        gate
+    };
+    let mut others = Vec::new();
+    let mut are_equal: Vec<bool> = study.ratios.iter().map(|ratio| *ratio == 1.0).collect();
+    for later in 0..asked.len() {
+        for earlier in 0..later {
+            let pairs = asked[later].iter().zip(&asked[earlier]);
+            others.push(pairs.map(|(one, other)| one - other).collect::<Vec<f64>>());
+            are_equal.push(study.ratios[later] == study.ratios[earlier]);
+        }
+    }
+    let others: Vec<&[f64]> = others.iter().map(Vec::as_slice).collect();
+    let others = assess_together(&others, Margin::DEFAULT, behind);
+    let others = others.into_iter().map(|one| one.expect("ten blocks"));
+    let mut all = first.into_iter().chain(others).zip(are_equal);
+    all.any(|(one, is_equal)| is_equal && one.p_adjusted < 0.03)
 }
 
 #[test]
