@@ -4,6 +4,7 @@ use crate::findings::processors;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
+use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::view::LoadView;
 
 /// Processor time that is neither ours nor the subjects', as a share of all.
@@ -94,15 +95,24 @@ pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
     found
 }
 
-/// Rounds that something from outside disturbed; they are marked and stay in.
+/// Rounds that something from outside disturbed; they are marked and stay in. With too few
+/// blocks beside them, no verdict without them could contradict the one with them.
 pub(super) fn disturbed(view: &LoadView) -> Option<Finding> {
     let (disturbed, all) = view.disturbed_rounds();
     (disturbed > 0).then(|| {
+        let (clean, blocks) = view.clean_blocks();
+        let unchecked = match clean < BLOCKS_FOR_VERDICT && blocks >= BLOCKS_FOR_VERDICT {
+            true => format!(
+                "; what they change is not checked: {} of {blocks} blocks have no clean part",
+                blocks - clean
+            ),
+            false => String::new(),
+        };
         Finding::new(
             FindingId::DisturbedRounds,
             format!(
                 "{disturbed} of {all} rounds were disturbed from outside, by the hypervisor or by \
-                 other programs; they still count"
+                 other programs; they still count{unchecked}"
             ),
         )
         .under(&view.load.name)

@@ -437,6 +437,29 @@ pub struct Round {
     pub slices: Vec<SliceRecord>,
 }
 
+impl Round {
+    /// Whether a slice of it is disturbed: where what disturbed the round is seen in some
+    /// of its slices, those are. The generator has so many threads.
+    #[must_use]
+    pub fn is_disturbed_in(&self, slice: &SliceRecord, threads: usize) -> bool {
+        let is_seen = |slice: &SliceRecord| {
+            self.disturbed.iter().any(|disturbance| match disturbance {
+                Disturbance::Steal => slice.steal_ns > Some(0),
+                Disturbance::Wait => slice.generator_wait_ns.is_some_and(|wait_ns| {
+                    let all_ns = slice.window_ns as f64 * threads as f64;
+                    wait_ns as f64 >= WAIT_SHARE_MIN * all_ns
+                }),
+            })
+        };
+        let is_marked = !self.disturbed.is_empty();
+        is_marked && (is_seen(slice) || !self.slices.iter().any(is_seen))
+    }
+}
+
+/// A round or a slice is disturbed when the generator waited for a processor for this
+/// share of it.
+pub const WAIT_SHARE_MIN: f64 = 0.05;
+
 /// What disturbs a round from outside of abx and its subjects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -52,7 +52,7 @@ pub(crate) struct BlockView<'a> {
     subject: &'a str,
     /// Those of all its slices.
     pub(crate) sums: Sums,
-    /// Those without the rounds that were disturbed.
+    /// Those without the slices that were disturbed.
     pub(crate) undisturbed: Sums,
 }
 
@@ -122,6 +122,20 @@ impl<'a> LoadView<'a> {
             (disturbed + u64::from(!round.disturbed.is_empty()), all + 1)
         })
     }
+
+    /// In how many blocks each subject has a slice that nothing disturbed, and how many
+    /// there are.
+    pub(crate) fn clean_blocks(&self) -> (usize, usize) {
+        let all = self.parts().count();
+        let is_clean = |block: &usize| {
+            let of_block = self
+                .subjects
+                .iter()
+                .filter_map(|own| own.blocks.get(*block));
+            of_block.into_iter().all(|one| one.undisturbed.slices > 0)
+        };
+        ((0..all).filter(is_clean).count(), all)
+    }
 }
 
 impl<'a> SubjectView<'a> {
@@ -133,7 +147,7 @@ impl<'a> SubjectView<'a> {
             .flat_map(|block| block.loads.iter().map(move |part| (block, part)))
             .filter(|(_, part)| part.load == load.name);
         let blocks: Vec<BlockView> = parts
-            .map(|(block, part)| BlockView::of(load, block, part, subject))
+            .map(|(block, part)| BlockView::of(study, load, block, part, subject))
             .collect();
         let none = Sums::none();
         let sums = { blocks.iter() }.fold(none, |all, block| all.plus(&block.sums));
@@ -208,23 +222,28 @@ impl<'a> SubjectView<'a> {
 
 impl<'a> BlockView<'a> {
     fn of(
+        study: &Measured,
         load: &'a LoadRecord,
         block: &'a BlockRecord,
         part: &'a BlockLoad,
         subject: &'a str,
     ) -> BlockView<'a> {
-        let of_rounds = |are_disturbed: bool| -> Sums {
+        let threads = study.settings.threads;
+        let those = |are_disturbed: bool| -> Sums {
             let rounds = part.rounds.iter();
-            let rounds = rounds.filter(|round| round.disturbed.is_empty() != are_disturbed);
-            own(rounds.flat_map(|round| &round.slices), subject).collect()
+            let slices = rounds.flat_map(|round| {
+                let slices = round.slices.iter();
+                slices.filter(move |one| round.is_disturbed_in(one, threads) == are_disturbed)
+            });
+            own(slices, subject).collect()
         };
-        let undisturbed = of_rounds(false);
+        let undisturbed = those(false);
         BlockView {
             load,
             block,
             part,
             subject,
-            sums: undisturbed.clone().plus(&of_rounds(true)),
+            sums: undisturbed.clone().plus(&those(true)),
             undisturbed,
         }
     }

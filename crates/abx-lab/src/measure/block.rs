@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use abx_engine::{LoadPlan, PoolId, SliceEnd, SlicePlan};
 use abx_evidence::record::{
     BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, SliceRecord,
-    SubjectReadings,
+    SubjectReadings, WAIT_SHARE_MIN,
 };
 use abx_sys::counters::ticks_per_second;
 use abx_sys::tree::ThreadTimes;
@@ -21,8 +21,6 @@ use crate::measure::running_subjects::{Abort, MeasuredSlice, OpenedPool, Running
 /// this share: one tick may be rounding.
 const STEAL_TICKS_MIN: u64 = 2;
 const STEAL_SHARE_MIN: f64 = 0.01;
-/// A round is disturbed when the generator waited for a processor for this share of it.
-const WAIT_SHARE_MIN: f64 = 0.05;
 
 /// The ceiling is a bound and needs no precision: it has a slice in one round of
 /// so many, and a short one among trials.

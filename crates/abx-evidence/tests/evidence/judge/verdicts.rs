@@ -221,6 +221,41 @@ fn a_block_that_was_disturbed_throughout_is_left_out_beside() {
 }
 
 #[test]
+fn of_disturbed_rounds_only_the_slices_that_were_hit_are_left_out() {
+    // Method: every round of six blocks is marked. The hypervisor took time of `old` in the
+    // first and of `new` in the second round of each: a slice of each is left. Then it took
+    // time of both in every round of one block, and too few blocks are left.
+    let mut record = with_ratios(&[1_100; 6]);
+    for (index, round) in rounds(&mut record).enumerate() {
+        round.disturbed.push(Disturbance::Steal);
+        round.slices[index % 2].steal_ns = Some(20_000_000);
+    }
+    let found = compared(record.clone());
+    let without = found.undisturbed.as_ref().unwrap();
+    assert_eq!(
+        (without.verdict, without.rounds_left_out),
+        (Verdict::Faster, 12)
+    );
+    let marked = find(&found.findings, FindingId::DisturbedRounds).unwrap();
+    assert!(
+        marked.message.ends_with("they still count"),
+        "{}",
+        marked.message
+    );
+    for slice in rounds(&mut record)
+        .take(2)
+        .flat_map(|round| &mut round.slices)
+    {
+        slice.steal_ns = Some(20_000_000);
+    }
+    let found = compared(record);
+    assert_eq!(found.undisturbed, None);
+    let marked = find(&found.findings, FindingId::DisturbedRounds).unwrap();
+    let unchecked = "not checked: 1 of 6 blocks have no clean part";
+    assert!(marked.message.ends_with(unchecked), "{}", marked.message);
+}
+
+#[test]
 fn another_verdict_without_disturbed_rounds_is_fragile() {
     // Method: `new` is faster in marked rounds only.
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
