@@ -98,19 +98,19 @@ fn a_bad_expectation_is_told_before_anything_is_started() {
     let cases: &[(&[&str], &[&str])] = &[
         (
             &["--expect", "nw >= old"],
-            &["`nw` is no subject", "old, new", "\n  ^^"],
+            &["`nw` is not a subject", "old, new", "\n  ^^"],
         ),
         (
             &["--expect", "new = old"],
-            &["the sign is missing", "\n           ^"],
+            &["the comparison sign is missing", "\n           ^"],
         ),
         (
             &["--expect", "cpu: new <= old"],
-            &["`cpu` is no metric", "server_cpu"],
+            &["`cpu` is not a metric", "server_cpu"],
         ),
         (
             &["--expect", "new >= x * old"],
-            &["`x` is no factor", "0.97"],
+            &["`x` is not a factor", "0.97"],
         ),
         (&["--fail-if-slower", "3"], &["--fail-if-slower", "3%"]),
         (
@@ -127,7 +127,7 @@ fn a_bad_expectation_is_told_before_anything_is_started() {
     }
     let load = [&compare[..], &["--expect", "new >= old @ c8"]].concat();
     home.run_abx(&load)
-        .expect(2, &["`c8` is no load: known are c7"]);
+        .expect(2, &["`c8` is not a load: choose from c7"]);
     assert!(!home.join("started").exists());
     assert!(!home.join("state/abx").exists(), "a record of nothing");
 }

@@ -216,12 +216,12 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
     (
         "slice = \"20ms\"",
         "stages = 10",
-        &["study.toml:4: ", "`stages`", "not yet"],
+        &["study.toml:4: ", "`stages`", "reserved"],
     ),
     (
         "[[file]]",
         "[[service]]",
-        &["study.toml:7: ", "service", "not yet"],
+        &["study.toml:7: ", "service", "reserved"],
     ),
 ];
 

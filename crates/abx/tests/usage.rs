@@ -12,7 +12,10 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
     let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
     let (one, same_name) = (touches("one"), touches("one"));
     let cases: &[(&[&str], &[&str])] = &[
-        (&["https://127.0.0.1/", &one], &["https://", "not yet"]),
+        (
+            &["https://127.0.0.1/", &one],
+            &["https://", "not supported"],
+        ),
         (
             &["http://does-not-exist.invalid/", &one],
             &[
@@ -65,7 +68,7 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
     let url = server.url.as_str();
     let cases: &[(&[&str], &[&str])] = &[
         (&["run", "127.0.0.1:80"], &["127.0.0.1:80", "http://"]),
-        (&["run", "https://127.0.0.1/"], &["not yet"]),
+        (&["run", "https://127.0.0.1/"], &["not supported"]),
         (
             &["run", url, "-n", "1", "-d", "1s"],
             &["--requests", "--duration"],
@@ -120,7 +123,7 @@ fn a_run_against_nobody_says_so() {
     let url = format!("http://{}/", socket.local_addr().unwrap());
     drop(socket);
     home.run_abx(&["run", &url, "-n", "1"])
-        .expect(2, &["no answer", "refused"]);
+        .expect(2, &["did not answer", "refused"]);
 }
 
 #[test]

@@ -15,7 +15,10 @@ pub(super) fn checks(record: &DoctorRecord) -> Vec<Check> {
     let mut checks: Vec<Check> = record.refusal.as_deref().map(refused).into_iter().collect();
     match &record.noise {
         Some(noise) => checks.extend([spread(noise), wait(noise)]),
-        None => checks.push(not_measured("noise", "what this machine tells apart")),
+        None => checks.push(not_measured(
+            "noise",
+            "the smallest difference this machine can detect",
+        )),
     }
     match &record.ceilings[..] {
         [] => checks.push(not_measured("ceiling", "what one generator thread reaches")),
@@ -43,7 +46,7 @@ fn spread(noise: &Noise) -> Check {
     let id = "noise";
     let (Some(spread), Some(detectable)) = (noise.spread, noise.detectable) else {
         let message = format!(
-            "what this machine tells apart is not known: {} of a server against itself, and two \
+            "the smallest difference this machine can detect is not known: {} of a server against itself, and two \
              are the least that have a spread",
             blocks(noise.blocks)
         );
@@ -72,13 +75,13 @@ fn spread(noise: &Noise) -> Check {
     }
     message.push(')');
     if is_rough {
-        message.push_str("; so few blocks give a rough figure");
+        message.push_str("; with so few blocks this is a rough figure");
     }
     if let (Some(low), Some(high)) = (noise.low, noise.high)
         && (low > 1.0 || high < 1.0)
     {
         message.push_str(&format!(
-            "; and they seemed to differ ({low:.3} to {high:.3}), which chance does once in 30 \
+            "; the two appeared to differ ({low:.3} to {high:.3}), which happens by chance once in 30 \
              times: look again"
         ));
     }
@@ -118,12 +121,12 @@ fn wait(noise: &Noise) -> Check {
 fn foreign(elsewhere: Option<Elsewhere>) -> Check {
     let id = "foreign_cpu";
     let Some(foreign) = elsewhere.and_then(|one| one.foreign) else {
-        let message = "what other programs used meanwhile cannot be read";
+        let message = "the CPU time that other programs used meanwhile cannot be read";
         return Check::new(id, CheckStatus::NotChecked, message)
             .remedy("run where /proc is mounted");
     };
     let message = format!(
-        "other programs had {} of our processors' time",
+        "other programs used {} of our processors' time",
         percent(foreign)
     );
     at_most(id, foreign <= FOREIGN_MAX, message)
@@ -142,7 +145,7 @@ fn at_most(id: &str, is_little: bool, message: String) -> Check {
 fn steal(elsewhere: Option<Elsewhere>) -> Check {
     let id = "steal";
     let Some(steal) = elsewhere.and_then(|one| one.steal) else {
-        let message = "what the host of this machine took cannot be read";
+        let message = "the CPU time that this machine's host took (steal) cannot be read";
         return Check::new(id, CheckStatus::NotChecked, message)
             .remedy("run where /proc/stat can be read");
     };
@@ -172,7 +175,7 @@ fn ceiling(one: &GeneratorCeiling) -> Check {
     let Some(rate) = one.throughput_per_s else {
         let message = format!("no request over connections {how} was answered");
         return Check::new(id, CheckStatus::Stops, message)
-            .remedy("see what becomes of them: start `abx serve --model null`, and `abx run` it");
+            .remedy("find out why: start `abx serve --model null` and load it with `abx run`");
     };
     let used = |share: Option<f64>| share.map_or("not checked".to_owned(), percent);
     let reaches = |share: Option<f64>, most: f64| share.is_some_and(|share| share >= most);
@@ -191,13 +194,13 @@ fn ceiling(one: &GeneratorCeiling) -> Check {
     if one.failed > 0 {
         let message = format!("{message}; {} requests failed", one.failed);
         return Check::new(id, CheckStatus::Limits, message)
-            .remedy("see what becomes of them: start `abx serve --model null`, and `abx run` it");
+            .remedy("find out why: start `abx serve --model null` and load it with `abx run`");
     }
     let is_reached =
         reaches(one.server_busy, SUBJECT_BUSY) || reaches(one.generator_busy, GENERATOR_BUSY);
     if !is_reached {
         return Check::new(id, CheckStatus::NotChecked, message)
-            .remedy("look again when nothing else runs; the busiest programs come first:")
+            .remedy("try again when nothing else is running; the busiest programs come first:")
             .command(BUSIEST);
     }
     Check::new(id, CheckStatus::Ok, message).remedy(format!(

@@ -62,7 +62,7 @@ fn processors(readings: &Readings) -> Check {
         list(&readings.subject_cpus),
         list(&readings.generator_cpus),
         match siblings {
-            true => "; some are threads of one core, and stay together",
+            true => "; SMT siblings of one core stay together",
             false => "",
         }
     );
@@ -71,12 +71,12 @@ fn processors(readings: &Readings) -> Check {
         (0 | 1, _) => {
             let check = limits(
                 id,
-                "there is one processor for servers and generator: each takes from the other",
+                "servers and generator share the only processor: each takes time from the other",
             );
             more(check, online, cpus.len())
         }
         (_, 1) => {
-            let message = format!("{message}: both share the one core that there is");
+            let message = format!("{message}: both share the only core");
             more(limits(id, message), online, cpus.len())
         }
         (count, _) if online > count => ok(
@@ -140,7 +140,7 @@ fn quota(readings: &Readings) -> Check {
         Some(Quota::Cpus(cpus)) => limits(
             id,
             format!(
-                "the control group may use the time of {cpus:.1} processors, and is halted when \
+                "the control group may use the time of {cpus:.1} processors, and is throttled when \
                  that is used up: servers and generator stall alike"
             ),
         )
@@ -154,7 +154,7 @@ fn pressure(pressure: Option<Pressure>) -> Check {
     let Some(Pressure { cpu, memory, io }) = pressure else {
         return not_checked(
             id,
-            "who waits for processors, memory and disks cannot be read: /proc/pressure is not there",
+            "pressure on processors, memory and disks cannot be read: there is no /proc/pressure",
         )
         .remedy("start the kernel with `psi=1`");
     };
@@ -167,7 +167,7 @@ fn pressure(pressure: Option<Pressure>) -> Check {
     match shares.iter().all(|share| *share <= PRESSURE_MAX) {
         true => ok(id, message),
         false => limits(id, message)
-            .remedy("wait until others are done, or close them; the busiest come first:")
+            .remedy("wait until other programs are done, or close them; the busiest come first:")
             .command("ps -eo pid,pcpu,stat,comm --sort=-pcpu | head"),
     }
 }
@@ -199,7 +199,7 @@ fn descriptors(readings: &Readings) -> Check {
         hard if hard < DESCRIPTORS_MIN => raise(stops(id, message)),
         hard if hard < DESCRIPTORS_USUAL => raise(limits(id, message)),
         _ if soft < DESCRIPTORS_USUAL.min(hard) => ok(id, message)
-            .remedy("servers that you start yourself have the soft limit; raise it before")
+            .remedy("servers that you start yourself get the soft limit; raise it first")
             .command(format!("ulimit -n {}", limit(hard.min(65_536)))),
         _ => ok(id, message),
     }
@@ -256,7 +256,7 @@ fn queues(readings: &Readings) -> Check {
         false => "net.ipv4.tcp_max_syn_backlog",
     };
     limits(id, message)
-        .remedy("lengthen them (as root); a server must ask for a long one too")
+        .remedy("lengthen them (as root); a server must ask for a long queue too")
         .command(format!("sysctl -w {key}=4096"))
 }
 
@@ -268,11 +268,11 @@ fn memory(readings: &Readings) -> Check {
     };
     let giga = |bytes: u64| bytes as f64 / 1e9;
     let message = format!(
-        "{:.1} GB of memory, of which {:.1} GB are free to be used",
+        "{:.1} GB of memory, of which {:.1} GB are available",
         giga(all),
         giga(available)
     );
-    let remedy = "close what takes most of it; the largest come first:";
+    let remedy = "close the programs that use most of it; the largest come first:";
     let largest = "ps -eo pid,rss,comm --sort=-rss | head";
     match available {
         available if available < MEMORY_MIN => stops(id, message).remedy(remedy).command(largest),
@@ -288,21 +288,18 @@ fn governor(readings: &Readings) -> Check {
     let Some(governors) = &readings.governors else {
         return not_checked(
             id,
-            "how processors choose their frequency cannot be read, as is usual in virtual \
+            "the frequency governor cannot be read, as is usual in virtual \
              machines, where the host chooses",
         );
     };
-    let message = format!(
-        "processors choose their frequency by: {}",
-        governors.join(", ")
-    );
+    let message = format!("the frequency governor is {}", governors.join(", "));
     match governors.iter().all(|one| one == "performance") {
         true => ok(id, message),
         false => limits(
             id,
             format!("{message}; frequencies then follow the load, and differ from slice to slice"),
         )
-        .remedy("keep them at their highest (as root)")
+        .remedy("keep frequencies at their highest (as root)")
         .command("cpupower frequency-set -g performance"),
     }
 }
@@ -312,7 +309,7 @@ fn clock(readings: &Readings) -> Check {
     let source = readings.clocksource.as_deref();
     let cost = readings.clock_reading_ns;
     let message = match source {
-        Some(source) => format!("time comes from {source}; one reading takes {cost:.0} ns"),
+        Some(source) => format!("the clock source is {source}; one reading takes {cost:.0} ns"),
         None => format!("one reading of the clock takes {cost:.0} ns; its source cannot be read"),
     };
     if cost <= CLOCK_READING_MAX_NS {
@@ -346,7 +343,9 @@ fn machine(readings: &Readings) -> Check {
              back when the host finds time: server and generator wait for each other all the \
              time, and each wait ends late",
         )
-        .remedy("let processors wait awake for some milliseconds first (as root; until a restart)")
+        .remedy(
+            "let idle processors poll for some milliseconds first (as root; until the next boot)",
+        )
         .command(
             "for f in guest_halt_poll_ns guest_halt_poll_grow_start; do echo 10000000 | tee \
              /sys/module/haltpoll/parameters/$f; done",
@@ -355,7 +354,7 @@ fn machine(readings: &Readings) -> Check {
             id,
             "a virtual machine: its host decides when processors run (see steal)",
         ),
-        Some(false) => ok(id, "no virtual machine"),
+        Some(false) => ok(id, "not a virtual machine"),
         None => not_checked(id, "whether this is a virtual machine cannot be read"),
     }
 }

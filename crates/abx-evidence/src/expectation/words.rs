@@ -65,13 +65,16 @@ impl Words<'_> {
         let (factor, rest) = self.factor(right)?;
         let (other, load) = self.right(rest.clone())?;
         if subject == other {
-            let what = format!("`{other}` is set beside itself: name two subjects");
+            let what = format!("`{other}` is compared with itself: name two subjects");
             return Err(self.wrong(rest, what));
         }
         if let (Some(metric), Some(_)) = (metric, &load)
             && metric.is_of_a_start()
         {
-            let what = format!("{} is of no load: leave out `@` and the load", metric.id());
+            let what = format!(
+                "{} does not depend on a load: leave out `@` and the load",
+                metric.id()
+            );
             return Err(self.wrong(rest, what));
         }
         Ok(RatioExpectation {
@@ -89,7 +92,7 @@ impl Words<'_> {
         let is_sign = |letter| matches!(letter, '<' | '>');
         let Some(start) = self.text.find(is_sign) else {
             let end = self.text.len();
-            let what = format!("the sign is missing (>=, <=, > or <): {FORM}");
+            let what = format!("the comparison sign is missing (>=, <=, > or <): {FORM}");
             return Err(self.wrong(end..end, what));
         };
         let rest = &self.text[start..];
@@ -102,7 +105,7 @@ impl Words<'_> {
         let end = start + length;
         if let Some(second) = self.text[end..].find(is_sign) {
             let second = end + second;
-            let what = format!("a second sign: {FORM}");
+            let what = format!("there is a second comparison sign: {FORM}");
             return Err(self.wrong(second..second + 1, what));
         }
         Ok((start..end, sign))
@@ -120,7 +123,7 @@ impl Words<'_> {
         let metric = Metric::ALL.into_iter().find(|metric| metric.id() == id);
         if metric.is_none() && self.is_subject(&self.text[rest.clone()]) {
             let all = Metric::ALL.map(Metric::id).join(", ");
-            let what = format!("`{}` is no metric: known are {all}", harmless(id));
+            let what = format!("`{}` is not a metric: choose from {all}", harmless(id));
             return Err(self.wrong(word, what));
         }
         match metric {
@@ -141,7 +144,7 @@ impl Words<'_> {
             Some(factor) => Ok((factor, self.trimmed(place.start + star + 1..place.end))),
             None => {
                 let what = format!(
-                    "`{}` is no factor: write a number above zero, such as 0.97",
+                    "`{}` is not a factor: write a number above zero, such as 0.97",
                     harmless(word)
                 );
                 Err(self.wrong(number, what))
@@ -196,8 +199,8 @@ impl Words<'_> {
 fn unknown(kind: &str, name: &str, known: &[String]) -> String {
     let known = known.join(", ");
     match name {
-        "" => format!("a {kind} is missing: known are {known}"),
-        name => format!("`{}` is no {kind}: known are {known}", harmless(name)),
+        "" => format!("a {kind} is missing: choose from {known}"),
+        name => format!("`{}` is not a {kind}: choose from {known}", harmless(name)),
     }
 }
 
@@ -265,15 +268,19 @@ mod tests {
     fn a_wrong_expectation_shows_the_place_and_what_is_known() {
         // Method: one of each mistake; the marked words, and a word of the remedy.
         let table = [
-            ("", "", "the sign is missing"),
-            ("new = old", "", "the sign is missing"),
-            ("nw >= 0.97 * old", "nw", "known are old, new"),
-            ("new >= 0.97 * od", "od", "known are old, new"),
+            ("", "", "the comparison sign is missing"),
+            ("new = old", "", "the comparison sign is missing"),
+            ("nw >= 0.97 * old", "nw", "choose from old, new"),
+            ("new >= 0.97 * od", "od", "choose from old, new"),
             (">= 1 * old", "", "a subject is missing"),
             ("new >=", "", "a subject is missing"),
-            ("cpu: new <= 1.1 * old", "cpu", "known are throughput, resp"),
-            ("a:b <= 1.1 * old", "a:b", "known are old, new"),
-            ("memory: a <= 1.1 * old", "a", "known are old, new"),
+            (
+                "cpu: new <= 1.1 * old",
+                "cpu",
+                "choose from throughput, resp",
+            ),
+            ("a:b <= 1.1 * old", "a:b", "choose from old, new"),
+            ("memory: a <= 1.1 * old", "a", "choose from old, new"),
             ("new >= 3% * old", "3%", "a number above zero"),
             ("new >= -1 * old", "-1", "a number above zero"),
             ("new >= inf * old", "inf", "a number above zero"),
@@ -281,12 +288,16 @@ mod tests {
             (
                 "new >= 1 * old @ tiny",
                 "tiny",
-                "known are small-c10, large",
+                "choose from small-c10, large",
             ),
             ("new >= 1 * old @", "", "a load is missing"),
             ("new >= 1 * new", "new", "two subjects"),
-            ("new > 1 * old < 2", "<", "a second sign"),
-            ("ready_time: new < old @ large", "old @ large", "no load"),
+            ("new > 1 * old < 2", "<", "a second comparison sign"),
+            (
+                "ready_time: new < old @ large",
+                "old @ large",
+                "does not depend on a load",
+            ),
         ];
         for (text, place, said) in table {
             let error = read(text).unwrap_err();

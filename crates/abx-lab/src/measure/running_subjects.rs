@@ -44,7 +44,7 @@ pub enum Abort {
     Answers(Box<VerifyError>),
     /// No rate can be derived from what the subjects answer.
     #[error(
-        "no rate can be found for the load `{load}`: a subject answered nothing that was right; \
+        "no rate can be found for the load `{load}`: a subject gave no right answer; \
          try each alone with `abx run`"
     )]
     NoRate {

@@ -27,7 +27,7 @@ pub struct Verified {
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// No whole answer came.
-    #[error("{name} gave no answer to {path}: {source}")]
+    #[error("{name} did not answer {path}: {source}")]
     NoAnswer {
         /// The subject.
         name: String,

@@ -75,7 +75,9 @@ pub enum SubjectError {
     )]
     Unnamed(String),
     /// A name that would not fit into tables, files and scripts.
-    #[error("`{0}` is no name for a subject: use letters, digits, `-`, `_` and `.`, at most 40")]
+    #[error(
+        "`{0}` is not a valid name for a subject: use letters, digits, `-`, `_` and `.`, at most 40"
+    )]
     BadName(String),
     /// A command without a place for the port.
     #[error(
@@ -101,7 +103,7 @@ pub enum SubjectError {
         command: String,
     },
     /// Another scheme than http and ws.
-    #[error("`{url}`: abx speaks http:// and ws:// so far; {scheme}:// is not yet there")]
+    #[error("`{url}`: abx speaks http:// and ws:// so far; {scheme}:// is not supported yet")]
     Scheme {
         /// What was given.
         url: String,
@@ -110,7 +112,7 @@ pub enum SubjectError {
     },
     /// Not a URL.
     #[error(
-        "`{url}` is no URL that abx understands ({why}): write http://HOST[:PORT]/PATH, or ws://"
+        "`{url}` is not a URL that abx understands ({why}): write http://HOST[:PORT]/PATH, or ws://"
     )]
     Url {
         /// What was given.
@@ -399,7 +401,7 @@ mod tests {
     fn what_is_no_url_says_what_is_wrong() {
         // Method: one broken text for each message.
         for (url, part) in [
-            ("https://127.0.0.1/", "not yet"),
+            ("https://127.0.0.1/", "not supported"),
             ("http://", "no host"),
             ("http://:80/", "no host"),
             ("http://a:b@127.0.0.1/", "a user"),
@@ -431,8 +433,8 @@ mod tests {
         // Method: one broken text for each message.
         for (text, part) in [
             ("./server", "neither"),
-            ("a b=./s {port}", "no name"),
-            ("=./s {port}", "no name"),
+            ("a b=./s {port}", "not a valid name"),
+            ("=./s {port}", "not a valid name"),
             ("new=./server", "no {port}"),
             ("new=", "empty command"),
             ("new=./s '{port}", "quote"),

@@ -60,7 +60,7 @@ pub enum KeeperError {
     },
     /// The keeper ended or was silent before it told how the start went.
     #[error(
-        "the keeper of `{command}` did not tell within {} s whether it started: is the machine \
+        "the keeper of `{command}` did not say within {} s whether it started: is the machine \
          overloaded, or out of memory?",
         SILENCE_MAX.as_secs()
     )]
@@ -95,9 +95,7 @@ pub enum KeeperError {
         command: String,
     },
     /// The command is there but may not be executed.
-    #[error(
-        "command `{command}` may not be executed: is it a program, and is it marked so (chmod +x)?"
-    )]
+    #[error("command `{command}` may not be executed: is it a program, and executable (chmod +x)?")]
     PermissionDenied {
         /// The command as it was given.
         command: String,

@@ -42,7 +42,7 @@ pub enum HistoryError {
     },
     /// The folder cannot be locked.
     #[error(
-        "cannot lock {}, to make its damaged index anew: {source}. The records themselves are \
+        "cannot lock {}, to rebuild its damaged index: {source}. The records themselves are \
          whole; name another folder by XDG_STATE_HOME", folder.display()
     )]
     Lock {

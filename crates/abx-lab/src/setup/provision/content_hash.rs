@@ -42,12 +42,12 @@ pub enum ContentHashError {
     TooLarge(PathBuf),
     /// Content that abx would not see.
     #[error(
-        "{} leads to a folder outside of the build's: copy that folder, or name one above both \
+        "{} links to a folder outside the build folder: copy that folder, or name one above both \
          as build.folder", .0.display()
     )]
     LeadsOut(PathBuf),
     /// A pipe, socket or device.
-    #[error("{} is no file, folder or link: remove it", .0.display())]
+    #[error("{} is not a file, folder or link: remove it", .0.display())]
     Special(PathBuf),
 }
 
@@ -288,7 +288,7 @@ mod tests {
         let absent = name_of(&path).unwrap_err().to_string();
         assert!(absent.contains("cannot be read"), "{absent}");
         let _listener = UnixListener::bind(&path).unwrap();
-        assert!(message().contains("no file"), "{}", message());
+        assert!(message().contains("not a file"), "{}", message());
         fs::remove_file(&path).unwrap();
         File::create(&path).unwrap().set_len(BYTES_MAX + 1).unwrap();
         assert!(message().contains("1 GB"), "{}", message());

@@ -30,7 +30,7 @@ pub enum InstallError {
     Command(Box<FailedCommand>),
     /// Everything went well, and still it is not there.
     #[error(
-        "every command succeeded and still this is missing:{}\nTheir output: {}", lines(missing),
+        "every command succeeded, but this is still missing:{}\nTheir output: {}", lines(missing),
         log.display()
     )]
     StillMissing {
@@ -72,10 +72,10 @@ pub enum InstallError {
         source: io::Error,
     },
     /// It would not be seen when abx is told to stop.
-    #[error("Ctrl-C cannot be watched: {0}")]
+    #[error("cannot watch for Ctrl-C: {0}")]
     Signals(io::Error),
     /// abx was told to stop.
-    #[error("stopped; what is half installed is started again the next time")]
+    #[error("stopped; a half-finished installation starts over next time")]
     Interrupted,
 }
 

@@ -45,7 +45,7 @@ pub struct Diagnostic {
 #[allow(missing_docs, reason = "`key` and `text` are those of the file")]
 pub enum Mistake {
     /// Not TOML.
-    #[error("this is no TOML ({}): texts need quotes, and each key stands once in its table", short(.0))]
+    #[error("this is not TOML ({}): strings need quotes, and each key may appear only once in its table", short(.0))]
     Syntax(String),
     /// Nothing but space and comments.
     #[error("the file is empty: it needs a [[subject]] and a [[load]], see docs/study-file.md")]
@@ -54,7 +54,7 @@ pub enum Mistake {
     #[error("the file is longer than {limit_bytes} bytes: is it the right one?")]
     TooLong { limit_bytes: u64 },
     /// Bytes that are no text.
-    #[error("the file is no UTF-8 text: is it the right one?")]
+    #[error("the file is not UTF-8 text: is it the right one?")]
     NoText,
     /// A key that nobody knows.
     #[error("unknown key `{}`; {meant}", short(.key))]
@@ -64,7 +64,7 @@ pub enum Mistake {
         meant: String,
     },
     /// A key or value that will mean something one day.
-    #[error("`{0}` is reserved and not yet there: leave it out")]
+    #[error("`{0}` is reserved for later: leave it out")]
     NotYet(String),
     /// A value of another type.
     #[error("`{key}` is {is}, and {wanted} is wanted{}", such_as(.example))]
@@ -107,7 +107,7 @@ pub enum Mistake {
     },
     /// Not a time above zero.
     #[error(
-        "`{key}` is `{}`, which is no time above zero: write a number and its unit, such as 30s, 100ms or 2m",
+        "`{key}` is `{}`, which is not a time above zero: write a number and its unit, such as 30s, 100ms or 2m",
         short(.text)
     )]
     RawTime { key: String, text: String },
@@ -119,12 +119,12 @@ pub enum Mistake {
     SliceLength { key: String, text: String },
     /// Not a share above zero.
     #[error(
-        "`{key}` is `{}`, which is no share above 0% and up to 100%: write a number and %, such as 3%",
+        "`{key}` is `{}`, which is not a percentage above 0% and up to 100%: write a number and %, such as 3%",
         short(.text)
     )]
     Share { key: String, text: String },
     /// Not a name.
-    #[error("`{}` is no name: use letters, digits, `-`, `_` and `.`, at most 40", short(.0))]
+    #[error("`{}` is not a valid name: use letters, digits, `-`, `_` and `.`, at most 40", short(.0))]
     Name(String),
     /// A path that could lead out of its folder.
     #[error(
@@ -145,10 +145,10 @@ pub enum Mistake {
     )]
     Body(String),
     /// Not a method.
-    #[error("`{}` is no method: write one such as GET", short(.0))]
+    #[error("`{}` is not a method: write one such as GET", short(.0))]
     Method(String),
     /// Not a header's name.
-    #[error("`{}` is no header's name: use letters, digits and `-`", short(.0))]
+    #[error("`{}` is not a header name: use letters, digits and `-`", short(.0))]
     HeaderName(String),
     /// A header's value with a line end or the like.
     #[error("the header `{}` has a control character in its value: remove it", short(.0))]
@@ -172,7 +172,7 @@ pub enum Mistake {
         meant: String,
     },
     /// A key that says nothing of loads of this shape.
-    #[error("`{key}` says nothing of a load of shape `{shape}`: leave it out")]
+    #[error("`{key}` has no effect on a load of shape `{shape}`: leave it out")]
     NotOfShape { key: String, shape: &'static str },
     /// HTTP for what only WebSocket has.
     #[error(
@@ -185,7 +185,7 @@ pub enum Mistake {
     )]
     NoShape,
     /// Several requests for what is opened by one.
-    #[error("`requests` has several, and a WebSocket is opened by one: leave one")]
+    #[error("`requests` has several, but a WebSocket is opened by one: keep one")]
     OneRequest,
     /// A broadcast without room for its number.
     #[error(
@@ -215,7 +215,7 @@ pub enum Mistake {
     Rate(String),
     /// Not a share.
     #[error(
-        "`rate`: `{}` is no share of what the slowest subject can do: write a number and %, such as \"50%\", at most 200%; rates per second stand without quotes",
+        "`rate`: `{}` is not a percentage of what the slowest subject can do: write a number and %, such as \"50%\", at most 200%; rates per second are written without quotes",
         short(.0)
     )]
     RateShare(String),
@@ -232,7 +232,7 @@ pub enum Mistake {
     #[error("these `arrivals` need a rate: add one, such as rate = 2000")]
     NoRate,
     /// A rate for a loop that has none.
-    #[error("`rate` is for open loops, and `arrivals` says closed: leave one of both out")]
+    #[error("`rate` is for open loops, and `arrivals` says closed: leave one of the two out")]
     ClosedRate,
     /// Nothing says how it comes to run.
     #[error(
@@ -264,7 +264,7 @@ pub enum Mistake {
     #[error("`{key}` has a NUL character: remove it")]
     Nul { key: String },
     /// Not the name of a variable.
-    #[error("`{}` is no variable's name: it is empty, or has a `=`", short(.0))]
+    #[error("`{}` is not a variable name: it is empty, or contains `=`", short(.0))]
     Variable(String),
     /// A placeholder that stands for nothing.
     #[error(

@@ -8,7 +8,7 @@ pub fn meant(word: &str, known: &[&str]) -> String {
     match nearest(word, known) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None if known.len() > LISTED => format!("{} are known", known.len()),
-        None => format!("known are `{}`", known.join("`, `")),
+        None => format!("choose from `{}`", known.join("`, `")),
     }
 }
 

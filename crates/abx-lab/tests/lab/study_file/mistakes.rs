@@ -20,7 +20,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "wait = 3",
-        "36: load \"small\": unknown key `wait`; known are `body`, `count`, `headers`, `method`, `path`, `weight`",
+        "36: load \"small\": unknown key `wait`; choose from `body`, `count`, `headers`, `method`, `path`, `weight`",
     ),
     (
         "bytes = 1_320",
@@ -40,17 +40,17 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "seed = 7",
         "tls = 7",
-        "6: `tls` is reserved and not yet there: leave it out",
+        "6: `tls` is reserved for later: leave it out",
     ),
     (
         "env = {",
         "needs = {",
-        "17: subject \"one\": `needs` is reserved and not yet there: leave it out",
+        "17: subject \"one\": `needs` is reserved for later: leave it out",
     ),
     (
         "timeout =",
         "stages =",
-        "40: load \"small\": `stages` is reserved and not yet there: leave it out",
+        "40: load \"small\": `stages` is reserved for later: leave it out",
     ),
     (
         "\"request\"",
@@ -60,7 +60,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "http/1.1",
         "http/9",
-        "46: load \"one\": `protocol` is `http/9`, which is unknown; known are `http/1.0`, `http/1.1`, `websocket`",
+        "46: load \"one\": `protocol` is `http/9`, which is unknown; choose from `http/1.0`, `http/1.1`, `websocket`",
     ),
     (
         "\"QUIT\"",
@@ -70,7 +70,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"abx.study_file/1\"",
         "\"x\"",
-        "1: `schema` is `x`, which is unknown; known are `abx.study_file/1`",
+        "1: `schema` is `x`, which is unknown; choose from `abx.study_file/1`",
     ),
     (
         "\"90s\"",
@@ -110,7 +110,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "connections = 1\n",
         "rate = \"fast\"\n",
-        "47: load \"one\": `rate`: `fast` is no share of what the slowest subject can do: write a number and %, such as \"50%\", at most 200%; rates per second stand without quotes",
+        "47: load \"one\": `rate`: `fast` is not a percentage of what the slowest subject can do: write a number and %, such as \"50%\", at most 200%; rates per second are written without quotes",
     ),
     (
         "connections = 1\n",
@@ -120,7 +120,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "connections = 1\n",
         "rate = \"25%\"\narrivals = \"closed\"\n",
-        "47: load \"one\": `rate` is for open loops, and `arrivals` says closed: leave one of both out",
+        "47: load \"one\": `rate` is for open loops, and `arrivals` says closed: leave one of the two out",
     ),
     (
         "connections = 1\n",
@@ -145,12 +145,12 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"1m\"",
         "\"1 parsec\"",
-        "18: subject \"one\": `ready.within` is `1 parsec`, which is no time above zero: write a number and its unit, such as 30s, 100ms or 2m",
+        "18: subject \"one\": `ready.within` is `1 parsec`, which is not a time above zero: write a number and its unit, such as 30s, 100ms or 2m",
     ),
     (
         "\"2.5%\"",
         "\"2.5\"",
-        "3: `margin` is `2.5`, which is no share above 0% and up to 100%: write a number and %, such as 3%",
+        "3: `margin` is `2.5`, which is not a percentage above 0% and up to 100%: write a number and %, such as 3%",
     ),
     (
         "\"two\"\nmargin",
@@ -185,7 +185,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"make\", \"two\"",
         "\"make\", \"{dir}\"",
-        "25: subject \"two\": unknown placeholder {dir}; known are `study`, `build` (write {{dir}} for the text {dir} itself)",
+        "25: subject \"two\": unknown placeholder {dir}; choose from `study`, `build` (write {{dir}} for the text {dir} itself)",
     ),
     (
         "\"{port}\"]",
@@ -220,27 +220,27 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "seed = 7",
         "seed = 7\nseed = 8",
-        "7: this is no TOML (duplicate key): texts need quotes, and each key stands once in its table",
+        "7: this is not TOML (duplicate key): strings need quotes, and each key may appear only once in its table",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",
         "shape = \"echo\"\nkeep_alive = false",
-        "46: load \"one\": `keep_alive` says nothing of a load of shape `echo`: leave it out",
+        "46: load \"one\": `keep_alive` has no effect on a load of shape `echo`: leave it out",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",
         "shape = \"connections\"\nmessage = { bytes = 5 }",
-        "46: load \"one\": `message` says nothing of a load of shape `connections`: leave it out",
+        "46: load \"one\": `message` has no effect on a load of shape `connections`: leave it out",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",
         "shape = \"broadcast\"\nverify_every = 2",
-        "46: load \"one\": `verify_every` says nothing of a load of shape `broadcast`: leave it out",
+        "46: load \"one\": `verify_every` has no effect on a load of shape `broadcast`: leave it out",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",
         "message = { bytes = 5 }",
-        "45: load \"one\": `message` says nothing of a load of shape `request`: leave it out",
+        "45: load \"one\": `message` has no effect on a load of shape `request`: leave it out",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",
@@ -260,12 +260,12 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"\nconnections = 1\nrequests = [{ path = \"/\" }]",
         "shape = \"echo\"\nrequests = [{ path = \"/\" }, { path = \"/a\" }]",
-        "46: load \"one\": `requests` has several, and a WebSocket is opened by one: leave one",
+        "46: load \"one\": `requests` has several, but a WebSocket is opened by one: keep one",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"\nconnections = 1\nrequests = [{ path = \"/\" }]",
         "shape = \"echo\"\nrequests = [{ path = \"/\", body = \"x\" }]",
-        "46: load \"one\": `requests.body` says nothing of a load of shape `echo`: leave it out",
+        "46: load \"one\": `requests.body` has no effect on a load of shape `echo`: leave it out",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",

@@ -313,7 +313,7 @@ fn a_study_is_read_from_its_folder_with_its_templates() {
         read(&file)
             .unwrap_err()
             .to_string()
-            .contains("study.toml:1: the file is no UTF-8 text")
+            .contains("study.toml:1: the file is not UTF-8 text")
     );
     let nowhere = read(&root.path().join("nowhere")).unwrap_err().to_string();
     assert!(
