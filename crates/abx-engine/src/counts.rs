@@ -123,6 +123,8 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
         verify_every: VERIFY_EVERY,
         shape: abx_evidence::Shape::Request,
         timeout_ns: 10_000_000_000,
+        open_rate: None,
+        open_within_ns: None,
         seed: 1,
         pacing: Pacing::default(),
     }

@@ -44,6 +44,8 @@ fn load(address: SocketAddr) -> LoadPlan {
         verify_every: 0,
         shape: abx_evidence::Shape::Request,
         timeout_ns: 30_000_000_000,
+        open_rate: None,
+        open_within_ns: None,
         seed: 1,
         pipeline: 1,
         pacing: Pacing::default(),

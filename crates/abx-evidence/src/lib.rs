@@ -40,6 +40,7 @@ pub use measure::broadcasts::Broadcasts;
 pub use measure::exchange::{Exchange, LoadShape, Message, MessageKind, Shape};
 pub use measure::held::{Held, HeldFigures};
 pub use measure::histogram::Histogram;
+pub use measure::opening::ConnectionOpening;
 pub use measure::outcome::{Outcome, Outcomes};
 pub use measure::phase_times::{PhaseTime, PhaseTimes};
 pub use measure::phases::{Phase, PhaseSplit, PhaseSums, Phases, Timestamps};

@@ -222,6 +222,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         busiest_thread_ns: Some(98 * MS * ROUNDS as u64),
         listen_overflows: Some(0),
         not_connected: 0,
+        opening: None,
         strain: Some(HostCounters {
             over_us: ROUNDS as u64 * SLICE_NS / 1_000,
             ..HostCounters::none()

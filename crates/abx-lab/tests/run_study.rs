@@ -106,6 +106,7 @@ fn serve_page(port: &str) -> ExitCode {
         faults: Faults::default(),
         seed: 1,
         backlog: abx_server::BACKLOG,
+        shares_port: false,
     };
     match serve(&config, |_| {}) {
         Ok(never) => match never {},

@@ -28,6 +28,9 @@ pub struct ServerConfig {
     /// How many connections may wait to be accepted; the kernel's limit,
     /// `net.core.somaxconn`, holds as well. Usually [`BACKLOG`].
     pub backlog: u32,
+    /// Whether several such servers may listen on the same port, each of them with its part
+    /// of the connections.
+    pub shares_port: bool,
 }
 
 /// How connections are spread over threads.
@@ -52,6 +55,8 @@ pub enum Feature {
     FilesByRing,
     /// WebSocket.
     WebSocket,
+    /// A port that other servers listen on too.
+    SharedPort,
     /// Injected faults.
     Faults,
 }
@@ -64,9 +69,11 @@ impl Model {
     #[must_use]
     pub fn supports(self, feature: Feature) -> bool {
         match (self, feature) {
-            (Model::Event, _) | (Model::Thread, Feature::Files | Feature::Faults) => true,
+            (Model::Event, _)
+            | (Model::Thread, Feature::Files | Feature::Faults)
+            | (Model::Null, Feature::SharedPort) => true,
             // A thread for each connection would need as many rings.
-            (Model::Thread, Feature::FilesByRing | Feature::WebSocket) | (Model::Null, _) => false,
+            (Model::Thread | Model::Null, _) => false,
         }
     }
 
@@ -88,6 +95,7 @@ impl Feature {
             Feature::Files => "files",
             Feature::FilesByRing => "files sent by io_uring",
             Feature::WebSocket => "WebSocket",
+            Feature::SharedPort => "a shared port",
             Feature::Faults => "injected faults",
         }
     }
@@ -284,6 +292,9 @@ impl ServerConfig {
         }
         if self.websocket == WebSocketSupport::On {
             features.push(Feature::WebSocket);
+        }
+        if self.shares_port {
+            features.push(Feature::SharedPort);
         }
         if self.faults != Faults::default() {
             features.push(Feature::Faults);

@@ -30,6 +30,7 @@ impl<T> ConnectionTable<T> {
         let address = config.address;
         let options = ListenOptions {
             backlog: config.backlog(),
+            shares_port: config.shares_port,
         };
         let listen = || {
             let listener = Socket::listen(address, options)?;
@@ -187,6 +188,7 @@ mod tests {
                 content: Content::Page { bytes: None },
                 websocket: WebSocketSupport::Off,
                 backlog: crate::BACKLOG,
+                shares_port: false,
                 nagle,
                 faults: Faults::default(),
                 seed: 1,

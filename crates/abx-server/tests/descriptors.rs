@@ -55,6 +55,7 @@ fn start(model: Model) -> SocketAddr {
         faults: Faults::default(),
         seed: 0,
         backlog: abx_server::BACKLOG,
+        shares_port: false,
     };
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {

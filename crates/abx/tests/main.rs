@@ -18,6 +18,7 @@ mod html;
 mod killed;
 mod layers;
 mod manual;
+mod opened;
 mod records;
 mod runs;
 mod signals;

@@ -6,7 +6,7 @@ use abx_evidence::{Shape, Wait};
 use abx_wire::http1;
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::{Arrivals, StageList};
+use crate::schedule::{Arrivals, PerSecond, StageList};
 
 /// The threads that make load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,8 +137,16 @@ pub struct LoadPlan {
     /// Of how many answers one has its body hashed and its phases timed, on average and
     /// at random; 0 is never.
     pub verify_every: u32,
-    /// How long a request may take, its connection's making included.
+    /// How long a request may take, its connection's making included, and how long the
+    /// making of a connection that is opened before it is needed.
     pub timeout_ns: u64,
+    /// How many connections are opened per second before a slice; `None` for as fast as
+    /// the subject takes them, few at a time.
+    #[serde(default)]
+    pub open_rate: Option<PerSecond>,
+    /// How long the opening of all connections may take; `None` for as long as it goes on.
+    #[serde(default)]
+    pub open_within_ns: Option<u64>,
     /// Draws which requests are sent and which answers are hashed.
     pub seed: u64,
     /// When a connection that is free sends its next request.

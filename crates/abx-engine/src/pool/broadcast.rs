@@ -13,9 +13,8 @@ use abx_sys::Nanos;
 
 use super::audience::{Audience, Ended, Expected};
 use super::dispatcher::Dispatcher;
-use super::{
-    CONNECTING_MAX, Pool, REST_DOUBLINGS_MAX, REST_MIN, SliceOutcome, WAIT_MAX, WorkerSlice,
-};
+use super::opening::CONNECTING_MAX;
+use super::{Pool, REST_DOUBLINGS_MAX, REST_MIN, SliceOutcome, WAIT_MAX, WorkerSlice};
 use crate::connection::clock::{Basis, Clock, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
@@ -216,7 +215,7 @@ impl<I: Io> Broadcast<I> {
         if now < self.rests_until {
             return;
         }
-        let mut room = CONNECTING_MAX.saturating_sub(self.pool.count(SlotState::Connecting));
+        let mut room = CONNECTING_MAX.saturating_sub(self.pool.census.connecting);
         for index in 0..self.pool.slots.len() {
             if room > 0 && self.pool.slots[index].state == SlotState::Closed {
                 self.pool.tally.connects += 1;

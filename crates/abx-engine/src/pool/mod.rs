@@ -1,21 +1,23 @@
 //! One worker's share of the connections to one subject.
 //!
-//! Here are the slots and the making of their connections; `worker_slice.rs` runs a
-//! slice on them, `exchange.rs` sends requests and receives, `protocol/intake.rs` says
-//! what was received, and `lost.rs` what becomes of requests whose connection is gone.
+//! Here are the slots and the making of a connection; `opening.rs` makes all of them
+//! before a slice, `worker_slice.rs` runs one, `exchange.rs` sends requests and receives,
+//! `protocol/intake.rs` says what was received, and `lost.rs` what becomes of requests
+//! whose connection is gone.
 
 mod audience;
 mod broadcast;
+mod census;
 mod company;
 mod dispatcher;
 mod exchange;
 mod hold;
 mod lost;
+mod opening;
 mod outbox;
 mod worker_slice;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use abx_evidence::{Outcome, Outcomes, Tally};
 use abx_sys::Nanos;
@@ -28,18 +30,16 @@ use crate::plan::{LoadPlan, Pacing};
 use crate::protocol::check::{Hashers, Sampler};
 use crate::protocol::{Lost, Protocol};
 use crate::random::Chooser;
-use crate::schedule::Arrivals;
+use crate::schedule::{Arrivals, ScheduleShare};
 
 pub(crate) use broadcast::Broadcast;
 pub use company::AwaitedResponses;
 pub(crate) use company::{Company, Part, SharedSlice};
 pub(crate) use worker_slice::{SliceOutcome, WorkerSlice};
 
+use census::Census;
 use dispatcher::Dispatcher;
 
-/// Connections that are being made at one time; more would overflow the
-/// listen queue of a subject that is not to blame for it.
-const CONNECTING_MAX: usize = 128;
 /// No wait is longer, so that a stop is noticed soon.
 const WAIT_MAX: Nanos = Nanos(50_000_000);
 /// The rest after a failed connect, doubled with each further one.
@@ -73,6 +73,8 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     pub(crate) progress: Progress,
     dispatcher: Dispatcher,
     company: Company,
+    census: Census,
+    opening_share: ScheduleShare,
     /// Slices that have run, each of which draws its own arrivals.
     slices: u64,
     /// Connections that bytes came on which no request asked for, outside of what counts;
@@ -143,6 +145,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             progress: Progress::idle(),
             dispatcher: Dispatcher::none(),
             company: Company::alone(),
+            census: Census::default(),
+            opening_share: ScheduleShare::WHOLE,
             slices: 0,
             unsolicited: 0,
             connect_failures: Outcomes::default(),
@@ -150,55 +154,22 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Connects every slot that has no connection and waits until each try has
-    /// ended. Answers how many connections stand, and how many of them are new.
-    pub(crate) fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize) {
-        // One wait gives so many events at most; more connections may have died.
-        self.take_ready(Nanos(0), Awaits::Nothing);
-        while self.took_any() {
-            self.take_ready(Nanos(0), Awaits::Nothing);
-        }
-        if !self.plan.keep_alive {
-            // Each request brings its own connection.
-            return (self.slots.len(), 0);
-        }
-        let deadline = self.io.now().plus(Nanos(self.plan.timeout_ns));
-        let mut untried: Vec<usize> = (0..self.slots.len())
-            .filter(|index| !self.slots[*index].has_connection())
-            .collect();
-        let stood = self.slots.len() - untried.len();
-        loop {
-            let mut connecting = self.count(SlotState::Connecting);
-            while connecting < CONNECTING_MAX {
-                let Some(index) = untried.pop() else { break };
-                let now = self.io.now();
-                self.connect(index, now);
-                connecting += 1;
-            }
-            if untried.is_empty() && self.count(SlotState::Connecting) == 0 {
-                break;
-            }
-            let now = self.io.now();
-            if now >= deadline || stop.load(Ordering::Relaxed) {
-                break;
-            }
-            self.take_ready(now.plus(WAIT_MAX), Awaits::Nothing);
-        }
-        let outcome = match stop.load(Ordering::Relaxed) {
-            true => Outcome::Unfinished,
-            false => Outcome::Timeout,
-        };
-        for _ in untried {
-            self.connect_failures.add(outcome);
-        }
-        for index in 0..self.slots.len() {
-            if self.slots[index].state == SlotState::Connecting {
-                self.connect_failures.add(outcome);
-                self.close(index);
-            }
-        }
-        let standing = self.standing();
-        (standing, standing.saturating_sub(stood))
+    /// Says which of the connections that are opened at a rate are this worker's.
+    pub(crate) fn with_opening_share(mut self, opening_share: ScheduleShare) -> Pool<I, C> {
+        self.opening_share = opening_share;
+        self
+    }
+
+    /// Whether the census is what a count of all slots gives.
+    #[cfg(test)]
+    pub(crate) fn is_census_right(&self) -> bool {
+        let count = |state| self.slots.iter().filter(|slot| slot.state == state).count();
+        let Census {
+            connecting,
+            standing,
+            ..
+        } = self.census;
+        (connecting, standing) == (count(SlotState::Connecting), count(SlotState::Standing))
     }
 
     /// Says with whom the next slice is run.
@@ -213,7 +184,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// How many connections stand.
     pub(crate) fn standing(&self) -> usize {
-        self.count(SlotState::Standing)
+        self.census.standing
     }
 
     /// What was waited awake since this was last asked.
@@ -224,10 +195,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// The back end's clock.
     pub(crate) fn now(&mut self) -> Nanos {
         self.io.now()
-    }
-
-    fn count(&self, state: SlotState) -> usize {
-        self.slots.iter().filter(|slot| slot.state == state).count()
     }
 
     /// Waits once, and handles all that is ready with one reading of the clock:
@@ -276,6 +243,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             let token = self.slots[index].token(index);
             self.io.close(token);
         }
+        self.census.leaves(self.slots[index].state);
         self.slots[index].close();
     }
 
@@ -295,6 +263,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             Ok(()) => {
                 let client = self.protocol.client(index);
                 self.slots[index].connecting(client, began);
+                self.census.begins();
             }
             Err(error) => self.connect_failed(index, connect_outcome(&error), now),
         }
@@ -310,6 +279,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     fn stands(&mut self, index: usize, now: Nanos) {
+        self.census.stands();
         let slot = &mut self.slots[index];
         slot.state = SlotState::Standing;
         slot.refusals = 0;
@@ -334,6 +304,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             outcome,
             has_stood: false,
         });
+        self.census.leaves(self.slots[index].state);
         let slot = &mut self.slots[index];
         slot.close();
         if slot.flights.is_empty() {
@@ -368,6 +339,7 @@ fn connect_outcome(error: &io::Error) -> Outcome {
         io::ErrorKind::TimedOut => Outcome::Timeout,
         io::ErrorKind::AddrNotAvailable => Outcome::NoPort,
         _ if abx_sys::is_out_of_descriptors(error) => Outcome::NoDescriptor,
+        _ if abx_sys::is_out_of_memory(error) => Outcome::NoMemory,
         _ => Outcome::Unreachable,
     }
 }

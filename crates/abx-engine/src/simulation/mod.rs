@@ -10,6 +10,7 @@ mod contract;
 mod counted;
 mod echoes;
 pub(crate) mod network;
+mod opened;
 mod paced;
 mod phased;
 mod pipelined;

@@ -53,7 +53,21 @@ pub(crate) struct Network {
     /// Requests that the peer serves at the same time.
     pub(crate) workers: usize,
     pub(crate) discipline: Discipline,
+    pub(crate) accepting: Accepting,
+    /// Connections that the client's machine has ports for.
+    pub(crate) ports: usize,
     pub(crate) faults: NetworkFaults,
+}
+
+/// How the peer accepts connections.
+#[derive(Clone, Copy)]
+pub(crate) struct Accepting {
+    /// One after this time after the other.
+    pub(crate) each: Nanos,
+    /// So many, and none after that.
+    pub(crate) most: usize,
+    /// None before this moment, from the beginning of time.
+    pub(crate) from: Nanos,
 }
 
 /// What goes wrong, each in so many of a thousand cases.
@@ -86,6 +100,12 @@ impl Network {
             service: Service::Constant(Nanos(100_000)),
             workers: usize::MAX,
             discipline: Discipline::Fifo,
+            accepting: Accepting {
+                each: Nanos(0),
+                most: usize::MAX,
+                from: Nanos(0),
+            },
+            ports: usize::MAX,
             faults: NetworkFaults::default(),
         }
     }
@@ -124,6 +144,13 @@ pub(crate) struct Sim {
     pub(crate) skipped: u64,
     /// Calls that sent anything or tried to.
     pub(crate) sends: u64,
+    /// When each connect was tried.
+    pub(crate) connects: Vec<Nanos>,
+    /// Connections that wait to be accepted one after the other.
+    unaccepted: VecDeque<Token>,
+    is_accepting: bool,
+    /// When the last of them was.
+    accepted_at: Nanos,
 }
 
 /// Both ends of one connection.
@@ -163,6 +190,8 @@ struct NetworkEvent {
 
 enum What {
     Connects,
+    /// The peer takes the next of those that wait for it.
+    Accepts,
     Refused,
     /// At the engine's end.
     Arrives(TcpSegment),
@@ -203,6 +232,10 @@ impl Sim {
             hub: None,
             skipped: 0,
             sends: 0,
+            connects: Vec::new(),
+            unaccepted: VecDeque::new(),
+            is_accepting: false,
+            accepted_at: Nanos(0),
         }
     }
 
@@ -230,6 +263,36 @@ impl Sim {
         }));
     }
 
+    /// The peer has been asked for a connection and accepts it in its turn.
+    fn waits_to_be_accepted(&mut self, token: Token, at: Nanos) {
+        let Accepting { each, from, .. } = self.network.accepting;
+        if each == Nanos(0) {
+            return self.cause(at.max(from), token, What::Connects);
+        }
+        self.unaccepted.push_back(token);
+        if !std::mem::replace(&mut self.is_accepting, true) {
+            let at = at.max(from).max(self.accepted_at.plus(each));
+            self.cause(at, token, What::Accepts);
+        }
+    }
+
+    /// The peer accepts the next one that still waits.
+    fn accepts(&mut self, ready: &mut Vec<Ready>) {
+        self.accepted_at = self.now;
+        while let Some(token) = self.unaccepted.pop_front() {
+            if self.alive(token).is_some() {
+                ready.push(Ready::Connected(token));
+                self.advance(token);
+                break;
+            }
+        }
+        self.is_accepting = !self.unaccepted.is_empty();
+        if let Some(next) = self.unaccepted.front().copied() {
+            let at = self.now.plus(self.network.accepting.each);
+            self.cause(at, next, What::Accepts);
+        }
+    }
+
     /// The connection, when it is not closed.
     fn alive(&mut self, token: Token) -> Option<&mut SimulatedConnection> {
         alive(&mut self.connections, token)
@@ -246,6 +309,9 @@ impl Sim {
         if let What::Served = event.what {
             // The worker is free also when the client has gone.
             return self.served(token);
+        }
+        if let What::Accepts = event.what {
+            return self.accepts(ready);
         }
         if let What::Shared(turn) = event.what {
             return self.shared(turn);
@@ -272,7 +338,7 @@ impl Sim {
             What::Reaches(bytes) => self.reaches(token, &bytes),
             What::IdleClose => self.peer_closes(token),
             What::Says(bytes) => self.says(token, bytes),
-            What::Served | What::Shared(_) => {}
+            What::Served | What::Shared(_) | What::Accepts => {}
         }
     }
 
@@ -304,6 +370,10 @@ impl Io for Sim {
     }
 
     fn connect(&mut self, token: Token, to: SocketAddr, _: Option<IpAddr>) -> io::Result<()> {
+        self.connects.push(self.now);
+        if self.connections.iter().flatten().count() >= self.network.ports {
+            return Err(io::ErrorKind::AddrNotAvailable.into());
+        }
         let faults = self.network.faults;
         let is_refused = to == NOBODY || self.chance(faults.refused);
         if is_refused && self.random.below(2) == 0 {
@@ -339,12 +409,11 @@ impl Io for Sim {
             peer_closed: false,
         });
         let at = self.now.plus(Nanos(2 * self.network.delay.0));
-        let what = if is_refused {
-            What::Refused
-        } else {
-            What::Connects
-        };
-        self.cause(at, token, what);
+        if is_refused {
+            self.cause(at, token, What::Refused);
+        } else if self.accepted <= self.network.accepting.most {
+            self.waits_to_be_accepted(token, at);
+        }
         Ok(())
     }
 

@@ -47,6 +47,8 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
         verify_every: 10,
         shape: abx_evidence::Shape::Request,
         timeout_ns: SECOND,
+        open_rate: None,
+        open_within_ns: None,
         seed,
         pacing: Pacing::default(),
     }
@@ -162,6 +164,7 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
             "seed {seed}: {all}"
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
+        assert!(pool.is_census_right(), "seed {seed}");
         assert!(
             pool.slots.iter().all(|slot| slot.flights.is_empty()),
             "seed {seed}"

@@ -10,6 +10,7 @@ use crate::io::{Awake, EpollIo, Io};
 use crate::pool::{Broadcast, Company, Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Protocol, WebSocket};
+use crate::schedule::ScheduleShare;
 use crate::workers::error::EngineError;
 use crate::workers::prepared::Prepared;
 
@@ -20,6 +21,8 @@ pub(crate) struct PoolParts {
     /// Which of all connections of the load this worker's first one is.
     pub(crate) first: usize,
     pub(crate) connections: usize,
+    /// Which of the connections that are opened at a rate are this worker's.
+    pub(crate) opening_share: ScheduleShare,
 }
 
 /// One worker's share of a load's connections.
@@ -133,6 +136,7 @@ impl PoolParts {
     fn carrying<C: Protocol>(self, io: EpollIo, carried: C) -> Pool<EpollIo, C> {
         let Prepared { plan, encoded, .. } = self.load;
         let (first, connections) = (self.first, self.connections);
-        Pool::new(io, carried, plan, encoded, first, connections)
+        let pool = Pool::new(io, carried, plan, encoded, first, connections);
+        pool.with_opening_share(self.opening_share)
     }
 }

@@ -127,6 +127,7 @@ impl Engine {
                 load: load.clone(),
                 first: first as usize,
                 connections: (next - first) as usize,
+                opening_share: self.part_of_schedule(number, id),
             };
             worker.order(WorkerOrder::Open(id, Box::new(parts)))?;
         }

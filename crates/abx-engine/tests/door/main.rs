@@ -73,6 +73,8 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
         verify_every: 1,
         shape: abx_evidence::Shape::Request,
         timeout_ns: 30_000_000_000,
+        open_rate: None,
+        open_within_ns: None,
         seed: 1,
         pacing: Pacing::default(),
     }

@@ -64,6 +64,11 @@ pub(crate) fn exhausted(outcomes: &Outcomes) -> impl Iterator<Item = Finding> {
             "file descriptors",
             "raise `ulimit -n`, or use fewer connections",
         ),
+        (
+            Outcome::NoMemory,
+            "kernel memory for sockets",
+            "raise `net.ipv4.tcp_mem` and `fs.epoll.max_user_watches`, or use fewer connections",
+        ),
     ];
     kinds.into_iter().filter_map(|(outcome, what, remedy)| {
         let count = outcomes.count(outcome);

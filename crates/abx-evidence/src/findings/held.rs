@@ -1,6 +1,7 @@
 //! Findings about connections that are held open and say nothing.
 
 use crate::measure::held::Held;
+use crate::measure::opening::ConnectionOpening;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
@@ -12,16 +13,21 @@ const MISSING_MAX: f64 = 0.01;
 
 /// One subject's connections in all blocks of a load.
 pub(super) fn of_subject(own: &SubjectView) -> Option<Finding> {
-    let held = own.readings().filter_map(|side| side.held);
+    let held = own.readings().filter_map(|side| {
+        let opening = side.opening.as_ref();
+        Some((side.held?, opening.map_or(0, ConnectionOpening::lacked)))
+    });
     not_held(own.subject, held).map(|finding| finding.about(own.subject))
 }
 
 /// Connections to `who` that did not stand when they had been held, and how
-/// many of them had stood before. The block with the most of them counts.
-pub(crate) fn not_held(who: &str, held: impl Iterator<Item = Held>) -> Option<Finding> {
-    let missing = |one: &Held| one.asked.saturating_sub(one.standing);
+/// many of them had stood before; beside each block's figures those that this machine
+/// could not make. The block with the most of them counts.
+pub(crate) fn not_held(who: &str, held: impl Iterator<Item = (Held, u64)>) -> Option<Finding> {
+    let missing = |(one, lacked): &(Held, u64)| one.asked.saturating_sub(one.standing + lacked);
     let worst = held.max_by_key(missing)?;
     let count = missing(&worst);
+    let (worst, _) = worst;
     let level = match share(count, worst.asked)? > MISSING_MAX {
         true => Level::Void,
         false => Level::Note,
@@ -41,7 +47,7 @@ pub(crate) fn not_held(who: &str, held: impl Iterator<Item = Held>) -> Option<Fi
 mod tests {
     use super::*;
 
-    fn level(standing: u64) -> Option<Level> {
+    fn level(standing: u64, lacked: u64) -> Option<Level> {
         let held = Held {
             asked: 1_000,
             standing,
@@ -52,14 +58,17 @@ mod tests {
             standing: 1_000,
             ..Held::default()
         };
-        not_held("a", [held, whole].into_iter()).map(|finding| finding.level)
+        not_held("a", [(held, lacked), (whole, 0)].into_iter()).map(|finding| finding.level)
     }
 
     #[test]
     fn more_than_one_in_a_hundred_that_do_not_stand_void() {
-        // Method: none, ten and eleven missing of 1,000 in one of two blocks.
-        assert_eq!(level(1_000), None);
-        assert_eq!(level(990), Some(Level::Note));
-        assert_eq!(level(989), Some(Level::Void));
+        // Method: none, ten and eleven missing of 1,000 in one of two blocks; those that
+        // could not be made on this machine are nobody else's.
+        assert_eq!(level(1_000, 0), None);
+        assert_eq!(level(990, 0), Some(Level::Note));
+        assert_eq!(level(989, 0), Some(Level::Void));
+        assert_eq!(level(689, 300), Some(Level::Void));
+        assert_eq!(level(690, 310), None);
     }
 }

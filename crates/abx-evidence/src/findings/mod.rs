@@ -15,6 +15,7 @@ pub(crate) mod held;
 pub(crate) mod listeners;
 mod machine;
 mod network;
+mod opening;
 pub(crate) mod pace;
 mod slices;
 mod steady;
@@ -39,6 +40,7 @@ use descriptors::descriptors;
 use frequency::frequency;
 use machine::{disturbed, machine};
 use network::ConnectionReadings;
+use opening::{lacked, not_opened};
 use pace::{Pace, PaceLimits};
 use slices::{little, silent};
 use steady::never_steady;
@@ -114,6 +116,8 @@ fn of_subject(own: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<F
         found.extend(silent(own));
         found.extend(never_steady(own));
     }
+    found.extend(not_opened(own));
+    found.extend(lacked(own));
     found.extend(ConnectionReadings::of(own).findings());
     found.extend(descriptors(own));
     found.extend(cold_cache(own));
@@ -136,6 +140,8 @@ fn of_subject(own: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<F
 fn of_connections(view: &LoadView) -> Vec<Finding> {
     let each = view.subjects.iter().flat_map(|own| {
         let mut found = Vec::from_iter(held::of_subject(own));
+        found.extend(not_opened(own));
+        found.extend(lacked(own));
         found.extend(ConnectionReadings::of(own).findings());
         found.extend(descriptors(own));
         found

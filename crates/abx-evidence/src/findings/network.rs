@@ -38,7 +38,6 @@ impl<'a> ConnectionReadings<'a> {
     /// All findings, in the order of a connection's life.
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
         let found = [
-            self.disconnected(),
             self.listen_overflows(),
             self.loss(),
             self.packets_dropped(),
@@ -51,19 +50,6 @@ impl<'a> ConnectionReadings<'a> {
     /// One counter, added up over blocks; what was not read adds nothing here.
     fn sum(&self, counter: impl Fn(&SubjectReadings) -> Option<u64>) -> u64 {
         self.sides.iter().filter_map(|side| counter(side)).sum()
-    }
-
-    fn disconnected(&self) -> Option<Finding> {
-        let missing = self.sum(|side| Some(side.not_connected));
-        (missing > 0).then(|| {
-            Finding::new(
-                FindingId::NotConnected,
-                format!(
-                    "{missing} connections to {} could not be opened before the load",
-                    self.subject
-                ),
-            )
-        })
     }
 
     /// Connections that a listener did not take.

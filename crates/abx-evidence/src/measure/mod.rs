@@ -6,6 +6,7 @@ pub(crate) mod broadcasts;
 pub(crate) mod exchange;
 pub(crate) mod held;
 pub(crate) mod histogram;
+pub(crate) mod opening;
 pub(crate) mod outcome;
 pub(crate) mod phase_times;
 pub(crate) mod phases;

@@ -54,13 +54,18 @@ pub enum Outcome {
     NoPort,
     /// No file descriptor was free for a new connection.
     NoDescriptor,
+    /// The kernel had no memory for a new connection, or would not watch one more.
+    NoMemory,
+    /// A connection that was never tried, because the opening of all of them had been given
+    /// up. No request has this outcome.
+    Unopened,
     /// Given up by us while it was in flight: interrupted, or at the end.
     Unfinished,
 }
 
 impl Outcome {
     /// Every outcome, in the order of the counters.
-    pub const ALL: [Outcome; 18] = [
+    pub const ALL: [Outcome; 20] = [
         Outcome::Ok,
         Outcome::WrongStatus,
         Outcome::WrongLength,
@@ -78,6 +83,8 @@ impl Outcome {
         Outcome::IdleClose,
         Outcome::NoPort,
         Outcome::NoDescriptor,
+        Outcome::NoMemory,
+        Outcome::Unopened,
         Outcome::Unfinished,
     ];
 
@@ -102,6 +109,8 @@ impl Outcome {
             Outcome::IdleClose => "idle_close",
             Outcome::NoPort => "no_port",
             Outcome::NoDescriptor => "no_descriptor",
+            Outcome::NoMemory => "no_memory",
+            Outcome::Unopened => "unopened",
             Outcome::Unfinished => "unfinished",
         }
     }
@@ -126,6 +135,8 @@ impl Outcome {
                 | Outcome::Unfinished
                 | Outcome::NoPort
                 | Outcome::NoDescriptor
+                | Outcome::NoMemory
+                | Outcome::Unopened
         )
     }
 
@@ -133,7 +144,10 @@ impl Outcome {
     /// follows, nor of something that was no request's.
     #[must_use]
     pub fn is_of_request(self) -> bool {
-        !matches!(self, Outcome::IdleClose | Outcome::Unsolicited)
+        !matches!(
+            self,
+            Outcome::IdleClose | Outcome::Unsolicited | Outcome::Unopened
+        )
     }
 
     /// Whether it had no answer when it was given up, so that its time is known
@@ -300,7 +314,7 @@ mod tests {
         // Method: one of each; the classes must not overlap in what matters.
         let mut outcomes = Outcomes::default();
         Outcome::ALL.into_iter().for_each(|one| outcomes.add(one));
-        assert_eq!((outcomes.sent(), outcomes.requests()), (18, 16));
+        assert_eq!((outcomes.sent(), outcomes.requests()), (20, 17));
         assert_eq!(outcomes.completed(), 4);
         assert_eq!(outcomes.ok(), 1);
         assert_eq!(outcomes.failed(), 13);

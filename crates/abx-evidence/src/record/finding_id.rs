@@ -70,16 +70,19 @@ finding_ids! {
         "a subject gave no verified response in a whole block",
         "look at the outcomes of that block in the record, and try the subject alone with `abx run`";
     GeneratorExhausted: "generator_exhausted", [Void],
-        "abx itself ran out of local ports or file descriptors",
-        "have connections kept on both sides (keep-alive), offer less load, or raise `ulimit -n`";
+        "abx itself ran out of local ports, file descriptors or kernel memory for connections",
+        "have connections kept on both sides (keep-alive), offer less load, raise `ulimit -n`, or \
+         connect from more addresses (`--local-address`)";
     ConnectionsUnanswered: "connections_unanswered", [Note, Void],
         "connections had no response in a whole slice, in which the others had many; above one in \
          ten there is no claim",
         "let the server serve as many connections at a time as it is offered (workers, threads, \
          limits), or offer fewer (`-c`)";
     NotConnected: "not_connected", [Note],
-        "connections could not be opened before the load",
-        "raise the limit of connections of the subject, or offer fewer";
+        "the server did not accept connections that were opened before the load; those that were \
+         never tried after that count as nobody's failure",
+        "raise the limit of connections of the subject, open them more slowly (`--open-rate`), or \
+         offer fewer";
     ConnectionsNotHeld: "connections_not_held", [Note, Void],
         "idle connections did not last; above one in a hundred there is no claim",
         "raise the server's limits of descriptors (`ulimit -n`), of connections and of its listen \

@@ -261,6 +261,10 @@ pub struct LoadSettings {
     pub cold_cache: bool,
     /// How long a request may take, in seconds.
     pub timeout_s: f64,
+    /// Connections opened per second before the load; `None` for as fast as the subject
+    /// takes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_rate: Option<u32>,
     /// Of how many answers one had its body hashed.
     pub verify_every: u32,
     /// The status that counts as right.

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::held::Held;
+use crate::measure::opening::ConnectionOpening;
 use crate::record::SliceRecord;
 
 /// What was read for one subject over one load of a block.
@@ -19,6 +20,8 @@ pub struct SubjectReadings {
     pub listen_overflows: Option<u64>,
     /// Connections that could not be opened before the load.
     pub not_connected: u64,
+    /// How the opening of the load's connections went; `None` where it was not noted.
+    pub opening: Option<ConnectionOpening>,
     /// What else the machine counted while this subject was connected and loaded.
     pub strain: Option<HostCounters>,
     /// Memory of the subject's processes after the load, a page that n processes

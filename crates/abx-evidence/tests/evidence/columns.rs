@@ -6,7 +6,9 @@ use abx_evidence::record::{
     BlockLoad, BlockRecord, Disturbance, Histograms, HostCounters, InUse, Round, SliceRecord,
     SubjectReadings,
 };
-use abx_evidence::{Held, Outcome, Outcomes, PhaseSplit, PhaseSums, Phases, Tally, Timestamps};
+use abx_evidence::{
+    ConnectionOpening, Held, Outcome, Outcomes, PhaseSplit, PhaseSums, Phases, Tally, Timestamps,
+};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -142,22 +144,36 @@ fn held() -> BoxedStrategy<Held> {
         .boxed()
 }
 
+fn opening() -> BoxedStrategy<ConnectionOpening> {
+    let numbers = prop::array::uniform3(counter());
+    (numbers, outcomes())
+        .prop_map(|([asked, standing, open_ns], failures)| ConnectionOpening {
+            asked,
+            standing,
+            open_ns,
+            failures,
+        })
+        .boxed()
+}
+
 fn readings() -> BoxedStrategy<SubjectReadings> {
     let plain = (counter(), prop::array::uniform4(reading()));
     let rows = (
         option::of(slice()),
         option::of(strain()),
         option::of(held()),
+        option::of(opening()),
     );
     (plain, rows, prop::array::uniform4(in_use()))
         .prop_map(|(plain, rows, in_use)| {
             let (not_connected, readings) = plain;
-            let (warm_up, strain, held) = rows;
+            let (warm_up, strain, held, opening) = rows;
             SubjectReadings {
                 warm_up,
                 busiest_thread_ns: readings[0],
                 listen_overflows: readings[1],
                 not_connected,
+                opening,
                 strain,
                 pss_bytes: readings[2],
                 pss_anon_bytes: readings[3],

@@ -253,7 +253,10 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         let opened = self.running.open(&self.plans[subject])?;
         let troubles = Troubles::of(self.running.meter.subjects.strain().since(before));
         self.note_troubles(subject, &troubles);
-        self.side(subject).not_connected += opened.missing;
+        let side = self.side(subject);
+        side.not_connected += opened.missing();
+        let before = side.opening.take().unwrap_or_default();
+        side.opening = Some(before.plus(&opened.opening));
         Ok(opened)
     }
 

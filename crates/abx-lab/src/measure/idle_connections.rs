@@ -78,8 +78,8 @@ pub fn held(
     Held {
         asked,
         standing,
-        lost: (asked - opened.missing).saturating_sub(standing),
-        open_ns: opened.open_ns,
+        lost: (asked - opened.missing()).saturating_sub(standing),
+        open_ns: opened.opening.open_ns,
         memory_before_bytes: running.memory_at_rest(subject),
         memory_after_bytes: memory.map(|memory| memory.without_files_bytes()),
     }

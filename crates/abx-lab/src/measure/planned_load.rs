@@ -1,5 +1,6 @@
 //! One load as each subject of a block is offered it: verified and planned.
 
+use abx_engine::schedule::{Amount, PerSecond};
 use abx_engine::{Asked, LoadPlan, Patience, RequestPlan, Stopper};
 use abx_sys::Nanos;
 
@@ -7,7 +8,7 @@ use crate::measure::running_subjects::{Abort, Cache};
 use crate::process::probe::Probe;
 use crate::process::subject_process::SubjectProcess;
 use crate::process::verify::{Verified, agree, verify};
-use crate::study::subject::{Subject, sources};
+use crate::study::subject::{Subject, local_ports, sources};
 use crate::study::{Load, Study};
 
 /// One load as it will be offered to each subject, in the order of the study.
@@ -58,6 +59,7 @@ pub fn plan_load(
                 load.connections,
                 load.keep_alive,
                 &study.local_addresses,
+                local_ports(),
             ),
             connections: load.connections,
             requests: Vec::with_capacity(load.requests.len()),
@@ -65,6 +67,8 @@ pub fn plan_load(
             verify_every: load.verify_every,
             shape: load.shape,
             timeout_ns: Nanos::from(load.timeout).0,
+            open_rate: load.open_rate.map(per_second),
+            open_within_ns: None,
             seed,
             pipeline: load.pipeline,
             pacing: load.pacing.clone(),
@@ -107,6 +111,13 @@ pub fn plan_load(
         cache: Cache::of(load),
         ceiling: None,
     })
+}
+
+/// A whole number per second.
+fn per_second(rate: u32) -> PerSecond {
+    let amount = Amount::from_thousandths(u64::from(rate) * 1_000);
+    let rate = amount.and_then(|amount| PerSecond::try_from(amount).ok());
+    rate.expect("study files and flags have their limits")
 }
 
 /// What each subject answers to one request.

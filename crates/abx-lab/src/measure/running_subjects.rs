@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use abx_engine::{EngineError, LoadGenerator, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::record::{BlockSubject, Histograms, InUse, PilotRecord, SliceRecord};
-use abx_evidence::{Outcomes, SliceTally};
+use abx_evidence::{ConnectionOpening, Outcomes, SliceTally};
 use abx_sys::Nanos;
 
 use crate::measure::host::troubles::Troubles;
@@ -110,10 +110,16 @@ pub struct RunningSubjects<'a> {
 pub struct OpenedPool {
     /// The pool.
     pub pool: PoolId,
+    /// How its connections were opened.
+    pub opening: ConnectionOpening,
+}
+
+impl OpenedPool {
     /// Connections that could not be made.
-    pub missing: u64,
-    /// From the first try to connect to the end of the last one.
-    pub open_ns: u64,
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        self.opening.asked.saturating_sub(self.opening.standing)
+    }
 }
 
 /// One slice as measured.
@@ -247,17 +253,26 @@ impl<'a> RunningSubjects<'a> {
         }
     }
 
-    /// Opens a pool.
+    /// Opens a pool, within the time that is left.
     ///
     /// # Errors
     /// [`Abort::Engine`].
     pub fn open(&mut self, plan: &LoadPlan) -> Result<OpenedPool, Abort> {
-        let began = Nanos::now();
-        let (pool, report) = self.generator.open(plan)?;
+        let began = self.generator.now();
+        let left = |deadline: Nanos| deadline.since(began).0;
+        let plan = LoadPlan {
+            open_within_ns: self.deadline.map(left),
+            ..plan.clone()
+        };
+        let (pool, report) = self.generator.open(&plan)?;
         Ok(OpenedPool {
             pool,
-            missing: (plan.connections as usize).saturating_sub(report.standing) as u64,
-            open_ns: Nanos::now().since(began).0,
+            opening: ConnectionOpening {
+                asked: plan.connections.into(),
+                standing: report.standing as u64,
+                open_ns: self.generator.now().since(began).0,
+                failures: report.failures,
+            },
         })
     }
 
@@ -309,8 +324,8 @@ impl<'a> RunningSubjects<'a> {
     pub fn slice(&mut self, subject: usize, pool: PoolId, ns: u64) -> Result<MeasuredSlice, Abort> {
         self.check_deadline(ns)?;
         self.meter.subjects.end_idle(subject);
-        let reopened = self.refresh(pool)?;
-        // Connections may take a timeout to be made.
+        let reopened = self.refresh(subject, pool)?;
+        // Connections may take long to be made.
         self.check_deadline(ns)?;
         let resident_pages = match self.cache {
             Cache::Left => None,
@@ -392,8 +407,13 @@ impl<'a> RunningSubjects<'a> {
         })
     }
 
-    fn refresh(&mut self, pool: PoolId) -> Result<u64, Abort> {
-        Ok(self.generator.refresh(pool)?.opened as u64)
+    fn refresh(&mut self, subject: usize, pool: PoolId) -> Result<u64, Abort> {
+        let began = Nanos::now();
+        let report = self.generator.refresh(pool)?;
+        let waited = Nanos::now().since(began);
+        self.timeout_waits
+            .note_opening(subject, waited.0, &report.failures);
+        Ok(report.opened as u64)
     }
 
     /// Whether a subject still runs.

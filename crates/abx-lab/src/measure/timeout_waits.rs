@@ -30,6 +30,13 @@ impl TimeoutWaits {
         }
     }
 
+    /// Takes note of connections that were opened anew for so long.
+    pub fn note_opening(&mut self, subject: usize, waited_ns: u64, failures: &Outcomes) {
+        if failures.count(Outcome::Timeout) > 0 {
+            self.waited_ns[subject] += waited_ns;
+        }
+    }
+
     /// Whether a subject is not waited for any more.
     pub fn is_over(&self, subject: usize) -> bool {
         self.waited_ns[subject] > WAITS_MAX_NS

@@ -15,7 +15,7 @@ use crate::process::subject_process::{StartContext, SubjectProcess, SubjectProce
 use crate::process::verify::verify;
 use crate::run_study::context::StudyContext;
 use crate::study::launch::Launch;
-use crate::study::subject::{Source, Subject, sources};
+use crate::study::subject::{Source, Subject, local_ports, sources};
 use crate::study::{CeilingServer, Load, RequestSpec};
 
 /// The server that answers with pages of this length.
@@ -149,7 +149,8 @@ fn plan(
     };
     let answer = verify(CEILING, process.address, &asked, patience);
     let answer = answer.map_err(|error| Abort::subject(CEILING, error))?;
-    let few = sources(process.address, load.connections, load.keep_alive, &[]);
+    let (connections, ports) = (load.connections, local_ports());
+    let few = sources(process.address, connections, load.keep_alive, &[], ports);
     Ok(Some(LoadPlan {
         address: process.address,
         // Addresses that were asked for lead to it too, since it is on loopback.

@@ -189,6 +189,9 @@ pub struct Load {
     pub rate: RateSpec,
     /// How long a request may take.
     pub timeout: Duration,
+    /// Connections opened per second before the load; `None` for as fast as the subject
+    /// takes them.
+    pub open_rate: Option<u32>,
     /// Whether the files that abx made leave memory before each slice.
     pub cold_cache: bool,
     /// Of how many answers one has its body hashed.
@@ -214,6 +217,7 @@ impl Default for Load {
             pacing: Pacing::default(),
             rate: RateSpec::AsPaced,
             timeout: Duration::from_secs(10),
+            open_rate: None,
             cold_cache: false,
             verify_every: 100,
             status: 200,
@@ -364,6 +368,7 @@ impl Load {
             requests: self.requests.iter().map(RequestSpec::settings).collect(),
             keep_alive: self.keep_alive,
             timeout_s: self.timeout.as_secs_f64(),
+            open_rate: self.open_rate,
             cold_cache: self.cold_cache,
             verify_every: self.verify_every,
             status: self.status,

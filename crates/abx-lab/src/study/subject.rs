@@ -307,25 +307,34 @@ fn split_port(authority: &str) -> Option<(&str, u16)> {
     }
 }
 
+/// How many ports this machine gives to connections from one local address.
+#[must_use]
+pub fn local_ports() -> u32 {
+    const USUAL: u32 = 28_232;
+    let range = abx_sys::ports::local_port_range();
+    range.map_or(USUAL, |range| u32::try_from(range.len()).unwrap_or(USUAL))
+}
+
 /// Local addresses that connections to `address` come from: those that were
 /// `asked` for; empty where the kernel's own choice is right.
 ///
-/// One address has about 28,000 ports for one destination, and each closed
-/// connection keeps its port for a while. So loads with many connections, or
-/// with one for each request, are spread over 127.0.0.x. Others come from
-/// 127.0.0.1 as any client would, since servers may let in only that.
+/// One address has `ports` for one destination, about 28,000 unless the machine is set
+/// otherwise, and each closed connection keeps its port for a while. So loads that take
+/// more than four sevenths of them, or one for each request, are spread over 127.0.0.x.
+/// Others come from 127.0.0.1 as any client would, since servers may let in only that.
 #[must_use]
 pub fn sources(
     address: SocketAddr,
     connections: u32,
     keep_alive: bool,
     asked: &[IpAddr],
+    ports: u32,
 ) -> Vec<IpAddr> {
     if !asked.is_empty() {
         return asked.to_vec();
     }
     let count = match (address.ip(), keep_alive) {
-        (IpAddr::V4(ip), true) if ip.is_loopback() => connections.div_ceil(16_000),
+        (IpAddr::V4(ip), true) if ip.is_loopback() => connections.div_ceil((ports * 4 / 7).max(1)),
         (IpAddr::V4(ip), false) if ip.is_loopback() => 64,
         _ => return Vec::new(),
     };
@@ -448,12 +457,16 @@ mod tests {
     fn only_loads_that_need_many_ports_are_spread() {
         // Method: both sides of each limit.
         let here = "127.0.0.1:80".parse().unwrap();
-        assert!(sources(here, 10_000, true, &[]).is_empty());
-        assert_eq!(sources(here, 40_000, true, &[]).len(), 3);
-        assert_eq!(sources(here, 1, false, &[]).len(), 64);
+        let usual = 28_232;
+        assert!(sources(here, 16_000, true, &[], usual).is_empty());
+        assert_eq!(sources(here, 40_000, true, &[], usual).len(), 3);
+        assert_eq!(sources(here, 100_000, true, &[], usual).len(), 7);
+        assert_eq!(sources(here, 2_000, true, &[], 700).len(), 5);
+        assert_eq!(sources(here, 2_000_000, true, &[], 0).len(), 250);
+        assert_eq!(sources(here, 1, false, &[], usual).len(), 64);
         let elsewhere = "192.0.2.1:80".parse().unwrap();
-        assert!(sources(elsewhere, 40_000, false, &[]).is_empty());
+        assert!(sources(elsewhere, 40_000, false, &[], usual).is_empty());
         let asked = ["192.0.2.9".parse().unwrap()];
-        assert_eq!(sources(elsewhere, 1, true, &asked), asked);
+        assert_eq!(sources(elsewhere, 1, true, &asked, usual), asked);
     }
 }

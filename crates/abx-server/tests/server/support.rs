@@ -28,6 +28,7 @@ pub fn page(model: Model) -> ServerConfig {
         faults: Faults::default(),
         seed: 1,
         backlog: BACKLOG,
+        shares_port: false,
     }
 }
 

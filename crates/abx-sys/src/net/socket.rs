@@ -24,6 +24,9 @@ const DISCARD_MAX: usize = 1 << 30;
 pub struct ListenOptions {
     /// How many connections may wait to be accepted; the kernel caps it at `somaxconn`.
     pub backlog: i32,
+    /// Whether other sockets that say so too may listen on the same port, of this process
+    /// or of others: the kernel deals connections out among them (`SO_REUSEPORT`).
+    pub shares_port: bool,
 }
 
 impl Socket {
@@ -57,6 +60,9 @@ impl Socket {
     pub fn listen(address: SocketAddr, options: ListenOptions) -> io::Result<Socket> {
         let socket = new_socket(&address)?;
         sockopt::set_socket_reuseaddr(&socket, true)?;
+        if options.shares_port {
+            sockopt::set_socket_reuseport(&socket, true)?;
+        }
         bind(&socket, &address)?;
         listen(&socket, options.backlog)?;
         Ok(Socket(socket))
@@ -175,6 +181,16 @@ fn new_socket(address: &SocketAddr) -> io::Result<OwnedFd> {
 #[must_use]
 pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+/// Whether a call failed because the kernel has no memory left for a socket, or may not
+/// watch one more (`fs.epoll.max_user_watches`).
+#[must_use]
+pub fn is_out_of_memory(error: &io::Error) -> bool {
+    let codes = [libc::ENOBUFS, libc::ENOMEM, libc::ENOSPC];
+    error
+        .raw_os_error()
+        .is_some_and(|code| codes.contains(&code))
 }
 
 /// Leaves the choice of the source port to `connect`, which knows the destination.
@@ -297,10 +313,29 @@ mod tests {
     }
 
     #[test]
+    fn a_port_is_shared_by_those_who_agree_to_it() {
+        // Method: a second listener on the port of the first, each of them sharing or not.
+        for (first, second) in [(true, true), (true, false), (false, true)] {
+            let options = |shares_port| ListenOptions {
+                backlog: 8,
+                shares_port,
+            };
+            let any = "127.0.0.1:0".parse().unwrap();
+            let listener = Socket::listen(any, options(first)).unwrap();
+            let address = listener.local_address().unwrap();
+            let other = Socket::listen(address, options(second));
+            assert_eq!(other.is_ok(), first && second, "{first} {second}");
+        }
+    }
+
+    #[test]
     fn a_listener_accepts_and_then_would_block() {
         // Method: one standard client, two accepts.
-        let listener =
-            Socket::listen("127.0.0.1:0".parse().unwrap(), ListenOptions { backlog: 8 }).unwrap();
+        let options = ListenOptions {
+            backlog: 8,
+            shares_port: false,
+        };
+        let listener = Socket::listen("127.0.0.1:0".parse().unwrap(), options).unwrap();
         let epoll = Epoll::new().unwrap();
         epoll.add(&listener, 7, Interest::all()).unwrap();
         let _client = std::net::TcpStream::connect(listener.local_address().unwrap()).unwrap();

@@ -74,9 +74,17 @@ pub struct LoadFlags {
     /// Open a new connection for each request.
     #[arg(long)]
     no_keepalive: bool,
-    /// Timeout of a request, including connecting [default: 10s].
+    /// Timeout of a request, including connecting, and of each connection that is opened before
+    /// the load [default: 10s].
     #[arg(long, value_parser = units::duration)]
     timeout: Option<Duration>,
+    /// Connections opened per second before the load [default: as fast as the server takes them,
+    /// at most 128 at a time for each thread].
+    #[arg(
+        long, value_name = "N", conflicts_with = "no_keepalive",
+        value_parser = clap::value_parser!(u32).range(1..=10_000_000)
+    )]
+    open_rate: Option<u32>,
     /// The correct status [default: 200].
     #[arg(long, value_parser = clap::value_parser!(u16).range(100..600))]
     expect_status: Option<u16>,
@@ -194,6 +202,7 @@ impl LoadFlags {
             keep_alive: !self.no_keepalive,
             pacing: self.pacing(),
             timeout: self.timeout.unwrap_or(usual.timeout),
+            open_rate: self.open_rate,
             verify_every: self.verify_every.unwrap_or(usual.verify_every),
             status: match shape.is_websocket() {
                 true => SWITCHED,
@@ -307,6 +316,7 @@ impl LoadFlags {
             (self.http11, "--http1.1", "protocol"),
             (self.no_keepalive, "--no-keepalive", "keep_alive"),
             (self.timeout.is_some(), "--timeout", "timeout"),
+            (self.open_rate.is_some(), "--open-rate", "open_rate"),
             (
                 self.expect_status.is_some(),
                 "--expect-status",

@@ -84,6 +84,10 @@ pub struct Serve {
     /// Listen backlog: how many connections may wait to be accepted.
     #[arg(long, default_value_t = BACKLOG, value_name = "N")]
     backlog: u32,
+    /// Share the port with other servers that are started with this flag (SO_REUSEPORT): the
+    /// kernel deals connections out among them.
+    #[arg(long)]
+    share_port: bool,
 }
 
 /// How connections are spread over threads.
@@ -153,6 +157,7 @@ impl Serve {
             },
             seed: self.seed,
             backlog: self.backlog,
+            shares_port: self.share_port,
         }
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Cell, ColumnError, Row, columns, is_default};
 use crate::measure::held::Held;
+use crate::measure::opening::ConnectionOpening;
 use crate::measure::outcome::Outcomes;
 use crate::measure::phases::PhaseSums;
 use crate::record::{
@@ -76,6 +77,7 @@ columns! {
         busiest_thread_ns: Option<u64>,
         listen_overflows: Option<u64>,
         not_connected: u64,
+        opening: Option<ConnectionOpening>,
         strain: Option<HostCounters>,
         pss_bytes: Option<u64>,
         pss_anon_bytes: Option<u64>,
@@ -113,6 +115,16 @@ columns! {
     InUseColumns of InUse {
         count: u64,
         limit: Option<u64>,
+    }
+}
+
+columns! {
+    /// How connections were opened, as columns.
+    OpeningColumns of ConnectionOpening {
+        asked: u64,
+        standing: u64,
+        open_ns: u64,
+        failures: Outcomes,
     }
 }
 

@@ -138,10 +138,11 @@ fn connections_that_responses_end_are_told_from_one_in_a_hundred_on() {
 
 #[test]
 fn a_generator_that_runs_out_of_something_voids() {
-    // Method: one missing port, then one missing descriptor, in each slice.
+    // Method: one missing port, then one missing descriptor, then no memory, in each slice.
     let kinds = [
         (Outcome::NoPort, "local ports"),
         (Outcome::NoDescriptor, "file descriptors"),
+        (Outcome::NoMemory, "kernel memory for sockets"),
     ];
     for (kind, what) in kinds {
         let found = with_outcomes(&[(Outcome::Ok, OK), (kind, 1)]);

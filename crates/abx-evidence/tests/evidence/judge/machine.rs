@@ -5,7 +5,7 @@
 use std::borrow::Borrow;
 
 use abx_evidence::record::{Measured, SliceRecord, SubjectReadings};
-use abx_evidence::{FindingId, Level, Outcome, Outcomes, Verdict};
+use abx_evidence::{ConnectionOpening, Finding, FindingId, Level, Outcome, Outcomes, Verdict};
 
 use abx_fixtures::{
     COUNTED_NS, MS, all_slices, answer, compared, each_slice, find, ids, pair, sides,
@@ -226,6 +226,80 @@ fn with_side(change: fn(&mut SubjectReadings)) -> Measured {
     let mut record = pair();
     sides(&mut record, "new").take(1).for_each(change);
     record
+}
+
+/// An opening of 1,000 connections of which these did not come to stand.
+fn opening(failures: &[(Outcome, usize)]) -> Option<ConnectionOpening> {
+    let mut all = Outcomes::default();
+    for (outcome, count) in failures {
+        (0..*count).for_each(|_| all.add(*outcome));
+    }
+    Some(ConnectionOpening {
+        asked: 1_000,
+        standing: 1_000 - all.sent(),
+        open_ns: 1,
+        failures: all,
+    })
+}
+
+#[test]
+fn a_server_that_stops_accepting_is_blamed_for_what_it_was_asked() {
+    // Method: 128 of 1,000 connections time out and 572 are never tried; then an opening
+    // that was only cut short, and one that had trouble of no kind.
+    let found = compared(with_side(|side| {
+        side.not_connected = 700;
+        side.opening = opening(&[(Outcome::Timeout, 128), (Outcome::Unopened, 572)]);
+    }));
+    assert_eq!(
+        ids(&found.findings),
+        [(FindingId::NotConnected, Level::Note)]
+    );
+    let message = &found.findings[0].message;
+    for part in ["128 of 1000", "timeout 128", "572 more not tried"] {
+        assert!(message.contains(part), "{message}");
+    }
+    for side in [
+        opening(&[(Outcome::Unfinished, 128), (Outcome::Unopened, 572)]),
+        opening(&[]),
+    ] {
+        let mut record = pair();
+        { sides(&mut record, "new").take(1) }.for_each(|one| one.opening = side.clone());
+        assert_eq!(compared(record).findings, []);
+    }
+}
+
+#[test]
+fn a_machine_without_means_for_connections_blames_no_subject() {
+    // Method: ports, descriptors and memory run out after 300 connections, and 699 more
+    // are not tried: it voids, says how many were opened, and names limit and remedy.
+    let kinds = [
+        (Outcome::NoPort, "ip_local_port_range", "--local-address"),
+        (Outcome::NoDescriptor, "ulimit -n", "-t"),
+        (Outcome::NoMemory, "kernel memory", "tcp_mem"),
+    ];
+    for (outcome, what, remedy) in kinds {
+        let mut record = pair();
+        record.machine.local_ports = Some((32_768, 60_999));
+        record.machine.descriptors_max = Some(20_000);
+        sides(&mut record, "new").take(1).for_each(|side| {
+            side.not_connected = 700;
+            side.opening = opening(&[(outcome, 1), (Outcome::Unopened, 699)]);
+        });
+        let found = compared(record);
+        assert_eq!(
+            ids(&found.findings),
+            [(FindingId::GeneratorExhausted, Level::Void)]
+        );
+        let Finding {
+            message,
+            remedy: told,
+            ..
+        } = &found.findings[0];
+        for part in ["300 of 1000", what, "699 were not tried"] {
+            assert!(message.contains(part), "{message}");
+        }
+        assert!(told.contains(remedy), "{told}");
+    }
 }
 
 #[test]

@@ -282,6 +282,8 @@ fn plan(port: u16) -> LoadPlan {
         keep_alive: true,
         verify_every: 0,
         timeout_ns: 10_000_000_000,
+        open_rate: None,
+        open_within_ns: None,
         seed: 1,
         pacing: Pacing::default(),
         shape: Shape::Request,

@@ -222,6 +222,9 @@ fn sweep(raw: RawLoad, here: &KeyPosition) -> Result<Vec<Load>, Diagnostic> {
             .key("body")
             .read(|_| unit::expect_body(body))?,
     };
+    if raw.open_rate.is_some() && raw.keep_alive == Some(false) {
+        return Err(here.key("open_rate").fault(Mistake::OpenRateUnkept));
+    }
     let usual = Load::default();
     let load = Load {
         name: raw.name,
@@ -234,6 +237,7 @@ fn sweep(raw: RawLoad, here: &KeyPosition) -> Result<Vec<Load>, Diagnostic> {
         pacing,
         rate: RateSpec::AsPaced,
         timeout: timeout.unwrap_or(usual.timeout),
+        open_rate: raw.open_rate,
         cold_cache: raw.cold_cache.unwrap_or(usual.cold_cache),
         verify_every: raw.verify_every.unwrap_or(usual.verify_every),
         status: match shapes[0].is_websocket() {

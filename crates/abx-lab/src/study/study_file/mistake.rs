@@ -210,6 +210,12 @@ pub enum Mistake {
          start it by `command`"
     )]
     ColdAddress,
+    /// Connections that nobody opens beforehand.
+    #[error(
+        "`open_rate` is about connections that are opened before the load, and without keep-alive \
+         there are none: leave it out, or leave out `keep_alive`"
+    )]
+    OpenRateUnkept,
     /// Not a rate.
     #[error("`rate`: {0}")]
     Rate(String),

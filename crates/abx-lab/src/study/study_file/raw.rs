@@ -281,8 +281,11 @@ pub struct RawLoad {
     /// Whether a connection serves more than one request. Default: true.
     #[schemars(extend("examples" = [false]))]
     pub keep_alive: Option<bool>,
-    /// How long a request may take, its connection's making included. Default: 10s.
+    /// How long a request may take, its connection's making included, and how long each connection may take that is opened before the load. Default: 10s.
     pub timeout: Option<RawTime>,
+    /// Connections opened per second before the load. Default: as fast as the subject takes them, 128 at a time for each worker thread.
+    #[schemars(range(min = 1, max = 10_000_000), extend("examples" = [5000]))]
+    pub open_rate: Option<u32>,
     /// Of how many answers one has its body looked at and its phases timed: 1 is all, 0
     /// none. Default: 100.
     #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100]))]

@@ -122,6 +122,30 @@ fn a_count_makes_many_files_and_requests_by_number() {
 }
 
 #[test]
+fn connections_are_opened_at_a_rate_where_they_are_kept() {
+    // Method: the key beside keep-alive and without it, out of its range, and left out.
+    let rates = |text: &str| {
+        let study = parsed(text).unwrap();
+        study
+            .loads
+            .iter()
+            .map(|load| load.open_rate)
+            .collect::<Vec<_>>()
+    };
+    assert!(rates(GOOD).iter().all(Option::is_none));
+    let kept = GOOD.replace("keep_alive = false", "open_rate = 5000");
+    assert_eq!(rates(&kept)[0], Some(5_000));
+    let unkept = GOOD.replace("keep_alive = false", "keep_alive = false\nopen_rate = 5000");
+    assert!(
+        message(&unkept).contains("without keep-alive"),
+        "{}",
+        message(&unkept)
+    );
+    let none = kept.replace("open_rate = 5000", "open_rate = 0");
+    assert!(message(&none).contains("open_rate"), "{}", message(&none));
+}
+
+#[test]
 fn a_cold_load_needs_files_that_abx_makes() {
     // Method: the good file without the subject that has an address, with and
     // without files.

@@ -382,7 +382,14 @@ mod tests {
     /// A member of a room; its socket is never used.
     fn member() -> Connection {
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-        let socket = Socket::listen(address, ListenOptions { backlog: 1 }).unwrap();
+        let socket = Socket::listen(
+            address,
+            ListenOptions {
+                backlog: 1,
+                shares_port: false,
+            },
+        )
+        .unwrap();
         let mut input: &[u8] = b"GET /chat/red HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\n\
             Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
             Sec-WebSocket-Version: 13\r\n\r\n";

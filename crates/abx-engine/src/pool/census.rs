@@ -1,0 +1,36 @@
+//! How many connections of a pool stand and are being made, kept with each change: a
+//! count of all slots for each wake-up would cost more than the connections.
+
+use crate::connection::slot::SlotState;
+
+/// The connections of a pool by what they are doing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Census {
+    pub(super) connecting: usize,
+    pub(super) standing: usize,
+    /// All that ever stood.
+    pub(super) made: u64,
+}
+
+impl Census {
+    /// One is being made.
+    pub(super) fn begins(&mut self) {
+        self.connecting += 1;
+    }
+
+    /// One that was being made stands.
+    pub(super) fn stands(&mut self) {
+        self.connecting -= 1;
+        self.standing += 1;
+        self.made += 1;
+    }
+
+    /// What a slot had in this state is gone.
+    pub(super) fn leaves(&mut self, state: SlotState) {
+        match state {
+            SlotState::Connecting => self.connecting -= 1,
+            SlotState::Standing => self.standing -= 1,
+            SlotState::Closed | SlotState::Resting(_) => {}
+        }
+    }
+}

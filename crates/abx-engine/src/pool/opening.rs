@@ -1,0 +1,230 @@
+//! The opening of a pool's connections before a slice.
+//!
+//! Each connect has the whole timeout, and all of them together have as long as they
+//! need while they go on succeeding. When none has succeeded for one timeout, or this
+//! machine has nothing left to connect with, no further one is begun: those that were
+//! never tried are [`Outcome::Unopened`], which speaks against nobody.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use abx_evidence::{Outcome, Outcomes};
+use abx_sys::Nanos;
+
+use super::{Pool, WAIT_MAX};
+use crate::connection::slot::SlotState;
+use crate::io::{Awaits, Io, Token};
+use crate::protocol::Protocol;
+use crate::schedule::{Arrivals, Pacer, Schedule};
+
+/// Connections that are being made at one time, unless a rate is asked for; more would
+/// overflow the listen queue of a subject that is not to blame for it.
+pub(super) const CONNECTING_MAX: usize = 128;
+
+/// How far the opening of connections is.
+struct OpeningProgress {
+    /// Slots that were not tried yet, the next one last.
+    untried: Vec<usize>,
+    /// Connects by when they were begun, which is the order of their deadlines; those that
+    /// have ended are passed over.
+    begun: VecDeque<(Nanos, Token)>,
+    start: Nanos,
+    /// Nothing is waited for any longer.
+    end: Nanos,
+    timeout: Nanos,
+    /// When each next one is begun; `None` for as soon as few enough are under way.
+    pacer: Option<Pacer>,
+    /// Since when none has succeeded of those that were tried.
+    silent_since: Option<Nanos>,
+    /// Places of connects that timed out, of which each success gives one back: a subject
+    /// that is slower than its timeout gets fewer at a time, and one that takes none any
+    /// more no others.
+    timed_out: usize,
+    /// Connections of the pool that had stood when one last did.
+    made: u64,
+    /// Connects that had failed by then for want of something of this machine.
+    lacked: u64,
+    /// So many more of those in a row mean that there is no more: each source address has
+    /// ports of its own.
+    lacks_max: u64,
+}
+
+impl OpeningProgress {
+    /// Whether a connect may be begun, now or later.
+    fn goes_on(&self, failures: &Outcomes, now: Nanos) -> bool {
+        let is_silent = self
+            .silent_since
+            .is_some_and(|since| since.plus(self.timeout) <= now);
+        let has_more = lacks(failures) - self.lacked < self.lacks_max;
+        !self.untried.is_empty() && has_more && !is_silent
+    }
+
+    /// When the next one is due by the rate.
+    fn due(&self) -> Option<Nanos> {
+        Some(self.start.plus(self.pacer.as_ref()?.peek()?))
+    }
+
+    /// Whether the next one is begun now, with so many under way.
+    fn begins(&mut self, connecting: usize, now: Nanos) -> bool {
+        match self.due() {
+            None => connecting + self.timed_out < CONNECTING_MAX,
+            Some(due) if due <= now => self.pacer.as_mut().and_then(Pacer::next).is_some(),
+            Some(_) => false,
+        }
+    }
+
+    /// Until when there is nothing to do but to wait.
+    fn wakes(&self, goes_on: bool) -> Nanos {
+        let deadline = self
+            .begun
+            .front()
+            .map(|(begun, _)| begun.plus(self.timeout));
+        let silence = self.silent_since.map(|since| since.plus(self.timeout));
+        let beginning = silence.into_iter().chain(self.due());
+        let beginning = beginning.filter(|_| goes_on);
+        let first = deadline.into_iter().chain(beginning).min();
+        first.unwrap_or(Nanos::MAX).min(self.end)
+    }
+}
+
+impl<I: Io, C: Protocol> Pool<I, C> {
+    /// Connects every slot that has no connection, as far as that is possible, and waits
+    /// until each try has ended. Answers how many connections stand, and how many of them
+    /// are new.
+    pub(crate) fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize) {
+        // One wait gives so many events at most; more connections may have died.
+        self.take_ready(Nanos(0), Awaits::Nothing);
+        while self.took_any() {
+            self.take_ready(Nanos(0), Awaits::Nothing);
+        }
+        if !self.plan.keep_alive {
+            // Each request brings its own connection.
+            return (self.slots.len(), 0);
+        }
+        let stood = self.census.standing;
+        let mut opening = self.opening();
+        let mut now = opening.start;
+        while !stop.load(Ordering::Relaxed) && now < opening.end {
+            self.begin_connects(&mut opening, now);
+            let goes_on = opening.goes_on(&self.connect_failures, now);
+            if !goes_on && self.census.connecting == 0 {
+                break;
+            }
+            let until = match goes_on && opening.pacer.is_none() && self.has_place(&opening) {
+                // Those that failed at once have left their places.
+                true => now,
+                false => opening.wakes(goes_on),
+            };
+            now = self.take_ready(until.min(now.plus(WAIT_MAX)), Awaits::Nothing);
+            self.note_made(&mut opening, now);
+            self.time_out_connects(&mut opening, now);
+        }
+        self.end_opening(&opening);
+        let standing = self.census.standing;
+        (standing, standing.saturating_sub(stood))
+    }
+
+    fn opening(&mut self) -> OpeningProgress {
+        let slots = self.slots.iter().enumerate();
+        let untried = slots.filter(|(_, slot)| !slot.has_connection());
+        let mut untried: Vec<usize> = untried.map(|(index, _)| index).collect();
+        untried.reverse();
+        let rate = self
+            .plan
+            .open_rate
+            .map(|per_s| Arrivals::Constant { per_s });
+        let schedule = rate.and_then(|rate| Schedule::new(&rate, self.plan.seed));
+        let start = self.io.now();
+        OpeningProgress {
+            untried,
+            begun: VecDeque::new(),
+            start,
+            end: self
+                .plan
+                .open_within_ns
+                .map_or(Nanos::MAX, |span| start.plus(Nanos(span))),
+            timeout: Nanos(self.plan.timeout_ns),
+            pacer: schedule.map(|schedule| schedule.pacer(self.opening_share)),
+            silent_since: None,
+            timed_out: 0,
+            made: self.census.made,
+            lacked: lacks(&self.connect_failures),
+            lacks_max: self.plan.sources.len().max(1) as u64,
+        }
+    }
+
+    /// Begins those whose turn it is, and looks at what came of others now and then.
+    fn begin_connects(&mut self, opening: &mut OpeningProgress, now: Nanos) {
+        for _ in 0..CONNECTING_MAX {
+            let goes_on = opening.goes_on(&self.connect_failures, now);
+            if !goes_on || !opening.begins(self.census.connecting, now) {
+                return;
+            }
+            let Some(index) = opening.untried.pop() else {
+                return;
+            };
+            let begun = self.io.now();
+            opening.silent_since.get_or_insert(begun);
+            self.connect(index, begun);
+            if self.slots[index].state == SlotState::Connecting {
+                let token = self.slots[index].token(index);
+                opening.begun.push_back((begun, token));
+            }
+        }
+    }
+
+    fn has_place(&self, opening: &OpeningProgress) -> bool {
+        self.census.connecting + opening.timed_out < CONNECTING_MAX
+    }
+
+    /// Looks whether any has succeeded.
+    fn note_made(&self, opening: &mut OpeningProgress, now: Nanos) {
+        let new = self.census.made - opening.made;
+        if new > 0 {
+            opening.made = self.census.made;
+            opening.lacked = lacks(&self.connect_failures);
+            let given_back = usize::try_from(new).unwrap_or(usize::MAX);
+            opening.timed_out = opening.timed_out.saturating_sub(given_back);
+            opening.silent_since = (self.census.connecting > 0).then_some(now);
+        }
+    }
+
+    /// Ends connects that are out of time.
+    fn time_out_connects(&mut self, opening: &mut OpeningProgress, now: Nanos) {
+        while let Some((begun, token)) = opening.begun.front().copied() {
+            let is_under_way = self.is_under_way(token);
+            if is_under_way && begun.plus(opening.timeout) > now {
+                return;
+            }
+            opening.begun.pop_front();
+            if is_under_way {
+                opening.timed_out += 1;
+                self.connect_failures.add(Outcome::Timeout);
+                self.close(token.slot as usize);
+            }
+        }
+    }
+
+    /// Nothing more is waited for: it was stopped, or every try has ended.
+    fn end_opening(&mut self, opening: &OpeningProgress) {
+        for (_, token) in &opening.begun {
+            if self.is_under_way(*token) {
+                self.connect_failures.add(Outcome::Unfinished);
+                self.close(token.slot as usize);
+            }
+        }
+        for _ in &opening.untried {
+            self.connect_failures.add(Outcome::Unopened);
+        }
+    }
+
+    fn is_under_way(&self, token: Token) -> bool {
+        self.is_current(token) && self.slots[token.slot as usize].state == SlotState::Connecting
+    }
+}
+
+/// How often this machine had nothing to connect with.
+fn lacks(failures: &Outcomes) -> u64 {
+    let own = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
+    own.map(|one| failures.count(one)).iter().sum()
+}
