@@ -146,6 +146,8 @@ fn plan(address: SocketAddr, path: &str) -> Result<LoadPlan, Box<dyn Error>> {
         verify_every: 100,
         shape: Shape::Request,
         timeout_ns: 10_000_000_000,
+        open_rate: None,
+        open_within_ns: None,
         seed: 1,
         pacing: Pacing {
             arrivals: Arrivals::Poisson {
