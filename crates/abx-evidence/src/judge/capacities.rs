@@ -199,9 +199,16 @@ impl<'a> RateGrid<'a> {
             .collect();
         let [first, last] = [self.loads.first()?, self.loads.last()?].map(|load| rate(load));
         let message = format!(
-            "the capacity by {} was looked for at {first:.0} to {last:.0} requests/s, and {}",
+            "the capacity by {} was looked for at {first:.0} to {last:.0} requests/s, and {}{}",
             self.objective,
-            said.join(", and ")
+            said.join(", and "),
+            match level {
+                Level::Bound => {
+                    "; the ratio is bounded, and its interval is that of the rates that were \
+                     tried: beyond them the blocks may differ more"
+                }
+                _ => "",
+            }
         );
         Some(Finding::new(FindingId::BeyondTheGrid, message).at(level))
     }

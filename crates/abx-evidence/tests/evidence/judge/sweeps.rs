@@ -196,6 +196,11 @@ fn a_capacity_beyond_the_grid_bounds_or_voids() {
         found.message.contains("that of new lies above"),
         "{found:?}"
     );
+    // What is cut at the highest rate looks more alike than it is.
+    assert!(
+        found.message.contains("the blocks may differ more"),
+        "{found:?}"
+    );
     let both = capacity(&judged(over_rates(&[("old", above), ("new", above)])));
     assert_eq!(both.verdict, Verdict::Invalid);
     let record = judged(over_rates(&[("old", below), ("new", above)]));
