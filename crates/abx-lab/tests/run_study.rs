@@ -456,7 +456,8 @@ fn a_budget_that_is_used_up_starts_no_slice() {
     let file = folder.path().join("record.json");
     let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
     let error = outcome.error.unwrap().to_string();
-    assert!(error.contains("--budget"), "{error}");
-    assert_eq!(outcome.record.measured.end, StudyEnd::Budget);
+    assert!(error.contains("`--budget`"), "{error}");
+    let end = outcome.record.measured.end;
+    assert!(matches!(end, StudyEnd::SubjectFailed { .. }), "{end:?}");
     assert!(outcome.record.measured.blocks.is_empty());
 }

@@ -47,16 +47,21 @@ const BRIEF: [&str; 8] = [
 fn who_breaks_is_named_and_the_other_is_measured() {
     // Method: faults that differ most, each behind some right answers to a load: silence of
     // some, silence of all, half an answer, a server that comes and goes, wrong answers.
-    for (fault, said) in [
-        ("mute-tenth --after 50", "bad"),
-        ("stopped --after 50", "bad stopped answering"),
-        ("half-close --after 50", "early_close"),
-        ("die-return --after 50", "bad"),
-        ("status --after 50", "wrong_status"),
+    // Some silence is suffered for 5 s in all, which are three timeouts here.
+    for (fault, timeout, said) in [
+        ("mute-tenth --after 50", "2s", "bad answered "),
+        ("stopped --after 50", "1s", "bad stopped answering"),
+        ("half-close --after 50", "1s", "early_close"),
+        ("die-return --after 50", "1s", "bad"),
+        ("status --after 50", "1s", "wrong_status"),
     ] {
         let home = Home::new();
-        let ended = compare(&home, fault, &[&BRIEF[..], &["--timeout", "1s"]].concat());
-        ended.expect(3, &[]);
+        let ended = compare(
+            &home,
+            fault,
+            &[&BRIEF[..], &["--timeout", timeout]].concat(),
+        );
+        assert_eq!(ended.status.code(), Some(3), "{fault}: {ended:#?}");
         let first = first_sentence(&ended);
         assert!(
             first.contains("bad") && first.contains(said),

@@ -26,7 +26,7 @@ FAULTS = {
     "start-deaf": "does not listen at all",
     "start-503": "answers everything with 503, from the start",
     "mute": "goes mute on all connections",
-    "mute-tenth": "leaves each tenth connection without an answer",
+    "mute-tenth": "leaves a tenth of its connections without an answer",
     "mute-thousandth": "leaves each thousandth request without an answer",
     "no-accept": "closes its connections and accepts no others, while it still listens",
     "no-read": "stops reading, and the kernel takes what it can",
@@ -73,7 +73,7 @@ class State:
         self.fault = fault
         self.after = after
         self.requests = 0
-        self.connections = 0
+        self.mute = 0
         self.open = set()
         self.server = None
 
@@ -89,6 +89,7 @@ class Connection(asyncio.Protocol):
         self.buffer = b""
         self.is_websocket = False
         self.is_counted = False
+        self.is_mute = False
         self.task = None
 
     def connection_made(self, transport):
@@ -97,6 +98,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, _):
         self.state.open.discard(self)
+        self.state.mute -= self.is_mute
         if self.task:
             self.task.cancel()
 
@@ -155,14 +157,14 @@ class Connection(asyncio.Protocol):
         state.requests += 1
         if not self.is_counted:
             self.is_counted = True
-            self.number = state.connections
-            state.connections += 1
+            self.is_mute = 10 * state.mute < len(state.open)
+            state.mute += self.is_mute
         return self.misbehave(right) if state.is_broken() else self.transport.write(right)
 
     def misbehave(self, right):
         state, fault = self.state, self.state.fault
         if fault == "mute-tenth":
-            return self.transport.write(right) if self.number % 10 else None
+            return None if self.is_mute else self.transport.write(right)
         if fault == "mute-thousandth":
             return self.transport.write(right) if state.requests % 1000 else None
         if fault == "close":

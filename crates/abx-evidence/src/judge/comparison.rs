@@ -9,7 +9,9 @@ use crate::findings::pace::has_kept_up;
 use crate::judge::capacities::RateGrid;
 use crate::judge::metric::Metric;
 use crate::judge::values::{BlockValue, Rounds, Values};
-use crate::judge::verdict::{Assessment, Family, Required, Verdict, assess_as, assess_together};
+use crate::judge::verdict::{
+    Assessment, ClaimFamily, Required, Verdict, assess_as, assess_together,
+};
 use crate::measure::arrivals::Offered;
 use crate::record::finding::{Finding, Level, Limited, Limits, Validity};
 use crate::record::finding_id::FindingId;
@@ -184,7 +186,7 @@ impl<'a> ComparisonFamily<'a> {
     pub(crate) fn compare(
         &self,
         pairs: &[([&'a str; 2], Role)],
-        together: Family,
+        together: ClaimFamily,
     ) -> Vec<Limited<Comparison>> {
         let drafts: Vec<Draft> = pairs
             .iter()

@@ -7,7 +7,7 @@ use crate::judge::capacities::grids;
 use crate::judge::comparison::{Ground, Role, both_kept_up};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
-use crate::judge::verdict::Family;
+use crate::judge::verdict::ClaimFamily;
 use crate::measure::exchange::LoadShape;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
@@ -27,12 +27,12 @@ pub(crate) struct Question<'a> {
 impl Question<'_> {
     /// How its pairs are judged together: before all others of a load where they are what
     /// the study was made for.
-    pub(crate) fn family(&self, study: &StudyView) -> Family {
+    pub(crate) fn family(&self, study: &StudyView) -> ClaimFamily {
         let equivalences = study.study.subjects.len().saturating_sub(1);
         let is_primary = self.pairs.iter().any(|(_, role)| *role == Role::Primary);
         match self.ground {
-            Ground::Load(_) if is_primary => Family::gate(equivalences),
-            _ => Family::alone(equivalences),
+            Ground::Load(_) if is_primary => ClaimFamily::gate(equivalences),
+            _ => ClaimFamily::alone(equivalences),
         }
     }
 }
@@ -184,7 +184,7 @@ impl<'a> ComparisonPlan<'a> {
 
     /// The log ratios of every primary comparison, by the families that are judged
     /// together, but for those of subjects that have failed: nothing settles them.
-    pub(crate) fn primary(&self, study: &StudyView) -> Vec<(Vec<Vec<f64>>, Family)> {
+    pub(crate) fn primary(&self, study: &StudyView) -> Vec<(Vec<Vec<f64>>, ClaimFamily)> {
         let each = self.asked.iter().map(|question| {
             let has_failed = |subject: &&str| match question.ground {
                 Ground::Load(view) => view.has_failed(subject),

@@ -9,7 +9,7 @@ use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role};
 use crate::judge::comparison_plan::primary_time;
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
-use crate::judge::verdict::{ERROR, Family, Verdict};
+use crate::judge::verdict::{ClaimFamily, ERROR, Verdict};
 use crate::measure::exchange::LoadShape;
 use crate::record::finding::{Finding, Validity};
 use crate::record::finding_id::FindingId;
@@ -125,7 +125,7 @@ impl Place {
 ///
 /// Method: the pairs that the study asks for have the verdicts that they have there. All
 /// others stand behind that gate, adjusted by Holm over them, with what those asked for
-/// leave; see [`Family::behind`]. The places of a subject are what certain pairs leave,
+/// leave; see [`ClaimFamily::behind`]. The places of a subject are what certain pairs leave,
 /// and what follows from those: who is above one is above all below it. Source: docs/statistics.md,
 /// "Several subjects"; Mohd Idris and others, rank sets (2017).
 pub(crate) fn rankings(
@@ -205,11 +205,11 @@ fn behind<'a>(names: &[&'a str], asked: &[Comparison]) -> Vec<([&'a str; 2], Rol
 }
 
 /// How those are judged that stand behind the pairs asked for.
-fn behind_gate(asked: &[Comparison], equivalences: usize) -> Family {
+fn behind_gate(asked: &[Comparison], equivalences: usize) -> ClaimFamily {
     let claims = asked.iter().filter(|one| one.verdict != Verdict::Invalid);
     let claims: Vec<f64> = claims.filter_map(|one| one.p_adjusted).collect();
     let standing = claims.iter().filter(|p| **p < ERROR).count();
-    Family::gate(equivalences).behind(standing, claims.len())
+    ClaimFamily::gate(equivalences).behind(standing, claims.len())
 }
 
 /// Subjects by the average of their logarithms, the best first; those without a

@@ -121,18 +121,18 @@ pub struct Required {
 
 /// Comparisons that are judged together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Family {
+pub struct ClaimFamily {
     /// What their directions may be wrong in.
     pub budget: ErrorBudget,
     /// Subjects less one: equivalence is claimed at one minus the error over it.
     pub equivalences: usize,
 }
 
-impl Family {
+impl ClaimFamily {
     /// Comparisons that no others stand behind, among so many subjects less one.
     #[must_use]
-    pub fn alone(equivalences: usize) -> Family {
-        Family {
+    pub fn alone(equivalences: usize) -> ClaimFamily {
+        ClaimFamily {
             budget: ErrorBudget::whole(ERROR),
             equivalences,
         }
@@ -140,8 +140,8 @@ impl Family {
 
     /// Comparisons that were asked for before all others of the same subjects.
     #[must_use]
-    pub fn gate(equivalences: usize) -> Family {
-        Family {
+    pub fn gate(equivalences: usize) -> ClaimFamily {
+        ClaimFamily {
             budget: ErrorBudget {
                 error: ERROR,
                 handed_on: HANDED_ON,
@@ -152,8 +152,8 @@ impl Family {
 
     /// Comparisons behind these, of which so many claims stand.
     #[must_use]
-    pub fn behind(self, standing: usize, claims: usize) -> Family {
-        Family {
+    pub fn behind(self, standing: usize, claims: usize) -> ClaimFamily {
+        ClaimFamily {
             budget: ErrorBudget::whole(self.budget.behind(standing, claims)),
             ..self
         }
@@ -185,7 +185,7 @@ impl Required {
 /// - [`StatsError::NoLogRatio`] for a number that is not finite.
 /// - [`StatsError::TooFewBlocks`] below 2 blocks.
 pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsError> {
-    let mut all = assess_together(&[log_ratios], margin, Family::alone(1));
+    let mut all = assess_together(&[log_ratios], margin, ClaimFamily::alone(1));
     all.pop().expect("as many answers as questions")
 }
 
@@ -202,7 +202,7 @@ pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsErr
 pub fn assess_together(
     all: &[&[f64]],
     margin: Margin,
-    family: Family,
+    family: ClaimFamily,
 ) -> Vec<Result<Assessment, StatsError>> {
     let means: Vec<_> = all.iter().map(|one| PairedMean::of(one)).collect();
     // What has no mean claims nothing, and makes nothing harder for the others.
@@ -233,7 +233,7 @@ pub fn assess_together(
 /// has a verdict among them, and its own interval would end the study; see [`decide`].
 /// With no comparison at all there is nothing to be sure of, so it goes on.
 #[must_use]
-pub fn decide_together(all: &[&[f64]], margin: Margin, family: Family) -> Decision {
+pub fn decide_together(all: &[&[f64]], margin: Margin, family: ClaimFamily) -> Decision {
     // A block without a verified answer has no ratio: nothing is settled by it.
     let alone = all
         .iter()
@@ -467,11 +467,11 @@ mod tests {
         // opinions say the same each time, or one is silent, so nothing is fragile.
         let close = [0.05, 0.03, -0.02, 0.09, 0.10, 0.01, 0.04];
         let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03, 0.08];
-        let found = assess_together(&[&weak[..]; 5], Margin::DEFAULT, Family::alone(5));
+        let found = assess_together(&[&weak[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
         let among = found[0].as_ref().unwrap();
         let alone = assess(&close, Margin::DEFAULT).unwrap();
         let above = [0.05, 0.13, 0.01, 0.09, 0.10, 0.03];
-        let found = assess_together(&[&above[..]; 5], Margin::DEFAULT, Family::alone(5));
+        let found = assess_together(&[&above[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
         let few = found[0].as_ref().unwrap();
         for one in [&alone, among, few] {
             assert_eq!(one.verdict, Verdict::Inconclusive);
@@ -486,7 +486,7 @@ mod tests {
         let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
         let strong = [0.50, 0.51, 0.49, 0.50, 0.505, 0.495];
         let verdicts = |all: &[&[f64]]| -> Vec<Verdict> {
-            let found = assess_together(all, Margin::DEFAULT, Family::alone(all.len()));
+            let found = assess_together(all, Margin::DEFAULT, ClaimFamily::alone(all.len()));
             found.into_iter().map(|one| one.unwrap().verdict).collect()
         };
         assert_eq!(verdicts(&[&weak]), [Verdict::Faster]);
@@ -496,7 +496,7 @@ mod tests {
             [Verdict::Faster; 4]
         );
         let alone = assess(&weak, Margin::DEFAULT).unwrap();
-        let among = assess_together(&[&weak[..]; 5], Margin::DEFAULT, Family::alone(5));
+        let among = assess_together(&[&weak[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
         let among = among[0].as_ref().unwrap();
         assert_eq!((among.low, among.high), (alone.low, alone.high));
         assert!((among.p_adjusted - 5.0 * alone.p_adjusted).abs() < 1e-12);
@@ -507,7 +507,8 @@ mod tests {
         // Method: an interval just inside of the margin alone, outside at 99.4 %.
         let close = [0.03, -0.01, 0.028, -0.012, 0.02, 0.0, 0.022, -0.006];
         let verdict = |equivalences| {
-            let found = assess_together(&[&close], Margin::DEFAULT, Family::alone(equivalences));
+            let found =
+                assess_together(&[&close], Margin::DEFAULT, ClaimFamily::alone(equivalences));
             found[0].as_ref().unwrap().verdict
         };
         assert_eq!(verdict(1), Verdict::Equivalent);
@@ -519,7 +520,7 @@ mod tests {
         // Method: a comparison with a silent block beside a weak one.
         let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
         let silent = [f64::NEG_INFINITY; 6];
-        let found = assess_together(&[&silent, &weak], Margin::DEFAULT, Family::alone(2));
+        let found = assess_together(&[&silent, &weak], Margin::DEFAULT, ClaimFamily::alone(2));
         assert!(found[0].is_err());
         assert_eq!(found[1].as_ref().unwrap().verdict, Verdict::Faster);
     }
@@ -564,8 +565,9 @@ mod tests {
         let precise = around(0.0, 0.001);
         let certain = around(0.6, 0.1);
         let undecided = around(0.0, 0.1);
-        let all =
-            |list: &[&[f64]]| decide_together(list, Margin::DEFAULT, Family::alone(list.len()));
+        let all = |list: &[&[f64]]| {
+            decide_together(list, Margin::DEFAULT, ClaimFamily::alone(list.len()))
+        };
         assert_eq!(all(&[&precise, &precise]), Decision::Stop(Reason::Precise));
         assert_eq!(all(&[&certain, &precise]), Decision::Stop(Reason::Certain));
         assert_eq!(all(&[&precise, &undecided]), Decision::Continue);
@@ -586,7 +588,7 @@ mod tests {
             decide_together(
                 &vec![&blocks[..]; count],
                 Margin::DEFAULT,
-                Family::alone(count),
+                ClaimFamily::alone(count),
             )
         };
         assert_eq!(together(1), Decision::Stop(Reason::Precise));

@@ -61,14 +61,16 @@ pub enum SubjectProcessError {
     },
     /// It was not ready in time.
     #[error(
-        "{name} was not ready within {within_s} s ({why}). Does it listen on 127.0.0.1, and on \
-         the port in {{port}}?{}", tail(.output)
+        "{name} was not ready within {} ({why}). Does it listen on 127.0.0.1, and on \
+         the port in {{port}}?{}", waited(*.within, *.is_budget), tail(.output)
     )]
     NotReady {
         /// The subject.
         name: String,
         /// How long it had.
-        within_s: u64,
+        within: Duration,
+        /// Whether the budget allowed no longer.
+        is_budget: bool,
         /// What it did instead.
         why: String,
         /// The end of its output.
@@ -112,6 +114,18 @@ impl SubjectProcessError {
             SubjectProcessError::Answer(error) => error.is_stop(),
             _ => false,
         }
+    }
+}
+
+/// How long a start had, and who set that.
+fn waited(within: Duration, is_budget: bool) -> String {
+    let time = match within.as_secs() {
+        0 => format!("{} ms", within.as_millis()),
+        seconds => format!("{seconds} s"),
+    };
+    match is_budget {
+        true => format!("{time}, which is all that `--budget` left"),
+        false => time,
     }
 }
 
@@ -249,7 +263,8 @@ impl SubjectProcess {
             Some(ReadinessOutcome::Late(why)) => {
                 return Err(SubjectProcessError::NotReady {
                     name: self.name.clone(),
-                    within_s: within.as_secs(),
+                    within,
+                    is_budget: within < launch.ready.within,
                     why,
                     output: self.output(),
                 });

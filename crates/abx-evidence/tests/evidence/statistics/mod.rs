@@ -18,7 +18,7 @@ mod welch;
 use abx_evidence::stats::Margin;
 use abx_evidence::stats::paired::{LogInterval, PairedMean};
 use abx_evidence::stats::student::Confidence;
-use abx_evidence::verdict::{Family, assess_together};
+use abx_evidence::verdict::{ClaimFamily, assess_together};
 
 use self::noise::Noise;
 use self::simulation::{
@@ -160,9 +160,9 @@ fn has_false_direction(study: &Study, asked: &[Vec<f64>], is_gated: bool) -> boo
         assess_together(&all, Margin::DEFAULT, family)
     };
     let gate = if is_gated {
-        Family::gate(5)
+        ClaimFamily::gate(5)
     } else {
-        Family::alone(5)
+        ClaimFamily::alone(5)
     };
     let first: Vec<_> = { own(gate).into_iter() }
         .map(|one| one.expect("ten blocks"))

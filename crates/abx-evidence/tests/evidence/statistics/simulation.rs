@@ -4,7 +4,7 @@ use abx_evidence::stats::Margin;
 use abx_evidence::stats::paired::LogInterval;
 use abx_evidence::stats::stop::{Decision, decide};
 use abx_evidence::verdict::{
-    Assessment, Family, Verdict, assess, assess_together, decide_together, judge_interval,
+    Assessment, ClaimFamily, Verdict, assess, assess_together, decide_together, judge_interval,
 };
 
 use super::noise::{Extent, Noise, World};
@@ -69,7 +69,7 @@ impl Method {
         is_enough: is_decided,
         read: |comparisons| {
             let all: Vec<&[f64]> = comparisons.iter().map(Vec::as_slice).collect();
-            let assessed = assess_together(&all, Margin::DEFAULT, Family::alone(all.len()));
+            let assessed = assess_together(&all, Margin::DEFAULT, ClaimFamily::alone(all.len()));
             let assessed = { assessed.into_iter() }.map(|one| one.expect("six blocks or more"));
             assessed.map(Reading::from).collect()
         },
@@ -102,7 +102,7 @@ impl From<Assessment> for Reading {
 /// The stop rule of abx, over comparisons that are judged together.
 pub fn is_decided(comparisons: &[Vec<f64>]) -> bool {
     let all: Vec<&[f64]> = comparisons.iter().map(Vec::as_slice).collect();
-    decide_together(&all, Margin::DEFAULT, Family::alone(all.len())) != Decision::Continue
+    decide_together(&all, Margin::DEFAULT, ClaimFamily::alone(all.len())) != Decision::Continue
 }
 
 /// The same over comparisons under loads of their own.
