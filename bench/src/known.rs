@@ -20,6 +20,8 @@ use serde_json::Value;
 
 /// How far from the truth a figure may be.
 const OFF_MAX: f64 = 0.01;
+/// What differs by less is equivalent to abx, unless it is told otherwise.
+const MARGIN: f64 = 0.03;
 /// How long one comparison may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Blocks of each comparison: enough for a verdict.
@@ -327,9 +329,11 @@ impl Answer {
         {
             wrong.push("ratio");
         }
-        let is_equal = (own - 1.0).abs() <= OFF_MAX;
+        let differs_by = (own - 1.0).abs();
         let is_told_apart = matches!(self.verdict.as_str(), "faster" | "slower");
-        if is_equal == is_told_apart {
+        let is_false = is_told_apart && differs_by <= OFF_MAX;
+        let is_missed = !is_told_apart && differs_by > MARGIN + OFF_MAX;
+        if is_false || is_missed {
             wrong.push("verdict");
         }
         wrong
