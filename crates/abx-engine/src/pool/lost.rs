@@ -5,7 +5,8 @@
 //! subject gets faster by closing connections. The rules, for one request in
 //! flight and for many alike:
 //!
-//! - The one whose answer had begun failed, as the connection did.
+//! - The one whose answer had begun failed, as the connection did. Bytes that break a
+//!   rule of the protocol are such a beginning.
 //! - Behind an answer that ends its connection (`Connection: close`, or a body
 //!   that ends with the close) the others were never served: a server may end a
 //!   connection so at any time (RFC 9112, sections 9.3.2 and 9.6). Each attempt is
@@ -77,7 +78,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             _ if slot.reused => Again::Once,
             _ => Again::Never,
         };
-        let has_begun = C::has_begun(&slot.client);
+        // What broke a rule was said, even where its parser kept none of it.
+        let has_said = slot.handed > 0 && !is_silent(outcome);
+        let has_begun = has_said || C::has_begun(&slot.client);
         if outcome == Outcome::Unsolicited {
             self.count_unsolicited(now);
         }
@@ -146,4 +149,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             self.connect(index, now);
         }
     }
+}
+
+/// Whether a connection can break so without a byte that was meant as an answer.
+fn is_silent(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::EarlyClose | Outcome::EmptyResponse | Outcome::Reset | Outcome::Unsolicited
+    )
 }

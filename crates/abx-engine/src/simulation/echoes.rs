@@ -259,6 +259,32 @@ fn an_echo_of_nothing_that_was_sent_costs_the_connection() {
 }
 
 #[test]
+fn an_echo_that_breaks_the_rules_is_sent_again_by_nobody() {
+    // Method: every fifth answer is a frame with reserved bits, or an empty echo that
+    // comes twice. Nothing of a payload came, and the connection had given whole
+    // answers: still a peer that said something wrong has failed, and not closed.
+    let reserved = |echo: Vec<u8>| [&[echo[0] | 0x70], &echo[1..]].concat();
+    let twice = |echo: Vec<u8>| echo.repeat(2);
+    type Break = fn(Vec<u8>) -> Vec<u8>;
+    let breaks: [(u32, Break); 3] = [(30, reserved), (0, reserved), (0, twice)];
+    for (bytes, wrong) in breaks {
+        let hub = Hub::new(move |said| {
+            let echo = frame(&said);
+            let answer = match said.number % 5 {
+                4 => wrong(echo),
+                _ => echo,
+            };
+            vec![Act::Send(said.from, answer, Nanos(0))]
+        });
+        let mut pool = connected(Network::faultless(3), &echo_plan(1, false, bytes, 2), hub);
+        run_requests(&mut pool, 100);
+        let tally = pool.tally();
+        assert_eq!(count(tally, Outcome::Malformed), 20, "{bytes} bytes");
+        assert_eq!((tally.outcomes.ok(), tally.outcomes.sent()), (80, 100));
+    }
+}
+
+#[test]
 fn a_handshake_that_fails_is_an_outcome() {
     // Method: each answer that is no right 101, and silence until the time is out.
     for (answer, outcome) in [

@@ -35,7 +35,7 @@ impl Prepared {
         }
         match plan.shape {
             Shape::Request => of_requests(plan),
-            _ => of_messages(plan),
+            Shape::Echo(_) | Shape::Broadcast(_) | Shape::Connections { .. } => of_messages(plan),
         }
     }
 }

@@ -159,7 +159,10 @@ impl Shape {
     /// Whether it speaks WebSocket.
     #[must_use]
     pub fn is_websocket(self) -> bool {
-        self != Shape::Request
+        match self {
+            Shape::Request => false,
+            Shape::Echo(_) | Shape::Broadcast(_) | Shape::Connections { .. } => true,
+        }
     }
 }
 

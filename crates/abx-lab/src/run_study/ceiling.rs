@@ -31,8 +31,7 @@ fn null_server(ceiling: &CeilingServer, page_bytes: u64) -> Subject {
 /// Whether a load has a ceiling: one that always asks in HTTP, by a method that
 /// has an answer with a body. The server that does nothing speaks no WebSocket.
 fn is_asked(load: &Load) -> bool {
-    let is_http = !load.shape.is_websocket();
-    is_http
+    load.shape == Shape::Request
         && load.settings(false).arrivals.is_saturating()
         && load.requests.iter().all(|one| one.method != "HEAD")
 }

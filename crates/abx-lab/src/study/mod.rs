@@ -344,7 +344,7 @@ impl Load {
         let protocol = match (self.shape, self.version) {
             (Shape::Request, HttpVersion::Http10) => "http/1.0",
             (Shape::Request, HttpVersion::Http11) => "http/1.1",
-            _ => "websocket",
+            (Shape::Echo(_) | Shape::Broadcast(_) | Shape::Connections { .. }, _) => "websocket",
         };
         let window = self.pacing.window(self.pipeline, self.keep_alive);
         Exchange::of(protocol, window, self.shape)

@@ -54,21 +54,20 @@ impl ShapeFlags {
     /// # Errors
     /// A usage failure for flags of WebSocket beside HTTP.
     pub fn kind(&self, scheme: Scheme) -> Result<LoadShape, Failure> {
-        if scheme == Scheme::Http {
-            let mut given = self.given().into_iter();
-            return match given.find(|(is_given, ..)| *is_given) {
+        match scheme {
+            Scheme::Http => match self.given().into_iter().find(|(is_given, ..)| *is_given) {
                 None => Ok(LoadShape::Request),
                 Some((_, flag, _)) => Err(Failure::usage(format!(
                     "{flag} is for WebSocket: use ws:// instead of http://, and for servers that \
                      abx starts add --shape, such as --shape echo"
                 ))),
-            };
+            },
+            Scheme::WebSocket => Ok(match self.shape {
+                None | Some(ShapeName::Echo) => LoadShape::Echo,
+                Some(ShapeName::Broadcast) => LoadShape::Broadcast,
+                Some(ShapeName::Connections) => LoadShape::Connections,
+            }),
         }
-        Ok(match self.shape {
-            None | Some(ShapeName::Echo) => LoadShape::Echo,
-            Some(ShapeName::Broadcast) => LoadShape::Broadcast,
-            Some(ShapeName::Connections) => LoadShape::Connections,
-        })
     }
 
     /// This shape with each length of messages that was asked for.
@@ -103,19 +102,17 @@ impl ShapeFlags {
     /// # Errors
     /// A usage failure for URLs of both kinds.
     pub fn scheme(&self, subjects: &[Subject]) -> Result<Scheme, Failure> {
-        let schemes = subjects.iter().filter_map(|subject| match &subject.source {
+        let mut schemes = subjects.iter().filter_map(|subject| match &subject.source {
             Source::Address(target) => Some(target.scheme),
             Source::Command(_) => None,
         });
-        let (talk, ask): (Vec<_>, Vec<_>) =
-            schemes.partition(|scheme| *scheme == Scheme::WebSocket);
-        match (talk.is_empty(), ask.is_empty()) {
-            (false, false) => Err(Failure::usage(
+        match schemes.next() {
+            Some(first) if schemes.any(|other| other != first) => Err(Failure::usage(
                 "all subjects get the same load: use http:// for all of them, or ws:// for all",
             )),
-            (true, true) if self.shape.is_some() => Ok(Scheme::WebSocket),
-            (true, _) => Ok(Scheme::Http),
-            (false, true) => Ok(Scheme::WebSocket),
+            Some(first) => Ok(first),
+            None if self.shape.is_some() => Ok(Scheme::WebSocket),
+            None => Ok(Scheme::Http),
         }
     }
 
