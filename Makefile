@@ -1,7 +1,7 @@
 # What people run. `make test` installs what the tests need and runs all of them.
 CARGO ?= cargo
 
-.PHONY: build demo man setup compile-tests test test-fast check counts truth planted bench self-check spread
+.PHONY: build demo man setup compile-tests test test-fast check counts simulations truth planted bench self-check spread
 
 build:
 	$(CARGO) build --release --locked
@@ -54,10 +54,15 @@ check:
 counts: setup
 	./scripts/instruction-counts
 
-# Known answers on this machine: servers of exact capacity that count what they
-# serve, nginx against itself, planted differences, and servers that break. Takes an
-# hour; no part of the tests, since it measures.
-truth: setup build
+# Every simulated study of the statistics, with the tables of docs/statistics.md. The
+# tests draw a fifth of them.
+simulations:
+	ABX_SIMULATIONS=full $(CARGO) test -p abx-evidence --test evidence --locked statistics:: -- --nocapture --test-threads=1
+
+# Known answers: simulated studies, and on this machine servers of exact capacity that
+# count what they serve, nginx against itself, planted differences, and servers that
+# break. Takes an hour; no part of the tests, since it measures.
+truth: setup build simulations
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
 	./target/bench/release/known --abx ./target/release/abx --capacity ./target/bench/release/capacity
 	./scripts/truth ./target/release/abx

@@ -9,8 +9,9 @@ use abx_evidence::stats::sweep::Position;
 use abx_evidence::{Histogram, Quantile};
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use super::extent::{COVERAGE, bounds, drawn};
 use super::noise::{Noise, World};
-use super::simulation::{BLOCKS_MAX, COVERAGE, Study, each_is_decided, is_decided};
+use super::simulation::{BLOCKS_MAX, Study, each_is_decided, is_decided};
 use super::{KINDS, each_at_once};
 
 /// Studies for each kind of noise.
@@ -142,6 +143,7 @@ fn simulate(noise: Noise, study: impl Fn(u64) -> Found) -> Outcome {
         Noise::Correlated => STUDIES_OF_CORRELATED,
         _ => STUDIES,
     };
+    let studies = drawn(studies);
     let (mut said, mut held, mut blocks) = (0, 0, 0);
     for seed in 0..studies {
         let found = study(seed as u64);
@@ -175,7 +177,7 @@ fn assert_holds(what: &str, found: &[(Noise, Outcome)]) {
     print(what, found);
     for (noise, outcome) in found {
         assert!(
-            COVERAGE.contains(&outcome.coverage),
+            bounds(&COVERAGE, outcome.studies).contains(&outcome.coverage),
             "{what}, {noise:?}: {outcome:?}"
         );
     }

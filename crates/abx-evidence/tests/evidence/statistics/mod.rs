@@ -1,12 +1,13 @@
 //! The statistics, tried on worlds whose truth is known: whole studies with
-//! the real stop rule, from fixed seeds. `docs/statistics.md` quotes the tables
-//! that this prints with `-- --nocapture`.
+//! the real stop rule, from fixed seeds. The tests draw a fifth of the studies;
+//! `make simulations` draws all and prints the tables that `docs/statistics.md` quotes.
 
 #![allow(
     clippy::disallowed_macros,
     reason = "the tables go to whoever runs it by hand"
 )]
 
+mod extent;
 mod intervals;
 mod noise;
 mod oracles;
@@ -20,10 +21,9 @@ use abx_evidence::stats::paired::{LogInterval, PairedMean};
 use abx_evidence::stats::student::Confidence;
 use abx_evidence::verdict::{ClaimFamily, assess_together};
 
+use self::extent::{COVERAGE, bounds, drawn, is_full, most};
 use self::noise::Noise;
-use self::simulation::{
-    COVERAGE, Method, Outcome, Reading, Study, check, each_is_decided, simulate,
-};
+use self::simulation::{Method, Outcome, Reading, Study, check, each_is_decided, simulate};
 
 /// Studies for each kind of noise and each true ratio.
 const STUDIES: usize = 5_000;
@@ -60,6 +60,7 @@ fn printed_intervals_hold_the_truth() {
             Noise::Slices => STUDIES_OF_SLICES,
             _ => STUDIES,
         };
+        let studies = drawn(studies);
         RATIOS.map(|ratio| simulate(&Study::of_two(noise, ratio), studies, Method::SHIPPED))
     });
     print_table(&found);
@@ -68,7 +69,11 @@ fn printed_intervals_hold_the_truth() {
             assert_eq!(check(outcome), Ok(()), "{noise:?} at {ratio}");
         }
         let [_, at_margin, _] = outcomes;
-        assert!(at_margin.equivalent <= 0.05, "{noise:?}: {at_margin:?}");
+        let equivalent = most(0.05, at_margin.studies);
+        assert!(
+            at_margin.equivalent <= equivalent,
+            "{noise:?}: {at_margin:?}"
+        );
     }
 }
 
@@ -81,9 +86,10 @@ fn each_of_several_comparisons_holds_its_truth() {
         noise: Noise::Normal,
         ratios: vec![1.0, 1.0, 1.03, 1.0, 1.10],
     };
-    let outcome = simulate(&study, STUDIES_OF_SIX, Method::SHIPPED);
+    let outcome = simulate(&study, drawn(STUDIES_OF_SIX), Method::SHIPPED);
     println!("six subjects: {outcome:?}");
-    assert!(COVERAGE.contains(&outcome.coverage), "{outcome:?}");
+    let coverage = bounds(&COVERAGE, outcome.studies);
+    assert!(coverage.contains(&outcome.coverage), "{outcome:?}");
     // Two of five are faster, and little else.
     assert!((0.38..0.43).contains(&outcome.faster), "{outcome:?}");
 }
@@ -98,21 +104,22 @@ fn six_subjects_together_are_seldom_judged_falsely() {
         let study = |ratios| Study { noise, ratios };
         let one_differs = vec![1.0, 1.0, 1.03, 1.0, 1.0];
         [
-            simulate(&study(same()), STUDIES_OF_SIX, Method::SHIPPED),
-            simulate(&study(one_differs), STUDIES_OF_SIX, Method::SHIPPED),
+            simulate(&study(same()), drawn(STUDIES_OF_SIX), Method::SHIPPED),
+            simulate(&study(one_differs), drawn(STUDIES_OF_SIX), Method::SHIPPED),
         ]
     });
     print_table(&found);
     for (noise, outcomes) in &found {
         for outcome in outcomes {
-            assert!(outcome.falsely <= 0.06, "{noise:?}: {outcome:?}");
+            let falsely = most(0.06, outcome.studies);
+            assert!(outcome.falsely <= falsely, "{noise:?}: {outcome:?}");
         }
     }
     let study = Study {
         noise: Noise::Spikes,
         ratios: same(),
     };
-    let alone = simulate(&study, STUDIES_OF_SIX, Method::EACH_ALONE);
+    let alone = simulate(&study, drawn(STUDIES_OF_SIX), Method::EACH_ALONE);
     assert!(alone.falsely > found[1].1[0].falsely, "{alone:?}");
 }
 
@@ -123,8 +130,8 @@ fn pairs_behind_those_asked_for_add_no_false_directions() {
     // the error is. Five pairs with the baseline, and ten behind that gate. The share of
     // studies with a false direction among all fifteen is at most what one may be wrong in,
     // and four of its errors; each family with an error of its own is seen to have more.
-    const STUDIES: u64 = 2_000;
-    let most = 0.03 + 4.0 * (0.03_f64 * 0.97 / STUDIES as f64).sqrt();
+    let studies = drawn(2_000) as u64;
+    let most = 0.03 + 4.0 * (0.03_f64 * 0.97 / studies as f64).sqrt();
     println!("| faster | false direction | each family on its own |");
     println!("|---|---|---|");
     for faster in [0, 1, 5] {
@@ -136,19 +143,20 @@ fn pairs_behind_those_asked_for_add_no_false_directions() {
             ratios,
         };
         let [mut gated, mut apart] = [0, 0];
-        for seed in 0..STUDIES {
+        for seed in 0..studies {
             let asked = study.conduct(seed, |all| all[0].len() >= 10);
             gated += u64::from(has_false_direction(&study, &asked, true));
             apart += u64::from(has_false_direction(&study, &asked, false));
         }
-        let [gated, apart] = [gated, apart].map(|count| count as f64 / STUDIES as f64);
+        let [gated, apart] = [gated, apart].map(|count| count as f64 / studies as f64);
         println!(
             "| {faster} of 5 | {:.1} % | {:.1} % |",
             gated * 100.0,
             apart * 100.0
         );
         assert!(gated <= most, "{faster}: {gated}");
-        assert!(faster != 0 || apart > most, "{faster}: {apart}");
+        let is_seen = apart > if is_full() { most } else { 1.5 * gated };
+        assert!(faster != 0 || is_seen, "{faster}: {apart}");
     }
 }
 
@@ -210,7 +218,7 @@ fn a_study_that_ends_with_budget_left_leaves_no_comparison_open() {
             ratios: differ[..others].to_vec(),
         };
         let [shipped, alone] =
-            [Method::SHIPPED, eager].map(|method| simulate(&study, STUDIES_OF_SIX, method));
+            [Method::SHIPPED, eager].map(|method| simulate(&study, drawn(STUDIES_OF_SIX), method));
         let shares = [
             shipped.left_open,
             alone.left_open,
@@ -245,7 +253,7 @@ fn what_is_carried_from_block_to_block_is_paid_with_coverage() {
     let found = each_at_once(&kinds, |noise| {
         [simulate(
             &Study::of_two(noise, 1.0),
-            STUDIES,
+            drawn(STUDIES),
             Method::SHIPPED,
         )]
     });
@@ -266,7 +274,7 @@ fn the_check_refuses_a_narrower_and_a_wider_interval() {
             read,
             ..Method::SHIPPED
         };
-        let outcome = simulate(&Study::of_two(Noise::Normal, 1.0), STUDIES, method);
+        let outcome = simulate(&Study::of_two(Noise::Normal, 1.0), drawn(STUDIES), method);
         assert!(check(&outcome).is_err(), "{outcome:?}");
     }
 }
@@ -279,7 +287,7 @@ fn the_check_refuses_stopping_at_the_first_difference() {
         is_enough: |all| all[0].len() >= 6 && interval(&all[0], 0.95).excludes_zero(),
         read: |all| read_at(all, 0.95),
     };
-    let outcome = simulate(&Study::of_two(Noise::Normal, 1.0), STUDIES, eager);
+    let outcome = simulate(&Study::of_two(Noise::Normal, 1.0), drawn(STUDIES), eager);
     assert!(check(&outcome).is_err(), "{outcome:?}");
 }
 

@@ -7,6 +7,7 @@ use abx_evidence::verdict::{
     Assessment, ClaimFamily, Verdict, assess, assess_together, decide_together, judge_interval,
 };
 
+use super::extent::{COVERAGE, bounds, most};
 use super::noise::{Extent, Noise, World};
 
 /// The most blocks of a study.
@@ -148,6 +149,8 @@ impl From<LogInterval> for Reading {
 /// What became of many studies: shares of their comparisons, unless said otherwise.
 #[derive(Debug, Default)]
 pub struct Outcome {
+    /// How many.
+    pub studies: usize,
     /// The interval holds the truth.
     pub coverage: f64,
     /// The verdict is faster.
@@ -168,7 +171,10 @@ pub struct Outcome {
 
 /// Runs so many studies of one kind, each from its own seed.
 pub fn simulate(study: &Study, studies: usize, method: Method) -> Outcome {
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome {
+        studies,
+        ..Outcome::default()
+    };
     let each = 1.0 / studies as f64;
     for seed in 0..studies {
         let comparisons = study.conduct(seed as u64, method.is_enough);
@@ -194,18 +200,15 @@ pub fn simulate(study: &Study, studies: usize, method: Method) -> Outcome {
     outcome
 }
 
-/// The least and the largest share of intervals that may hold the truth:
-/// below, the printed 95 % would be a lie; above, blocks are wasted.
-pub const COVERAGE: std::ops::RangeInclusive<f64> = 0.93..=0.985;
-
 /// Whether the printed 95 % interval keeps its word, and how often a verdict
 /// is false.
 pub fn check(outcome: &Outcome) -> Result<(), String> {
-    if !COVERAGE.contains(&outcome.coverage) {
-        return Err(format!("coverage outside {COVERAGE:?}: {outcome:?}"));
+    let coverage = bounds(&COVERAGE, outcome.studies);
+    if !coverage.contains(&outcome.coverage) {
+        return Err(format!("coverage outside {coverage:?}: {outcome:?}"));
     }
-    if outcome.falsely > 0.06 {
-        return Err(format!("false verdicts above 6 %: {outcome:?}"));
+    if outcome.falsely > most(0.06, outcome.studies) {
+        return Err(format!("too many false verdicts: {outcome:?}"));
     }
     Ok(())
 }
