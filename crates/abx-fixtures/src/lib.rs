@@ -40,6 +40,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
         seed: 42,
         settings: Settings {
             baseline: subjects[0].0.to_owned(),
+            contrasts: Vec::new(),
             aa: false,
             margin: 0.03,
             budget_s: 120.0,

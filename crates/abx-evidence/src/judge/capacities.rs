@@ -59,13 +59,9 @@ pub(crate) fn grids<'a>(study: &'a StudyView<'a>) -> Vec<RateGrid<'a>> {
         match grids.iter_mut().find(|(settings, _)| *settings == rest) {
             Some((_, grid)) => grid.loads.push(view),
             None => {
-                let name = load
-                    .name
-                    .rsplit_once("-r")
-                    .map_or(&*load.name, |parts| parts.0);
                 let grid = RateGrid {
                     objective,
-                    name: name.to_owned(),
+                    name: load.name_of_grid().to_owned(),
                     loads: vec![view],
                 };
                 grids.push((rest, grid));
@@ -150,6 +146,12 @@ impl<'a> RateGrid<'a> {
             confidence: Confidence::PRINTED.share(),
             blocks: study.complete_blocks().count(),
         })
+    }
+
+    /// The pairs that were asked for.
+    pub(crate) fn pairs(&self, study: &'a Measured) -> Vec<[&'a str; 2]> {
+        let load = self.loads.first().map(|view| view.load);
+        load.map_or_else(Vec::new, |load| study.pairs_under(load))
     }
 
     /// The capacity of each subject in each block.

@@ -28,7 +28,13 @@ impl Question<'_> {
     /// How its pairs are judged together: before all others of a load where they are what
     /// the study was made for.
     pub(crate) fn family(&self, study: &StudyView) -> ClaimFamily {
-        let equivalences = study.study.subjects.len().saturating_sub(1);
+        let study = study.study;
+        let asked = match &self.ground {
+            Ground::Load(view) => study.pairs_under(view.load),
+            Ground::Grid(grid) => grid.pairs(study),
+            Ground::Starts => study.pairs(),
+        };
+        let equivalences = asked.len().min(study.subjects.len().saturating_sub(1));
         let is_primary = self.pairs.iter().any(|(_, role)| *role == Role::Primary);
         match self.ground {
             Ground::Load(_) if is_primary => ClaimFamily::gate(equivalences),
@@ -44,22 +50,10 @@ pub(crate) struct ComparisonPlan<'a> {
 }
 
 impl<'a> ComparisonPlan<'a> {
-    /// Every subject beside the baseline. `found` tells which pairs are void: a
-    /// comparison that is void says why, and is not passed over.
-    pub(crate) fn beside_baseline(
-        study: &'a StudyView<'a>,
-        found: &[Finding],
-    ) -> ComparisonPlan<'a> {
+    /// The pairs that were asked for, by what each load is primary in. `found` tells which
+    /// of them are void: a comparison that is void says why, and is not passed over.
+    pub(crate) fn of(study: &'a StudyView<'a>, found: &[Finding]) -> ComparisonPlan<'a> {
         let measured = study.study;
-        let baseline = measured.settings.baseline.as_str();
-        let names = measured
-            .subjects
-            .iter()
-            .map(|subject| subject.name.as_str());
-        let pairs: Vec<[&str; 2]> = names
-            .filter(|name| *name != baseline)
-            .map(|name| [name, baseline])
-            .collect();
         let mut questions = ComparisonPlan {
             asked: Vec::new(),
             findings: Vec::new(),
@@ -67,6 +61,7 @@ impl<'a> ComparisonPlan<'a> {
         // What is one rate of a grid is read together with the others.
         let alone = { study.loads.iter() }.filter(|view| view.load.settings.objective.is_none());
         for view in alone {
+            let pairs = measured.pairs_under(view.load);
             match view.load.settings.exchange.shape {
                 LoadShape::Connections => questions.ask_of_connections(view, &pairs),
                 _ => questions.ask_under(view, &pairs, found),
@@ -74,7 +69,7 @@ impl<'a> ComparisonPlan<'a> {
         }
         for grid in grids(study) {
             let values = grid.values();
-            let whole = whole(&values, pairs.iter()).into_iter();
+            let whole = whole(&values, grid.pairs(measured).iter()).into_iter();
             let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
             questions.ask(Ground::Grid(grid), Metric::Capacity, (values, pairs));
         }
@@ -82,7 +77,7 @@ impl<'a> ComparisonPlan<'a> {
             Ground::Starts,
             Metric::ReadyTime,
             Values::of_starts(measured),
-            &pairs,
+            &measured.pairs(),
         );
         questions
     }

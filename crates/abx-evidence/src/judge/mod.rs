@@ -42,7 +42,7 @@ fn conclude(study: &StudyView) -> Conclusions {
     let summaries = summaries(study);
     let ceilings = ceilings(study);
     let mut found = findings(study, &summaries, &ceilings);
-    let questions = ComparisonPlan::beside_baseline(study, &found);
+    let questions = ComparisonPlan::of(study, &found);
     let comparisons = answers(study, questions.asked, &found);
     found.extend(questions.findings);
     let mut all = found.clone();
@@ -103,7 +103,7 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
 
 fn may_stop_side_by_side(study: &StudyView) -> Decision {
     let margin = Margin::new(study.study.settings.margin).unwrap_or(Margin::DEFAULT);
-    let plan = ComparisonPlan::beside_baseline(study, &[]);
+    let plan = ComparisonPlan::of(study, &[]);
     let decisions = plan.primary(study).into_iter().map(|(all, family)| {
         let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
         decide_together(&all, margin, family)

@@ -5,14 +5,13 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::findings::Bottleneck;
-use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role};
+use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role, kept_up};
 use crate::judge::comparison_plan::primary_time;
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::{ClaimFamily, ERROR, Verdict};
 use crate::measure::exchange::LoadShape;
 use crate::record::finding::{Finding, Validity};
-use crate::record::finding_id::FindingId;
 use crate::view::{LoadView, StudyView};
 
 /// The subjects of a study under one load, the best first.
@@ -152,12 +151,16 @@ fn rank(
     if names.len() < 3 {
         return None;
     }
-    let kept_up: Vec<&str> = { found.iter() }
-        .filter(|one| one.id == FindingId::BothKeptUp && one.load.as_deref() == Some(&load.name))
-        .filter_map(|one| one.subject.as_deref())
-        .collect();
-    // Told of each subject beside the baseline: all of them or throughput.
-    let metric = match kept_up.len() + 1 == names.len() {
+    let is_ranked = |name: &str| names.contains(&name);
+    let asked = { asked.iter() }
+        .filter(|one| one.load == load.name && one.role == Role::Primary)
+        .filter(|one| is_ranked(&one.subject) && is_ranked(&one.baseline));
+    let have_kept_up = { view.subjects.iter() }
+        .filter(|own| is_ranked(own.subject))
+        .all(|own| kept_up(own).is_some());
+    // Throughput tells nothing of those that kept up; a pair that is void has it all the same.
+    let is_told_by_time = have_kept_up && asked.clone().all(|one| one.metric != Metric::Throughput);
+    let metric = match is_told_by_time {
         _ if load.settings.exchange.shape == LoadShape::Connections => Metric::MemoryPerConnection,
         true => primary_time(load),
         false => Metric::Throughput,
@@ -170,12 +173,8 @@ fn rank(
         limit: &Bottleneck::of(view),
         found,
     };
-    let is_ranked = |name: &str| names.contains(&name);
-    let mut compared: Vec<Comparison> = { asked.iter() }
-        .filter(|one| one.load == load.name && one.metric == metric && one.role == Role::Primary)
-        .filter(|one| is_ranked(&one.subject) && is_ranked(&one.baseline))
-        .cloned()
-        .collect();
+    let asked = asked.filter(|one| one.metric == metric);
+    let mut compared: Vec<Comparison> = asked.cloned().collect();
     let behind = behind(&names, &compared);
     let together = behind_gate(&compared, names.len() - 1);
     let others = family.compare(&behind, together).into_iter();

@@ -144,12 +144,10 @@ fn sweep(
         // The one that all of them hold enough requests for.
         Axis::Rate => { loads.iter() }.map(|view| primary_time(view.load)).min()?,
     };
-    let names = record.subjects.iter().map(|subject| subject.name.as_str());
-    let others = names.filter(|name| *name != record.settings.baseline);
-    let crossovers = others.flat_map(|subject| {
-        let pair = [subject, record.settings.baseline.as_str()];
-        let path = Path { axis, metric, pair };
-        path.crossovers(&loads, comparisons)
+    let crossovers = record.pairs().into_iter().flat_map(|pair| {
+        let is_asked = |view: &&&LoadView| record.pairs_under(view.load).contains(&pair);
+        let asked: Vec<&LoadView> = loads.iter().filter(is_asked).copied().collect();
+        Path { axis, metric, pair }.crossovers(&asked, comparisons)
     });
     Some(Sweep {
         axis,

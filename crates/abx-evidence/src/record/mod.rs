@@ -3,6 +3,7 @@
 //! `docs/record-format.md` explains each key.
 
 mod columns;
+mod contrast;
 pub(crate) mod finding;
 pub(crate) mod finding_id;
 pub(crate) mod level;
@@ -24,6 +25,7 @@ use crate::measure::phases::{PhaseSums, Phases};
 use crate::measure::tally::{SliceTally, Tally};
 use crate::record::objective::Objective;
 
+pub use contrast::Contrast;
 pub use past_baseline::{PastBaseline, PastLoad};
 pub use readings::{Canary, HostCounters, InUse, SubjectReadings};
 pub use waiting::{Wait, Waiting};
@@ -105,8 +107,12 @@ impl Measured {
 /// How the study was conducted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
-    /// The subject that the others are compared with.
+    /// The subject that the others are compared with, unless contrasts say otherwise.
     pub baseline: String,
+    /// The pairs that the study declared; empty where every subject is compared with
+    /// the baseline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contrasts: Vec<Contrast>,
     /// Whether the two subjects are one and the same on purpose.
     pub aa: bool,
     /// Differences up to this share do not matter: 0.03 is 3 %.
@@ -228,6 +234,15 @@ pub struct LoadRecord {
 }
 
 impl LoadRecord {
+    /// What it has in common with the names of the other rates that one objective is
+    /// looked for at; its own name without an objective.
+    #[must_use]
+    pub fn name_of_grid(&self) -> &str {
+        let stem = self.name.rsplit_once("-r").map(|(stem, _)| stem);
+        let stem = stem.filter(|_| self.settings.objective.is_some());
+        stem.unwrap_or(&self.name)
+    }
+
     /// How a subject failed in this load's pilot, in words that follow its name.
     #[must_use]
     pub fn failure_in_pilot(&self, subject: &str) -> Option<&str> {

@@ -131,6 +131,7 @@ fn measure(examination: &mut Examination, record: &mut DoctorRecord) -> Result<(
 fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) -> Study {
     Study {
         subjects,
+        contrasts: Vec::new(),
         loads,
         aa: true,
         margin: Margin::DEFAULT,

@@ -523,6 +523,7 @@ fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured 
         seed: study.seed,
         settings: Settings {
             baseline: study.baseline().to_owned(),
+            contrasts: study.contrasts.clone(),
             aa: study.aa,
             margin: study.margin.share(),
             budget_s: study.budget().as_secs_f64(),

@@ -113,6 +113,7 @@ fn study(plan: RunPlan) -> Study {
             source: Source::Address(plan.target),
             stand_in_for: None,
         }],
+        contrasts: Vec::new(),
         loads: vec![load],
         aa: false,
         margin: Margin::DEFAULT,

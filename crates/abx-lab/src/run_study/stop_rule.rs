@@ -73,6 +73,7 @@ mod tests {
             seed: 1,
             settings: Settings {
                 baseline: "a".to_owned(),
+                contrasts: Vec::new(),
                 aa: false,
                 margin: 0.03,
                 budget_s: 0.0,

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_engine::{HttpVersion, Pacing, RequestPlan, schedule};
-use abx_evidence::record::{Interleave, LoadSettings, RequestSettings, SkippedSubject};
+use abx_evidence::record::{Contrast, Interleave, LoadSettings, RequestSettings, SkippedSubject};
 use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, ArrivalSettings, Exchange, Measured, Shape};
 
@@ -27,6 +27,8 @@ use subject::Subject;
 pub struct Study {
     /// The servers under test; the first is the baseline.
     pub subjects: Vec<Subject>,
+    /// The pairs that are compared; none for each subject beside the baseline.
+    pub contrasts: Vec<Contrast>,
     /// The loads.
     pub loads: Vec<Load>,
     /// Whether both subjects are one and the same on purpose.

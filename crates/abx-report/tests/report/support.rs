@@ -22,6 +22,7 @@ pub fn study() -> StudyRecord {
         seed: 42,
         settings: Settings {
             baseline: "nginx".to_owned(),
+            contrasts: Vec::new(),
             aa: false,
             margin: 0.03,
             budget_s: 120.0,

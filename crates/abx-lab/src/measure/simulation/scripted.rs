@@ -248,6 +248,7 @@ fn process(name: &str, port: u16) -> SubjectProcess {
 pub fn study(slice: SliceLength) -> Study {
     Study {
         subjects: Vec::new(),
+        contrasts: Vec::new(),
         loads: Vec::new(),
         aa: false,
         margin: Margin::DEFAULT,

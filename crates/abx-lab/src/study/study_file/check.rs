@@ -10,11 +10,11 @@ use abx_evidence::record::Interleave;
 use abx_sys::Nanos;
 
 use super::Templates;
+use super::check_contrast::{check_known, contrasts};
 use super::check_shape::shapes;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake, short};
 use super::model::{RunSpec, StudyFile, SubjectSpec};
-use super::nearest::meant;
 use super::raw::{
     RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawRate, RawRates,
     RawRequest, RawSchema, RawStudy, RawSubject, RawWait,
@@ -42,7 +42,9 @@ pub fn check(
     let margin = margin.map(|share| top.key("margin").read(|key| unit::margin(key, &share.0)));
     let slice = raw.slice.as_ref();
     let slice = slice.map(|one| top.key("slice").read(|key| unit::slice_length(key, &one.0)));
-    let (loads, positions) = loads(raw.load, &top.key("load"))?;
+    let rows = loads(raw.load, &top.key("load"))?;
+    let subjects = subjects(raw.subject, &top.key("subject"), templates)?;
+    let contrasts = contrasts(raw.contrast, &top.key("contrast"), &subjects, &rows)?;
     let study = StudyFile {
         name,
         margin: margin.transpose()?,
@@ -65,13 +67,15 @@ pub fn check(
         threads: raw.threads,
         seed: raw.seed,
         files: files(raw.file, &top.key("file"))?,
-        subjects: subjects(raw.subject, &top.key("subject"), templates)?,
-        loads,
-        positions,
+        subjects,
+        loads: rows.loads,
+        positions: rows.positions,
+        contrasts,
         baseline: raw.baseline,
     };
     if let Some(baseline) = &study.baseline {
-        check_baseline(baseline, &study.subjects, &top.key("baseline"))?;
+        let known: Vec<&str> = study.subjects.iter().map(|one| one.name.as_str()).collect();
+        check_known("subject", baseline, &known, &top.key("baseline"))?;
     }
     check_targets(&study, top)?;
     Ok(study)
@@ -110,21 +114,6 @@ fn check_targets(study: &StudyFile, top: &KeyPosition) -> Result<(), Diagnostic>
     Ok(())
 }
 
-fn check_baseline(
-    baseline: &str,
-    subjects: &[SubjectSpec],
-    here: &KeyPosition,
-) -> Result<(), Diagnostic> {
-    let known: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
-    if known.contains(&baseline) {
-        return Ok(());
-    }
-    Err(here.fault(Mistake::Baseline {
-        name: baseline.to_owned(),
-        meant: meant(baseline, &known),
-    }))
-}
-
 fn files(raw: Vec<RawFile>, list: &KeyPosition) -> Result<Vec<GeneratedFile>, Diagnostic> {
     let mut seen = BTreeMap::new();
     let mut files = Vec::new();
@@ -156,22 +145,34 @@ fn subjects(
     Ok(subjects)
 }
 
-/// The loads, and for each its position in its sweep.
-fn loads(raw: Vec<RawLoad>, list: &KeyPosition) -> Result<(Vec<Load>, Vec<usize>), Diagnostic> {
-    let (mut seen, mut rows) = (BTreeMap::new(), BTreeMap::new());
-    let (mut loads, mut positions) = (Vec::new(), Vec::new());
+/// The loads of a file: one for each table, or the rows of its sweep.
+#[derive(Default)]
+pub struct LoadRows {
+    /// The loads.
+    pub loads: Vec<Load>,
+    /// For each of them, its position in its sweep.
+    pub positions: Vec<usize>,
+    /// For each of them, the name of its table.
+    pub tables: Vec<String>,
+}
+
+fn loads(raw: Vec<RawLoad>, list: &KeyPosition) -> Result<LoadRows, Diagnostic> {
+    let (mut seen, mut names) = (BTreeMap::new(), BTreeMap::new());
+    let mut rows = LoadRows::default();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
         let first = seen.insert(raw.name.clone(), index);
         check_name(first, &raw.name, list, &here.key("name"))?;
+        let table = raw.name.clone();
         for (position, load) in sweep(raw, &here)?.into_iter().enumerate() {
-            let first = rows.insert(load.name.clone(), index);
+            let first = names.insert(load.name.clone(), index);
             check_free(first, &load.name, list, &here.key("name"))?;
-            loads.push(load);
-            positions.push(position);
+            rows.loads.push(load);
+            rows.positions.push(position);
+            rows.tables.push(table.clone());
         }
     }
-    Ok((loads, positions))
+    Ok(rows)
 }
 
 fn check_name(

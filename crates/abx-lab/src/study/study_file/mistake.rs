@@ -164,9 +164,25 @@ pub enum Mistake {
         name: String,
         first_line: usize,
     },
-    /// A baseline that is no subject.
-    #[error("`baseline` is `{}`, and no subject has that name; {meant}", short(.name))]
-    Baseline {
+    /// A pair of one.
+    #[error("`{}` is compared with itself: name two subjects", short(.0))]
+    ContrastWithItself(String),
+    /// A pair that an earlier contrast has.
+    #[error(
+        "`{subject}` and `{baseline}` are compared by the contrast in line {first_line} already: \
+         keep one of the two, with all of its `loads`"
+    )]
+    ContrastTwice {
+        subject: String,
+        baseline: String,
+        first_line: usize,
+    },
+    /// A name that nothing in the file has.
+    #[error("`{key}` is `{}`, and no {kind} has that name; {meant}", short(.name))]
+    NoSuchName {
+        key: String,
+        /// What it should be the name of.
+        kind: &'static str,
         name: String,
         /// The known word that was meant, or all of them.
         meant: String,

@@ -7,6 +7,7 @@
 //! docs/study-file.md.
 
 mod check;
+mod check_contrast;
 mod check_shape;
 mod check_subject;
 mod conform;

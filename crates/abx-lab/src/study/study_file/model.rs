@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use abx_evidence::record::Interleave;
+use abx_evidence::record::{Contrast, Interleave};
 use abx_evidence::stats::Margin;
 
 use crate::study::launch::Launch;
@@ -16,7 +16,7 @@ use crate::study::{GeneratedFile, Load, Pin, SliceLength, WaitChoice};
 pub struct StudyFile {
     /// The folder's name for a `study.toml`, else the file's name without `.toml`.
     pub name: String,
-    /// The subject that the others are compared with; one of [`StudyFile::subjects`].
+    /// The subject that comes first, and that the others are compared with; one of [`StudyFile::subjects`].
     pub baseline: Option<String>,
     /// The smallest difference that matters.
     pub margin: Option<Margin>,
@@ -40,6 +40,9 @@ pub struct StudyFile {
     pub files: Vec<GeneratedFile>,
     /// The servers under test, at least one, in the order of the file.
     pub subjects: Vec<SubjectSpec>,
+    /// The pairs that are compared, of [`StudyFile::subjects`] and under
+    /// [`StudyFile::loads`]; none for each subject beside the baseline.
+    pub contrasts: Vec<Contrast>,
     /// The loads, at least one; a sweep is several.
     pub loads: Vec<Load>,
     /// For each of the loads, its position in its sweep, from 0.
@@ -119,8 +122,8 @@ impl StudyFile {
         order
     }
 
-    /// Leaves out every subject that is not named. The baseline is then the first
-    /// of those that stay, unless it stays itself.
+    /// Leaves out every subject that is not named, with its contrasts. The baseline is
+    /// then the first of those that stay, unless it stays itself.
     ///
     /// # Errors
     /// The first name that no subject has.
@@ -130,6 +133,9 @@ impl StudyFile {
             return Err(unknown);
         }
         self.subjects.retain(|one| names.contains(&one.name));
+        let stays = |name: &str| names.iter().any(|one| one == name);
+        self.contrasts
+            .retain(|one| one.pair().into_iter().all(stays));
         Ok(())
     }
 
@@ -146,7 +152,19 @@ impl StudyFile {
         let pairs = loads.zip(std::mem::take(&mut self.positions));
         let kept = pairs.filter(|(load, _)| names.contains(&load.name));
         (self.loads, self.positions) = kept.unzip();
+        self.keep_contrasts();
         Ok(())
+    }
+
+    /// Leaves out of the contrasts the loads that are left out, and those without any.
+    fn keep_contrasts(&mut self) {
+        let loads = &self.loads;
+        self.contrasts.retain_mut(|one| {
+            let is_everywhere = one.loads.is_empty();
+            one.loads
+                .retain(|name| loads.iter().any(|load| load.name == *name));
+            is_everywhere || !one.loads.is_empty()
+        });
     }
 
     /// Leaves out all but the first position of every sweep.
@@ -154,6 +172,7 @@ impl StudyFile {
         let mut positions = self.positions.iter();
         self.loads.retain(|_| positions.next() == Some(&0));
         self.positions.retain(|position| *position == 0);
+        self.keep_contrasts();
     }
 }
 

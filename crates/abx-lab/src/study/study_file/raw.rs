@@ -19,7 +19,7 @@ pub struct RawStudy {
     pub baseline: Option<String>,
     /// Differences up to this do not matter. Default: 3%.
     pub margin: Option<RawShare>,
-    /// The wall time that the study may take. Default: 2m for each comparison.
+    /// The wall time that the study may take. Default: 2m for each load and each subject beside the first.
     pub budget: Option<RawTime>,
     /// Exactly this many blocks, however precise they are.
     #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [10]))]
@@ -47,6 +47,24 @@ pub struct RawStudy {
     /// What is offered to each of them.
     #[schemars(length(min = 1))]
     pub load: Vec<RawLoad>,
+    /// The pairs that are compared, before all others. Default: every subject with the baseline.
+    #[serde(default)]
+    pub contrast: Vec<RawContrast>,
+}
+
+/// A pair that is compared.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawContrast {
+    /// The name of the subject that is compared.
+    #[schemars(extend("examples" = ["lighttpd"]))]
+    pub subject: String,
+    /// The name of the subject that it is compared with.
+    #[schemars(extend("examples" = ["nginx"]))]
+    pub baseline: String,
+    /// The names of the loads under which it is: of a sweep all rows, or one. Default: all loads.
+    #[schemars(length(min = 1), extend("examples" = [["small"]]))]
+    pub loads: Option<Vec<String>>,
 }
 
 /// The version of this format.

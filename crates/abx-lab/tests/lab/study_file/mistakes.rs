@@ -3,6 +3,46 @@
 /// What stands in the good file, what stands there instead, and what is said of it.
 pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
+        "subject = \"two\"",
+        "subject = \"tow\"",
+        "51: contrast 1: `subject` is `tow`, and no subject has that name; did you mean `two`?",
+    ),
+    (
+        "baseline = \"one\"",
+        "baseline = \"small\"",
+        "52: contrast 1: `baseline` is `small`, and no subject has that name; choose from `one`, `two`, `three`",
+    ),
+    (
+        "baseline = \"one\"",
+        "baseline = \"two\"",
+        "50: contrast 1: `two` is compared with itself: name two subjects",
+    ),
+    (
+        "\nloads = ",
+        "\n\n[[contrast]]\nsubject = \"one\"\nbaseline = \"two\"\nloads = ",
+        "54: contrast 2: `one` and `two` are compared by the contrast in line 50 already: keep one of the two, with all of its `loads`",
+    ),
+    (
+        "baseline = \"one\"\n",
+        "",
+        "50: contrast 1: `baseline` is missing: add it, for example baseline = \"nginx\"",
+    ),
+    (
+        "[\"small\", \"one\"]",
+        "[\"smal\", \"one\"]",
+        "53: contrast 1: `loads` is `smal`, and no load has that name; did you mean `small`?",
+    ),
+    (
+        "[\"small\", \"one\"]",
+        "[]",
+        "53: contrast 1: `loads` is empty: fill it, for example loads = [\"small\"]",
+    ),
+    (
+        "loads = [\"small",
+        "load = [\"small",
+        "53: contrast 1: unknown key `load`; did you mean `loads`?",
+    ),
+    (
         "seed = 7",
         "sead = 7",
         "6: unknown key `sead`; did you mean `seed`?",

@@ -62,6 +62,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
     }
     let subjects = subjects(compare)?;
     Ok(Study {
+        contrasts: Vec::new(),
         loads: compare.load.loads(compare.load.scheme(&subjects)?)?,
         subjects,
         aa: compare.aa,
@@ -116,6 +117,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
     let subjects = subjects.map(|spec| subject(path, spec, &folder, &had));
     Ok(Study {
         subjects: subjects.collect::<Result<_, _>>()?,
+        contrasts: file.contrasts,
         loads: file.loads,
         aa: false,
         margin: compare.margin.or(file.margin).unwrap_or(Margin::DEFAULT),

@@ -1,0 +1,70 @@
+//! Which pairs a study was made for: those that it declares, else every subject beside
+//! the baseline.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{LoadRecord, Measured};
+
+/// A pair that was asked for before anything was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Contrast {
+    /// The subject.
+    pub subject: String,
+    /// What it is compared with.
+    pub baseline: String,
+    /// The loads under which it was asked for, as the study names them; empty for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<String>,
+}
+
+impl Contrast {
+    /// Subject and baseline.
+    #[must_use]
+    pub fn pair(&self) -> [&str; 2] {
+        [&self.subject, &self.baseline]
+    }
+
+    fn is_under(&self, load: &LoadRecord) -> bool {
+        let is_named = |name: &str| self.loads.iter().any(|one| one == name);
+        self.loads.is_empty() || is_named(&load.name) || is_named(load.name_of_grid())
+    }
+}
+
+impl Measured {
+    /// Every pair that was asked for under any load, subject and baseline, each once.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<[&str; 2]> {
+        self.asked(|_| true)
+    }
+
+    /// The pairs that were asked for under a load.
+    #[must_use]
+    pub fn pairs_under(&self, load: &LoadRecord) -> Vec<[&str; 2]> {
+        self.asked(|one| one.is_under(load))
+    }
+
+    /// The subject that all others of these pairs are compared with, where it is the same
+    /// in each.
+    #[must_use]
+    pub fn only_baseline(&self) -> Option<&str> {
+        let declared = &self.settings.contrasts;
+        let baseline = declared.first().map(|one| one.baseline.as_str());
+        let baseline = baseline.unwrap_or(&self.settings.baseline);
+        let is_shared = declared.iter().all(|one| one.baseline == baseline);
+        is_shared.then_some(baseline)
+    }
+
+    fn asked(&self, is_asked: impl Fn(&Contrast) -> bool) -> Vec<[&str; 2]> {
+        let declared = &self.settings.contrasts;
+        if declared.is_empty() {
+            let baseline = self.settings.baseline.as_str();
+            let names = self.subjects.iter().map(|one| one.name.as_str());
+            let others = names.filter(|name| *name != baseline);
+            return others.map(|name| [name, baseline]).collect();
+        }
+        let asked = declared.iter().filter(|one| is_asked(one));
+        let is_known = |pair: &[&str; 2]| pair.iter().all(|name| self.subject(name).is_some());
+        asked.map(Contrast::pair).filter(is_known).collect()
+    }
+}
