@@ -28,7 +28,8 @@ pub use judge::comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use judge::conclusions::Conclusions;
 pub use judge::metric::{Metric, Sense};
 pub use judge::past_baseline::{
-    Difference, Fingerprint, PastBaselineError, PastSubject, Unpaired, past_baseline,
+    Difference, Fingerprint, PastBaselineError, PastSubject, SessionReference, Unpaired,
+    past_baseline,
 };
 pub use judge::ranking::{Place, Ranking};
 pub use judge::sweeps::{Axis, Crossover, Scalability, Sweep};
@@ -50,7 +51,7 @@ pub use measure::times::{Figure, Times};
 pub use record::finding::{Finding, Level, Limits, Status, Validity};
 pub use record::finding_id::FindingId;
 pub use record::objective::{Goal, Kept, LimitUsage, Objective, ObjectiveError};
-pub use record::{Measured, PastBaseline, PastLoad, Wait, Waiting};
+pub use record::{Measured, PastBaseline, PastLoad, PastReference, Wait, Waiting};
 pub use series::{BlockFigures, ResponseTimes, SliceFigures, slice_figures};
 pub use view::SubjectView;
 pub use view::ceilings::Ceiling;

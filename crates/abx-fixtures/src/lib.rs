@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, BlockSubject, Canary, Histograms, HostCounters, InUse,
-    Interleave, ListenerRecord, LoadRecord, LoadSettings, Machine, PilotRecord, PilotSubject,
-    RequestSettings, Round, Settings, SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
+    AnswerRecord, BlockLoad, BlockRecord, BlockSubject, CEILING, Canary, Histograms, HostCounters,
+    InUse, Interleave, ListenerRecord, LoadRecord, LoadSettings, Machine, PilotRecord,
+    PilotSubject, RequestSettings, Round, Settings, SliceRecord, StudyEnd, SubjectReadings,
+    SubjectRecord,
 };
 use abx_evidence::{
     Comparison, Conclusions, Finding, FindingId, Histogram, Level, Measured, Outcome, Outcomes,
@@ -64,6 +65,23 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
 pub fn pair() -> Measured {
     let tenth_more = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
     study(&[("old", &[OK; 6]), ("new", &tenth_more)])
+}
+
+/// The same with a ceiling of twice the usual answers, times this, in one round of each
+/// block.
+#[must_use]
+pub fn with_ceiling(mut record: Measured, times: f64) -> Measured {
+    for part in record.blocks.iter_mut().flat_map(|one| &mut one.loads) {
+        let slices = &mut part.rounds[0].slices;
+        let mut ceiling = slices[0].clone();
+        ceiling.subject = CEILING.to_owned();
+        answer(
+            &mut ceiling,
+            &[(Outcome::Ok, (2.0 * times * OK as f64).round() as u64)],
+        );
+        slices.push(ceiling);
+    }
+    record
 }
 
 /// The same under a second load, `large`, that offers the same.

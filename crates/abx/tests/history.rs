@@ -129,7 +129,8 @@ fn a_subject_of_an_older_record_is_compared_with() {
     let is_invalid = one["verdict"] == "invalid";
     assert_eq!(one["ratio"].as_f64().is_none(), is_invalid);
     ended.expect(if is_invalid { 3 } else { 0 }, &[]);
-    assert_eq!(findings(&record, "unpaired")[0]["level"], "bound");
+    assert_eq!(findings(&record, "unpaired")[0]["level"], "note");
+    assert!(one["reference"]["subject"].is_null(), "the ceiling: {one}");
     assert_eq!(new["comparisons"][0]["verdict"], one["verdict"]);
     assert!(
         new["comparisons"][0]["against"]
@@ -172,6 +173,32 @@ fn a_subject_of_an_older_record_is_compared_with() {
         count,
         "a record of nothing"
     );
+}
+
+#[test]
+fn with_nothing_measured_beside_both_no_regression_is_found() {
+    // Method: the built-in pair, then a server that answers late, without a ceiling: slower
+    // by far, and nobody knows what of that was the machine.
+    let home = Home::new();
+    compare_the_pair(&home);
+    let old = entries(&history(&home, &[]))[0].clone();
+    let named = format!("{}:event", old["id"].as_str().unwrap());
+    let slow = subject("slow", "--delay 1ms");
+    let blind = ["compare", "--against", &named, &slow, "--no-ceiling"];
+    let asked = ["--fail-if-slower", "3%", "--json", "-"];
+    let ended = home.run_abx(&[&blind[..], &asked, &SIX].concat());
+    let record = ended.json();
+    let one = &record["conclusions"]["past_comparisons"][0];
+    assert!(one["reference"].is_null(), "{one}");
+    assert_eq!(findings(&record, "unpaired")[0]["level"], "bound");
+    // A disturbance of this side alone is void all the same.
+    let (status, verdict, said) = match one["verdict"] == "invalid" {
+        true => (3, "invalid", ""),
+        false => (0, "inconclusive", "keep the ceiling on"),
+    };
+    assert_eq!(one["verdict"], verdict);
+    assert_eq!(ended.status.code(), Some(status), "{ended:#?}");
+    assert!(ended.stderr.contains(said), "{ended:#?}");
 }
 
 #[test]

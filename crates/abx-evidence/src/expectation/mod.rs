@@ -121,6 +121,8 @@ pub enum Doubt {
     Bound,
     /// Fewer blocks than any verdict takes.
     FewBlocks,
+    /// They were measured at different times, and nothing beside both.
+    NoReference,
     /// There is no interval with two ends.
     NoInterval,
     /// These two were not compared by this.

@@ -14,6 +14,9 @@ pub(super) struct Figures<'a> {
     at_least: bool,
     /// Blocks of the side that has fewer.
     blocks: usize,
+    /// Whether both sides met the same machine, or something measured beside both tells how
+    /// it had changed.
+    is_comparable: bool,
     /// The first finding that forbids a claim.
     void: Option<&'a Finding>,
 }
@@ -29,6 +32,7 @@ impl<'a> Figures<'a> {
             verdict: one.verdict,
             at_least: one.at_least,
             blocks: one.blocks,
+            is_comparable: true,
             void: first_void(one.limits(validity)),
         }
     }
@@ -39,6 +43,7 @@ impl<'a> Figures<'a> {
             verdict: one.verdict,
             at_least: one.at_least,
             blocks: one.blocks.min(one.blocks_then),
+            is_comparable: one.reference.is_some(),
             void: first_void(validity.numbered(&one.findings)),
         }
     }
@@ -94,6 +99,9 @@ impl<'a> Reading<'a> {
         }
         if self.figures.blocks < BLOCKS_FOR_VERDICT {
             return Standing::Unsettled(Doubt::FewBlocks);
+        }
+        if !self.figures.is_comparable {
+            return Standing::Unsettled(Doubt::NoReference);
         }
         let (Some(bounds), Some((low, high))) = (self.figures.bounds, self.reach) else {
             return Standing::Unsettled(Doubt::NoInterval);

@@ -4,8 +4,12 @@
 //! the old record what the comparison needs, so that the new one can be judged
 //! again without it. [`judge`](crate::judge()) compares; docs/statistics.md, section 13.
 
+mod claims;
 mod fingerprint;
 mod offer;
+mod reference;
+#[cfg(test)]
+mod simulation;
 mod unpaired;
 
 use crate::findings::Bottleneck;
@@ -18,6 +22,7 @@ use crate::stats::stop::BLOCKS_FOR_VERDICT;
 use crate::view::{LoadView, StudyView, SubjectView};
 
 pub use fingerprint::{Difference, Fingerprint};
+pub use reference::SessionReference;
 pub use unpaired::Unpaired;
 pub(crate) use unpaired::{BesidePast, may_stop};
 
@@ -30,8 +35,8 @@ const OF_PAIRS: [FindingId; 4] = [
     FindingId::Unpaired,
 ];
 
-/// Notes about the machine that void what is not measured side by side: what
-/// hits all subjects alike in one study hits one side alone here.
+/// Notes about the machine that void what is measured beside nothing: what hits all
+/// subjects alike in one study hits one side alone then.
 const ONE_SIDED: [FindingId; 3] = [
     FindingId::Steal,
     FindingId::ForeignCpu,
@@ -149,6 +154,7 @@ pub fn past_baseline(now: &Measured, past: PastSubject) -> Result<PastBaseline, 
         let (under, own) = own.expect("both are of that study");
         let mut one = past_load(past.record, under, own, limiting)?;
         one.load.clone_from(&load.name);
+        one.beside = reference::candidates(under, &subject.name, &now.subjects);
         Ok(one)
     });
     Ok(PastBaseline {
@@ -208,6 +214,7 @@ fn past_load(
         kept_up_with: kept_up(own).map(|offered| offered.planned),
         answers: own.load.answers.get(name).cloned().unwrap_or_default(),
         findings,
+        beside: Vec::new(),
     })
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::judge::metric::Sense;
 use crate::stats::holm::{ErrorBudget, holm};
 use crate::stats::paired::{LogInterval, PairedMean, RatioInterval};
-use crate::stats::signed_rank::WalshAverages;
+use crate::stats::signed_rank::{RankInterval, WalshAverages};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision, blocks_needed, decide};
 use crate::stats::student::Confidence;
 use crate::stats::{Margin, StatsError};
@@ -158,6 +158,22 @@ impl ClaimFamily {
             ..self
         }
     }
+
+    /// What each of these claims is held to, by its p-value, which comes back adjusted.
+    pub(crate) fn held_to(self, p_values: &[f64]) -> Vec<(Required, f64)> {
+        let equivalence = ERROR / self.equivalences.max(1) as f64;
+        let equivalence = Confidence::new(1.0 - equivalence).unwrap_or(Confidence::CERTAIN);
+        let each = holm(p_values, self.budget).into_iter().map(|adjusted| {
+            let required = Required {
+                direction: Confidence::new(1.0 - adjusted.error),
+                equivalence,
+            };
+            // As if all that directions may be wrong in were these claims'.
+            let p_adjusted = (adjusted.p_value * ERROR / self.budget.error).min(1.0);
+            (required, p_adjusted)
+        });
+        each.collect()
+    }
 }
 
 impl Required {
@@ -168,7 +184,11 @@ impl Required {
     };
 
     /// Reads the intervals of one method at these confidences.
-    fn verdict(self, interval: impl Fn(Confidence) -> LogInterval, margin: Margin) -> Verdict {
+    pub(crate) fn verdict(
+        self,
+        interval: impl Fn(Confidence) -> LogInterval,
+        margin: Margin,
+    ) -> Verdict {
         if is_within(&interval(self.equivalence), margin) {
             return Verdict::Equivalent;
         }
@@ -208,22 +228,13 @@ pub fn assess_together(
     // What has no mean claims nothing, and makes nothing harder for the others.
     let claims = means.iter().filter_map(|mean| mean.as_ref().ok());
     let p_values: Vec<f64> = claims.map(PairedMean::p_value).collect();
-    let mut adjusted = holm(&p_values, family.budget).into_iter();
-    let equivalence = ERROR / family.equivalences.max(1) as f64;
-    let equivalence = Confidence::new(1.0 - equivalence).unwrap_or(Confidence::CERTAIN);
+    let mut held_to = family.held_to(&p_values).into_iter();
     let mut assessed = Vec::with_capacity(all.len());
     for (log_ratios, mean) in all.iter().zip(means) {
         assessed.push(mean.and_then(|mean| {
-            let adjusted = adjusted.next().expect("one for each mean");
-            let required = Required {
-                direction: Confidence::new(1.0 - adjusted.error),
-                equivalence,
-            };
-            describe(log_ratios, &mean, required, margin).map(|one| Assessment {
-                // As if all that directions may be wrong in were these claims'.
-                p_adjusted: (adjusted.p_value * ERROR / family.budget.error).min(1.0),
-                ..one
-            })
+            let (required, p_adjusted) = held_to.next().expect("one for each mean");
+            describe(log_ratios, &mean, required, margin)
+                .map(|one| Assessment { p_adjusted, ..one })
         }));
     }
     assessed
@@ -305,8 +316,9 @@ fn describe(
         p_adjusted: mean.p_value(),
         required,
         verdict,
-        second_verdict: averages
-            .and_then(|averages| second_verdict(&averages, verdict, required, margin)),
+        second_verdict: averages.and_then(|averages| {
+            second_verdict(|it| averages.interval(it), verdict, required, margin)
+        }),
         is_pulled: pull > interval.half_width() / 2.0,
         hodges_lehmann: second.map(|second| second.interval.ratios(second.coverage)),
         blocks_more: (verdict == Verdict::Inconclusive)
@@ -317,16 +329,15 @@ fn describe(
 /// What ranks say beside the verdict of the mean; `None` where it settles nothing and
 /// a few blocks cannot be ranked with as much confidence as a claim asks for: weaker
 /// evidence contradicts nobody who asks for more.
-fn second_verdict(
-    averages: &WalshAverages,
+pub(crate) fn second_verdict(
+    ranks: impl Fn(Confidence) -> RankInterval,
     verdict: Verdict,
     required: Required,
     margin: Margin,
 ) -> Option<Verdict> {
-    let is_reached =
-        |confidence: Confidence| averages.interval(confidence).coverage >= confidence.share();
+    let is_reached = |confidence: Confidence| ranks(confidence).coverage >= confidence.share();
     let can_claim = required.direction.is_some_and(is_reached) && is_reached(required.equivalence);
-    let second = required.verdict(|confidence| averages.interval(confidence).interval, margin);
+    let second = required.verdict(|confidence| ranks(confidence).interval, margin);
     (can_claim || verdict != Verdict::Inconclusive).then_some(second)
 }
 

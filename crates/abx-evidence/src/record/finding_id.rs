@@ -275,11 +275,13 @@ finding_ids! {
         "run where abx may read it, and let abx start the subjects, on this machine";
 
     // Beside an older record.
-    Unpaired: "unpaired", [Bound],
-        "the two sides were not measured side by side, which is weaker evidence",
+    Unpaired: "unpaired", [Bound, Note],
+        "the two sides were not measured side by side, which is weaker evidence; a bound, and no \
+         claim, when nothing was measured beside both",
         "compare both in one study where the older one can still be run";
     DisturbedAlone: "disturbed_alone", [Void],
-        "something disturbed the machine while one side was measured but not the other",
+        "something disturbed the machine while one side was measured but not the other, and \
+         nothing was measured beside both",
         "measure when nothing else runs, or both sides in one study, where it hits both alike";
 }
 

@@ -26,7 +26,7 @@ use crate::measure::tally::{SliceTally, Tally};
 use crate::record::objective::Objective;
 
 pub use contrast::Contrast;
-pub use past_baseline::{PastBaseline, PastLoad};
+pub use past_baseline::{PastBaseline, PastLoad, PastReference};
 pub use readings::{Canary, HostCounters, InUse, SubjectReadings};
 pub use waiting::{Wait, Waiting};
 

@@ -37,4 +37,26 @@ pub struct PastLoad {
     pub answers: Vec<AnswerRecord>,
     /// What made its throughput a bound then, and what else the machine did.
     pub findings: Vec<Finding>,
+    /// What was measured beside it in the same blocks, and might be again now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<PastReference>,
+}
+
+impl PastLoad {
+    /// How many blocks there are.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.throughputs_per_s.len()
+    }
+}
+
+/// What was measured beside the older study's subject, in the same blocks: what it gives
+/// now tells how the machine has changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PastReference {
+    /// Another subject, as it was then; `None` for the server that does nothing, of which
+    /// the generator's ceiling is known.
+    pub subject: Option<SubjectRecord>,
+    /// Verified answers per second in each block, all above zero.
+    pub throughputs_per_s: Vec<f64>,
 }

@@ -13,6 +13,7 @@ mod margin;
 mod moments;
 pub mod paired;
 pub mod power;
+pub mod rank_sum;
 pub mod segments;
 pub mod signed_rank;
 pub mod slice_choice;

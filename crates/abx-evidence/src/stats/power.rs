@@ -6,7 +6,7 @@ use super::paired::PairedMean;
 use super::student::{Confidence, t_quantile};
 
 /// How often the smallest difference that is shown would be seen: 4 in 5 studies.
-const POWER: f64 = 0.8;
+pub(super) const POWER: f64 = 0.8;
 
 /// With more degrees of freedom, quantiles differ in the fourth digit only, and take long.
 const DEGREES_MOST: usize = 5_000;

@@ -15,10 +15,10 @@ pub const EXACT_BLOCKS_MAX: usize = 50;
 /// The fewest blocks with an opinion: the range of fewer covers less than 95 %.
 pub const RANKED_BLOCKS_MIN: usize = 6;
 
-/// The Hodges-Lehmann estimate with its interval.
+/// A Hodges-Lehmann estimate with its interval by ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SignedRank {
-    /// The median of the Walsh averages, and two of them as the ends.
+pub struct RankInterval {
+    /// The median of the averages or differences, and two of them as the ends.
     pub interval: LogInterval,
     /// The share of such intervals that hold the truth: at least what was
     /// asked for, because ranks come in steps, or the most that these blocks give.
@@ -53,10 +53,10 @@ impl WalshAverages {
     ///
     /// Source: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963).
     #[must_use]
-    pub fn interval(&self, confidence: Confidence) -> SignedRank {
+    pub fn interval(&self, confidence: Confidence) -> RankInterval {
         let cut = cut(self.blocks, (1.0 - confidence.share()) / 2.0);
         let last = self.averages.len() - 1;
-        SignedRank {
+        RankInterval {
             interval: LogInterval {
                 center: f64::midpoint(self.averages[last / 2], self.averages[last.div_ceil(2)]),
                 low: self.averages[cut.outside],
@@ -145,7 +145,7 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn signed_rank(blocks: &[f64]) -> Result<Option<SignedRank>, StatsError> {
+    fn signed_rank(blocks: &[f64]) -> Result<Option<RankInterval>, StatsError> {
         let averages = WalshAverages::of(blocks)?;
         Ok(averages.map(|one| one.interval(Confidence::PRINTED)))
     }

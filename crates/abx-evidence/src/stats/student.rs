@@ -55,7 +55,13 @@ pub fn t_quantile_between(confidence: Confidence, degrees: f64) -> f64 {
 /// Source: as [`t_quantile`], of which it is the other way round.
 #[must_use]
 pub fn two_sided_p(t: f64, degrees: usize) -> f64 {
-    let student = StudentsT::new(0.0, 1.0, degrees as f64).expect("at least one degree of freedom");
+    two_sided_p_between(t, degrees as f64)
+}
+
+/// The same for degrees of freedom (at least 1) that are no whole number.
+#[must_use]
+pub fn two_sided_p_between(t: f64, degrees: f64) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, degrees).expect("at least one degree of freedom");
     2.0 * student.sf(t.abs())
 }
 

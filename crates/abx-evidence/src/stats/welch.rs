@@ -1,25 +1,32 @@
 //! Two sides that were measured at different times: Welch's interval on the
 //! difference of their means. Nothing pairs their blocks, so whatever changes
-//! from block to block is in it, and it is wider than a paired one.
+//! from block to block is in it, and it is wider than a paired one. What changed
+//! between the two is in no block's spread: its error is given beside them.
 //!
 //! Source: B. L. Welch, Biometrika 34 (1947); docs/statistics.md, section 13.
 
 use super::paired::{LogInterval, PairedMean};
-use super::power::fewest;
+use super::power::{POWER, fewest};
 use super::stop::{BLOCKS_FOR_VERDICT, Decision, EARLY_LOOKS, Reason, wanted_half_width};
-use super::student::{Confidence, t_quantile_between};
+use super::student::{Confidence, t_quantile_between, two_sided_p_between};
 use super::{Margin, StatsError};
 
 /// No study has so many blocks: where an estimate looks no further.
 const BLOCKS_MOST: usize = 10_000;
 
-/// The values of both sides, one for each block: the logarithm of its throughput.
+/// With more degrees of freedom, quantiles differ in the fourth digit only.
+const DEGREES_MOST: f64 = 5_000.0;
+
+/// The values of both sides, one for each block: the logarithm of its throughput, or of
+/// that over the throughput of what was measured beside it.
 #[derive(Debug, Clone, Copy)]
 pub struct TwoSamples<'a> {
     /// What is measured now.
     pub now: &'a [f64],
     /// What was measured before.
     pub then: &'a [f64],
+    /// The standard error of what changed between them and is in no block's spread.
+    pub between: f64,
 }
 
 /// The difference of the means of two sides, now minus then, with its error.
@@ -39,16 +46,22 @@ impl Welch {
     /// - [`StatsError::TooFewBlocks`] below 2 blocks on a side.
     pub fn of(sides: TwoSamples) -> Result<Welch, StatsError> {
         let [now, then] = [PairedMean::of(sides.now)?, PairedMean::of(sides.then)?];
-        Ok(Welch::from_sides(&now, &then, now.blocks()))
+        Ok(Welch::from_sides(
+            [&now, &then],
+            sides.between,
+            now.blocks(),
+        ))
     }
 
     /// As many blocks now as is said, of the spread that was seen.
-    fn from_sides(now: &PairedMean, then: &PairedMean, blocks_now: usize) -> Welch {
+    fn from_sides([now, then]: [&PairedMean; 2], between: f64, blocks_now: usize) -> Welch {
         let mean = |side: &PairedMean| side.interval(Confidence::PRINTED).center;
         // The variance of each mean.
         let parts = [(now, blocks_now), (then, then.blocks())]
             .map(|(side, blocks)| (side.spread().powi(2) / blocks as f64, (blocks - 1) as f64));
-        let sum: f64 = parts.iter().map(|(part, _)| part).sum();
+        let of_blocks: f64 = parts.iter().map(|(part, _)| part).sum();
+        let sum = of_blocks + between * between;
+        // What changed between the sides is no estimate from blocks, and takes no degree.
         let weighed: f64 = parts.iter().map(|(part, free)| part * part / free).sum();
         let [most, least] =
             [f64::max, f64::min].map(|choose: fn(f64, f64) -> f64| choose(parts[0].1, parts[1].1));
@@ -59,9 +72,16 @@ impl Welch {
             // Without any spread there is nothing to weigh: the careful end.
             degrees: if degrees.is_finite() {
                 // Rounding must not leave the range that the formula has.
-                degrees.clamp(least, most + least)
+                degrees.clamp(
+                    least,
+                    if between > 0.0 {
+                        DEGREES_MOST
+                    } else {
+                        most + least
+                    },
+                )
             } else {
-                least
+                if between > 0.0 { DEGREES_MOST } else { least }
             },
         }
     }
@@ -70,6 +90,16 @@ impl Welch {
     #[must_use]
     pub fn degrees(&self) -> f64 {
         self.degrees
+    }
+
+    /// How often two sides without a difference would look at least so different.
+    #[must_use]
+    pub fn p_value(&self) -> f64 {
+        match self.difference.abs() / self.error {
+            // Neither a difference nor a spread.
+            t if t.is_nan() => 1.0,
+            t => two_sided_p_between(t, self.degrees),
+        }
     }
 
     /// How far the interval reaches to each side of the difference.
@@ -113,23 +143,35 @@ pub fn decide(sides: TwoSamples, margin: Margin) -> Result<Decision, StatsError>
     })
 }
 
-/// How many blocks more, measured now, would narrow the interval to what the
-/// margin asks for; `None` when none would, since the other side does not grow.
+/// How many blocks more, measured now, would settle it: as many as narrow the interval at
+/// the first confidence to what the margin asks for, or fewer where one at the second
+/// excludes "no difference" in 4 of 5 studies before. `None` when no number would, since
+/// the other side does not grow, and neither does what is known of the time between.
 ///
-/// An estimate: it takes the spreads seen so far for the true ones. Below 6
-/// blocks now it is how many are missing to that number.
+/// An estimate: it takes the difference and the spreads seen so far for the true ones. Below
+/// [`BLOCKS_FOR_VERDICT`] blocks now it is how many are missing to that number.
 ///
 /// # Errors
 /// As [`Welch::of`].
-pub fn blocks_more(sides: TwoSamples, margin: Margin) -> Result<Option<u32>, StatsError> {
+pub fn blocks_more(
+    sides: TwoSamples,
+    margin: Margin,
+    equivalence: Confidence,
+    direction: Option<Confidence>,
+) -> Result<Option<u32>, StatsError> {
     let blocks = sides.now.len();
     if blocks < BLOCKS_FOR_VERDICT {
         return Ok(Some((BLOCKS_FOR_VERDICT - blocks) as u32));
     }
     let [now, then] = [PairedMean::of(sides.now)?, PairedMean::of(sides.then)?];
+    let for_power = Confidence::new(2.0 * POWER - 1.0);
     let is_enough = |more: usize| {
-        let welch = Welch::from_sides(&now, &then, blocks + more);
-        welch.half_width(Confidence::COMPUTED) <= wanted_half_width(margin)
+        let welch = Welch::from_sides([&now, &then], sides.between, blocks + more);
+        let is_precise = welch.half_width(equivalence) <= wanted_half_width(margin);
+        let shows = direction.zip(for_power).is_some_and(|(direction, power)| {
+            welch.half_width(direction) + welch.half_width(power) <= welch.difference.abs()
+        });
+        is_precise || shows
     };
     Ok(fewest(1..BLOCKS_MOST + 1, is_enough).map(|more| more as u32))
 }
@@ -148,6 +190,7 @@ mod tests {
         let welch = Welch::of(TwoSamples {
             now: &first,
             then: &second,
+            between: 0.0,
         })
         .unwrap();
         let interval = welch.interval(Confidence::PRINTED);
@@ -163,11 +206,13 @@ mod tests {
         let point = Welch::of(TwoSamples {
             now: &[0.2; 6],
             then: &[0.1; 8],
+            between: 0.0,
         });
         assert_eq!(point.unwrap().half_width(Confidence::COMPUTED), 0.0);
         let one = Welch::of(TwoSamples {
             now: &[0.2; 6],
             then: &[0.1, 0.2, 0.3],
+            between: 0.0,
         });
         // All of the error is of the side of three blocks.
         assert!((one.unwrap().degrees() - 2.0).abs() < 1e-9);
@@ -186,6 +231,7 @@ mod tests {
             let sides = TwoSamples {
                 now: &now,
                 then: &then,
+                between: 0.0,
             };
             decide(sides, Margin::DEFAULT).unwrap()
         };
@@ -207,12 +253,15 @@ mod tests {
         let sides = TwoSamples {
             now: &wide,
             then: &precise,
+            between: 0.0,
         };
-        let more = blocks_more(sides, Margin::DEFAULT).unwrap().unwrap();
+        let more = blocks_more(sides, Margin::DEFAULT, Confidence::COMPUTED, None)
+            .unwrap()
+            .unwrap();
         let now = PairedMean::of(&wide).unwrap();
         let then = PairedMean::of(&precise).unwrap();
         let half_width = |more: u32| {
-            let welch = Welch::from_sides(&now, &then, 6 + more as usize);
+            let welch = Welch::from_sides([&now, &then], 0.0, 6 + more as usize);
             welch.half_width(Confidence::COMPUTED)
         };
         assert!(half_width(more) <= wanted_half_width(Margin::DEFAULT));
@@ -220,12 +269,54 @@ mod tests {
         let never = TwoSamples {
             now: &precise,
             then: &wide,
+            between: 0.0,
         };
-        assert_eq!(blocks_more(never, Margin::DEFAULT), Ok(None));
+        assert_eq!(
+            blocks_more(never, Margin::DEFAULT, Confidence::COMPUTED, None),
+            Ok(None)
+        );
         let few = TwoSamples {
             now: &wide[..2],
             then: &precise,
+            between: 0.0,
         };
-        assert_eq!(blocks_more(few, Margin::DEFAULT), Ok(Some(4)));
+        assert_eq!(
+            blocks_more(few, Margin::DEFAULT, Confidence::COMPUTED, None),
+            Ok(Some(4))
+        );
+    }
+
+    #[test]
+    fn what_changed_between_the_sides_is_in_the_error() {
+        // Method: sides without spread, so that all of the error is the change of 1 %: the
+        // interval is the normal one, 2.17 times that, and no number of blocks narrows it.
+        let sides = TwoSamples {
+            now: &[0.02; 8],
+            then: &[0.0; 8],
+            between: 0.01,
+        };
+        let welch = Welch::of(sides).unwrap();
+        let half_width = welch.half_width(Confidence::COMPUTED);
+        assert!((half_width / 0.01 - 2.170).abs() < 2e-3, "{half_width}");
+        assert!((welch.p_value() - 0.0455).abs() < 1e-3, "{welch:?}");
+        let more = |direction| blocks_more(sides, Margin::DEFAULT, Confidence::COMPUTED, direction);
+        assert_eq!(more(None), Ok(None));
+        assert_eq!(more(Some(Confidence::COMPUTED)), Ok(None));
+        assert_eq!(more(Confidence::new(0.5)), Ok(Some(1)));
+    }
+
+    #[test]
+    fn sides_without_difference_or_spread_are_no_evidence() {
+        // Method: the edges of the p-value: 0 over 0, and a difference over 0.
+        let p_value = |now: &[f64]| {
+            let sides = TwoSamples {
+                now,
+                then: &[0.1; 6],
+                between: 0.0,
+            };
+            Welch::of(sides).unwrap().p_value()
+        };
+        assert_eq!(p_value(&[0.1; 6]), 1.0);
+        assert_eq!(p_value(&[0.2; 6]), 0.0);
     }
 }

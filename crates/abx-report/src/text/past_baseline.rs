@@ -68,10 +68,15 @@ fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &
         )
     });
     match (one.verdict, serves) {
-        (Verdict::Faster | Verdict::Slower, Some(serves)) => format!("{serves}: {verdict}."),
+        (Verdict::Faster | Verdict::Slower, Some(serves)) => {
+            format!("{serves}: {verdict}{}.", shaky(one))
+        }
         (Verdict::Equivalent, Some(serves)) => {
             let margin = percent(record.measured.settings.margin);
-            format!("{serves}, no difference larger than {margin}: {verdict}.")
+            format!(
+                "{serves}, no difference larger than {margin}: {verdict}{}.",
+                shaky(one)
+            )
         }
         (Verdict::Invalid, _) => {
             let mut findings = record.conclusions.validity.numbered(&one.findings);
@@ -92,6 +97,14 @@ fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &
     }
 }
 
+/// What follows a verdict that hangs on the choice of method.
+fn shaky(one: &Unpaired) -> &'static str {
+    match one.fragile {
+        true => ", fragile",
+        false => "",
+    }
+}
+
 fn settling(one: &Unpaired) -> String {
     match one.blocks_more {
         Some(more) if one.blocks < BLOCKS_FOR_VERDICT => format!(
@@ -102,10 +115,16 @@ fn settling(one: &Unpaired) -> String {
             "about {} would settle it",
             plural(more.into(), "more block")
         ),
+        None if one.reference.is_none() => {
+            "nothing was measured beside both, so nobody knows how the machine has changed: measure \
+             both in one study, or keep the ceiling on in both"
+                .to_owned()
+        }
         None if one.at_least => {
             "the true difference may be larger than what was measured".to_owned()
         }
-        None => "more blocks now would not settle it: the older ones are too few or too scattered"
+        None => "more blocks now would not settle it: the older ones are too few or too scattered, \
+                 or the machine has changed too much; measure both in one study"
             .to_owned(),
     }
 }

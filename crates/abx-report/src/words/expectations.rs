@@ -48,6 +48,9 @@ fn doubting(doubt: Doubt, answer: &ExpectationResult) -> String {
             "it needs at least {}",
             plural(BLOCKS_FOR_VERDICT as u64, "block")
         ),
+        Doubt::NoReference => "they were measured at different times and nothing beside both: \
+                               measure both in one study, or keep the ceiling on in both"
+            .to_owned(),
         Doubt::NoInterval => "there is no interval".to_owned(),
         Doubt::NotCompared => "these two were not compared by this metric metric".to_owned(),
     }

@@ -1,7 +1,8 @@
 //! The report of a study beside an older record.
 
 use abx_evidence::{
-    Finding, FindingId, Level, Metric, PastBaseline, StudyRecord, Unpaired, Validity, Verdict,
+    Finding, FindingId, Level, Metric, PastBaseline, SessionReference, StudyRecord, Unpaired,
+    Validity, Verdict,
 };
 use abx_report::{Style, progress_line, study_text};
 use insta::assert_snapshot;
@@ -20,9 +21,18 @@ fn one(ratio: Option<[f64; 3]>, verdict: Verdict) -> Unpaired {
         confidence: 0.95,
         blocks: 8,
         blocks_then: 12,
+        reference: Some(SessionReference {
+            subject: None,
+            moved: 0.98,
+            error: 0.02,
+        }),
         degrees: Some(13.7),
+        together: 1,
+        p_adjusted: Some(0.01),
         verdict,
         at_least: false,
+        fragile: false,
+        hodges_lehmann: None,
         blocks_more: None,
         findings: Vec::new(),
     }
@@ -31,9 +41,11 @@ fn one(ratio: Option<[f64; 3]>, verdict: Verdict) -> Unpaired {
 fn unpaired() -> Finding {
     Finding::new(
         FindingId::Unpaired,
-        "nginx was measured 3 days after nginx, not side by side: whatever changed on the machine \
-         in between is in the ratio and not in its interval, so this is weaker evidence",
+        "nginx was measured 3 days after nginx, not side by side: each is read over the server that \
+         does nothing, which was measured beside both and gave 0.980 times as much now; that nginx \
+         may have felt that change otherwise is in the interval, as a standard error of 2.0 %",
     )
+    .at(Level::Note)
 }
 
 /// One subject beside an older one, with this result.
@@ -110,6 +122,14 @@ fn what_each_verdict_against_an_older_record_says() {
             blocks: 3,
             blocks_more: Some(3),
             ..one(wide, Verdict::Inconclusive)
+        }),
+        first(Unpaired {
+            reference: None,
+            ..one(wide, Verdict::Inconclusive)
+        }),
+        first(Unpaired {
+            fragile: true,
+            ..one(Some([1.12, 1.08, 1.16]), Verdict::Faster)
         }),
         first(Unpaired {
             blocks: 1,

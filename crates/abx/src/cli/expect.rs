@@ -99,12 +99,20 @@ pub fn remark(answers: &[ExpectationResult]) -> Option<String> {
         all if all.iter().all(is_nothing) => {
             Some("abx: --fail-if-slower: nothing was compared, so nothing was checked".to_owned())
         }
-        all => Some(format!(
-            "abx: --fail-if-slower: not settled in {} of {} comparisons, which does not count as a \
-             failure: run more blocks (`--blocks`), or require an answer with --expect",
-            all.len(),
-            answers.iter().filter(|one| !one.is_demanded).count()
-        )),
+        all => {
+            let is_apart =
+                |one: &&ExpectationResult| one.standing == Standing::Unsettled(Doubt::NoReference);
+            let remedy = match all.iter().all(is_apart) {
+                true => "measure both in one study, or keep the ceiling on in both",
+                false => "run more blocks (`--blocks`), or require an answer with --expect",
+            };
+            Some(format!(
+                "abx: --fail-if-slower: not settled in {} of {} comparisons, which does not count \
+                 as a failure: {remedy}",
+                all.len(),
+                answers.iter().filter(|one| !one.is_demanded).count()
+            ))
+        }
     }
 }
 

@@ -3,17 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::claims::{Claim, Sides, claims, decide_together};
+use super::reference::{Reference, SessionReference, reference};
 use super::{is_one_sided, limiting};
 use crate::findings::Bottleneck;
-use crate::judge::comparison::kept_up;
+use crate::judge::comparison::{Bounds, kept_up};
 use crate::judge::metric::Metric;
-use crate::judge::verdict::{Verdict, judge_interval};
+use crate::judge::verdict::Verdict;
 use crate::record::finding::{Finding, Level, Limited, Validity};
 use crate::record::finding_id::FindingId;
-use crate::record::{PastBaseline, PastLoad};
+use crate::record::{Measured, PastBaseline, PastLoad};
 use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision};
 use crate::stats::student::Confidence;
-use crate::stats::welch::{self, TwoSamples, Welch};
+use crate::stats::welch::Welch;
 use crate::stats::{Margin, StatsError};
 use crate::view::{LoadView, StudyView, SubjectView};
 
@@ -35,20 +37,38 @@ pub struct Unpaired {
     pub low: Option<f64>,
     /// The interval's upper end.
     pub high: Option<f64>,
-    /// How often such intervals hold the truth, as a share, if the machine is
-    /// the same on both sides.
+    /// How often such intervals hold the truth, as a share, if what was measured beside both
+    /// sides felt the machine as they did; without that, if the machine is the same.
     pub confidence: f64,
     /// How many blocks it rests on now.
     pub blocks: usize,
     /// How many it rests on then.
     pub blocks_then: usize,
+    /// What was measured beside both sides and is in the ratio; `None` when nothing was, and
+    /// then nothing is claimed.
+    #[serde(default)]
+    pub reference: Option<SessionReference>,
     /// Degrees of freedom by Welch and Satterthwaite; `None` without an interval.
     pub degrees: Option<f64>,
+    /// With how many comparisons it was judged together, itself among them; 0 when nothing
+    /// is claimed.
+    #[serde(default)]
+    pub together: usize,
+    /// How often blocks without any difference would look at least so different, adjusted
+    /// for those judged together; `None` when nothing is claimed.
+    #[serde(default)]
+    pub p_adjusted: Option<f64>,
     /// What it means.
     pub verdict: Verdict,
     /// Whether the true ratio may lie further from 1 than measured, as the
     /// faster side was held back.
     pub at_least: bool,
+    /// Whether another honest way of reading the same blocks gives another verdict.
+    #[serde(default)]
+    pub fragile: bool,
+    /// The Hodges-Lehmann ratio and its interval.
+    #[serde(default)]
+    pub hodges_lehmann: Option<Bounds>,
     /// How many blocks more, measured now, would settle it, when it is
     /// inconclusive; `None` also when no number would.
     pub blocks_more: Option<u32>,
@@ -70,15 +90,18 @@ impl BesidePast {
     /// Compares with the older record; `found` is what limits the rest of the study.
     pub(crate) fn of(study: &StudyView, found: &[Finding]) -> BesidePast {
         let mut beside = BesidePast::default();
-        for pair in pairs(study) {
-            match pair.both_kept_up() {
-                Some(finding) => beside.findings.push(finding),
-                None => {
-                    let one = pair.compare(found);
-                    beside.findings.extend(one.findings.iter().cloned());
-                    beside.comparisons.push(one);
-                }
-            }
+        for load in &study.loads {
+            let (kept, pairs): (Vec<_>, Vec<_>) = { pairs(study, load).into_iter() }
+                .map(|pair| (pair.both_kept_up(), pair))
+                .partition(|(finding, _)| finding.is_some());
+            beside
+                .findings
+                .extend(kept.into_iter().filter_map(|(finding, _)| finding));
+            let pairs: Vec<UnpairedSubject> = pairs.into_iter().map(|(_, pair)| pair).collect();
+            let compared = compare(&pairs, found);
+            let of_pairs = compared.iter().flat_map(|one| one.findings.iter().cloned());
+            beside.findings.extend(of_pairs);
+            beside.comparisons.extend(compared);
         }
         beside
     }
@@ -97,17 +120,25 @@ impl BesidePast {
 /// `None` when there is no older record.
 pub(crate) fn may_stop(study: &StudyView) -> Option<Decision> {
     study.study.past_baseline.as_ref()?;
-    let compared = pairs(study).filter(|pair| pair.both_kept_up().is_none());
-    let decisions = compared.map(|pair| {
-        let decided = welch::decide(pair.logs().sides(), pair.margin());
-        // A block without a verified answer has no logarithm: nothing is settled by it.
-        decided.unwrap_or(Decision::Continue)
+    let loads = study.loads.iter().map(|load| {
+        let pairs = pairs(study, load).into_iter();
+        let compared: Vec<Sides> = pairs
+            .filter(|pair| pair.both_kept_up().is_none())
+            .map(|pair| pair.sides())
+            .collect();
+        let all: Vec<&Sides> = compared.iter().collect();
+        (!all.is_empty()).then(|| decide_together(&all, margin(study.study)))
     });
     Some(
-        decisions
+        loads
+            .flatten()
             .reduce(Decision::and)
             .unwrap_or(Decision::Continue),
     )
+}
+
+fn margin(study: &Measured) -> Margin {
+    Margin::new(study.settings.margin).unwrap_or(Margin::DEFAULT)
 }
 
 /// One subject measured now, under one load, with the other side.
@@ -118,65 +149,123 @@ struct UnpairedSubject<'a> {
     load: &'a LoadView<'a>,
     /// The subject, measured now.
     now: &'a SubjectView<'a>,
+    /// What was measured beside both.
+    reference: Option<Reference>,
 }
 
-/// The logarithms of both sides' throughputs.
-struct Logs {
-    now: Vec<f64>,
-    then: Vec<f64>,
-}
-
-impl Logs {
-    fn sides(&self) -> TwoSamples<'_> {
-        TwoSamples {
-            now: &self.now,
-            then: &self.then,
-        }
-    }
-}
-
-/// Every load with every subject; none without an older record.
-fn pairs<'a>(study: &'a StudyView<'a>) -> impl Iterator<Item = UnpairedSubject<'a>> {
-    let loads = study.loads.iter().filter_map(|load| {
-        let against = study.study.past_baseline.as_ref()?;
-        let mut loads = against.loads.iter();
-        let past = loads.find(|past| past.load == load.load.name)?;
-        Some((load, against, past))
+/// Every subject of a load; none without an older record.
+fn pairs<'a>(study: &'a StudyView<'a>, load: &'a LoadView<'a>) -> Vec<UnpairedSubject<'a>> {
+    let Some(against) = &study.study.past_baseline else {
+        return Vec::new();
+    };
+    let mut loads = against.loads.iter();
+    let Some(past) = loads.find(|past| past.load == load.load.name) else {
+        return Vec::new();
+    };
+    let each = load.subjects.iter().map(|now| UnpairedSubject {
+        against,
+        past,
+        load,
+        now,
+        reference: reference(against, past, load, now),
     });
-    loads.flat_map(move |(load, against, past)| {
-        let subjects = load.subjects.iter();
-        subjects.map(move |now| UnpairedSubject {
-            against,
-            past,
-            load,
-            now,
-        })
-    })
+    each.collect()
+}
+
+/// Compares all subjects of one load with the other side, together.
+fn compare(pairs: &[UnpairedSubject], all: &[Finding]) -> Vec<Limited<Unpaired>> {
+    let drafts: Vec<(Sides, Limited<Unpaired>)> =
+        pairs.iter().map(|pair| pair.draft(all)).collect();
+    let is_valid = |one: &Limited<Unpaired>| one.of.verdict != Verdict::Invalid;
+    // What is void claims nothing, and makes nothing harder for the others.
+    let sides: Vec<&Sides> = drafts
+        .iter()
+        .filter(|(_, one)| is_valid(one))
+        .map(|(sides, _)| sides)
+        .collect();
+    let margin = pairs
+        .first()
+        .map_or(Margin::DEFAULT, |pair| margin(pair.now.study));
+    let mut claims = claims(&sides, margin).into_iter();
+    let finished = drafts.into_iter().map(|(_, draft)| match is_valid(&draft) {
+        false => draft,
+        true => {
+            let claim = claims.next().expect("one for each that is valid");
+            Limited {
+                of: fill(draft.of, claim),
+                ..draft
+            }
+        }
+    });
+    finished.collect()
+}
+
+/// The comparison with what its blocks claim.
+fn fill(empty: Unpaired, claim: Result<Claim, StatsError>) -> Unpaired {
+    let Ok(claim) = claim else {
+        return Unpaired {
+            blocks_more: Some(BLOCKS_FOR_VERDICT.saturating_sub(empty.blocks) as u32),
+            ..empty
+        };
+    };
+    let verdict = match claim.verdict {
+        // The truth may lie further out, so nothing bounds it from that side.
+        Verdict::Equivalent if empty.at_least => Verdict::Inconclusive,
+        verdict => verdict,
+    };
+    let ratios = claim.welch.interval(COMPUTED);
+    let ratios = ratios.ratios(Confidence::PRINTED.share());
+    let is_finite = ratios.low > 0.0 && ratios.high.is_finite();
+    let known = |value: f64| is_finite.then_some(value);
+    let second = claim.second.map(|one| one.interval.ratios(one.coverage));
+    Unpaired {
+        ratio: known(ratios.ratio),
+        low: known(ratios.low),
+        high: known(ratios.high),
+        degrees: Some(claim.welch.degrees()),
+        together: claim.together,
+        p_adjusted: claim.p_adjusted,
+        verdict,
+        fragile: claim.is_fragile,
+        hodges_lehmann: second
+            .filter(|one| one.low > 0.0 && one.high.is_finite())
+            .map(Bounds::from),
+        blocks_more: claim.blocks_more,
+        ..empty
+    }
 }
 
 impl UnpairedSubject<'_> {
-    fn margin(&self) -> Margin {
-        Margin::new(self.now.study.settings.margin).unwrap_or(Margin::DEFAULT)
-    }
-
-    fn logs(&self) -> Logs {
+    /// The logarithms of both sides, over what was measured beside them.
+    fn sides(&self) -> Sides {
         let now = self.now.block_throughputs();
-        let logs = |rates: &[f64]| rates.iter().map(|rate| rate.ln()).collect();
-        Logs {
-            now: logs(&now),
-            then: logs(&self.past.throughputs_per_s),
+        let over = |rates: &[f64], beside: Option<&Vec<f64>>| -> Vec<f64> {
+            let beside = beside.into_iter().flatten().copied();
+            let beside = beside.chain(std::iter::repeat(0.0));
+            rates
+                .iter()
+                .zip(beside)
+                .map(|(rate, one)| rate.ln() - one)
+                .collect()
+        };
+        let reference = self.reference.as_ref();
+        Sides {
+            now: over(&now, reference.map(|one| &one.now)),
+            then: over(&self.past.throughputs_per_s, reference.map(|one| &one.then)),
+            between: reference.map(|one| one.of.error),
         }
     }
 
-    fn compare(&self, all: &[Finding]) -> Limited<Unpaired> {
-        let logs = self.logs();
-        let welch = Welch::of(logs.sides());
-        let ratio = welch.ok().map(|one| one.interval(COMPUTED).center.exp());
-        let findings = self.findings(all, &logs.now, ratio);
+    /// The comparison without what its blocks claim.
+    fn draft(&self, all: &[Finding]) -> (Sides, Limited<Unpaired>) {
+        let sides = self.sides();
+        let ratio = Welch::of(sides.samples()).ok();
+        let ratio = ratio.map(|one| one.interval(COMPUTED).center.exp());
+        let findings = self.findings(all, &sides.now, ratio);
         let is_void = findings.iter().any(|one| one.level == Level::Void);
         let is_limiting =
             |one: &Finding| one.level == Level::Bound && one.id != FindingId::Unpaired;
-        let empty = Unpaired {
+        let of = Unpaired {
             metric: Metric::Throughput,
             load: self.now.load.name.clone(),
             subject: self.now.subject.to_owned(),
@@ -185,60 +274,35 @@ impl UnpairedSubject<'_> {
             low: None,
             high: None,
             confidence: Confidence::PRINTED.share(),
-            blocks: logs.now.len(),
-            blocks_then: logs.then.len(),
+            blocks: sides.now.len(),
+            blocks_then: sides.then.len(),
+            reference: self.reference.as_ref().map(|one| one.of.clone()),
             degrees: None,
-            verdict: Verdict::Invalid,
+            together: 0,
+            p_adjusted: None,
+            verdict: match is_void {
+                true => Verdict::Invalid,
+                false => Verdict::Inconclusive,
+            },
             at_least: findings.iter().any(is_limiting),
+            fragile: false,
+            hodges_lehmann: None,
             blocks_more: None,
             findings: Vec::new(),
         };
-        let of = match is_void {
-            true => empty,
-            false => self.fill(empty, &logs, welch),
-        };
-        Limited { of, findings }
-    }
-
-    fn fill(&self, empty: Unpaired, logs: &Logs, welch: Result<Welch, StatsError>) -> Unpaired {
-        let Ok(welch) = welch else {
-            return Unpaired {
-                verdict: Verdict::Inconclusive,
-                blocks_more: Some(BLOCKS_FOR_VERDICT.saturating_sub(empty.blocks) as u32),
-                ..empty
-            };
-        };
-        let interval = welch.interval(COMPUTED);
-        let is_enough = empty.blocks.min(empty.blocks_then) >= BLOCKS_FOR_VERDICT;
-        let verdict = match judge_interval(&interval, self.margin()) {
-            _ if !is_enough => Verdict::Inconclusive,
-            // The truth may lie further out, so nothing bounds it from that side.
-            Verdict::Equivalent if empty.at_least => Verdict::Inconclusive,
-            verdict => verdict,
-        };
-        let more = welch::blocks_more(logs.sides(), self.margin());
-        let ratios = interval.ratios(Confidence::PRINTED.share());
-        let is_finite = ratios.low > 0.0 && ratios.high.is_finite();
-        let known = |value: f64| is_finite.then_some(value);
-        Unpaired {
-            ratio: known(ratios.ratio),
-            low: known(ratios.low),
-            high: known(ratios.high),
-            degrees: Some(welch.degrees()),
-            verdict,
-            blocks_more: more
-                .unwrap_or_default()
-                .filter(|_| verdict == Verdict::Inconclusive),
-            ..empty
-        }
+        (sides, Limited { of, findings })
     }
 
     /// All that limits this comparison, of `all` that limits the study and beside.
     fn findings(&self, all: &[Finding], logs_now: &[f64], ratio: Option<f64>) -> Vec<Finding> {
         let (name, load) = (self.now.subject, &self.now.load.name);
         let mut found = limiting(all, load, name);
-        let mut one_sided = one_sided("now", &found);
-        one_sided.extend(self::one_sided("then", &self.past.findings));
+        let mut one_sided = Vec::new();
+        // What was measured beside the sides met the same, so the ratio does not hold it.
+        if self.reference.is_none() {
+            one_sided.extend(self::one_sided("now", &found));
+            one_sided.extend(self::one_sided("then", &self.past.findings));
+        }
         let bounds = self.past.findings.iter().filter(|one| !is_one_sided(one));
         found.extend(bounds.map(|one| Finding {
             message: format!("then: {}", one.message),
@@ -364,14 +428,50 @@ impl UnpairedSubject<'_> {
     fn unpaired(&self) -> Finding {
         let ms = self.now.study.started_unix_ms;
         let apart = apart(ms.abs_diff(self.against.started_unix_ms));
+        let (now, then) = (self.now.subject, &self.against.subject.name);
+        let apart = format!("{now} was measured {apart} after {then}, not side by side");
+        let Some(reference) = &self.reference else {
+            let message = format!(
+                "{apart}, and nothing that can be told apart from them was measured beside both: \
+                 whatever changed on the machine in between is in the ratio and not in its \
+                 interval, so nothing is claimed"
+            );
+            let remedy = match self.now.offered() {
+                Some(_) => NO_REFERENCE_AT_A_RATE,
+                None => NO_REFERENCE,
+            };
+            return Finding::new(FindingId::Unpaired, message).with_remedy(remedy);
+        };
+        let SessionReference {
+            subject,
+            moved,
+            error,
+        } = &reference.of;
+        let (beside, what) = match subject {
+            Some(name) => (name.as_str(), "which ran in both studies"),
+            None => (
+                "the server that does nothing",
+                "which was measured beside both",
+            ),
+        };
         let message = format!(
-            "{} was measured {apart} after {}, not side by side: whatever changed on the machine \
-             in between is in the ratio and not in its interval, so this is weaker evidence",
-            self.now.subject, self.against.subject.name
+            "{apart}: each is read over {beside}, {what} and gave {moved:.3} times as much now; \
+             that {now} may have felt that change otherwise is in the interval, as a standard \
+             error of {:.1} %. A change that {beside} did not feel is in the ratio and not in its \
+             interval",
+            100.0 * error
         );
-        Finding::new(FindingId::Unpaired, message)
+        Finding::new(FindingId::Unpaired, message).at(Level::Note)
     }
 }
+
+/// The same where requests come at a rate.
+const NO_REFERENCE_AT_A_RATE: &str = "measure both in one study; or compare under a closed loop, \
+    since a server that answers all it is asked for tells nothing about the machine";
+
+/// What to do where no claim can be made.
+const NO_REFERENCE: &str = "measure both in one study, where the older one can still be run; else \
+    keep the ceiling on in both (no `--no-ceiling`), or have one more server run in both";
 
 /// What the machine did to one side alone.
 fn one_sided(when: &str, findings: &[Finding]) -> Vec<Finding> {

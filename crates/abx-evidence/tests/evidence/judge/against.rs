@@ -10,7 +10,7 @@ use abx_evidence::{
 
 use abx_fixtures::{
     MS, OK, all_slices, answer, answered, assert_close, each_slice, find, judged, limits, pair,
-    study,
+    study, with_ceiling,
 };
 
 /// Six blocks of about 1.1 times the usual answers.
@@ -38,9 +38,14 @@ fn with_past(mut now: Measured, then: &Measured) -> Measured {
     now
 }
 
-/// What is concluded of them.
+/// What is concluded of them, with the same ceiling now and then.
 fn beside(now: Measured, then: &Measured) -> Conclusions {
-    judge(&with_past(now, then))
+    judge(&with_ceilings(now, then))
+}
+
+fn with_ceilings(now: Measured, then: &Measured) -> Measured {
+    let then = with_ceiling(then.clone(), 1.0);
+    with_past(with_ceiling(now, 1.0), &then)
 }
 
 fn compared(record: &Conclusions) -> &Unpaired {
@@ -72,19 +77,138 @@ fn a_subject_is_compared_with_one_of_an_older_record() {
     assert_close(one.degrees.unwrap(), 5.0);
     assert!(!one.at_least && one.confidence == 0.95);
     let unpaired = find(&record.validity.findings, FindingId::Unpaired).unwrap();
-    assert_eq!(unpaired.level, Level::Bound);
+    assert_eq!(unpaired.level, Level::Note);
     assert!(
         unpaired.message.contains("3 days after old"),
         "{unpaired:?}"
     );
-    assert_eq!(record.validity.status, Status::Bound);
+    assert_eq!(record.validity.status, Status::Valid);
     assert!(record.comparisons.is_empty());
+    let reference = one.reference.as_ref().unwrap();
+    assert_eq!((&reference.subject, reference.moved), (&None, 1.0));
+    assert_eq!((one.together, one.fragile), (1, false));
+    let ranks = one.hodges_lehmann.unwrap();
+    assert!(ranks.low > 1.09 && ranks.high < 1.11, "{ranks:?}");
+}
+
+/// What two sessions measured: answers of `old` then and of `fresh` now, and how fast the
+/// machine was now beside then, as the ceiling felt it.
+fn on_a_machine(times: f64, now: [u64; 6]) -> Conclusions {
+    let now = now.map(|answers| (answers as f64 * times).round() as u64);
+    let then = with_ceiling(pair(), 1.0);
+    judge(&with_past(with_ceiling(alone(&now), times), &then))
+}
+
+#[test]
+fn what_the_machine_did_to_both_is_no_difference() {
+    // Method: the machine is 8 % slower now, which the ceiling feels too: the ratio is that
+    // of equal servers, and all that a server that does nothing felt is in the error.
+    let record = on_a_machine(0.92, [OK; 6]);
+    let one = compared(&record);
+    assert_close(one.ratio.unwrap(), 1.0);
+    let reference = one.reference.as_ref().unwrap();
+    assert_close(reference.moved, 0.92);
+    assert_close(reference.error, -(0.92_f64.ln()));
+    assert_eq!(one.verdict, Verdict::Inconclusive);
+    assert_eq!(one.blocks_more, None);
+    assert!(
+        one.low.unwrap() < 0.92 && one.high.unwrap() > 1.08,
+        "{one:?}"
+    );
+    // What is far beyond that is seen all the same.
+    let far = on_a_machine(0.92, [OK / 2; 6]);
+    assert_eq!(compared(&far).verdict, Verdict::Slower);
+}
+
+#[test]
+fn a_subject_that_ran_in_both_tells_more_than_the_ceiling() {
+    // Method: `other` beside `old` then and beside `fresh` now, on a machine that is 8 %
+    // slower now; then `other` of another version, by another command, and in a block in
+    // which it gave nothing, so that the ceiling is what is left; and `other` itself, which
+    // is not read over itself.
+    let both = |name: &str, times: f64| {
+        let of = |answers: u64| [(answers as f64 * times).round() as u64; 6];
+        with_ceiling(study(&[(name, &of(OK)), ("other", &of(8_000))]), times)
+    };
+    let bridge = |change: fn(&mut Measured)| {
+        let mut now = both("fresh", 0.92);
+        change(&mut now);
+        let record = judge(&with_past(now, &both("old", 1.0)));
+        let of = |one: &Unpaired| one.reference.clone().unwrap().subject;
+        let [fresh, other] = &record.past_comparisons[..] else {
+            panic!("two subjects: {record:?}");
+        };
+        assert_eq!(of(other), None, "it is not read over itself");
+        (of(fresh), fresh.clone())
+    };
+    let (by, fresh) = bridge(|_| ());
+    assert_eq!(by.as_deref(), Some("other"));
+    assert_close(fresh.ratio.unwrap(), 1.0);
+    assert_close(fresh.reference.unwrap().error, 0.1 * -(0.92_f64.ln()));
+    assert_eq!(fresh.verdict, Verdict::Equivalent);
+    assert_eq!(fresh.together, 2);
+    let version: fn(&mut Measured) = |now| now.subjects[1].version = Some("2".to_owned());
+    let command: fn(&mut Measured) = |now| now.subjects[1].command.push("--fast".to_owned());
+    for change in [version, command] {
+        assert_eq!(bridge(change).0, None);
+    }
+}
+
+#[test]
+fn without_anything_measured_beside_both_nothing_is_claimed() {
+    // Method: no ceiling now, none then, another version of abx, and an open loop, in which
+    // throughput is what was asked for: a tenth more is no claim, and says what to do.
+    let then = with_ceiling(pair(), 1.0);
+    let mut other_abx = with_ceiling(alone(&TENTH_MORE), 1.0);
+    other_abx.abx_version = "9".to_owned();
+    let now_alone = with_past(alone(&TENTH_MORE), &then);
+    let then_alone = with_past(with_ceiling(alone(&TENTH_MORE), 1.0), &pair());
+    for now in [now_alone, then_alone, with_past(other_abx, &then)] {
+        assert_eq!(may_stop(&now), Decision::Stop(Reason::Precise));
+        let record = judge(&now);
+        let one = compared(&record);
+        assert_eq!(one.verdict, Verdict::Inconclusive);
+        assert!(one.ratio.is_some() && one.reference.is_none());
+        assert_eq!(
+            (one.together, one.p_adjusted, one.blocks_more),
+            (0, None, None)
+        );
+        let found = find(&record.validity.findings, FindingId::Unpaired).unwrap();
+        assert_eq!(found.level, Level::Bound);
+        assert!(found.remedy.contains("keep the ceiling on"), "{found:?}");
+        assert_eq!(record.validity.status, Status::Bound);
+    }
+}
+
+#[test]
+fn several_subjects_beside_then_need_stronger_evidence_each() {
+    // Method: blocks that are faster alone, beside themselves under four more names.
+    let weak = [9_450, 9_900, 9_200, 9_600, 9_750, 9_050];
+    let names = ["a", "b", "c", "d", "e"];
+    let verdicts = |count: usize| -> Vec<Verdict> {
+        let now: Vec<(&str, &[u64])> = names[..count].iter().map(|one| (*one, &weak[..])).collect();
+        let record = beside(study(&now), &pair());
+        let all = record.past_comparisons.iter();
+        all.map(|one| one.verdict).collect()
+    };
+    assert_eq!(verdicts(1), [Verdict::Faster]);
+    assert_eq!(verdicts(5), [Verdict::Inconclusive; 5]);
+}
+
+#[test]
+fn one_wild_block_makes_it_fragile() {
+    // Method: eleven blocks of 6 % more and one that lost most of it.
+    let mut now = [9_540; 12];
+    now[3] = 4_000;
+    let record = beside(alone(&now), &pair());
+    assert!(compared(&record).fragile, "{record:?}");
+    assert!(!compared(&beside(alone(&[9_540; 12]), &pair())).fragile);
 }
 
 #[test]
 fn the_older_record_is_not_needed_again() {
     // Method: the new record to JSON and back, judged again.
-    let record = StudyRecord::judged(with_past(alone(&TENTH_MORE), &pair()));
+    let record = StudyRecord::judged(with_ceilings(alone(&TENTH_MORE), &pair()));
     let json = serde_json::to_string(&record).unwrap();
     let again: StudyRecord = serde_json::from_str(&json).unwrap();
     assert_eq!(again, record);
@@ -116,7 +240,7 @@ fn verdicts_are_those_of_any_comparison() {
 fn it_stops_as_soon_as_it_is_precise() {
     // Method: five and six blocks, and six that are far apart.
     let then = pair();
-    let decision = |answers: &[u64]| may_stop(&with_past(alone(answers), &then));
+    let decision = |answers: &[u64]| may_stop(&with_ceilings(alone(answers), &then));
     assert_eq!(decision(&[9_900; 5]), Decision::Continue);
     assert_eq!(decision(&TENTH_MORE), Decision::Stop(Reason::Precise));
     let wide = [8_000, 10_000, 8_100, 9_900, 8_050, 9_950];
@@ -260,7 +384,10 @@ fn a_disturbance_of_one_side_alone_voids_the_claim() {
     for is_now in [true, false] {
         let (mut now, mut then) = (alone(&TENTH_MORE), study(&[("old", &[OK; 6])]));
         steal(if is_now { &mut now } else { &mut then });
-        let record = beside(now, &then);
+        // What was measured beside both met the same.
+        let met = beside(now.clone(), &then);
+        assert_eq!(compared(&met).verdict, Verdict::Faster);
+        let record = judge(&with_past(now, &then));
         let one = compared(&record);
         assert_eq!(one.verdict, Verdict::Invalid);
         assert_eq!((one.ratio, one.low, one.high), (None, None, None));
@@ -312,8 +439,11 @@ fn rates_that_were_kept_tell_nothing_about_the_most() {
     open(&mut less);
     each_slice(&mut less, "fresh", |slice| slice.unsent = 1_000);
     let record = beside(less, &then);
-    assert_eq!(compared(&record).verdict, Verdict::Slower);
-    assert!(compared(&record).at_least);
+    // Nothing that is asked for a rate tells what the machine could do.
+    assert_eq!(compared(&record).verdict, Verdict::Inconclusive);
+    assert!(compared(&record).at_least && compared(&record).reference.is_none());
+    let found = find(&record.validity.findings, FindingId::Unpaired).unwrap();
+    assert!(found.remedy.contains("under a closed loop"), "{found:?}");
     assert!(
         find(
             &limits(&record, &compared(&record).findings),

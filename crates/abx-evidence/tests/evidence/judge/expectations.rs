@@ -11,7 +11,7 @@ use abx_evidence::{
 };
 use proptest::prelude::*;
 
-use abx_fixtures::{OK, assert_close, pair, study, two_loads};
+use abx_fixtures::{OK, assert_close, pair, study, two_loads, with_ceiling};
 
 fn known(record: &StudyRecord) -> KnownNames {
     KnownNames {
@@ -241,11 +241,15 @@ fn what_claims_nothing_settles_nothing() {
 }
 
 /// One subject alone beside `old` of another study of six blocks.
-fn beside_then(now: &[u64]) -> StudyRecord {
+fn beside_then(now: &[u64], has_ceiling: bool) -> StudyRecord {
     let mut record = study(&[("new", now)]);
+    let mut then = pair();
+    if has_ceiling {
+        (record, then) = (with_ceiling(record, 1.0), with_ceiling(then, 1.0));
+    }
     let old = PastSubject {
         record: "then.json",
-        study: &pair(),
+        study: &then,
         name: Some("old"),
     };
     record.past_baseline = Some(past_baseline(&record, old).unwrap());
@@ -254,14 +258,20 @@ fn beside_then(now: &[u64]) -> StudyRecord {
 
 #[test]
 fn a_regression_beside_an_older_record_is_one() {
-    // Method: 4 % slower than then, as fast, and 4 % slower in too few blocks.
+    // Method: 4 % slower than then, as fast, and 4 % slower in too few blocks; and the same
+    // with nothing measured beside both, where nobody knows what the machine did.
     let slower = OK * 96 / 100;
-    for (now, standing) in [
-        (&[slower; 6][..], Standing::Fails),
-        (&[OK; 6], Standing::Holds),
-        (&[slower; 5], Standing::Unsettled(Doubt::FewBlocks)),
+    let few = Standing::Unsettled(Doubt::FewBlocks);
+    let alone = || Standing::Unsettled(Doubt::NoReference);
+    for (now, has_ceiling, standing) in [
+        (&[slower; 6][..], true, Standing::Fails),
+        (&[OK; 6], true, Standing::Holds),
+        (&[slower; 5], true, few.clone()),
+        (&[slower; 6], false, alone()),
+        (&[OK; 6], false, alone()),
+        (&[slower; 5], false, few),
     ] {
-        let record = beside_then(now);
+        let record = beside_then(now, has_ceiling);
         let expectation = Expectation::not_slower(0.03).unwrap();
         let all = answers(&record, &[expectation]);
         assert_eq!(all.len(), 1, "{all:?}");

@@ -23,7 +23,12 @@ fn logs() -> impl Strategy<Value = Vec<f64>> {
 }
 
 fn welch(now: &[f64], then: &[f64]) -> Welch {
-    Welch::of(TwoSamples { now, then }).expect("two finite blocks or more on each side")
+    Welch::of(TwoSamples {
+        now,
+        then,
+        between: 0.0,
+    })
+    .expect("two finite blocks or more on each side")
 }
 
 fn is_close(one: f64, other: f64) -> bool {
@@ -91,12 +96,12 @@ proptest! {
         then in prop::collection::vec(prop::num::f64::ANY, 0..20),
     ) {
         // Method: all bit patterns. Nothing panics, and only finite numbers pass.
-        let sides = TwoSamples { now: &now, then: &then };
+        let sides = TwoSamples { now: &now, then: &then, between: 0.0 };
         let is_finite = now.iter().chain(&then).all(|log| log.is_finite());
         let has_spread = now.len().min(then.len()) >= 2;
         prop_assert_eq!(Welch::of(sides).is_ok(), is_finite && has_spread);
         let _ = decide(sides, Margin::DEFAULT);
-        let _ = blocks_more(sides, Margin::DEFAULT);
+        let _ = blocks_more(sides, Margin::DEFAULT, Confidence::COMPUTED, None);
     }
 }
 
@@ -136,6 +141,7 @@ fn simulate(world: World, ratio: f64, confidence: Confidence) -> Outcome {
             let sides = TwoSamples {
                 now: &now,
                 then: &then,
+                between: 0.0,
             };
             if decide(sides, Margin::DEFAULT) != Ok(Decision::Continue) {
                 break;

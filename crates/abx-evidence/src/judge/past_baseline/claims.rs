@@ -1,0 +1,133 @@
+//! What the blocks of both sides say, for all subjects of one load together.
+
+use crate::judge::verdict::{ClaimFamily, Required, Verdict, second_verdict};
+use crate::stats::rank_sum::Shifts;
+use crate::stats::signed_rank::RankInterval;
+use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision};
+use crate::stats::student::Confidence;
+use crate::stats::welch::{self, TwoSamples, Welch};
+use crate::stats::{Margin, StatsError};
+
+/// The logarithms of both sides of one comparison, block by block: over what was measured
+/// beside them, where there is such a thing.
+pub(super) struct Sides {
+    pub(super) now: Vec<f64>,
+    pub(super) then: Vec<f64>,
+    /// The standard error of what happened in between and is in no block; `None` when
+    /// nothing was measured beside them, so that nobody knows.
+    pub(super) between: Option<f64>,
+}
+
+/// What one comparison claims.
+pub(super) struct Claim {
+    pub(super) welch: Welch,
+    /// With how many it was judged together; 0 where nothing is claimed.
+    pub(super) together: usize,
+    /// Adjusted for those judged together; `None` where nothing is claimed.
+    pub(super) p_adjusted: Option<f64>,
+    pub(super) verdict: Verdict,
+    pub(super) is_fragile: bool,
+    pub(super) second: Option<RankInterval>,
+    /// How many blocks more would settle it; `None` when no number would.
+    pub(super) blocks_more: Option<u32>,
+}
+
+impl Sides {
+    pub(super) fn samples(&self) -> TwoSamples<'_> {
+        TwoSamples {
+            now: &self.now,
+            then: &self.then,
+            between: self.between.unwrap_or_default(),
+        }
+    }
+
+    /// Whether its own interval would end a study: where it can claim nothing, blocks may
+    /// still say how far the sides are apart.
+    fn decide(&self, margin: Margin) -> Decision {
+        // A block without a verified answer has no logarithm: nothing is settled by it.
+        welch::decide(self.samples(), margin).unwrap_or(Decision::Continue)
+    }
+
+    fn claim(&self, held_to: Option<(Required, f64)>, together: usize, margin: Margin) -> Claim {
+        let samples = self.samples();
+        let welch = Welch::of(samples).expect("what has no interval is not asked");
+        let shifts = Shifts::of(samples).unwrap_or_default();
+        let second = shifts
+            .as_ref()
+            .map(|shifts| shifts.interval(Confidence::COMPUTED));
+        let (Some((required, p_adjusted)), true) = (held_to, self.has_enough()) else {
+            let missing = BLOCKS_FOR_VERDICT.saturating_sub(self.now.len());
+            return Claim {
+                welch,
+                together: 0,
+                p_adjusted: None,
+                verdict: Verdict::Inconclusive,
+                is_fragile: false,
+                second,
+                blocks_more: (missing > 0).then_some(missing as u32),
+            };
+        };
+        let verdict = required.verdict(|it| welch.interval(it), margin);
+        let interval = welch.interval(Confidence::COMPUTED);
+        let is_pulled = second.is_some_and(|second| {
+            (interval.center - second.interval.center).abs() > interval.half_width() / 2.0
+        });
+        let by_ranks = shifts
+            .and_then(|shifts| second_verdict(|it| shifts.interval(it), verdict, required, margin));
+        let more = || welch::blocks_more(samples, margin, required.equivalence, required.direction);
+        Claim {
+            welch,
+            together,
+            p_adjusted: Some(p_adjusted),
+            verdict,
+            is_fragile: is_pulled || by_ranks.is_some_and(|one| one != verdict),
+            second,
+            blocks_more: (verdict == Verdict::Inconclusive)
+                .then(more)
+                .and_then(|more| more.unwrap_or_default()),
+        }
+    }
+
+    fn has_enough(&self) -> bool {
+        self.now.len().min(self.then.len()) >= BLOCKS_FOR_VERDICT
+    }
+}
+
+/// What each claims, adjusted for the others; an error for what has no interval, which
+/// claims nothing and makes nothing harder for the others.
+pub(super) fn claims(all: &[&Sides], margin: Margin) -> Vec<Result<Claim, StatsError>> {
+    let means: Vec<_> = all.iter().map(|one| Welch::of(one.samples())).collect();
+    let can_claim = |at: usize| means[at].is_ok() && all[at].between.is_some();
+    let p_values: Vec<f64> = (0..all.len())
+        .filter(|at| can_claim(*at))
+        .filter_map(|at| Some(means[at].as_ref().ok()?.p_value()))
+        .collect();
+    let mut held_to = ClaimFamily::alone(p_values.len())
+        .held_to(&p_values)
+        .into_iter();
+    let each = means.iter().enumerate().map(|(at, mean)| {
+        mean.as_ref().map_err(|error| *error)?;
+        let own = if can_claim(at) { held_to.next() } else { None };
+        Ok(all[at].claim(own, p_values.len(), margin))
+    });
+    each.collect()
+}
+
+/// Whether the blocks so far settle all of them; as
+/// [`decide_together`](crate::judge::verdict::decide_together) of paired ones.
+pub(super) fn decide_together(all: &[&Sides], margin: Margin) -> Decision {
+    let alone = all.iter().map(|one| one.decide(margin));
+    let decision = alone.reduce(Decision::and).unwrap_or(Decision::Continue);
+    if decision == Decision::Continue {
+        return decision;
+    }
+    let claims = claims(all, margin);
+    let is_open = |(sides, claim): (&&Sides, &Result<Claim, StatsError>)| {
+        let is_inconclusive = |it: &Claim| it.verdict == Verdict::Inconclusive;
+        sides.between.is_some() && claim.as_ref().map_or(true, is_inconclusive)
+    };
+    match all.iter().zip(&claims).any(is_open) {
+        true => Decision::Continue,
+        false => decision,
+    }
+}
