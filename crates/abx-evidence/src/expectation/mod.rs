@@ -127,6 +127,9 @@ pub enum Doubt {
     NoInterval,
     /// These two were not compared by this.
     NotCompared,
+    /// The generator was the limit, so which is faster is not known; what each answer
+    /// takes of the processor is.
+    GeneratorBound,
 }
 
 /// What a record says to an expectation.
@@ -236,7 +239,10 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Expecta
             bounds: figures.bounds(),
             is_speed_of_time,
             wanted: Some((wanted.sign, wanted.factor)),
-            standing: figures.standing(wanted.sign, wanted.factor),
+            standing: match is_of_speed(one.metric) || wanted.metric.is_some() {
+                true => figures.standing(wanted.sign, wanted.factor),
+                false => Standing::Unsettled(Doubt::GeneratorBound),
+            },
             ..blank
         }
     };
@@ -254,7 +260,10 @@ fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<ExpectationResult
             metric: Some(metric),
             bounds: figures.bounds(),
             wanted: Some((sign, factor)),
-            standing: figures.standing(sign, factor),
+            standing: match is_of_speed(metric) {
+                true => figures.standing(sign, factor),
+                false => Standing::Unsettled(Doubt::GeneratorBound),
+            },
             ..nothing_compared()
         }
     };
@@ -278,6 +287,12 @@ fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<ExpectationResult
         true => vec![nothing_compared()],
         false => answers,
     }
+}
+
+/// Whether what a study was made for tells who is slower: processor time, which stands in
+/// for a throughput that was the generator's, does not.
+fn is_of_speed(primary: Metric) -> bool {
+    primary != Metric::ServerCpu
 }
 
 fn nothing_compared() -> ExpectationResult {

@@ -125,6 +125,12 @@ impl Bottleneck {
         self.busy(subject).is_generator_bound()
     }
 
+    /// What a subject's throughput would be with all of its time, if that grew with it.
+    pub(crate) fn at_all_its_time(&self, subject: &str, throughput: f64) -> Option<f64> {
+        let busy = self.busy(subject).subject.filter(|busy| *busy > 0.0)?;
+        Some(throughput / busy)
+    }
+
     /// How busy both sides were while this subject was loaded.
     pub(super) fn busy(&self, subject: &str) -> Busy {
         self.0.get(subject).copied().unwrap_or_default()

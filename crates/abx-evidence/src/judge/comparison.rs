@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::findings::Bottleneck;
 use crate::findings::pace::has_kept_up;
 use crate::judge::capacities::RateGrid;
+use crate::judge::cpu_fallback::why_not;
 use crate::judge::metric::Metric;
 use crate::judge::values::{BlockValue, Rounds, Values};
 use crate::judge::verdict::{
@@ -286,6 +287,8 @@ impl<'a> ComparisonFamily<'a> {
             Limits::Times => {
                 self.metric.is_response_time() && finding.id != FindingId::TimesAtLeast
             }
+            // Why it is processor time that is compared; throughput has its own.
+            Limits::Throughput => self.metric == Metric::ServerCpu,
         };
         let mut findings: Vec<Finding> = self
             .found
@@ -312,8 +315,13 @@ impl<'a> ComparisonFamily<'a> {
         if self.metric == Metric::Throughput {
             let silent = pair.iter().filter_map(|name| self.no_answers(view, name));
             findings.extend(silent);
-            let limit = self.limit.finding(pair, ratio);
-            findings.extend(limit.map(|finding| finding.under(&load.name)));
+            let limit = self.limit.finding(pair, ratio).map(|mut finding| {
+                if finding.level == Level::Void {
+                    finding.message.push_str(why_not(view, pair));
+                }
+                finding.under(&load.name)
+            });
+            findings.extend(limit);
             findings.extend(held_by_rate(view, pair, ratio));
         }
         if self.metric.is_response_time() {
@@ -340,18 +348,26 @@ impl<'a> ComparisonFamily<'a> {
         let sense = self.metric.sense();
         one.verdict = one.verdict.in_sense(sense);
         one.second_verdict = one.second_verdict.map(|it| it.in_sense(sense));
-        let undisturbed = self.undisturbed([&draft.subject, &draft.baseline], one.required);
+        let undisturbed = self.undisturbed(&draft, one.required);
+        let is_bound =
+            |one: &Finding| one.level == Level::Bound && one.limits != Limits::Throughput;
         let draft = Comparison {
-            at_least: findings.iter().any(|one| one.level == Level::Bound),
+            at_least: findings.iter().any(is_bound),
             ..draft
         };
         fill(draft, &one, undisturbed)
     }
 
     /// The same without disturbed rounds, held to the same evidence. Only throughput is
-    /// read by rounds.
-    fn undisturbed(&self, pair: [&str; 2], required: Required) -> Option<Undisturbed> {
-        let view = self.load().filter(|_| self.metric == Metric::Throughput)?;
+    /// read by rounds, and what stands in for it.
+    fn undisturbed(&self, one: &Comparison, required: Required) -> Option<Undisturbed> {
+        let pair = [one.subject.as_str(), one.baseline.as_str()];
+        let is_read = match self.metric {
+            Metric::Throughput => true,
+            Metric::ServerCpu => one.role == Role::Primary,
+            _ => false,
+        };
+        let view = self.load().filter(|_| is_read)?;
         let rounds_left_out = view.disturbed_rounds().0;
         if rounds_left_out == 0 {
             return None;

@@ -1,10 +1,12 @@
 //! Which pairs of subjects are compared, by what, and under which load. What
 //! is primary follows from the load alone, before anything is measured, but
-//! for one thing: the throughput of two that both kept up with an open loop is
-//! the load's, so it is not compared.
+//! for two things: the throughput of two that both kept up with an open loop is
+//! the load's, and where the generator was the limit it is the generator's, so it is
+//! not compared.
 
 use crate::judge::capacities::grids;
 use crate::judge::comparison::{Ground, Role, both_kept_up};
+use crate::judge::cpu_fallback::CpuFallback;
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::ClaimFamily;
@@ -22,6 +24,9 @@ pub(crate) struct Question<'a> {
     pub(crate) values: Values<'a>,
     /// Subject and baseline, with what their comparison is for.
     pub(crate) pairs: Vec<([&'a str; 2], Role)>,
+    /// The share of its load's primary pairs that are among these: where a load is asked
+    /// for by several metrics, each may be wrong in its share.
+    pub(crate) share: f64,
 }
 
 impl Question<'_> {
@@ -37,7 +42,7 @@ impl Question<'_> {
         let equivalences = asked.len().min(study.subjects.len().saturating_sub(1));
         let is_primary = self.pairs.iter().any(|(_, role)| *role == Role::Primary);
         match self.ground {
-            Ground::Load(_) if is_primary => ClaimFamily::gate(equivalences),
+            Ground::Load(_) if is_primary => ClaimFamily::gate(equivalences).part(self.share),
             _ => ClaimFamily::alone(equivalences),
         }
     }
@@ -47,6 +52,8 @@ impl Question<'_> {
 pub(crate) struct ComparisonPlan<'a> {
     pub(crate) asked: Vec<Question<'a>>,
     pub(crate) findings: Vec<Finding>,
+    /// Why pairs are compared by processor time and not by throughput.
+    pub(crate) fallbacks: Vec<Finding>,
 }
 
 impl<'a> ComparisonPlan<'a> {
@@ -57,6 +64,7 @@ impl<'a> ComparisonPlan<'a> {
         let mut questions = ComparisonPlan {
             asked: Vec::new(),
             findings: Vec::new(),
+            fallbacks: Vec::new(),
         };
         // What is one rate of a grid is read together with the others.
         let alone = { study.loads.iter() }.filter(|view| view.load.settings.objective.is_none());
@@ -88,19 +96,23 @@ impl<'a> ComparisonPlan<'a> {
             let mut touching = found.iter().filter(|one| one.touches(&load.name, pair));
             touching.any(|one| one.level == Level::Void)
         };
-        let mut by_speed = Vec::new();
-        let mut by_time = Vec::new();
-        for pair in pairs {
-            match both_kept_up(view, *pair) {
-                Some(finding) if !is_void(*pair) => {
-                    self.findings.push(finding);
-                    by_time.push(*pair);
-                }
-                _ => by_speed.push((*pair, Role::Primary)),
-            }
-        }
         let under = |metric| Values::under(view, metric, Rounds::All);
         let speed = under(Metric::Throughput);
+        let fallback = CpuFallback::of(view);
+        let first = self.asked.len();
+        let (mut by_speed, mut by_time, mut by_cpu) = (Vec::new(), Vec::new(), Vec::new());
+        for pair in pairs {
+            let sound = (!is_void(*pair)).then_some(*pair);
+            if let Some(finding) = sound.and_then(|pair| both_kept_up(view, pair)) {
+                self.findings.push(finding);
+                by_time.push(*pair);
+            } else if let Some(reason) = sound.and_then(|pair| fallback.reason(pair, &speed)) {
+                self.fallbacks.push(reason);
+                by_cpu.push(*pair);
+            } else {
+                by_speed.push((*pair, Role::Primary));
+            }
+        }
         // Whoever answers nothing in a block has no cost of an answer either.
         let answering = whole(&speed, pairs.iter());
         self.ask(Ground::Load(view), Metric::Throughput, (speed, by_speed));
@@ -130,8 +142,15 @@ impl<'a> ComparisonPlan<'a> {
                 // One load of several is the first of a block only now and then.
                 continue;
             }
-            self.explore(Ground::Load(view), metric, under(metric), &answering);
+            let is_asked = |pair| metric == Metric::ServerCpu && by_cpu.contains(pair);
+            let pairs = answering.iter().filter(|pair| !is_asked(pair)).copied();
+            let pairs: Vec<[&str; 2]> = pairs.collect();
+            self.explore(Ground::Load(view), metric, under(metric), &pairs);
         }
+        let primary = by_cpu.into_iter().map(|pair| (pair, Role::Primary));
+        let cpu = (fallback.values(), primary.collect());
+        self.ask(Ground::Load(view), Metric::ServerCpu, cpu);
+        share_among(&mut self.asked[first..]);
     }
 
     /// Connections that say nothing take memory, and time to be opened.
@@ -161,6 +180,7 @@ impl<'a> ComparisonPlan<'a> {
                 metric,
                 values,
                 pairs,
+                share: 1.0,
             });
         }
     }
@@ -205,6 +225,18 @@ const COSTS: [Metric; 5] = [
     Metric::WireBytes,
     Metric::ColdStart,
 ];
+
+/// Gives each question of a load its share of the load's primary pairs.
+fn share_among(asked: &mut [Question]) {
+    let primary = |one: &Question| {
+        let roles = one.pairs.iter().map(|(_, role)| *role);
+        roles.filter(|role| *role == Role::Primary).count()
+    };
+    let all: usize = asked.iter().map(primary).sum();
+    for one in asked {
+        one.share = primary(one) as f64 / all.max(1) as f64;
+    }
+}
 
 /// The pairs that have a number in every block.
 fn whole<'a, 'b>(

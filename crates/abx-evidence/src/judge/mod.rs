@@ -4,6 +4,7 @@ pub(crate) mod capacities;
 pub(crate) mod comparison;
 pub(crate) mod comparison_plan;
 pub(crate) mod conclusions;
+pub(crate) mod cpu_fallback;
 pub(crate) mod metric;
 pub(crate) mod past_baseline;
 pub(crate) mod ranking;
@@ -43,6 +44,7 @@ fn conclude(study: &StudyView) -> Conclusions {
     let ceilings = ceilings(study);
     let mut found = findings(study, &summaries, &ceilings);
     let questions = ComparisonPlan::of(study, &found);
+    found.extend(questions.fallbacks);
     let comparisons = answers(study, questions.asked, &found);
     found.extend(questions.findings);
     let mut all = found.clone();

@@ -152,17 +152,20 @@ fn rank(
         return None;
     }
     let is_ranked = |name: &str| names.contains(&name);
-    let asked = { asked.iter() }
+    let asked: Vec<&Comparison> = { asked.iter() }
         .filter(|one| one.load == load.name && one.role == Role::Primary)
-        .filter(|one| is_ranked(&one.subject) && is_ranked(&one.baseline));
+        .filter(|one| is_ranked(&one.subject) && is_ranked(&one.baseline))
+        .collect();
     let have_kept_up = { view.subjects.iter() }
         .filter(|own| is_ranked(own.subject))
         .all(|own| kept_up(own).is_some());
     // Throughput tells nothing of those that kept up; a pair that is void has it all the same.
-    let is_told_by_time = have_kept_up && asked.clone().all(|one| one.metric != Metric::Throughput);
+    let is_told_by_time = have_kept_up && asked.iter().all(|one| one.metric != Metric::Throughput);
+    let is_by_cpu = |one: &&Comparison| one.metric == Metric::ServerCpu;
     let metric = match is_told_by_time {
         _ if load.settings.exchange.shape == LoadShape::Connections => Metric::MemoryPerConnection,
         true => primary_time(load),
+        false if !asked.is_empty() && asked.iter().all(is_by_cpu) => Metric::ServerCpu,
         false => Metric::Throughput,
     };
     let family = ComparisonFamily {
@@ -173,10 +176,15 @@ fn rank(
         limit: &Bottleneck::of(view),
         found,
     };
-    let asked = asked.filter(|one| one.metric == metric);
-    let mut compared: Vec<Comparison> = asked.cloned().collect();
+    let by_metric = asked.iter().filter(|one| one.metric == metric);
+    let mut compared: Vec<Comparison> = by_metric.map(|one| (*one).clone()).collect();
     let behind = behind(&names, &compared);
-    let together = behind_gate(&compared, names.len() - 1);
+    // Those asked for by other metrics have their share of what may be wrong.
+    let share = match asked.is_empty() {
+        true => 1.0,
+        false => compared.len() as f64 / asked.len() as f64,
+    };
+    let together = behind_gate(&compared, ClaimFamily::gate(names.len() - 1).part(share));
     let others = family.compare(&behind, together).into_iter();
     compared.extend(others.map(|one| one.numbered(validity)));
     Some(Ranking {
@@ -204,11 +212,11 @@ fn behind<'a>(names: &[&'a str], asked: &[Comparison]) -> Vec<([&'a str; 2], Rol
 }
 
 /// How those are judged that stand behind the pairs asked for.
-fn behind_gate(asked: &[Comparison], equivalences: usize) -> ClaimFamily {
+fn behind_gate(asked: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
     let claims = asked.iter().filter(|one| one.verdict != Verdict::Invalid);
     let claims: Vec<f64> = claims.filter_map(|one| one.p_adjusted).collect();
     let standing = claims.iter().filter(|p| **p < ERROR).count();
-    ClaimFamily::gate(equivalences).behind(standing, claims.len())
+    gate.behind(standing, claims.len())
 }
 
 /// Subjects by the average of their logarithms, the best first; those without a

@@ -199,7 +199,8 @@ impl Path<'_> {
             let pair = [one.subject.as_str(), one.baseline.as_str()];
             one.role == Role::Primary && one.load == load.name && pair == self.pair
         });
-        about.any(|one| one.verdict == Verdict::Invalid)
+        // Where processor time stands in for throughput, that is void too.
+        about.any(|one| one.verdict == Verdict::Invalid || one.metric == Metric::ServerCpu)
     }
 
     fn crossover(&self, crossing: &Crossing) -> Option<Crossover> {

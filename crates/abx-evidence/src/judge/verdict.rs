@@ -150,6 +150,20 @@ impl ClaimFamily {
         }
     }
 
+    /// These, where they are this share of all that are asked together and the others
+    /// are judged apart, by another metric: each may be wrong in its share.
+    #[must_use]
+    pub fn part(self, share: f64) -> ClaimFamily {
+        let error = self.budget.error * share;
+        ClaimFamily {
+            budget: ErrorBudget {
+                error,
+                ..self.budget
+            },
+            ..self
+        }
+    }
+
     /// Comparisons behind these, of which so many claims stand.
     #[must_use]
     pub fn behind(self, standing: usize, claims: usize) -> ClaimFamily {

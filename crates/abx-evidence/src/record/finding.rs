@@ -15,6 +15,8 @@ pub enum Limits {
     All,
     /// Response and service times; throughput stands as it is.
     Times,
+    /// Throughput; what is compared in its place stands as it is.
+    Throughput,
 }
 
 /// Something that limits what a result may claim.

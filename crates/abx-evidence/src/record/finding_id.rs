@@ -114,7 +114,8 @@ finding_ids! {
     // Who was the limit.
     GeneratorBound: "generator_bound", [Bound, Void],
         "the generator was the limit: when it limited the faster subject the ratio is a bound, \
-         when the slower one or both, there is no ratio of throughputs",
+         when the slower one or both, there is no ratio of throughputs, and CPU per response is \
+         compared instead where it could be read",
         "add a thread (`-t`) on a processor of its own, make the subject do more for each request, \
          or run on a machine with more processors";
     NotSaturated: "not_saturated", [Note],

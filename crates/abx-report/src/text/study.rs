@@ -19,7 +19,7 @@ use crate::words::load::{alone, offer};
 use crate::words::style::Style;
 use crate::words::times::at_least_legend;
 use crate::words::units::{UNKNOWN, figure, plural, seconds, whole_percent};
-use crate::words::verdict::{name, remarks, sentence};
+use crate::words::verdict::{instead_of_throughput, name, remarks, sentence};
 use crate::words::wrap::clean_name;
 
 /// The report of a study, ready to be printed.
@@ -62,7 +62,7 @@ fn verdicts(record: &StudyRecord, style: &Style) -> String {
             out.push_str(&style.note(&remark));
         }
     }
-    out
+    out + &instead_of_throughput(record).map_or_else(String::new, |text| style.note(text))
 }
 
 /// A table for each load, and once what the columns mean.

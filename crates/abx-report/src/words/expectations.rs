@@ -52,7 +52,10 @@ fn doubting(doubt: Doubt, answer: &ExpectationResult) -> String {
                                measure both in one study, or keep the ceiling on in both"
             .to_owned(),
         Doubt::NoInterval => "there is no interval".to_owned(),
-        Doubt::NotCompared => "these two were not compared by this metric metric".to_owned(),
+        Doubt::GeneratorBound => "the generator was the limit, so which is faster is not known; \
+                                  more CPU per response is not slower"
+            .to_owned(),
+        Doubt::NotCompared => "these two were not compared by this metric".to_owned(),
     }
 }
 

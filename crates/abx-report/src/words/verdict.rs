@@ -25,6 +25,10 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
                  {high})",
                 objective(record, &one.load)
             ),
+            Metric::ServerCpu => format!(
+                "{subject} needs {limit}{ratio} times {baseline}'s CPU per response ({low} to \
+                 {high}) {place}"
+            ),
             metric => format!(
                 "{subject}'s {} is {limit}{ratio} times {baseline}'s ({low} to {high}) {place}",
                 metric_under(record, &one.load, metric)
@@ -97,6 +101,17 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
         remarks.extend(against_itself(one));
     }
     remarks
+}
+
+/// What processor time tells that stands in for throughput, once for a whole study.
+pub(crate) fn instead_of_throughput(record: &StudyRecord) -> Option<&'static str> {
+    let mut primary = record.conclusions.primary();
+    let is_instead = primary.any(|one| one.metric == Metric::ServerCpu);
+    is_instead.then_some(
+        "CPU per response is compared where the generator was the limit, and nothing is claimed of \
+         throughput there. It holds at the rate that was measured: the kernel may charge loopback \
+         work to either side, and a server at its limit may need more or less for each response.",
+    )
 }
 
 /// What the rates of a grid are held against.

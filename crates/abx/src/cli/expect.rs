@@ -100,11 +100,17 @@ pub fn remark(answers: &[ExpectationResult]) -> Option<String> {
             Some("abx: --fail-if-slower: nothing was compared, so nothing was checked".to_owned())
         }
         all => {
-            let is_apart =
-                |one: &&ExpectationResult| one.standing == Standing::Unsettled(Doubt::NoReference);
-            let remedy = match all.iter().all(is_apart) {
-                true => "measure both in one study, or keep the ceiling on in both",
-                false => "run more blocks (`--blocks`), or require an answer with --expect",
+            let are = |doubt| {
+                let standing = Standing::Unsettled(doubt);
+                all.iter().all(|one| one.standing == standing)
+            };
+            let remedy = if are(Doubt::NoReference) {
+                "measure both in one study, or keep the ceiling on in both"
+            } else if are(Doubt::GeneratorBound) {
+                "the generator was the limit, so who is slower is not known; see the findings for \
+                 what it needs, or ask for `--expect 'server_cpu: ...'`"
+            } else {
+                "run more blocks (`--blocks`), or require an answer with --expect"
             };
             Some(format!(
                 "abx: --fail-if-slower: not settled in {} of {} comparisons, which does not count \

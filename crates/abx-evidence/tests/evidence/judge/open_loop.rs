@@ -6,7 +6,7 @@ use abx_evidence::record::Histograms;
 use abx_evidence::stats::stop::Decision;
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Conclusions, Finding, FindingId, Histogram, Level, Limits,
-    Measured, Outcome, Status, Verdict, may_stop,
+    Measured, Metric, Outcome, Status, Verdict, may_stop,
 };
 
 use abx_fixtures::{
@@ -140,8 +140,8 @@ fn a_rate_that_the_generator_did_not_reach_bounds() {
     let record = judged(record);
     let found = of_new(&record, FindingId::OfferedRateNotReached).unwrap();
     assert_eq!(found.level, Level::Bound);
-    // It was the slower one, so nothing is known of the two.
-    assert_eq!(record.comparisons[0].verdict, Verdict::Invalid);
+    // It was the slower one, so nothing is known of the two but what answers take.
+    assert_eq!(record.comparisons[0].metric, Metric::ServerCpu);
 }
 
 #[test]

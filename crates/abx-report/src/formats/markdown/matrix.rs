@@ -80,11 +80,20 @@ fn table(record: &StudyRecord, columns: &[MatrixColumn]) -> String {
             if subject.name == *baseline {
                 return "1".to_owned();
             }
-            let found = record.conclusions.primary().find(|one| {
-                (&one.subject, &one.baseline) == (&subject.name, baseline)
-                    && (one.load.as_str(), one.metric) == (column.load, column.metric)
-            });
-            found.map_or_else(String::new, cell)
+            let by = |metric: Metric| {
+                record.conclusions.primary().find(|one| {
+                    (&one.subject, &one.baseline) == (&subject.name, baseline)
+                        && (one.load.as_str(), one.metric) == (column.load, metric)
+                })
+            };
+            match by(column.metric) {
+                Some(one) => cell(one),
+                // What the generator limited has no throughput of its own.
+                None if column.metric == Metric::Throughput && by(Metric::ServerCpu).is_some() => {
+                    "not known".to_owned()
+                }
+                None => String::new(),
+            }
         });
         let cells: Vec<String> = std::iter::once(code(&subject.name)).chain(cells).collect();
         row(&cells)

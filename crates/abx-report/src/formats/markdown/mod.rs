@@ -21,7 +21,7 @@ use crate::words::phases;
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{figure, percent, ratio_cells};
-use crate::words::verdict::{place, remarks, sentence, word};
+use crate::words::verdict::{instead_of_throughput, place, remarks, sentence, word};
 use crate::words::wrap::{clean, clean_name};
 
 pub use matrix::verdict_matrix;
@@ -95,6 +95,9 @@ fn verdicts(record: &StudyRecord) -> String {
         for remark in remarks(record, one) {
             out.push_str(&format!("  - {}\n", escape(&remark)));
         }
+    }
+    if let Some(text) = instead_of_throughput(record) {
+        out.push_str(&format!("\n{}\n", escape(text)));
     }
     match out.is_empty() && record.measured.past_baseline.is_none() {
         true => "**Nothing was compared.**\n".to_owned(),

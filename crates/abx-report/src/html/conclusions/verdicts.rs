@@ -4,7 +4,7 @@ use abx_evidence::{StudyRecord, Verdict};
 
 use crate::html::markup::{Element, LINE, Markup, element, note};
 use crate::words::units::percent;
-use crate::words::verdict::{name, remarks, sentence, word};
+use crate::words::verdict::{instead_of_throughput, name, remarks, sentence, word};
 
 /// What the page is about, as a question.
 pub(crate) fn title(record: &StudyRecord) -> String {
@@ -49,7 +49,8 @@ pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
         percent(record.measured.settings.margin)
     );
     let list = element("ul").class("verdicts").add_all(cards);
-    [list, note(&how)].into_iter().collect()
+    let instead = instead_of_throughput(record).map(note);
+    [list, note(&how)].into_iter().chain(instead).collect()
 }
 
 /// The sign of a verdict; the word beside it says the same.

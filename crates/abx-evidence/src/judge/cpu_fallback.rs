@@ -1,0 +1,83 @@
+//! Processor time for each answer, which two are compared by where the generator
+//! was the limit and their throughput tells nothing about them.
+
+use crate::findings::Bottleneck;
+use crate::judge::metric::Metric;
+use crate::judge::values::{Rounds, Values};
+use crate::record::finding::{Finding, Level, Limits};
+use crate::stats::paired::PairedMean;
+use crate::stats::student::Confidence;
+use crate::view::LoadView;
+
+/// Throughput and processor time of one load, with who held the throughput back.
+pub(crate) struct CpuFallback<'a> {
+    view: &'a LoadView<'a>,
+    limit: Bottleneck,
+    cpu: Values<'a>,
+}
+
+impl<'a> CpuFallback<'a> {
+    pub(crate) fn of(view: &'a LoadView<'a>) -> CpuFallback<'a> {
+        CpuFallback {
+            view,
+            limit: Bottleneck::of(view),
+            cpu: Values::under(view, Metric::ServerCpu, Rounds::All),
+        }
+    }
+
+    /// Why this pair is compared by processor time; `None` where its throughput is, or
+    /// where that time is not known of both in every block.
+    pub(crate) fn reason(&self, pair: [&str; 2], speed: &Values) -> Option<Finding> {
+        if !speed.are_whole(pair) || !self.cpu.are_whole(pair) {
+            return None;
+        }
+        let mean = PairedMean::of(&speed.log_ratios(pair)).ok()?;
+        let ratio = mean.interval(Confidence::PRINTED).center.exp();
+        let found = self.limit.finding(pair, Some(ratio))?;
+        if found.level != Level::Void {
+            return None;
+        }
+        let message = format!(
+            "{}; CPU per response is compared instead, and nothing is claimed of throughput: {}",
+            found.message,
+            pair.map(|name| self.room(name)).join(", and ")
+        );
+        let reason = Finding {
+            message,
+            limits: Limits::Throughput,
+            ..found
+        };
+        let reason = reason.at(Level::Bound).about(pair[0]);
+        Some(reason.under(&self.view.load.name))
+    }
+
+    /// The processor time of each answer.
+    pub(crate) fn values(self) -> Values<'a> {
+        self.cpu
+    }
+
+    /// Between which rates a subject's own limit lies, as far as its processor time tells.
+    fn room(&self, name: &str) -> String {
+        let measured = self.view.subject(name).and_then(|own| own.throughput());
+        let Some(measured) = measured else {
+            return format!("{name} has no throughput");
+        };
+        let least = format!("{name} can answer at least {measured:.0} responses/s");
+        match self.limit.at_all_its_time(name, measured) {
+            Some(most) => format!("{least} ({most:.0} if each went on taking as much CPU)"),
+            None => least,
+        }
+    }
+}
+
+/// Why processor time does not stand in for the throughput of a pair that the
+/// generator limited; empty where it could.
+pub(crate) fn why_not(view: &LoadView, pair: [&str; 2]) -> &'static str {
+    let cpu = Values::under(view, Metric::ServerCpu, Rounds::All);
+    match cpu.are_whole(pair) {
+        true => "",
+        false => {
+            "; CPU per response is not compared instead, as it was not read of both in every block"
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Processor time for each answer, where the generator was the limit.
+
+use abx_evidence::expectation::{KnownNames, answers};
+use abx_evidence::stats::stop::{Decision, Reason};
+use abx_evidence::{
+    Conclusions, Doubt, Expectation, FindingId, Level, Limits, Measured, Metric, Outcome, Role,
+    Standing, Status, StudyRecord, Verdict, may_stop,
+};
+
+use abx_fixtures::{MS, OK, answer, compared, each_slice, find, judged, pair, primary, study};
+
+use super::generator::busy;
+
+/// What `server` takes of its processor in each slice of each block, in µs, a little
+/// different in each, while the generator is at its limit.
+fn limited(record: &mut Measured, subject: &str, server_us: u64) {
+    busy(record, subject, 60, 97);
+    for (index, block) in record.blocks.iter_mut().enumerate() {
+        let jitter = [0, 60, 20, 80, 40, 10][index % 6];
+        let slices = block.loads[0].rounds.iter_mut();
+        for slice in slices.flat_map(|round| &mut round.slices) {
+            if slice.subject == subject {
+                slice.server_cpu_ns = Some((server_us + jitter) * MS / 1_000);
+            }
+        }
+    }
+}
+
+/// Both answer what the generator can ask for, and `new` takes this much for it.
+fn both_limited(new_us: u64) -> Measured {
+    let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
+    limited(&mut record, "old", 60_000);
+    limited(&mut record, "new", new_us);
+    record
+}
+
+fn by_cpu(record: &Conclusions) -> Vec<&str> {
+    let by_cpu = record
+        .primary()
+        .filter(|one| one.metric == Metric::ServerCpu);
+    by_cpu.map(|one| one.subject.as_str()).collect()
+}
+
+#[test]
+fn two_that_the_generator_limits_are_compared_by_processor_time() {
+    // Method: 54 and 60 ms for the same answers, so 0.9 times as much for each; and with
+    // the same 60 ms, where no direction may show.
+    let record = judged(both_limited(54_000));
+    let [one] = &primary(&record)[..] else {
+        panic!("{:?}", record.comparisons)
+    };
+    assert_eq!(
+        (one.metric, one.verdict),
+        (Metric::ServerCpu, Verdict::Less)
+    );
+    assert!((one.ratio.unwrap() - 0.9).abs() < 0.001, "{one:?}");
+    assert!(!one.at_least, "the direction of a cost is not a bound");
+    let speed = record.comparisons.iter();
+    assert!(!speed.clone().any(|one| one.metric == Metric::Throughput));
+    let cpu = speed.filter(|one| one.metric == Metric::ServerCpu);
+    assert_eq!(cpu.count(), 1, "it is not explored besides");
+    let same = compared(both_limited(60_000));
+    assert_eq!(
+        (same.metric, same.verdict),
+        (Metric::ServerCpu, Verdict::Equivalent)
+    );
+}
+
+#[test]
+fn what_it_implies_of_capacity_is_a_bound() {
+    // Method: 100,000 answers/s at 60 % of the processor would be 166,667/s at all of it.
+    let record = judged(both_limited(54_000));
+    let [one] = &primary(&record)[..] else {
+        panic!("{:?}", record.comparisons)
+    };
+    let bound = find(&one.findings, FindingId::GeneratorBound).unwrap();
+    assert_eq!(
+        (bound.level, bound.limits),
+        (Level::Bound, Limits::Throughput)
+    );
+    for part in ["97 %", "new can answer at least 100000", "(16", "instead"] {
+        assert!(bound.message.contains(part), "{part}: {}", bound.message);
+    }
+    assert_eq!(record.validity.status, Status::Bound);
+}
+
+#[test]
+fn without_processor_time_of_both_nothing_is_claimed_and_it_says_why() {
+    // Method: it was not read in one slice of `old`; and `new` gave wrong answers.
+    let mut unread = both_limited(54_000);
+    unread.blocks[3].loads[0].rounds[0].slices[0].server_cpu_ns = None;
+    let found = compared(unread);
+    assert_eq!(
+        (found.metric, found.verdict),
+        (Metric::Throughput, Verdict::Invalid)
+    );
+    let void = find(&found.findings, FindingId::GeneratorBound).unwrap();
+    assert_eq!(void.level, Level::Void);
+    assert!(void.message.contains("was not read"), "{}", void.message);
+
+    let mut wrong = both_limited(54_000);
+    each_slice(&mut wrong, "new", |slice| {
+        answer(slice, &[(Outcome::Ok, OK - 90), (Outcome::WrongStatus, 90)]);
+    });
+    let found = compared(wrong);
+    assert_eq!(
+        (found.metric, found.verdict),
+        (Metric::Throughput, Verdict::Invalid)
+    );
+    let void = find(&found.findings, FindingId::GeneratorBound).unwrap();
+    assert!(!void.message.contains("not read"), "{}", void.message);
+}
+
+#[test]
+fn a_direction_that_stands_needs_no_other_metric() {
+    // Method: the generator limits the faster one only.
+    let mut record = pair();
+    limited(&mut record, "new", 60_000);
+    let found = compared(record);
+    assert_eq!(
+        (found.metric, found.verdict),
+        (Metric::Throughput, Verdict::Faster)
+    );
+    assert!(found.at_least);
+}
+
+#[test]
+fn a_study_ends_by_the_metric_that_it_will_be_judged_by() {
+    // Method: throughput is the same in each block and processor time is not, then the
+    // other way round; without the limit it is throughput that counts.
+    let mut noisy = both_limited(54_000);
+    for (index, block) in noisy.blocks.iter_mut().enumerate() {
+        let slices = block.loads[0].rounds.iter_mut();
+        let slices = slices.flat_map(|round| &mut round.slices);
+        for slice in slices.filter(|slice| slice.subject == "new") {
+            slice.server_cpu_ns = Some([40, 70, 50, 75, 45, 65][index] * MS);
+        }
+    }
+    assert_eq!(may_stop(&noisy), Decision::Continue);
+    assert_eq!(
+        may_stop(&both_limited(54_000)),
+        Decision::Stop(Reason::Precise)
+    );
+    busy(&mut noisy, "old", 98, 50);
+    busy(&mut noisy, "new", 98, 50);
+    assert_eq!(may_stop(&noisy), Decision::Stop(Reason::Precise));
+}
+
+/// `a`, the baseline, and three others; the generator limits those that are named.
+fn four(limited_by_generator: &[&str]) -> Measured {
+    let blocks = [OK, OK + 10, OK - 10, OK, OK + 5, OK - 5];
+    let mut record = study(&[
+        ("a", &blocks),
+        ("b", &blocks),
+        ("c", &blocks),
+        ("d", &blocks),
+    ]);
+    for (subject, us) in [("a", 60_000), ("b", 54_000), ("c", 48_000), ("d", 66_000)] {
+        match limited_by_generator.contains(&subject) {
+            true => limited(&mut record, subject, us),
+            false => busy(&mut record, subject, 98, 50),
+        }
+    }
+    record
+}
+
+#[test]
+fn a_ranking_is_by_processor_time_where_all_that_was_asked_for_is() {
+    // Method: all four limited, who take 48, 54, 60 and 66 ms; then `d` is not, and is
+    // slower than all: a ranking has one metric, and throughput leaves the three together.
+    let ranking = judged(four(&["a", "b", "c", "d"])).rankings.remove(0);
+    assert_eq!(ranking.metric, Metric::ServerCpu);
+    let places: Vec<_> = { ranking.places.iter() }
+        .map(|one| (one.subject.as_str(), one.text()))
+        .collect();
+    let text = |place: &str| place.to_owned();
+    let expected = [
+        ("c", text("1")),
+        ("b", text("2")),
+        ("a", text("3")),
+        ("d", text("4")),
+    ];
+    assert_eq!(places, expected);
+
+    let mut mixed = four(&["a", "b", "c"]);
+    each_slice(&mut mixed, "d", |slice| {
+        answer(slice, &[(Outcome::Ok, slice.ok / 2)])
+    });
+    let record = judged(mixed);
+    assert_eq!(by_cpu(&record), ["b", "c"]);
+    let ranking = &record.rankings[0];
+    assert_eq!(ranking.metric, Metric::Throughput);
+    let mut places: Vec<_> = { ranking.places.iter() }
+        .map(|one| (one.subject.as_str(), one.text()))
+        .collect();
+    places.sort();
+    let tied = text("1-3");
+    let expected = [
+        ("a", tied.clone()),
+        ("b", tied.clone()),
+        ("c", tied),
+        ("d", text("4")),
+    ];
+    assert_eq!(places, expected);
+}
+
+#[test]
+fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
+    // Method: one of three is compared by throughput, two by processor time: its p-value
+    // is multiplied by three, as the last of three would be at first, and not by one.
+    let mut three = four(&["a", "b", "c"]);
+    let noisy = [8_000, 8_900, 8_300, 8_800, 8_100, 8_700];
+    for (block, ok) in three.blocks.iter_mut().zip(noisy) {
+        let slices = block.loads[0]
+            .rounds
+            .iter_mut()
+            .flat_map(|one| &mut one.slices);
+        slices
+            .filter(|one| one.subject == "d")
+            .for_each(|one| answer(one, &[(Outcome::Ok, ok)]));
+    }
+    let mut alone = three.clone();
+    alone
+        .subjects
+        .retain(|one| ["a", "d"].contains(&one.name.as_str()));
+    let p = |record: Measured| {
+        let record = judged(record);
+        let mut all = record.primary().filter(|one| one.subject == "d");
+        let one = all.next().expect("the pair");
+        assert_eq!(one.metric, Metric::Throughput);
+        one.p_adjusted.expect("an interval")
+    };
+    let (three, alone) = (p(three), p(alone));
+    assert!((three / alone - 3.0).abs() < 1e-9, "{three} {alone}");
+}
+
+#[test]
+fn more_processor_time_is_not_slower() {
+    // Method: a fifth more for each answer: neither found slower nor cleared of it, while
+    // what is asked of processor time by name has its answer.
+    let record = StudyRecord::judged(both_limited(72_000));
+    let one = record.conclusions.primary().next().unwrap();
+    assert_eq!((one.verdict, one.role), (Verdict::More, Role::Primary));
+    let bound = Standing::Unsettled(Doubt::GeneratorBound);
+    let standing = |expectation| answers(&record, &[expectation]).remove(0).standing;
+    assert_eq!(standing(Expectation::not_slower(0.03).unwrap()), bound);
+    let known = KnownNames {
+        subjects: vec!["old".to_owned(), "new".to_owned()],
+        loads: vec!["small".to_owned()],
+    };
+    let parsed = |text| Expectation::parse(text, &known).unwrap();
+    assert_eq!(standing(parsed("new >= old")), bound);
+    assert_eq!(
+        standing(parsed("server_cpu: new <= 1.3 * old")),
+        Standing::Holds
+    );
+    assert_eq!(standing(parsed("server_cpu: new <= old")), Standing::Fails);
+}
