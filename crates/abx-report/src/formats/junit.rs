@@ -87,7 +87,14 @@ fn document(record: &StudyRecord, cases: &[Case]) -> String {
     let properties = [
         ("abx_version", record.measured.abx_version.clone()),
         ("seed", record.measured.seed.to_string()),
-        ("baseline", record.measured.settings.baseline.clone()),
+        (
+            "baseline",
+            record
+                .measured
+                .only_baseline()
+                .unwrap_or_default()
+                .to_owned(),
+        ),
         ("margin", record.measured.settings.margin.to_string()),
         (
             "blocks",

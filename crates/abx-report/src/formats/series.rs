@@ -230,7 +230,14 @@ fn study_info(record: &StudyRecord) -> Series {
     let labels = vec![
         ("schema", STUDY_SCHEMA.to_owned()),
         ("version", record.measured.abx_version.clone()),
-        ("baseline", record.measured.settings.baseline.clone()),
+        (
+            "baseline",
+            record
+                .measured
+                .only_baseline()
+                .unwrap_or_default()
+                .to_owned(),
+        ),
         ("seed", record.measured.seed.to_string()),
         ("end", word(&json!(record.measured.end)["reason"])),
         ("validity", word(&json!(record.conclusions.validity.status))),

@@ -7,8 +7,7 @@ use crate::words::metrics::{capitalized, metric_under};
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{percent, ratio_cells};
-use crate::words::verdict::{name, place, word};
-use crate::words::wrap::clean_name;
+use crate::words::verdict::{name, place, who, word};
 
 /// A table for each load, and one for starts unless there is one load only; empty
 /// without such comparisons.
@@ -19,7 +18,8 @@ pub(crate) fn also_compared(record: &StudyRecord, style: &Style) -> String {
     if explored.is_empty() {
         return String::new();
     }
-    let baseline = name(&record.measured.settings.baseline);
+    let baseline = record.measured.only_baseline().map(name);
+    let baseline = baseline.unwrap_or_else(|| "the baseline of each".to_owned());
     let confidence = explored.first().map_or(0.95, |one| one.confidence);
     let heading = format!(
         "Also compared, relative to {baseline} ({} intervals; with this many intervals, one may \
@@ -65,7 +65,7 @@ fn row(record: &StudyRecord, one: &Comparison) -> [String; 4] {
     let metric = metric_under(record, &one.load, one.metric);
     let what = match record.measured.subjects.len() {
         2 => metric.to_owned(),
-        _ => format!("{}: {metric}", clean_name(&one.subject)),
+        _ => format!("{}: {metric}", who(record, one)),
     };
     let [ratio, interval] = ratio_cells(one);
     let fragile = if one.fragile { ", fragile" } else { "" };

@@ -5,6 +5,7 @@ use abx_evidence::{Comparison, Metric, StudyRecord};
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::style::Style;
 use crate::words::units::{drawable, percent, ratios};
+use crate::words::verdict::who;
 use crate::words::wrap::{clean_name, columns, shorten};
 
 /// One bar for each primary comparison that has a ratio, with axis and legend
@@ -32,7 +33,9 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
         record.measured.settings.margin,
         style.columns() - label_width - 4,
     );
-    let baseline = shorten(&clean_name(&first.baseline), 30);
+    let baseline = record.measured.only_baseline();
+    let baseline = baseline.map(|name| shorten(&clean_name(name), 30));
+    let baseline = baseline.unwrap_or_else(|| "the baseline of each".to_owned());
     let what = capitalized(metric_under(record, &first.load, metric));
     let heading = format!("{what} relative to {baseline}:");
     let mut out = style.paragraph(&heading);
@@ -54,7 +57,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
 }
 
 fn label(record: &StudyRecord, one: &Comparison) -> String {
-    let subject = clean_name(&one.subject);
+    let subject = who(record, one);
     if record.measured.loads.len() > 1 {
         format!("{subject}, {}", clean_name(&one.load))
     } else {

@@ -44,8 +44,12 @@ pub(crate) fn text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> String
     let each = each.map(|one| crossover(one, metric, number));
     let mut lines: Vec<String> = each.collect();
     if lines.is_empty() {
+        let whom = record
+            .measured
+            .only_baseline()
+            .map_or("", |_| " with the baseline");
         lines.push(format!(
-            "From {} to {}, no certain crossover with the baseline.",
+            "From {} to {}, no certain crossover{whom}.",
             or_unknown(sweep.at.first().copied(), |at| count(at as u64)),
             or_unknown(sweep.at.last().copied(), |at| number(&at))
         ));

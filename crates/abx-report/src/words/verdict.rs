@@ -8,6 +8,16 @@ use super::style::{Style, Tint};
 use super::units::{count, percent, plural, ratios};
 use super::wrap::{clean, clean_name, shorten};
 
+/// Whose ratio it is in a list of them: the subject, with its baseline where not all
+/// comparisons of the study have the same.
+pub(crate) fn who(record: &StudyRecord, one: &Comparison) -> String {
+    let subject = clean_name(&one.subject);
+    match record.measured.only_baseline() {
+        Some(_) => subject,
+        None => format!("{subject} / {}", clean_name(&one.baseline)),
+    }
+}
+
 /// What one comparison says, in a sentence.
 pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) -> String {
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));

@@ -1,10 +1,13 @@
 //! Reports of several subjects, sweeps and capacities.
 
+use abx_evidence::record::Contrast;
 use abx_evidence::{
     Axis, Capacity, Ceiling, Crossover, Finding, FindingId, Metric, Place, Ranking, Role,
     Scalability, StudyRecord, Sweep, Verdict,
 };
-use abx_report::{Style, study_html, study_markdown, study_text, verdict_matrix};
+use abx_report::{
+    Style, comparisons_csv, study_html, study_junit, study_markdown, study_text, verdict_matrix,
+};
 
 use crate::support::{comparison, load, study, subject};
 
@@ -178,6 +181,89 @@ fn sweeps_and_capacities_are_told_in_sentences() {
         .map(note)
         .into();
     insta::assert_snapshot!(study_text(&record, &plain()));
+}
+
+/// Two declared pairs of three subjects, each with its own baseline, under three loads, and
+/// one cost.
+fn contrasts() -> StudyRecord {
+    let mut record = study();
+    record.measured.subjects.push(subject("caddy"));
+    let loads = ["kept-c10", "kept-c100", "once"];
+    record.measured.loads = loads.map(|name| load(name, 10)).into();
+    let pairs = [["lighttpd", "nginx"], ["caddy", "lighttpd"]];
+    record.measured.settings.contrasts = pairs
+        .map(|[subject, baseline]| Contrast {
+            subject: subject.to_owned(),
+            baseline: baseline.to_owned(),
+            loads: match subject {
+                "caddy" => loads[..2].iter().map(|&name| name.to_owned()).collect(),
+                _ => Vec::new(),
+            },
+        })
+        .into();
+    record.conclusions.comparisons.clear();
+    let mut add = |[subject, baseline]: [&str; 2], load: &str, role| {
+        let mut one = comparison(subject, Some([1.12, 1.08, 1.16]), Verdict::Faster);
+        one.baseline = baseline.to_owned();
+        one.load = load.to_owned();
+        one.role = role;
+        if role == Role::Exploratory {
+            (one.metric, one.verdict) = (Metric::ServerCpu, Verdict::More);
+        }
+        record.conclusions.comparisons.push(one);
+    };
+    loads.map(|load| add(pairs[0], load, Role::Primary));
+    ["kept-c10", "kept-c100"].map(|load| add(pairs[1], load, Role::Primary));
+    pairs.map(|pair| add(pair, "kept-c10", Role::Exploratory));
+    record
+}
+
+#[test]
+fn where_baselines_differ_every_row_says_its_own() {
+    // Method: declared pairs with two baselines, in every format that has rows of them;
+    // then both with one baseline, which is not the study's.
+    let mut record = contrasts();
+    let text = study_text(&record, &plain());
+    for part in [
+        "Requests/s relative to the baseline of each:",
+        "caddy / lighttpd, kept-c",
+        "Also compared, relative to the baseline of each",
+        "lighttpd / nginx: CPU per response",
+        "caddy / lighttpd: CPU per response",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(
+        verdict_matrix(&record),
+        "|  | `kept-c10`, requests/s | `kept-c100`, requests/s |\n\
+         | --- | --- | --- |\n\
+         | `lighttpd` / `nginx` | 1.12 (1.08 to 1.16) **faster** | 1.12 (1.08 to 1.16) **faster** |\n\
+         | `caddy` / `lighttpd` | 1.12 (1.08 to 1.16) **faster** | 1.12 (1.08 to 1.16) **faster** |\n\
+         \n\
+         |  | `once`, requests/s |\n\
+         | --- | --- |\n\
+         | `lighttpd` / `nginx` | 1.12 (1.08 to 1.16) **faster** |\n\
+         | `caddy` / `lighttpd` |  |\n"
+    );
+    let html = study_html(&record);
+    let page = html.split("<script").next().unwrap();
+    for part in [
+        "lighttpd ÷ nginx; caddy ÷ lighttpd under kept-c10, kept-c100",
+        "caddy ÷ lighttpd</",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("<small>baseline</small>"));
+    assert!(!study_junit(&record, &[]).contains("name=\"baseline\" value=\"nginx\""));
+    assert!(comparisons_csv(&record).contains("kept-c10,caddy,lighttpd,"));
+
+    for one in &mut record.measured.settings.contrasts {
+        one.baseline = "lighttpd".to_owned();
+    }
+    record.measured.settings.contrasts[0].subject = "nginx".to_owned();
+    assert!(study_text(&record, &plain()).contains("Also compared, relative to lighttpd"));
+    let matrix = verdict_matrix(&record);
+    assert!(matrix.contains("| `lighttpd` | 1 | 1 |"), "{matrix}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Verdicts at a glance: a row for each subject, a column for each load.
+//! Verdicts at a glance: a row for each subject, or for each pair where their baselines
+//! differ, and a column for each load.
 
 use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
 
@@ -18,17 +19,22 @@ struct MatrixColumn<'a> {
     metric: Metric,
 }
 
+/// One row: what is compared, `None` for the baseline itself, and what it is called.
+struct MatrixRow<'a> {
+    pair: Option<[&'a str; 2]>,
+    name: String,
+}
+
 /// The primary verdicts of a study in Markdown tables: what each subject is as a
 /// multiple of the baseline. Empty where they are few.
 #[must_use]
 pub fn verdict_matrix(record: &StudyRecord) -> String {
     let columns = columns(record);
-    let others = record.measured.subjects.len().saturating_sub(1);
-    if others * columns.len() < CELLS_MIN {
+    if record.measured.pairs().len() * columns.len() < CELLS_MIN {
         return String::new();
     }
     let tables: Vec<String> = together(&columns)
-        .map(|columns| table(record, columns))
+        .map(|columns| table(record, &rows(record), columns))
         .collect();
     tables.join("\n")
 }
@@ -67,22 +73,46 @@ fn stem(load: &str) -> &str {
     load.rsplit_once('-').map_or(load, |(stem, _)| stem)
 }
 
-fn table(record: &StudyRecord, columns: &[MatrixColumn]) -> String {
-    let baseline = &record.measured.settings.baseline;
+/// The subjects in their order, the baseline among them; or the pairs.
+fn rows(record: &StudyRecord) -> Vec<MatrixRow<'_>> {
+    let pairs = record.measured.pairs();
+    let Some(baseline) = record.measured.only_baseline() else {
+        let row =
+            |[subject, baseline]: [&'_ str; 2]| format!("{} / {}", code(subject), code(baseline));
+        let each = pairs.into_iter();
+        return each
+            .map(|pair| MatrixRow {
+                pair: Some(pair),
+                name: row(pair),
+            })
+            .collect();
+    };
+    let names = record.measured.subjects.iter().map(|one| one.name.as_str());
+    let pair = |name| Some([name, baseline]).filter(|pair| pairs.contains(pair));
+    let shown = names.filter(|name| *name == baseline || pair(*name).is_some());
+    shown
+        .map(|name| MatrixRow {
+            pair: pair(name),
+            name: code(name),
+        })
+        .collect()
+}
+
+fn table(record: &StudyRecord, rows: &[MatrixRow], columns: &[MatrixColumn]) -> String {
     let headers = columns.iter().map(|column| {
         let metric = metric_under(record, column.load, column.metric);
         format!("{}, {metric}", code(column.load))
     });
     let headers: Vec<String> = std::iter::once(String::new()).chain(headers).collect();
     let line = vec!["---".to_owned(); headers.len()];
-    let rows = record.measured.subjects.iter().map(|subject| {
+    let rows = rows.iter().map(|own| {
         let cells = columns.iter().map(|column| {
-            if subject.name == *baseline {
+            let Some(pair) = own.pair else {
                 return "1".to_owned();
-            }
+            };
             let by = |metric: Metric| {
                 record.conclusions.primary().find(|one| {
-                    (&one.subject, &one.baseline) == (&subject.name, baseline)
+                    [&*one.subject, &*one.baseline] == pair
                         && (one.load.as_str(), one.metric) == (column.load, metric)
                 })
             };
@@ -95,7 +125,7 @@ fn table(record: &StudyRecord, columns: &[MatrixColumn]) -> String {
                 None => String::new(),
             }
         });
-        let cells: Vec<String> = std::iter::once(code(&subject.name)).chain(cells).collect();
+        let cells: Vec<String> = std::iter::once(own.name.clone()).chain(cells).collect();
         row(&cells)
     });
     row(&headers) + &row(&line) + &rows.collect::<String>()

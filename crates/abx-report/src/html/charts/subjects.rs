@@ -10,7 +10,7 @@ use crate::words::verdict::name;
 /// The subjects, in the record's order.
 pub(crate) struct Subjects<'a> {
     names: Vec<&'a str>,
-    baseline: &'a str,
+    baseline: Option<&'a str>,
 }
 
 impl<'a> Subjects<'a> {
@@ -23,7 +23,7 @@ impl<'a> Subjects<'a> {
                 .iter()
                 .map(|one| one.name.as_str())
                 .collect(),
-            baseline: &record.measured.settings.baseline,
+            baseline: record.measured.only_baseline(),
         }
     }
 
@@ -46,7 +46,7 @@ impl<'a> Subjects<'a> {
     pub(crate) fn legend(&self, shown: impl IntoIterator<Item = usize>) -> Markup {
         let entry = |number: usize| {
             let subject = self.names[number];
-            let note = (subject == self.baseline).then_some("baseline");
+            let note = (Some(subject) == self.baseline).then_some("baseline");
             entry(number, subject, note)
         };
         legend(shown.into_iter().map(entry))

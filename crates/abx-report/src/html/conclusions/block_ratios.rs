@@ -11,24 +11,23 @@ use crate::words::metrics::{capitalized, metric_under};
 use crate::words::units::{is_drawable, percent, plural};
 use crate::words::verdict::{name, place};
 
-/// A plot for each load and metric that the study was made for.
+/// A plot for each load and metric that the study was made for, and for each baseline.
 pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup {
     let mut figures = Vec::new();
-    let mut seen: Vec<(&str, Metric)> = Vec::new();
+    let mut seen: Vec<(&str, Metric, &str)> = Vec::new();
     for one in record.conclusions.primary() {
-        let about = (one.load.as_str(), one.metric);
-        if seen.contains(&about) {
+        if seen.contains(&about(one)) {
             continue;
         }
         let these = record
             .conclusions
             .primary()
-            .filter(|one| (one.load.as_str(), one.metric) == about);
+            .filter(|other| about(other) == about(one));
         let dots: Vec<Dots> = these
             .filter_map(|one| Dots::of(record, one, subjects))
             .collect();
         figures.extend(of_metric(record, subjects, seen.len(), &dots));
-        seen.push(about);
+        seen.push(about(one));
     }
     if figures.is_empty() {
         return Markup::new();
@@ -39,6 +38,11 @@ pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup 
     let mut all = Markup::from(note(text));
     all.push(side_by_side(figures));
     all
+}
+
+/// What stands in one plot.
+fn about(one: &Comparison) -> (&str, Metric, &str) {
+    (&one.load, one.metric, &one.baseline)
 }
 
 /// One comparison with the ratio of each of its blocks.
@@ -86,7 +90,11 @@ fn of_metric(
     let band = [1.0 / (1.0 + margin), 1.0 + margin];
     let scale = Scale::log_around(ratios.map(|(_, ratio)| *ratio).chain(band))?;
     let metric = capitalized(metric_under(record, &first.load, first.metric));
-    let title = format!("{metric} {}", place(record, &first.load));
+    let relative = match record.measured.only_baseline() {
+        Some(_) => String::new(),
+        None => format!(" relative to {}", name(&first.baseline)),
+    };
+    let title = format!("{metric} {}{relative}", place(record, &first.load));
     let label = format!("{metric} ÷ {}'s, log scale", name(&first.baseline));
     let indices = indices_of(record, first);
     let axes = [block_axis(&indices), PlotAxis::new(&label, scale, 6, plain)];

@@ -18,12 +18,13 @@ pub(crate) fn capacities(record: &StudyRecord) -> Markup {
         .collect();
     if !out.is_empty() {
         let text = format!(
-            "Diamond: highest rate that meets the objective; bar: its interval; arrow: outside \
-             the rates that were tried, which are the dots below. Hatched: within {} of the \
-             baseline, which does not matter.",
+            " Hatched: within {} of the baseline, which does not matter.",
             percent(record.measured.settings.margin)
         );
-        out.push(note(&text));
+        let hatched = record.measured.only_baseline().map_or("", |_| &text);
+        let text = "Diamond: highest rate that meets the objective; bar: its interval; arrow: \
+                    outside the rates that were tried, which are the dots below.";
+        out.push(note(&format!("{text}{hatched}")));
     }
     out
 }
@@ -61,7 +62,8 @@ fn table(record: &StudyRecord, all: &[Capacity]) -> Markup {
 
 /// Rates that do not matter beside the baseline's, where that is known.
 fn band(record: &StudyRecord, all: &[Capacity]) -> Option<[f64; 2]> {
-    let is_baseline = |one: &&Capacity| one.subject == record.measured.settings.baseline;
+    let baseline = record.measured.only_baseline()?;
+    let is_baseline = |one: &&Capacity| one.subject == baseline;
     let rate = all.iter().find(is_baseline)?.rate_per_s?;
     let wide = 1.0 + record.measured.settings.margin;
     Some([rate / wide, rate * wide])

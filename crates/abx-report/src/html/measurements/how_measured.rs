@@ -1,6 +1,6 @@
 //! Where and how a study was measured, and how to measure it again.
 
-use abx_evidence::record::{LoadRecord, Machine, SubjectRecord};
+use abx_evidence::record::{Contrast, LoadRecord, Machine, SubjectRecord};
 use abx_evidence::{StudyRecord, Waiting};
 
 use crate::html::markup::{Grid, Markup, element, folded, note};
@@ -140,8 +140,12 @@ fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Grid> {
 fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
     let settings = &record.measured.settings;
     let blocks = settings.blocks.map(|blocks| plural(blocks.into(), "block"));
+    let compared = match &settings.contrasts[..] {
+        [] => ("baseline", name(&settings.baseline)),
+        declared => ("compared", contrasts(declared)),
+    };
     vec![
-        ("baseline", name(&settings.baseline)),
+        compared,
         ("margin", percent(settings.margin)),
         (
             "blocks requested",
@@ -154,6 +158,22 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
         ("generator waits", waits(&settings.waiting)),
         ("seed", record.measured.seed.to_string()),
     ]
+}
+
+/// The pairs that a study declared.
+fn contrasts(declared: &[Contrast]) -> String {
+    let text = |one: &Contrast| {
+        let [subject, baseline] = one.pair().map(name);
+        match &one.loads[..] {
+            [] => format!("{subject} ÷ {baseline}"),
+            loads => {
+                let loads: Vec<String> = loads.iter().map(|load| name(load)).collect();
+                format!("{subject} ÷ {baseline} under {}", loads.join(", "))
+            }
+        }
+    };
+    let each: Vec<String> = declared.iter().map(text).collect();
+    each.join("; ")
 }
 
 /// How the generator waited, and why not otherwise.
