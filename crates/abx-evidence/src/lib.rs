@@ -26,12 +26,14 @@ pub use file::schema::record_schema;
 pub use judge::capacities::Capacity;
 pub use judge::comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use judge::conclusions::Conclusions;
+pub use judge::families::Families;
 pub use judge::metric::{Metric, Sense};
 pub use judge::past_baseline::{
     Difference, Fingerprint, PastBaselineError, PastSubject, SessionReference, Unpaired,
     past_baseline,
 };
 pub use judge::ranking::{Place, Ranking};
+pub use judge::scope::{CpuSharing, Route, Scope};
 pub use judge::sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use judge::verdict::{self, Verdict};
 pub use judge::{is_hopeless, judge, may_stop};

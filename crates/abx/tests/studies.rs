@@ -106,6 +106,77 @@ fn a_study_is_conducted_as_its_file_says() {
 }
 
 #[test]
+fn only_the_declared_pairs_of_a_study_are_compared() {
+    // Method: three servers and three loads, two pairs with two baselines, one of them
+    // under one row of a sweep; the record, its report, and a pair that names nobody.
+    let home = Home::new();
+    let declared = format!(
+        r#"[[contrast]]
+subject = "one"
+baseline = "three"
+
+[[contrast]]
+subject = "two"
+baseline = "one"
+loads = ["small-c4"]
+
+[[subject]]
+name = "three"
+command = ["{ABX}", "serve", "--port", "{{port}}", "--root", "{{dir}}/www"]
+
+[[load]]
+name = "fresh""#
+    );
+    let fresh = "[[load]]\nname = \"fresh\"";
+    let folder = study(&home, fresh, &declared);
+    let folder = folder.to_str().unwrap();
+    let saved = home.join("contrasts.json");
+    let saved = saved.to_str().unwrap();
+    let ended = home.run_abx(&[
+        "compare", folder, "--pilot", "brief", "--rounds", "2", "--json", saved,
+    ]);
+    let record: Value = serde_json::from_str(&fs::read_to_string(saved).unwrap()).unwrap();
+    ended.expect_measured(&record);
+    let pair = |one: &Value| -> String {
+        let word = |key: &str| one[key].as_str().unwrap().to_owned();
+        format!("{}/{} {}", word("subject"), word("baseline"), word("load"))
+    };
+    let comparisons = record["comparisons"].as_array().unwrap().iter();
+    let primary = comparisons.filter(|one| one["role"] == "primary");
+    let expected = [
+        "one/three small-c1",
+        "one/three small-c4",
+        "two/one small-c4",
+        "one/three fresh",
+    ];
+    assert_eq!(primary.map(pair).collect::<Vec<_>>(), expected);
+    for ranking in record["conclusions"]["rankings"].as_array().unwrap() {
+        assert_eq!(ranking["pairs"].as_array().unwrap().len(), 3);
+    }
+    assert!(record["conclusions"]["families"]["count"].is_number());
+    assert_eq!(record["conclusions"]["scope"]["routes"][0], "loopback");
+    assert!(
+        record["machine"]["cores"].is_array(),
+        "{}",
+        record["machine"]
+    );
+    let again = home.run_abx(&["report", saved]);
+    for part in [
+        "relative to the baseline of each",
+        "Scope: loopback, one machine",
+    ] {
+        assert!(again.stdout.contains(part), "{part}: {}", again.stdout);
+    }
+
+    let wrong = declared.replace("baseline = \"three\"", "baseline = \"thre\"");
+    let folder = study(&home, fresh, &wrong);
+    let ended = home.run_abx(&["compare", folder.to_str().unwrap()]);
+    let message = "contrast 1: `baseline` is `thre`, and no subject has that name; did you mean \
+                   `three`?";
+    ended.expect(2, &[message]);
+}
+
+#[test]
 fn the_studies_of_this_repository_are_conducted() {
     // Method: both in a short form, from their folders; every row is there, and
     // every answer right.

@@ -14,9 +14,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::judge::capacities::Capacity;
 use crate::judge::comparison::Comparison;
 use crate::judge::conclusions::Conclusions;
+use crate::judge::families::Families;
 use crate::judge::judge;
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::ranking::Ranking;
+use crate::judge::scope::Scope;
 use crate::judge::sweeps::Sweep;
 use crate::record::finding::Validity;
 use crate::record::{
@@ -97,6 +99,10 @@ struct RecordFile<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Conclusions")]
 struct OtherConclusions<'a> {
+    /// What was not varied.
+    scope: Cow<'a, Scope>,
+    /// How many families of claims there are, each judged by itself.
+    families: Families,
     /// The order of the subjects under each load, where there are more than two.
     rankings: Cow<'a, [Ranking]>,
     /// Loads that differ in one number only, read together.
@@ -135,6 +141,8 @@ impl<'a> From<&'a StudyRecord> for RecordFile<'a> {
             comparisons: (&conclusions.comparisons).into(),
             validity: Cow::Borrowed(&conclusions.validity),
             conclusions: OtherConclusions {
+                scope: Cow::Borrowed(&conclusions.scope),
+                families: conclusions.families,
                 rankings: (&conclusions.rankings).into(),
                 sweeps: (&conclusions.sweeps).into(),
                 capacities: (&conclusions.capacities).into(),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::conclusions::Conclusions;
 use crate::judge::judge;
+use crate::judge::scope::Scope;
 use crate::measure::arrivals::{ArrivalSettings, Offered};
 use crate::measure::broadcasts::Broadcasts;
 use crate::measure::exchange::Exchange;
@@ -82,6 +83,8 @@ pub struct RunRecord {
     pub server: Option<ServerSide>,
     /// What limits the figures.
     pub findings: Vec<Finding>,
+    /// What was not varied.
+    pub scope: Scope,
     /// What was measured: all of the above follows from it.
     pub measured: Measured,
 }
@@ -183,6 +186,7 @@ impl RunRecord {
             generator: GeneratorSide::of(slice, summary),
             server: ServerSide::of(&parts),
             findings: conclusions.validity.findings.clone(),
+            scope: conclusions.scope.clone(),
             measured,
         })
     }

@@ -161,6 +161,7 @@ impl<'a> ComparisonPlan<'a> {
             self.findings.push(memory_unknown(view.load));
         }
         let primary = known.iter().map(|pair| (*pair, Role::Primary)).collect();
+        let first = self.asked.len();
         let ground = || Ground::Load(view);
         self.ask(ground(), Metric::MemoryPerConnection, (memory, primary));
         let rate = Values::under(view, Metric::ConnectRate, Rounds::All);
@@ -171,6 +172,7 @@ impl<'a> ComparisonPlan<'a> {
         let pairs = whole(&rate, pairs.iter());
         let pairs = pairs.into_iter().map(|pair| (pair, role(&pair))).collect();
         self.ask(ground(), Metric::ConnectRate, (rate, pairs));
+        share_among(&mut self.asked[first..]);
     }
 
     fn ask(&mut self, ground: Ground<'a>, metric: Metric, (values, pairs): MetricPairs<'a>) {

@@ -2,8 +2,10 @@
 
 use crate::judge::capacities::Capacity;
 use crate::judge::comparison::{Comparison, Role};
+use crate::judge::families::Families;
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::ranking::Ranking;
+use crate::judge::scope::Scope;
 use crate::judge::sweeps::Sweep;
 use crate::record::finding::Validity;
 use crate::view::ceilings::Ceiling;
@@ -17,6 +19,10 @@ pub struct Conclusions {
     pub comparisons: Vec<Comparison>,
     /// What limits the conclusions.
     pub validity: Validity,
+    /// What was not varied.
+    pub scope: Scope,
+    /// How many families the comparisons and rankings are.
+    pub families: Families,
     /// The order of the subjects under each load, where there are more than two.
     pub rankings: Vec<Ranking>,
     /// Loads that differ in one number only, read together.

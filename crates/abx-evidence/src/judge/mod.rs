@@ -5,9 +5,11 @@ pub(crate) mod comparison;
 pub(crate) mod comparison_plan;
 pub(crate) mod conclusions;
 pub(crate) mod cpu_fallback;
+pub(crate) mod families;
 pub(crate) mod metric;
 pub(crate) mod past_baseline;
 pub(crate) mod ranking;
+pub(crate) mod scope;
 pub(crate) mod sweeps;
 pub(crate) mod values;
 pub mod verdict;
@@ -19,8 +21,10 @@ use crate::judge::capacities::capacities;
 use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role};
 use crate::judge::comparison_plan::{ComparisonPlan, Question};
 use crate::judge::conclusions::Conclusions;
+use crate::judge::families::Families;
 use crate::judge::past_baseline::BesidePast;
 use crate::judge::ranking::rankings;
+use crate::judge::scope::Scope;
 use crate::judge::sweeps::sweeps;
 use crate::judge::verdict::decide_together;
 use crate::record::Measured;
@@ -56,10 +60,13 @@ fn conclude(study: &StudyView) -> Conclusions {
     let validity = Validity::of(all);
     let numbered = comparisons.into_iter().map(|one| one.numbered(&validity));
     let comparisons: Vec<Comparison> = numbered.collect();
+    let rankings = rankings(study, &comparisons, &found, &validity);
     Conclusions {
+        scope: Scope::of(study.study),
+        families: Families::of(&comparisons, &rankings),
         sweeps: sweeps(study, &comparisons),
         capacities: capacities(study),
-        rankings: rankings(study, &comparisons, &found, &validity),
+        rankings,
         comparisons,
         ceilings,
         summaries,

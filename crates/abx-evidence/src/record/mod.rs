@@ -139,6 +139,9 @@ pub struct Machine {
     pub cpu_model: Option<String>,
     /// Processors that abx was allowed to use.
     pub cpus: usize,
+    /// These processors by core: SMT siblings stand together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<Vec<Vec<usize>>>,
     /// Main memory.
     pub memory_bytes: Option<u64>,
     /// The kernel's release.

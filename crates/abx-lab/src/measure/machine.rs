@@ -9,14 +9,15 @@ use crate::study::subject::Source;
 /// What this machine says of itself. It makes the load, and has those of the subjects
 /// that abx starts or that listen at one of its addresses.
 pub fn describe<'a>(
-    cpus: usize,
+    cpus: &[usize],
     descriptors: DescriptorLimit,
     subjects: impl IntoIterator<Item = &'a Source>,
 ) -> Machine {
     let machine = abx_sys::machine::Machine::read();
     Machine {
         cpu_model: machine.cpu_model,
-        cpus,
+        cpus: cpus.len(),
+        cores: abx_sys::cpus::known_cores(cpus),
         memory_bytes: machine.memory_bytes,
         kernel: machine.kernel,
         is_virtual: machine.virtualised,

@@ -83,7 +83,7 @@ pub struct StudyContext<'a> {
     /// Who uses which processors.
     pub split: CpuSplit,
     /// How many processors abx may use.
-    pub cpus: usize,
+    pub cpus: Vec<usize>,
     /// File descriptors that abx and each subject may have.
     pub descriptors: DescriptorLimit,
     /// No slice goes on beyond this moment; `None` where time does not matter.
@@ -190,7 +190,7 @@ impl<'a> StudyContext<'a> {
             generator: Box::new(engine),
             waiting,
             split,
-            cpus: allowed.len(),
+            cpus: allowed,
             descriptors,
             deadline: None,
             on_pending: &unwatched,

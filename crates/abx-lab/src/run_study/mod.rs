@@ -534,7 +534,7 @@ fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured 
             waiting: context.waiting.clone(),
         },
         machine: machine::describe(
-            context.cpus,
+            &context.cpus,
             context.descriptors,
             study.subjects.iter().map(|subject| &subject.source),
         ),

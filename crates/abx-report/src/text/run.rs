@@ -7,6 +7,7 @@ use super::phases;
 use crate::words::findings::LoadCount;
 use crate::words::load::offered;
 use crate::words::run::{headline, listeners, offer, side_lines};
+use crate::words::scope;
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::times::{at_least_legend, time};
@@ -26,6 +27,7 @@ pub fn run_text(record: &RunRecord, style: &Style) -> String {
     }
     sections.extend([
         sides(record, style),
+        style.paragraph(&scope::of_run(&record.scope)),
         findings(&record.findings, LoadCount::One, style),
     ]);
     sections.retain(|section| !section.is_empty());

@@ -16,6 +16,7 @@ use crate::words::findings::LoadCount;
 use crate::words::held::{HELD_LEGEND, held_table};
 use crate::words::how_measured::{ended, turns};
 use crate::words::load::{alone, offer};
+use crate::words::scope::{self, families};
 use crate::words::style::Style;
 use crate::words::times::at_least_legend;
 use crate::words::units::{UNKNOWN, figure, plural, seconds, whole_percent};
@@ -32,6 +33,7 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
     };
     let mut sections = vec![
         verdicts(record, style) + &past_baseline(record, style),
+        scope(record, style),
         rankings(record, style),
         sweeps(record, style),
         capacities(record, style),
@@ -63,6 +65,13 @@ fn verdicts(record: &StudyRecord, style: &Style) -> String {
         }
     }
     out + &instead_of_throughput(record).map_or_else(String::new, |text| style.note(text))
+}
+
+/// What was not varied, and how often any of several families is wrong.
+fn scope(record: &StudyRecord, style: &Style) -> String {
+    let families = families(&record.conclusions.families);
+    let families = families.map(|text| style.paragraph(&text));
+    style.paragraph(&scope::of_study(record)) + &families.unwrap_or_default()
 }
 
 /// A table for each load, and once what the columns mean.

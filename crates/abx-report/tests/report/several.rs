@@ -2,14 +2,15 @@
 
 use abx_evidence::record::Contrast;
 use abx_evidence::{
-    Axis, Capacity, Ceiling, Crossover, Finding, FindingId, Metric, Place, Ranking, Role,
+    Axis, Capacity, Ceiling, Crossover, Families, Finding, FindingId, Metric, Place, Ranking, Role,
     Scalability, StudyRecord, Sweep, Verdict,
 };
 use abx_report::{
-    Style, comparisons_csv, study_html, study_junit, study_markdown, study_text, verdict_matrix,
+    Style, comparisons_csv, run_html, run_json, run_markdown, run_text, study_html, study_json,
+    study_junit, study_markdown, study_text, verdict_matrix,
 };
 
-use crate::support::{comparison, load, study, subject};
+use crate::support::{comparison, load, run, study, subject};
 
 fn plain() -> Style {
     Style {
@@ -212,9 +213,15 @@ fn contrasts() -> StudyRecord {
         }
         record.conclusions.comparisons.push(one);
     };
-    loads.map(|load| add(pairs[0], load, Role::Primary));
-    ["kept-c10", "kept-c100"].map(|load| add(pairs[1], load, Role::Primary));
-    pairs.map(|pair| add(pair, "kept-c10", Role::Exploratory));
+    for load in loads {
+        add(pairs[0], load, Role::Primary);
+    }
+    for load in &loads[..2] {
+        add(pairs[1], load, Role::Primary);
+    }
+    for pair in pairs {
+        add(pair, "kept-c10", Role::Exploratory);
+    }
     record
 }
 
@@ -264,6 +271,62 @@ fn where_baselines_differ_every_row_says_its_own() {
     assert!(study_text(&record, &plain()).contains("Also compared, relative to lighttpd"));
     let matrix = verdict_matrix(&record);
     assert!(matrix.contains("| `lighttpd` | 1 | 1 |"), "{matrix}");
+}
+
+#[test]
+fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
+    // Method: a study of one load and of seven, a study of nothing, and a run, in each
+    // format that people read and in JSON; on a page without its record.
+    let mut record = study();
+    let scope = "Scope: loopback, one machine, one boot, one build of each server; 1 CPU for \
+                 the servers, 1 for the generator (SMT siblings: not recorded); warm caches. \
+                 Intervals hold for repeats of this study in this scope.";
+    let reports = |record: &StudyRecord| {
+        let html = study_html(record);
+        let page = html.split("<script").next().unwrap().to_owned();
+        let wide = Style {
+            width: 1_000,
+            ..plain()
+        };
+        let all = [study_text(record, &wide), study_markdown(record, &[]), page];
+        all.map(|report| report.replace('\u{a0}', " "))
+    };
+    for report in reports(&record) {
+        assert!(report.contains(scope), "{report}");
+        assert!(!report.contains("family of its own"), "{report}");
+    }
+    record.conclusions.families = Families::with(7);
+    for report in reports(&record) {
+        let told = "over all 7 families, at least one direction is false in at most 35 % of such";
+        assert!(report.contains(told), "{report}");
+    }
+    let json = study_json(&record);
+    for part in [
+        "\"scope\":{\"routes\":[\"loopback\"]",
+        "\"families\":{\"count\":7,",
+    ] {
+        assert!(json.replace([' ', '\n'], "").contains(part), "{part}");
+    }
+    record.conclusions.comparisons.clear();
+    for report in reports(&record) {
+        assert!(report.contains(scope), "{report}");
+    }
+    let record = run();
+    let scope = "Scope: loopback, one machine, one boot, one build of the server, left running; \
+                 1 CPU for the generator, those of the servers not set by abx; warm caches.";
+    let text = run_text(
+        &record,
+        &Style {
+            width: 1_000,
+            ..plain()
+        },
+    );
+    let html = run_html(&record);
+    let page = html.split("<script").next().unwrap();
+    for report in [&text, &run_markdown(&record).replace("\n  ", " "), page] {
+        assert!(report.contains(scope), "{report}");
+    }
+    assert!(run_json(&record).contains("\"scope\""));
 }
 
 #[test]

@@ -9,7 +9,8 @@ use abx_evidence::record::{
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Comparison, Conclusions, Exchange, Figure, Finding, FindingId,
     GeneratorSide, Level, Measured, Metric, Offered, Outcomes, PhaseTime, PhaseTimes, RUN_SCHEMA,
-    Requests, Role, RunRecord, RunSettings, ServerSide, StudyRecord, Summary, Times, Verdict,
+    Requests, Role, RunRecord, RunSettings, Scope, ServerSide, StudyRecord, Summary, Times,
+    Verdict,
 };
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
@@ -50,6 +51,7 @@ pub fn study() -> StudyRecord {
             summary("nginx", "c100", 36_817.2),
             summary("lighttpd", "c100", 41_234.5),
         ],
+        scope: Scope::of(&measured),
         ..Conclusions::default()
     };
     let mut record = StudyRecord {
@@ -321,6 +323,7 @@ pub fn run() -> RunRecord {
             busiest_thread: Some(0.98),
         }),
         findings: Vec::new(),
+        scope: Scope::of(&abx_fixtures::run()),
         measured: abx_fixtures::run(),
     }
 }

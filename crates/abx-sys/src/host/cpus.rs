@@ -50,10 +50,20 @@ pub fn pin_thread(cpus: &[usize]) -> io::Result<()> {
 /// Where /sys does not say, every CPU counts as a core of its own.
 #[must_use]
 pub fn cores(cpus: &[usize]) -> Vec<Vec<usize>> {
-    group_by_core(cpus, |cpu| {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        parse_cpu_list(&read_lossy(path).ok()?)
-    })
+    group_by_core(cpus, siblings)
+}
+
+/// The same, where /sys says it of each of them.
+#[must_use]
+pub fn known_cores(cpus: &[usize]) -> Option<Vec<Vec<usize>>> {
+    let is_known = |cpu: &usize| siblings(*cpu).is_some();
+    cpus.iter().all(is_known).then(|| cores(cpus))
+}
+
+/// The CPUs of one's core.
+fn siblings(cpu: usize) -> Option<Vec<usize>> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    parse_cpu_list(&read_lossy(path).ok()?)
 }
 
 fn group_by_core(

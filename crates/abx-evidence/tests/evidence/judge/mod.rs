@@ -16,6 +16,7 @@ mod phases;
 mod properties;
 mod readings;
 mod runs;
+mod scope;
 mod series;
 mod several;
 mod steady;

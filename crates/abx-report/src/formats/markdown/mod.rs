@@ -18,6 +18,7 @@ use crate::words::how_measured::repeating;
 use crate::words::load::offer;
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::phases;
+use crate::words::scope::{self, families};
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{figure, percent, ratio_cells};
@@ -44,6 +45,7 @@ pub fn study_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> St
         "### abx: which server is faster?\n".to_owned(),
         primary(record),
         beyond_pairs(record),
+        scope(record),
         expectations(record, answers),
         figures(record),
         where_time_goes(record),
@@ -118,6 +120,16 @@ fn beyond_pairs(record: &StudyRecord) -> String {
         true => text,
         false => fenced(&text),
     }
+}
+
+/// What was not varied, and how often any of several families is wrong.
+fn scope(record: &StudyRecord) -> String {
+    let families = families(&record.conclusions.families);
+    let lines = [Some(scope::of_study(record)), families]
+        .into_iter()
+        .flatten();
+    let lines: Vec<String> = lines.map(|line| escape(&line) + "\n").collect();
+    lines.join("\n")
 }
 
 fn expectations(record: &StudyRecord, answers: &[ExpectationResult]) -> String {

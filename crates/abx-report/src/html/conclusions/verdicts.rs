@@ -3,6 +3,7 @@
 use abx_evidence::{StudyRecord, Verdict};
 
 use crate::html::markup::{Element, LINE, Markup, element, note};
+use crate::words::scope::{self, families};
 use crate::words::units::percent;
 use crate::words::verdict::{instead_of_throughput, name, remarks, sentence, word};
 
@@ -27,8 +28,10 @@ pub(crate) fn title(record: &StudyRecord) -> String {
 
 /// A card for each comparison.
 pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
+    let scope = note(&scope::of_study(record));
     let Some(first) = record.conclusions.primary().next() else {
-        return element("p").text("Nothing was compared.").into();
+        let nothing = element("p").text("Nothing was compared.");
+        return [nothing, scope].into_iter().collect();
     };
     let cards = record.conclusions.primary().map(|one| {
         let told = element("p").text(&sentence(record, one, &LINE));
@@ -44,13 +47,16 @@ pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
     });
     let how = format!(
         "Ratios are subject over baseline, with the interval in which the true ratio lies in {} of \
-         such studies. A difference of up to {} does not matter here.",
+         such studies: repeats of this one in its scope. A difference of up to {} does not matter here.",
         percent(first.confidence),
         percent(record.measured.settings.margin)
     );
     let list = element("ul").class("verdicts").add_all(cards);
+    let families = families(&record.conclusions.families);
+    let families = families.map(|text| note(&text));
     let instead = instead_of_throughput(record).map(note);
-    [list, note(&how)].into_iter().chain(instead).collect()
+    let all = [list, scope, note(&how)].into_iter();
+    all.chain(families).chain(instead).collect()
 }
 
 /// The sign of a verdict; the word beside it says the same.

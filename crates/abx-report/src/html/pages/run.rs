@@ -7,13 +7,14 @@ use crate::html::charts::{
     time_text,
 };
 use crate::html::conclusions::findings;
-use crate::html::markup::{CaptionedFigure, Grid, LINE, Markup, paragraphs};
+use crate::html::markup::{CaptionedFigure, Grid, LINE, Markup, note, paragraphs};
 use crate::html::measurements::how_measured::{machine, pairs};
 use crate::html::measurements::outcomes::{came, title};
 use crate::html::measurements::phases;
 use crate::html::pages::page::Page;
 use crate::words::load::offered;
 use crate::words::run::{self, offer, side_lines};
+use crate::words::scope;
 use crate::words::times::{at_least_legend, time};
 use crate::words::units::{TimeUnit, count, date, seconds, share};
 use crate::words::wrap::clean_name;
@@ -52,6 +53,7 @@ pub fn run_html(record: &RunRecord) -> String {
 fn headline(record: &RunRecord) -> Markup {
     let mut out = paragraphs(&run::headline(record, &LINE));
     out.push(paragraphs(&offer(record, &LINE)));
+    out.push(note(&scope::of_run(&record.scope)));
     out
 }
 

@@ -1,0 +1,138 @@
+//! What a study or run did not vary, read from its record: an interval holds for repeats
+//! with all of this as it was.
+
+use std::net::{IpAddr, SocketAddr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{MachineRole, Measured, SubjectRecord};
+
+/// What a study or run did not vary.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Scope {
+    /// The ways to its servers, each once.
+    pub routes: Vec<Route>,
+    /// Servers that abx did not start, so that all blocks are of one start of theirs.
+    pub left_running: usize,
+    /// How many processors the servers had; `None` where abx did not set them.
+    pub subject_cpus: Option<usize>,
+    /// How many processors the generator had.
+    pub generator_cpus: usize,
+    /// What these have to do with each other; `None` where abx did not set those of the
+    /// servers, or where it is not recorded which processors are of one core.
+    pub cpu_sharing: Option<CpuSharing>,
+    /// Whether any load was offered with the files in memory.
+    pub warm_caches: bool,
+    /// Whether any load was offered with the files dropped from memory.
+    pub cold_files: bool,
+}
+
+/// The way to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Route {
+    /// Through the loopback interface.
+    Loopback,
+    /// To another address of the generator's machine.
+    OwnAddress,
+    /// To another machine.
+    Network,
+    /// The record does not tell.
+    NotRecorded,
+}
+
+/// What the processors of servers and generator have to do with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CpuSharing {
+    /// Some are of both.
+    Shared,
+    /// They are different threads of one core (SMT siblings), at least two of them.
+    Siblings,
+    /// No core has threads of both.
+    Apart,
+}
+
+impl Scope {
+    /// That of what was measured.
+    #[must_use]
+    pub fn of(study: &Measured) -> Scope {
+        let settings = &study.settings;
+        let mut routes = Vec::new();
+        for subject in &study.subjects {
+            let route = Route::to(subject, study);
+            if !routes.contains(&route) {
+                routes.push(route);
+            }
+        }
+        let kept = { study.subjects.iter() }
+            .filter(|one| one.is_kept())
+            .count();
+        let are_all_kept = kept == study.subjects.len();
+        let is_cold = |is_cold: bool| {
+            let mut loads = study.loads.iter();
+            loads.any(|load| load.settings.cold_cache == is_cold)
+        };
+        Scope {
+            routes,
+            left_running: study.subjects.len() - kept,
+            subject_cpus: are_all_kept.then_some(settings.subject_cpus.len()),
+            generator_cpus: settings.generator_cpus.len(),
+            cpu_sharing: CpuSharing::of(study).filter(|_| are_all_kept),
+            warm_caches: is_cold(false),
+            cold_files: is_cold(true),
+        }
+    }
+}
+
+impl Route {
+    fn to(subject: &SubjectRecord, study: &Measured) -> Route {
+        // What abx starts is loaded at 127.0.0.1.
+        if subject.is_kept() {
+            return Route::Loopback;
+        }
+        let Some(ip) = address(subject) else {
+            return Route::NotRecorded;
+        };
+        let roles = &study.machine.roles;
+        let is_here = roles.contains(&MachineRole::Subjects);
+        match study.subjects.len() {
+            _ if ip.is_loopback() => Route::Loopback,
+            _ if roles.is_empty() => Route::NotRecorded,
+            _ if !is_here => Route::Network,
+            // Whose machine it is was recorded for all together.
+            1 => Route::OwnAddress,
+            _ => Route::NotRecorded,
+        }
+    }
+}
+
+/// The address that a subject was loaded at.
+fn address(subject: &SubjectRecord) -> Option<IpAddr> {
+    if let Some(there) = &subject.connected_to {
+        return Some(there.parse::<SocketAddr>().ok()?.ip());
+    }
+    let url = subject.address.as_deref()?;
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = rest.split(['/', '?']).next()?;
+    let parsed = host.parse::<SocketAddr>().map(|there| there.ip());
+    parsed.or_else(|_| host.parse::<IpAddr>()).ok()
+}
+
+impl CpuSharing {
+    fn of(study: &Measured) -> Option<CpuSharing> {
+        let settings = &study.settings;
+        let (subjects, generator) = (&settings.subject_cpus, &settings.generator_cpus);
+        if subjects.iter().any(|cpu| generator.contains(cpu)) {
+            return Some(CpuSharing::Shared);
+        }
+        let cores = study.machine.cores.as_ref()?;
+        let has = |core: &[usize], cpus: &[usize]| core.iter().any(|cpu| cpus.contains(cpu));
+        let is_of_both = |core: &Vec<usize>| has(core, subjects) && has(core, generator);
+        match cores.iter().any(is_of_both) {
+            true => Some(CpuSharing::Siblings),
+            false => Some(CpuSharing::Apart),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What a study or run did not vary, and how often any of its families is wrong.
+
+use abx_evidence::record::MachineRole;
+use abx_evidence::{CpuSharing, Measured, Route, RunRecord, Scope, judge};
+
+use abx_fixtures::{pair, run, two_loads};
+
+fn scope(record: &Measured) -> Scope {
+    judge(record).scope
+}
+
+#[test]
+fn a_study_of_servers_that_abx_started_is_on_loopback_with_processors_of_its_own() {
+    // Method: the usual pair on CPUs 0 and 1, whose cores the record holds, in three ways,
+    // or does not hold; then both sides on one CPU.
+    let mut record = pair();
+    let found = scope(&record);
+    assert_eq!(found.routes, [Route::Loopback]);
+    assert_eq!((found.subject_cpus, found.generator_cpus), (Some(1), 1));
+    assert_eq!((found.left_running, found.cpu_sharing), (0, None));
+    for (cores, expected) in [
+        (vec![vec![0], vec![1]], CpuSharing::Apart),
+        (vec![vec![0, 1]], CpuSharing::Siblings),
+        (vec![vec![0, 2], vec![1, 3]], CpuSharing::Apart),
+    ] {
+        record.machine.cores = Some(cores);
+        assert_eq!(scope(&record).cpu_sharing, Some(expected));
+    }
+    record.settings.generator_cpus = vec![0];
+    assert_eq!(scope(&record).cpu_sharing, Some(CpuSharing::Shared));
+}
+
+#[test]
+fn a_route_is_what_the_record_says_of_it() {
+    // Method: the server of a run at addresses of every kind, with what the record says of
+    // where it was, in old records nothing.
+    let here = [MachineRole::Subjects, MachineRole::Generator];
+    let elsewhere = [MachineRole::Generator];
+    for (url, connected_to, roles, expected) in [
+        (
+            "http://a/",
+            Some("127.0.0.2:80"),
+            &here[..],
+            Route::Loopback,
+        ),
+        ("http://a/", Some("[::1]:80"), &here, Route::Loopback),
+        ("http://a/", Some("192.0.2.1:80"), &here, Route::OwnAddress),
+        (
+            "http://a/",
+            Some("192.0.2.1:80"),
+            &elsewhere,
+            Route::Network,
+        ),
+        ("http://a/", Some("192.0.2.1:80"), &[], Route::NotRecorded),
+        ("http://127.0.0.1:8080/x", None, &[], Route::Loopback),
+        ("http://127.0.0.1", None, &[], Route::Loopback),
+        ("http://a/", None, &here, Route::NotRecorded),
+    ] {
+        let mut record = run();
+        record.subjects[0].address = Some(url.to_owned());
+        record.subjects[0].connected_to = connected_to.map(str::to_owned);
+        record.machine.roles = roles.into();
+        let found = RunRecord::judged(record).unwrap().scope;
+        assert_eq!(found.routes, [expected], "{url} {connected_to:?} {roles:?}");
+        assert_eq!((found.left_running, found.subject_cpus), (1, None));
+    }
+    // Of two servers at addresses it is not recorded which of them is here.
+    let mut record = pair();
+    for (subject, there) in record
+        .subjects
+        .iter_mut()
+        .zip(["192.0.2.1:80", "127.0.0.1:80"])
+    {
+        subject.address = Some("http://a/".to_owned());
+        subject.connected_to = Some(there.to_owned());
+    }
+    record.machine.roles = here.into();
+    let found = scope(&record);
+    assert_eq!(found.routes, [Route::NotRecorded, Route::Loopback]);
+}
+
+#[test]
+fn files_are_warm_or_cold_as_the_loads_say() {
+    // Method: two loads, of which none, one and both drop files from memory.
+    let mut record = two_loads();
+    let files = |record: &Measured| {
+        let found = scope(record);
+        (found.warm_caches, found.cold_files)
+    };
+    assert_eq!(files(&record), (true, false));
+    record.loads[0].settings.cold_cache = true;
+    assert_eq!(files(&record), (true, true));
+    record.loads[1].settings.cold_cache = true;
+    assert_eq!(files(&record), (false, true));
+}
+
+#[test]
+fn each_load_with_a_claim_is_a_family() {
+    // Method: one load, two, and two of which nothing can be claimed under one; by hand
+    // 1 − 0.95² and 2 · 5 %.
+    let families = |record: &Measured| judge(record).families;
+    assert_eq!(families(&pair()).count, 1);
+    let two = families(&two_loads());
+    assert_eq!(two.count, 2);
+    assert!((two.false_if_independent - 0.0975).abs() < 1e-12);
+    assert!((two.false_at_most - 0.1).abs() < 1e-12);
+    let mut record = two_loads();
+    for part in record
+        .blocks
+        .iter_mut()
+        .flat_map(|block| &mut block.loads[..1])
+    {
+        let slices = part.rounds.iter_mut().flat_map(|round| &mut round.slices);
+        slices.for_each(|slice| abx_fixtures::answer(slice, &[]));
+    }
+    assert_eq!(families(&record).count, 1);
+}

@@ -1,0 +1,160 @@
+//! What a study or run did not vary, and how often any of its families is wrong.
+
+use abx_evidence::{CpuSharing, Families, Route, Scope, StudyRecord};
+
+use super::units::percent;
+
+/// The scope of a study, on one line.
+pub(crate) fn of_study(record: &StudyRecord) -> String {
+    let measured = &record.measured;
+    let builds = match measured.subjects.len() {
+        1 => "one build of the server",
+        _ => "one build of each server",
+    };
+    let scope = line(&record.conclusions.scope, builds);
+    match (measured.is_comparison(), &measured.past_baseline) {
+        (false, _) => scope,
+        (true, None) => format!("{scope} Intervals hold for repeats of this study in this scope."),
+        (true, Some(_)) => format!(
+            "{scope} Intervals hold for repeats of this study in this scope; the older record is \
+             of another session."
+        ),
+    }
+}
+
+/// The scope of a run, on one line.
+pub(crate) fn of_run(scope: &Scope) -> String {
+    line(scope, "one build of the server")
+}
+
+fn line(scope: &Scope, builds: &str) -> String {
+    let mut parts: Vec<&str> = scope.routes.iter().copied().map(route).collect();
+    let are_here = |route: &Route| matches!(route, Route::Loopback | Route::OwnAddress);
+    parts.push(match scope.routes.iter().all(are_here) {
+        true => "one machine, one boot",
+        false => "one boot of the generator's machine",
+    });
+    parts.push(builds);
+    if scope.left_running > 0 {
+        parts.push(match scope.routes.len() == 1 && scope.left_running == 1 {
+            true => "left running",
+            false => "those at an address left running",
+        });
+    }
+    let caches = match (scope.warm_caches, scope.cold_files) {
+        (true, true) => "warm caches, and cold files",
+        (false, true) => "cold files",
+        _ => "warm caches",
+    };
+    format!("Scope: {}; {}; {caches}.", parts.join(", "), cpus(scope))
+}
+
+fn route(route: Route) -> &'static str {
+    match route {
+        Route::Loopback => "loopback",
+        Route::OwnAddress => "this machine's own address",
+        Route::Network => "the network to another machine",
+        Route::NotRecorded => "a route that is not recorded",
+    }
+}
+
+fn cpus(scope: &Scope) -> String {
+    let generator = scope.generator_cpus;
+    let unit = |count: usize| if count == 1 { "CPU" } else { "CPUs" };
+    let Some(subjects) = scope.subject_cpus else {
+        let of = unit(generator);
+        return format!("{generator} {of} for the generator, those of the servers not set by abx");
+    };
+    let sharing = match scope.cpu_sharing {
+        Some(CpuSharing::Shared) => "shared",
+        Some(CpuSharing::Siblings) => "SMT siblings",
+        Some(CpuSharing::Apart) => "not SMT siblings",
+        None => "SMT siblings: not recorded",
+    };
+    let of = unit(subjects);
+    format!("{subjects} {of} for the servers, {generator} for the generator ({sharing})")
+}
+
+/// How often any direction is false over all families; `None` where there is but one.
+pub(crate) fn families(families: &Families) -> Option<String> {
+    let Families {
+        count,
+        false_if_independent,
+        false_at_most,
+    } = *families;
+    let over = format!(
+        "Each load is a family of its own: over all {count} families, at least one direction is \
+         false in"
+    );
+    let independent = percent(false_if_independent);
+    match count {
+        0 | 1 => None,
+        _ if false_at_most >= 1.0 => Some(format!(
+            "{over} up to {independent} of such studies if they err independently, which nothing \
+             bounds else."
+        )),
+        _ => Some(format!(
+            "{over} at most {} of such studies ({independent} if they err independently).",
+            percent(false_at_most)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_told_from_two_on_and_by_what_bounds_them() {
+        // Method: one, seven and forty; by hand 7 · 5 %, 1 − 0.95^7 and 1 − 0.95^40.
+        let told = |count| families(&Families::with(count)).map(|it| it.replace('\u{a0}', " "));
+        assert_eq!(told(1), None);
+        let seven = told(7).unwrap();
+        assert!(
+            seven.contains("at most 35 % of such studies (30.2 % if"),
+            "{seven}"
+        );
+        let forty = told(40).unwrap();
+        assert!(forty.contains("up to 87.1 % of such studies if"), "{forty}");
+    }
+
+    #[test]
+    fn a_scope_names_what_the_record_holds_and_what_it_does_not() {
+        // Method: each kind of route, processors and files.
+        let usual = Scope {
+            routes: vec![Route::Loopback],
+            left_running: 0,
+            subject_cpus: Some(1),
+            generator_cpus: 1,
+            cpu_sharing: Some(CpuSharing::Apart),
+            warm_caches: true,
+            cold_files: false,
+        };
+        assert_eq!(
+            line(&usual, "one build of each server"),
+            "Scope: loopback, one machine, one boot, one build of each server; 1 CPU for the \
+             servers, 1 for the generator (not SMT siblings); warm caches."
+        );
+        let unknown = Scope {
+            cpu_sharing: None,
+            cold_files: true,
+            ..usual.clone()
+        };
+        let told = line(&unknown, "");
+        assert!(told.contains("(SMT siblings: not recorded); warm caches, and cold files."));
+        let elsewhere = Scope {
+            routes: vec![Route::Network],
+            left_running: 1,
+            subject_cpus: None,
+            generator_cpus: 4,
+            cpu_sharing: None,
+            ..usual
+        };
+        assert_eq!(
+            of_run(&elsewhere),
+            "Scope: the network to another machine, one boot of the generator's machine, one \
+             build of the server, left running; 4 CPUs for the generator, those of the servers \
+             not set by abx; warm caches."
+        );
+    }
+}
