@@ -45,7 +45,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
             aa: false,
             margin: 0.03,
             budget_s: 120.0,
-            blocks: None,
+            blocks: Some(blocks as u32),
             threads: 1,
             subject_cpus: vec![0],
             generator_cpus: vec![1],
@@ -61,7 +61,8 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
     }
 }
 
-/// `new` beside `old` in six blocks, 1.1 times as fast: a study without findings.
+/// `new` beside `old` in six blocks, 1.1 times as fast: a study without findings. Like all
+/// of these studies it was ordered to have so many.
 pub fn pair() -> Measured {
     let tenth_more = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
     study(&[("old", &[OK; 6]), ("new", &tenth_more)])
@@ -81,6 +82,15 @@ pub fn with_ceiling(mut record: Measured, times: f64) -> Measured {
         );
         slices.push(ceiling);
     }
+    record
+}
+
+/// The same study with its last block once more, so that six become the seven that the
+/// stop rule looks at first.
+pub fn longer(mut record: Measured) -> Measured {
+    let mut last = record.blocks.last().expect("a block").clone();
+    last.index += 1;
+    record.blocks.push(last);
     record
 }
 

@@ -119,8 +119,8 @@ pub enum Doubt {
     Straddles,
     /// The truth may lie further from 1 than what was measured.
     Bound,
-    /// Fewer blocks than any verdict takes.
-    FewBlocks,
+    /// Fewer blocks than a verdict takes, which is so many.
+    FewBlocks(usize),
     /// They were measured at different times, and nothing beside both.
     NoReference,
     /// There is no interval with two ends.
@@ -233,7 +233,7 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Expecta
             (Orientation::Straight, false) | (Orientation::Mirrored, true) => Orientation::Straight,
             _ => Orientation::Mirrored,
         };
-        let figures = Reading::of(Figures::of(one, &record.conclusions.validity), reading);
+        let figures = Reading::of(Figures::of(one, record), reading);
         ExpectationResult {
             metric: Some(one.metric),
             bounds: figures.bounds(),
@@ -267,20 +267,19 @@ fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<ExpectationResult
             ..nothing_compared()
         }
     };
-    let validity = &record.conclusions.validity;
     let straight = |figures| Reading::of(figures, Orientation::Straight);
     let now = record.conclusions.primary().map(|one| ExpectationResult {
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: one.baseline.clone(),
-        ..answer(one.metric, straight(Figures::of(one, validity)))
+        ..answer(one.metric, straight(Figures::of(one, record)))
     });
     let beside = &record.conclusions.past_comparisons;
     let then = beside.iter().map(|one| ExpectationResult {
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: format!("{} of then", one.baseline),
-        ..answer(one.metric, straight(Figures::of_unpaired(one, validity)))
+        ..answer(one.metric, straight(Figures::of_unpaired(one, record)))
     });
     let answers: Vec<ExpectationResult> = now.chain(then).collect();
     match answers.is_empty() {

@@ -1,11 +1,12 @@
 //! What one comparison's interval says to an expectation.
 
 use super::{Doubt, Sign, Standing};
+use crate::file::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison};
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::verdict::Verdict;
-use crate::record::finding::{Finding, Level, Validity};
-use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::record::finding::{Finding, Level};
+use crate::stats::stop::{BLOCKS_ORDERED, blocks_for_verdict};
 
 /// What an answer rests on, whether its blocks were measured side by side or not.
 pub(super) struct Figures<'a> {
@@ -17,6 +18,8 @@ pub(super) struct Figures<'a> {
     /// Whether both sides met the same machine, or something measured beside both tells how
     /// it had changed.
     is_comparable: bool,
+    /// The fewest that carry a verdict.
+    fewest: usize,
     /// The first finding that forbids a claim.
     void: Option<&'a Finding>,
 }
@@ -26,25 +29,27 @@ fn first_void<'a>(mut findings: impl Iterator<Item = &'a Finding>) -> Option<&'a
 }
 
 impl<'a> Figures<'a> {
-    pub(super) fn of(one: &'a Comparison, validity: &'a Validity) -> Figures<'a> {
+    pub(super) fn of(one: &'a Comparison, record: &'a StudyRecord) -> Figures<'a> {
         Figures {
             bounds: bounds(one.ratio, one.low, one.high),
             verdict: one.verdict,
             at_least: one.at_least,
             blocks: one.blocks,
+            fewest: blocks_for_verdict(record.measured.is_ordered()),
             is_comparable: true,
-            void: first_void(one.limits(validity)),
+            void: first_void(one.limits(&record.conclusions.validity)),
         }
     }
 
-    pub(super) fn of_unpaired(one: &'a Unpaired, validity: &'a Validity) -> Figures<'a> {
+    pub(super) fn of_unpaired(one: &'a Unpaired, record: &'a StudyRecord) -> Figures<'a> {
         Figures {
             bounds: bounds(one.ratio, one.low, one.high),
             verdict: one.verdict,
             at_least: one.at_least,
             blocks: one.blocks.min(one.blocks_then),
+            fewest: BLOCKS_ORDERED,
             is_comparable: one.reference.is_some(),
-            void: first_void(validity.numbered(&one.findings)),
+            void: first_void(record.conclusions.validity.numbered(&one.findings)),
         }
     }
 }
@@ -97,8 +102,8 @@ impl<'a> Reading<'a> {
         if self.figures.verdict == Verdict::Invalid {
             return Standing::Invalid(self.void_reason());
         }
-        if self.figures.blocks < BLOCKS_FOR_VERDICT {
-            return Standing::Unsettled(Doubt::FewBlocks);
+        if self.figures.blocks < self.figures.fewest {
+            return Standing::Unsettled(Doubt::FewBlocks(self.figures.fewest));
         }
         if !self.figures.is_comparable {
             return Standing::Unsettled(Doubt::NoReference);

@@ -4,7 +4,7 @@ use crate::findings::processors;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::stats::stop::blocks_for_verdict;
 use crate::view::LoadView;
 
 /// Processor time that is neither ours nor the subjects', as a share of all.
@@ -101,7 +101,8 @@ pub(super) fn disturbed(view: &LoadView) -> Option<Finding> {
     let (disturbed, all) = view.disturbed_rounds();
     (disturbed > 0).then(|| {
         let (clean, blocks) = view.clean_blocks();
-        let unchecked = match clean < BLOCKS_FOR_VERDICT && blocks >= BLOCKS_FOR_VERDICT {
+        let fewest = blocks_for_verdict(view.study.is_ordered());
+        let unchecked = match clean < fewest && blocks >= fewest {
             true => format!(
                 "; what they change is not checked: {} of {blocks} blocks have no clean part",
                 blocks - clean

@@ -27,7 +27,7 @@ use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{Interleave, LoadRecord, Measured, SliceRecord, StudyEnd, SubjectRecord};
-use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::stats::stop::blocks_for_verdict;
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
 use crate::view::{LoadView, StudyView, SubjectView};
@@ -336,10 +336,11 @@ fn compared(record: &Measured) -> Vec<Finding> {
         ));
     }
     let blocks = record.complete_blocks().count();
-    if blocks < BLOCKS_FOR_VERDICT {
+    let fewest = blocks_for_verdict(record.is_ordered());
+    if blocks < fewest {
         found.push(Finding::new(
             FindingId::FewBlocks,
-            format!("{blocks} blocks were measured, and a verdict needs {BLOCKS_FOR_VERDICT}"),
+            format!("{blocks} blocks were measured, and a verdict needs {fewest}"),
         ));
     }
     found

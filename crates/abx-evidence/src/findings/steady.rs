@@ -5,7 +5,7 @@ use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 use crate::stats::paired::PairedMean;
 use crate::stats::segments::{DRIFT_MAX, Segments, rise};
-use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::stats::stop::BLOCKS_ORDERED;
 use crate::stats::student::Confidence;
 use crate::view::sums::Sums;
 use crate::view::{BlockView, SubjectView};
@@ -23,7 +23,7 @@ pub(super) fn never_steady(own: &SubjectView) -> Option<Finding> {
         return None;
     }
     let series: Vec<Vec<f64>> = own.blocks.iter().map(rates).collect();
-    if series.len() < BLOCKS_FOR_VERDICT {
+    if series.len() < BLOCKS_ORDERED {
         return None;
     }
     let is_restless = |rates: &Vec<f64>| Segments::of(rates).is_ok_and(|all| !all.is_steady());

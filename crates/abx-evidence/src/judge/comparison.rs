@@ -18,7 +18,7 @@ use crate::record::finding::{Finding, Level, Limited, Limits, Validity};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Measured};
 use crate::stats::paired::{PairedMean, RatioInterval};
-use crate::stats::stop::{BLOCKS_FOR_VERDICT, blocks_needed};
+use crate::stats::stop::{blocks_for_verdict, blocks_needed};
 use crate::stats::student::Confidence;
 use crate::stats::{Margin, StatsError, power};
 use crate::view::{LoadView, SubjectView};
@@ -339,7 +339,8 @@ impl<'a> ComparisonFamily<'a> {
     ) -> Comparison {
         let Ok(mut one) = assessed else {
             // Fewer than two blocks have no spread, so there is no interval at all.
-            let more = blocks_needed(draft.blocks, f64::INFINITY, self.margin());
+            let fewest = blocks_for_verdict(self.study.is_ordered());
+            let more = blocks_needed(draft.blocks, fewest, f64::INFINITY, self.margin());
             return Comparison {
                 blocks_more: Some(more),
                 ..draft
@@ -375,7 +376,7 @@ impl<'a> ComparisonFamily<'a> {
         let values = Values::under(view, self.metric, Rounds::Undisturbed);
         let mut kept = values.log_ratios(pair);
         kept.retain(|ratio| ratio.is_finite());
-        if kept.len() < BLOCKS_FOR_VERDICT {
+        if kept.len() < required.blocks {
             // Too few for a verdict, so none that could contradict the other.
             return None;
         }

@@ -14,7 +14,7 @@ use crate::measure::exchange::LoadShape;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::stats::stop::blocks_for_verdict;
 use crate::view::{LoadView, StudyView};
 
 /// Pairs that are judged together by one metric.
@@ -41,10 +41,11 @@ impl Question<'_> {
         };
         let equivalences = asked.len().min(study.subjects.len().saturating_sub(1));
         let is_primary = self.pairs.iter().any(|(_, role)| *role == Role::Primary);
-        match self.ground {
+        let family = match self.ground {
             Ground::Load(_) if is_primary => ClaimFamily::gate(equivalences).part(self.share),
             _ => ClaimFamily::alone(equivalences),
-        }
+        };
+        family.ordered(study.is_ordered())
     }
 }
 
@@ -138,7 +139,8 @@ impl<'a> ComparisonPlan<'a> {
             }
         }
         for metric in COSTS {
-            if metric == Metric::ColdStart && under(metric).blocks() < BLOCKS_FOR_VERDICT {
+            let fewest = blocks_for_verdict(view.study.is_ordered());
+            if metric == Metric::ColdStart && under(metric).blocks() < fewest {
                 // One load of several is the first of a block only now and then.
                 continue;
             }

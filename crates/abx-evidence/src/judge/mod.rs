@@ -13,6 +13,7 @@ pub(crate) mod scope;
 pub(crate) mod sweeps;
 pub(crate) mod values;
 pub mod verdict;
+mod verdict_word;
 
 use std::collections::BTreeMap;
 

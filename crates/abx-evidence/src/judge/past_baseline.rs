@@ -18,7 +18,7 @@ use crate::judge::conclude;
 use crate::record::finding::{Finding, Level, Limits};
 use crate::record::finding_id::FindingId;
 use crate::record::{Measured, PastBaseline, PastLoad, SubjectRecord};
-use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::stats::stop::BLOCKS_ORDERED;
 use crate::view::{LoadView, StudyView, SubjectView};
 
 pub use fingerprint::{Difference, Fingerprint};
@@ -97,7 +97,7 @@ pub enum PastBaselineError {
     /// It has too few blocks for a verdict, however many are measured now.
     #[error(
         "{record} has {got} complete block(s) of {subject} under the load {load}, and a verdict \
-         needs {BLOCKS_FOR_VERDICT} on each side: name a record that has more"
+         needs {BLOCKS_ORDERED} on each side: name a record that has more"
     )]
     FewBlocks {
         /// Where the record was read from.
@@ -194,7 +194,7 @@ fn past_load(
     }
     findings.retain(|one| one.level == Level::Bound || is_one_sided(one));
     let throughputs_per_s = own.block_throughputs();
-    if throughputs_per_s.len() < BLOCKS_FOR_VERDICT {
+    if throughputs_per_s.len() < BLOCKS_ORDERED {
         return Err(PastBaselineError::FewBlocks {
             record: record.to_owned(),
             subject: name.to_owned(),

@@ -184,7 +184,8 @@ fn rank(
         true => 1.0,
         false => compared.len() as f64 / asked.len() as f64,
     };
-    let together = behind_gate(&compared, ClaimFamily::gate(names.len() - 1).part(share));
+    let gate = ClaimFamily::gate(names.len() - 1).part(share);
+    let together = behind_gate(&compared, gate.ordered(view.study.is_ordered()));
     let others = family.compare(&behind, together).into_iter();
     compared.extend(others.map(|one| one.numbered(validity)));
     Some(Ranking {

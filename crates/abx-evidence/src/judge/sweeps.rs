@@ -12,7 +12,7 @@ use crate::judge::verdict::Verdict;
 use crate::measure::exchange::LoadShape;
 use crate::record::{LoadRecord, LoadSettings, Measured};
 use crate::stats::crossing::{Crossing, Side, crossings};
-use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use crate::stats::stop::BLOCKS_ORDERED;
 use crate::stats::student::Confidence;
 use crate::stats::sweep::Position;
 use crate::stats::usl::{Observation, POSITIONS_MIN, ScalabilityLaw};
@@ -183,7 +183,7 @@ impl Path<'_> {
         }
         if places
             .first()
-            .is_none_or(|(_, blocks)| blocks.len() < BLOCKS_FOR_VERDICT)
+            .is_none_or(|(_, blocks)| blocks.len() < BLOCKS_ORDERED)
         {
             return Vec::new();
         }

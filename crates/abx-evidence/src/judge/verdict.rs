@@ -1,73 +1,17 @@
 //! What an interval means: the verdict, and whether it stands on firm ground.
 //! [`assess`] takes the per-block log ratios of one comparison to all of it.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::judge::metric::Sense;
 use crate::stats::holm::{ErrorBudget, holm};
 use crate::stats::paired::{LogInterval, PairedMean, RatioInterval};
+use crate::stats::pooled::SpreadPrior;
 use crate::stats::signed_rank::{RankInterval, WalshAverages};
-use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision, blocks_needed, decide};
+use crate::stats::stop::{
+    BLOCKS_FOR_VERDICT, BLOCKS_ORDERED, Decision, blocks_for_verdict, blocks_needed, decide,
+};
 use crate::stats::student::Confidence;
 use crate::stats::{Margin, StatsError};
 
-/// What a comparison says about the subject beside its baseline. Stored in
-/// records as a string in snake case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// A finding forbids any claim. Decided before any interval is read.
-    Invalid,
-    /// No difference as large as the margin.
-    Equivalent,
-    /// The subject is faster than the baseline.
-    Faster,
-    /// The subject is slower than the baseline.
-    Slower,
-    /// The subject needs less than the baseline.
-    Less,
-    /// The subject needs more than the baseline.
-    More,
-    /// The blocks at hand settle nothing.
-    Inconclusive,
-}
-
-impl Verdict {
-    /// The verdict seen from the other side: for a metric of which less is
-    /// better, such as a time, or with subject and baseline exchanged.
-    #[must_use]
-    pub fn mirrored(self) -> Verdict {
-        match self {
-            Verdict::Faster => Verdict::Slower,
-            Verdict::Slower => Verdict::Faster,
-            Verdict::Less => Verdict::More,
-            Verdict::More => Verdict::Less,
-            Verdict::Invalid | Verdict::Equivalent | Verdict::Inconclusive => self,
-        }
-    }
-
-    /// A verdict on a speed, turned into one on a metric of this sense.
-    #[must_use]
-    pub fn in_sense(self, sense: Sense) -> Verdict {
-        match (sense, self) {
-            (Sense::Speed, _) => self,
-            (Sense::Time, _) => self.mirrored(),
-            (Sense::Cost, Verdict::Faster) => Verdict::More,
-            (Sense::Cost, Verdict::Slower) => Verdict::Less,
-            (Sense::Cost, _) => self,
-        }
-    }
-
-    /// Whether it says that the two differ, and which way.
-    #[must_use]
-    pub fn is_directed(self) -> bool {
-        !matches!(
-            self,
-            Verdict::Invalid | Verdict::Equivalent | Verdict::Inconclusive
-        )
-    }
-}
+pub use crate::judge::verdict_word::Verdict;
 
 /// What the blocks of one comparison say, ready to be printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -117,6 +61,10 @@ pub struct Required {
     pub direction: Option<Confidence>,
     /// To be called equivalent.
     pub equivalence: Confidence,
+    /// The fewest blocks for either.
+    pub blocks: usize,
+    /// What the others tell of its spread, where they may.
+    pub prior: Option<SpreadPrior>,
 }
 
 /// Comparisons that are judged together.
@@ -126,6 +74,10 @@ pub struct ClaimFamily {
     pub budget: ErrorBudget,
     /// Subjects less one: equivalence is claimed at one minus the error over it.
     pub equivalences: usize,
+    /// The fewest blocks that carry a verdict.
+    pub blocks: usize,
+    /// Whether they tell of each other's spread.
+    pub is_spread_shared: bool,
 }
 
 impl ClaimFamily {
@@ -135,6 +87,8 @@ impl ClaimFamily {
         ClaimFamily {
             budget: ErrorBudget::whole(ERROR),
             equivalences,
+            blocks: BLOCKS_FOR_VERDICT,
+            is_spread_shared: false,
         }
     }
 
@@ -147,6 +101,19 @@ impl ClaimFamily {
                 handed_on: HANDED_ON,
             },
             equivalences,
+            blocks: BLOCKS_FOR_VERDICT,
+            is_spread_shared: false,
+        }
+    }
+
+    /// The same in a study whose number of blocks was ordered, or was not: where it was,
+    /// fewer carry a verdict, and they tell of each other's spread.
+    #[must_use]
+    pub fn ordered(self, is_ordered: bool) -> ClaimFamily {
+        ClaimFamily {
+            blocks: blocks_for_verdict(is_ordered),
+            is_spread_shared: is_ordered,
+            ..self
         }
     }
 
@@ -169,6 +136,8 @@ impl ClaimFamily {
     pub fn behind(self, standing: usize, claims: usize) -> ClaimFamily {
         ClaimFamily {
             budget: ErrorBudget::whole(self.budget.behind(standing, claims)),
+            // They are pairs of subjects that occur in several others each.
+            is_spread_shared: false,
             ..self
         }
     }
@@ -181,6 +150,8 @@ impl ClaimFamily {
             let required = Required {
                 direction: Confidence::new(1.0 - adjusted.error),
                 equivalence,
+                blocks: self.blocks,
+                prior: None,
             };
             // As if all that directions may be wrong in were these claims'.
             let p_adjusted = (adjusted.p_value * ERROR / self.budget.error).min(1.0);
@@ -195,6 +166,8 @@ impl Required {
     pub const ALONE: Required = Required {
         direction: Some(Confidence::COMPUTED),
         equivalence: Confidence::COMPUTED,
+        blocks: BLOCKS_FOR_VERDICT,
+        prior: None,
     };
 
     /// Reads the intervals of one method at these confidences.
@@ -212,7 +185,7 @@ impl Required {
 }
 
 /// Judges one comparison by the log ratios `ln(subject / baseline)` of its
-/// blocks, in any order. Below 6 blocks there is an interval, and the verdict
+/// blocks, in any order. Below 7 blocks there is an interval, and the verdict
 /// is always inconclusive.
 ///
 /// # Errors
@@ -238,7 +211,8 @@ pub fn assess_together(
     margin: Margin,
     family: ClaimFamily,
 ) -> Vec<Result<Assessment, StatsError>> {
-    let means: Vec<_> = all.iter().map(|one| PairedMean::of(one)).collect();
+    let prior = SpreadPrior::of(all).filter(|_| family.is_spread_shared);
+    let means: Vec<_> = all.iter().map(|one| mean_of(one, prior)).collect();
     // What has no mean claims nothing, and makes nothing harder for the others.
     let claims = means.iter().filter_map(|mean| mean.as_ref().ok());
     let p_values: Vec<f64> = claims.map(PairedMean::p_value).collect();
@@ -247,6 +221,7 @@ pub fn assess_together(
     for (log_ratios, mean) in all.iter().zip(means) {
         assessed.push(mean.and_then(|mean| {
             let (required, p_adjusted) = held_to.next().expect("one for each mean");
+            let required = Required { prior, ..required };
             describe(log_ratios, &mean, required, margin)
                 .map(|one| Assessment { p_adjusted, ..one })
         }));
@@ -289,7 +264,13 @@ pub fn assess_as(
     required: Required,
     margin: Margin,
 ) -> Result<Assessment, StatsError> {
-    describe(log_ratios, &PairedMean::of(log_ratios)?, required, margin)
+    let mean = mean_of(log_ratios, required.prior)?;
+    describe(log_ratios, &mean, required, margin)
+}
+
+fn mean_of(log_ratios: &[f64], prior: Option<SpreadPrior>) -> Result<PairedMean, StatsError> {
+    let own = PairedMean::of(log_ratios)?;
+    Ok(prior.map_or(own, |prior| own.with(prior)))
 }
 
 /// What all directions of a family together may be wrong in.
@@ -311,7 +292,7 @@ fn describe(
         .as_ref()
         .map(|averages| averages.interval(Confidence::COMPUTED));
     let pull = second.map_or(0.0, |it| (interval.center - it.interval.center).abs());
-    let verdict = match mean.blocks() < BLOCKS_FOR_VERDICT {
+    let verdict = match mean.blocks() < required.blocks {
         true => Verdict::Inconclusive,
         false => required.verdict(|confidence| mean.interval(confidence), margin),
     };
@@ -359,8 +340,9 @@ pub(crate) fn second_verdict(
 /// asks for takes, or fewer where a direction shows before.
 fn blocks_more(mean: &PairedMean, required: Required, margin: Margin) -> u32 {
     let blocks = mean.blocks();
-    let precise = blocks_needed(blocks, mean.half_width(required.equivalence), margin);
-    if blocks < BLOCKS_FOR_VERDICT {
+    let half_width = mean.half_width(required.equivalence);
+    let precise = blocks_needed(blocks, required.blocks, half_width, margin);
+    if blocks < BLOCKS_ORDERED {
         return precise;
     }
     let most = blocks.saturating_add(precise as usize);
@@ -403,220 +385,4 @@ fn is_within(interval: &LogInterval, margin: Margin) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::stats::stop::Reason;
-
-    fn interval(low: f64, high: f64) -> LogInterval {
-        LogInterval {
-            center: f64::midpoint(low, high),
-            low,
-            high,
-        }
-    }
-
-    #[test]
-    fn verdicts_are_decided_in_their_order() {
-        // Method: one interval for each way to lie to 0 and to the margin,
-        // among them the small but certain difference, which is equivalent.
-        let table = [
-            (-0.01, 0.01, Verdict::Equivalent),
-            (0.01, 0.02, Verdict::Equivalent),
-            (0.01, 0.04, Verdict::Faster),
-            (0.05, 0.06, Verdict::Faster),
-            (-0.04, -0.01, Verdict::Slower),
-            (-0.01, 0.04, Verdict::Inconclusive),
-            (-0.10, 0.10, Verdict::Inconclusive),
-            (f64::NAN, f64::NAN, Verdict::Inconclusive),
-        ];
-        for (low, high, expected) in table {
-            let found = judge_interval(&interval(low, high), Margin::DEFAULT);
-            assert_eq!(found, expected, "{low} to {high}");
-        }
-    }
-
-    #[test]
-    fn verdicts_are_stored_as_words() {
-        // Method: to JSON and back.
-        let words = r#"["invalid","equivalent","faster","slower","less","more","inconclusive"]"#;
-        let verdicts: Vec<Verdict> = serde_json::from_str(words).unwrap();
-        assert_eq!(serde_json::to_string(&verdicts).unwrap(), words);
-    }
-
-    #[test]
-    fn a_clear_difference_is_faster_and_not_fragile() {
-        // Method: six blocks around 10 %, close together.
-        let found = assess(&[0.10, 0.11, 0.09, 0.10, 0.105, 0.095], Margin::DEFAULT).unwrap();
-        assert_eq!(found.verdict, Verdict::Faster);
-        assert!(!found.is_fragile());
-        assert_eq!(found.confidence, 0.95);
-        assert_eq!(found.blocks_more, None);
-        assert!(found.low < found.ratio && found.ratio < found.high);
-    }
-
-    #[test]
-    fn five_blocks_are_inconclusive_however_clear() {
-        // Method: equal blocks, so that the interval is a point.
-        let found = assess(&[0.5; 5], Margin::DEFAULT).unwrap();
-        assert_eq!(found.verdict, Verdict::Inconclusive);
-        assert_eq!(found.blocks_more, Some(1));
-        assert_eq!(found.hodges_lehmann, None);
-        assert!((found.low - 0.5_f64.exp()).abs() < 1e-12);
-    }
-
-    #[test]
-    fn an_inconclusive_verdict_says_what_would_settle_it() {
-        // Method: ±4 % in six blocks, then the formula by hand: half-width
-        // 3.0029 · 4.3818 % / √6 = 5.3718 %, wanted 1.4779 %.
-        let found = assess(&[0.04, -0.04, 0.04, -0.04, 0.04, -0.04], Margin::DEFAULT).unwrap();
-        assert_eq!(found.verdict, Verdict::Inconclusive);
-        assert_eq!(found.blocks_more, Some(74));
-    }
-
-    #[test]
-    fn a_large_difference_needs_only_the_blocks_that_show_it() {
-        // Method: six blocks 27 % apart on average with a spread of 28 %. By hand:
-        // (t(97 %) + t(60 %)) · s ÷ √n falls below the mean at n = 13, while the
-        // precision that the margin asks for takes thousands.
-        let blocks = [0.60, -0.05, 0.50, 0.10, 0.45, 0.00];
-        let found = assess(&blocks, Margin::DEFAULT).unwrap();
-        assert_eq!(found.verdict, Verdict::Inconclusive);
-        assert_eq!(found.blocks_more, Some(7));
-    }
-
-    #[test]
-    fn the_second_opinion_is_held_to_the_same_evidence() {
-        // Method: blocks that ranks alone call faster at 95 %, the mean not at
-        // 97 %; blocks that both call faster alone and neither among five; and six
-        // blocks above 0, of which ranks tell no more than 96.9 %, among five. Both
-        // opinions say the same each time, or one is silent, so nothing is fragile.
-        let close = [0.05, 0.03, -0.02, 0.09, 0.10, 0.01, 0.04];
-        let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03, 0.08];
-        let found = assess_together(&[&weak[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
-        let among = found[0].as_ref().unwrap();
-        let alone = assess(&close, Margin::DEFAULT).unwrap();
-        let above = [0.05, 0.13, 0.01, 0.09, 0.10, 0.03];
-        let found = assess_together(&[&above[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
-        let few = found[0].as_ref().unwrap();
-        for one in [&alone, among, few] {
-            assert_eq!(one.verdict, Verdict::Inconclusive);
-            assert!(!one.is_fragile(), "{one:?}");
-        }
-    }
-
-    #[test]
-    fn several_claims_need_stronger_evidence_each() {
-        // Method: six blocks whose interval alone excludes 1, beside itself four
-        // times, and beside four that are beyond doubt: Holm lets it stand last.
-        let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
-        let strong = [0.50, 0.51, 0.49, 0.50, 0.505, 0.495];
-        let verdicts = |all: &[&[f64]]| -> Vec<Verdict> {
-            let found = assess_together(all, Margin::DEFAULT, ClaimFamily::alone(all.len()));
-            found.into_iter().map(|one| one.unwrap().verdict).collect()
-        };
-        assert_eq!(verdicts(&[&weak]), [Verdict::Faster]);
-        assert_eq!(verdicts(&[&weak[..]; 5]), [Verdict::Inconclusive; 5]);
-        assert_eq!(
-            verdicts(&[&strong, &strong, &weak, &strong]),
-            [Verdict::Faster; 4]
-        );
-        let alone = assess(&weak, Margin::DEFAULT).unwrap();
-        let among = assess_together(&[&weak[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
-        let among = among[0].as_ref().unwrap();
-        assert_eq!((among.low, among.high), (alone.low, alone.high));
-        assert!((among.p_adjusted - 5.0 * alone.p_adjusted).abs() < 1e-12);
-    }
-
-    #[test]
-    fn equivalence_among_several_needs_a_narrower_spread() {
-        // Method: an interval just inside of the margin alone, outside at 99.4 %.
-        let close = [0.03, -0.01, 0.028, -0.012, 0.02, 0.0, 0.022, -0.006];
-        let verdict = |equivalences| {
-            let found =
-                assess_together(&[&close], Margin::DEFAULT, ClaimFamily::alone(equivalences));
-            found[0].as_ref().unwrap().verdict
-        };
-        assert_eq!(verdict(1), Verdict::Equivalent);
-        assert_eq!(verdict(5), Verdict::Inconclusive);
-    }
-
-    #[test]
-    fn a_claim_without_a_number_makes_nothing_harder_for_the_others() {
-        // Method: a comparison with a silent block beside a weak one.
-        let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
-        let silent = [f64::NEG_INFINITY; 6];
-        let found = assess_together(&[&silent, &weak], Margin::DEFAULT, ClaimFamily::alone(2));
-        assert!(found[0].is_err());
-        assert_eq!(found[1].as_ref().unwrap().verdict, Verdict::Faster);
-    }
-
-    #[test]
-    fn a_cost_is_less_or_more_and_a_time_is_mirrored() {
-        // Method: each direction in each sense.
-        let table = [
-            (Verdict::Faster, Sense::Speed, Verdict::Faster),
-            (Verdict::Faster, Sense::Time, Verdict::Slower),
-            (Verdict::Faster, Sense::Cost, Verdict::More),
-            (Verdict::Slower, Sense::Cost, Verdict::Less),
-            (Verdict::Equivalent, Sense::Cost, Verdict::Equivalent),
-        ];
-        for (verdict, sense, expected) in table {
-            assert_eq!(verdict.in_sense(sense), expected, "{verdict:?} {sense:?}");
-        }
-    }
-
-    #[test]
-    fn one_wild_block_makes_a_verdict_fragile() {
-        // Method: seventeen blocks at 5 % and one far off, which blows up the t
-        // interval; the signed-rank interval of eighteen stays above 0.
-        let mut blocks = [0.05, 0.051, 0.049, 0.052, 0.048, 0.05].repeat(3);
-        assert!(!assess(&blocks, Margin::DEFAULT).unwrap().is_fragile());
-        blocks[17] = -0.9;
-        let found = assess(&blocks, Margin::DEFAULT).unwrap();
-        assert_eq!(found.verdict, Verdict::Inconclusive);
-        assert!(found.is_fragile());
-    }
-
-    #[test]
-    fn every_comparison_must_stop() {
-        // Method: a precise, a certain and an undecided comparison in one study.
-        let around = |center: f64, apart: f64| {
-            [apart, -apart]
-                .repeat(3)
-                .iter()
-                .map(|it| center + it)
-                .collect::<Vec<f64>>()
-        };
-        let precise = around(0.0, 0.001);
-        let certain = around(0.6, 0.1);
-        let undecided = around(0.0, 0.1);
-        let all = |list: &[&[f64]]| {
-            decide_together(list, Margin::DEFAULT, ClaimFamily::alone(list.len()))
-        };
-        assert_eq!(all(&[&precise, &precise]), Decision::Stop(Reason::Precise));
-        assert_eq!(all(&[&certain, &precise]), Decision::Stop(Reason::Certain));
-        assert_eq!(all(&[&precise, &undecided]), Decision::Continue);
-        assert_eq!(all(&[&precise, &[f64::NAN; 6]]), Decision::Continue);
-        assert_eq!(all(&[]), Decision::Continue);
-    }
-
-    #[test]
-    fn a_precise_comparison_without_a_verdict_among_others_does_not_stop() {
-        // Method: twelve blocks around 1.6 % whose own interval is as narrow as the margin
-        // asks for and excludes 1; among five such, it settles nothing.
-        let blocks = [0.016 + 0.018, 0.016 - 0.018].repeat(6);
-        assert_eq!(
-            decide(&blocks, Margin::DEFAULT),
-            Ok(Decision::Stop(Reason::Precise))
-        );
-        let together = |count| {
-            decide_together(
-                &vec![&blocks[..]; count],
-                Margin::DEFAULT,
-                ClaimFamily::alone(count),
-            )
-        };
-        assert_eq!(together(1), Decision::Stop(Reason::Precise));
-        assert_eq!(together(5), Decision::Continue);
-    }
-}
+mod tests;

@@ -85,6 +85,12 @@ impl Measured {
         self.loads.iter().find(|load| load.name == name)
     }
 
+    /// Whether the number of blocks was ordered, so that nothing that was measured ends it.
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        self.settings.blocks.is_some()
+    }
+
     /// Whether subjects are compared, with each other or with that of an older record.
     #[must_use]
     pub fn is_comparison(&self) -> bool {
@@ -702,7 +708,7 @@ pub enum StudyEnd {
     Running,
     /// The interval is as narrow as the margin asks for.
     Precision,
-    /// The difference is certain.
+    /// The interval at 99.9 % excludes 1.
     Certain,
     /// The number of blocks that was ordered is reached.
     Blocks,

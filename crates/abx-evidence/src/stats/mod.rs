@@ -12,6 +12,7 @@ pub mod holm;
 mod margin;
 mod moments;
 pub mod paired;
+pub mod pooled;
 pub mod power;
 pub mod rank_sum;
 pub mod segments;

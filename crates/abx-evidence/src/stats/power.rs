@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::paired::PairedMean;
-use super::student::{Confidence, t_quantile};
+use super::student::{Confidence, t_quantile, t_quantile_between};
 
 /// How often the smallest difference that is shown would be seen: 4 in 5 studies.
 pub(super) const POWER: f64 = 0.8;
@@ -56,8 +56,8 @@ impl PairedMean {
         let for_power = Confidence::new(2.0 * POWER - 1.0)?;
         let distance = self.mean().abs();
         fewest(2..most.saturating_add(1), |blocks| {
-            let degrees = (blocks - 1).min(DEGREES_MOST);
-            let both = [confidence, for_power].map(|one| t_quantile(one, degrees));
+            let degrees = self.degrees(blocks).min(DEGREES_MOST as f64);
+            let both = [confidence, for_power].map(|one| t_quantile_between(one, degrees));
             both.iter().sum::<f64>() * self.spread() / (blocks as f64).sqrt() <= distance
         })
     }

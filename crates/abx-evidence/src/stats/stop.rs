@@ -5,13 +5,26 @@ use super::paired::PairedMean;
 use super::student::Confidence;
 use super::{Margin, StatsError, check_log_ratios};
 
-/// The fewest blocks that carry a verdict: below, no interval that does
-/// without the normal distribution reaches 95 %.
-pub const BLOCKS_FOR_VERDICT: usize = 6;
+/// The fewest blocks that carry a verdict in a study that ends by what it has measured:
+/// below, their signs alone are not as sure as such a verdict has to be, 97 %.
+pub const BLOCKS_FOR_VERDICT: usize = 7;
+
+/// The fewest in a study whose number of blocks was ordered beforehand. It never looks at
+/// what it has measured, so what is printed is enough, 95 %.
+pub const BLOCKS_ORDERED: usize = 6;
+
+/// The fewest blocks that carry a verdict, in a study of either kind.
+#[must_use]
+pub fn blocks_for_verdict(is_ordered: bool) -> usize {
+    match is_ordered {
+        true => BLOCKS_ORDERED,
+        false => BLOCKS_FOR_VERDICT,
+    }
+}
 
 /// The block counts at which a difference beyond doubt ends a study. Only two,
 /// because each such look at the result costs some coverage.
-pub const EARLY_LOOKS: [usize; 2] = [6, 12];
+pub const EARLY_LOOKS: [usize; 2] = [7, 13];
 
 /// What to do after a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,12 +84,12 @@ pub fn decide(log_ratios: &[f64], margin: Margin) -> Result<Decision, StatsError
 /// rounded up, at least 1.
 ///
 /// An estimate: it takes the spread seen so far for the true one. Below
-/// [`BLOCKS_FOR_VERDICT`] blocks the spread is too poorly known for that, and
-/// the answer is how many are missing to that number.
+/// [`BLOCKS_ORDERED`] blocks the spread is too poorly known for that, and the answer is
+/// how many are missing to `fewest`.
 #[must_use]
-pub fn blocks_needed(blocks: usize, half_width: f64, margin: Margin) -> u32 {
-    if blocks < BLOCKS_FOR_VERDICT {
-        return (BLOCKS_FOR_VERDICT - blocks) as u32;
+pub fn blocks_needed(blocks: usize, fewest: usize, half_width: f64, margin: Margin) -> u32 {
+    if blocks < BLOCKS_ORDERED {
+        return (fewest - blocks) as u32;
     }
     let n = blocks as f64;
     let more = n * (half_width / wanted_half_width(margin)).powi(2) - n;
@@ -105,27 +118,27 @@ mod tests {
     }
 
     #[test]
-    fn five_blocks_are_never_enough() {
+    fn six_blocks_are_never_enough() {
         // Method: equal blocks, which have no spread, one by one.
-        for count in 0..6 {
+        for count in 0..7 {
             assert_eq!(decided(count, 0.5, 0.0), Decision::Continue);
         }
-        assert_eq!(decided(6, 0.5, 0.0), Decision::Stop(Reason::Precise));
+        assert_eq!(decided(7, 0.5, 0.0), Decision::Stop(Reason::Precise));
     }
 
     #[test]
     fn a_study_stops_when_the_interval_is_narrow_enough() {
-        // Method: w is ln(1.03) / 2 = 1.478 %. Six blocks of ±1 % reach
-        // 3.003 · 1.095 % / √6 = 1.34 %; of ±1.2 % they reach 1.61 %.
-        assert_eq!(decided(6, 0.0, 0.010), Decision::Stop(Reason::Precise));
-        assert_eq!(decided(6, 0.0, 0.012), Decision::Continue);
+        // Method: w is ln(1.03) / 2 = 1.478 %. Eight blocks of ±1 % reach
+        // 2.715 · 1.069 % / √8 = 1.03 %; of ±1.6 % they reach 1.64 %.
+        assert_eq!(decided(8, 0.0, 0.010), Decision::Stop(Reason::Precise));
+        assert_eq!(decided(8, 0.0, 0.016), Decision::Continue);
     }
 
     #[test]
-    fn a_difference_beyond_doubt_stops_at_six_and_twelve_only() {
+    fn a_difference_beyond_doubt_stops_at_seven_and_thirteen_only() {
         // Method: 60 % apart with a spread too large for precision.
-        for count in 6..=13 {
-            let expected = if count == 6 || count == 12 {
+        for count in 6..=14 {
+            let expected = if count == 7 || count == 13 {
                 Decision::Stop(Reason::Certain)
             } else {
                 Decision::Continue
@@ -158,11 +171,14 @@ mod tests {
         // Method: the formula at round numbers, and at its edges.
         let wanted = Margin::DEFAULT.log() / 2.0;
         assert_eq!(
-            blocks_needed(10, 2.0 * wanted * 0.9999, Margin::DEFAULT),
+            blocks_needed(10, 7, 2.0 * wanted * 0.9999, Margin::DEFAULT),
             30
         );
-        assert_eq!(blocks_needed(10, wanted / 2.0, Margin::DEFAULT), 1);
-        assert_eq!(blocks_needed(10, f64::INFINITY, Margin::DEFAULT), u32::MAX);
-        assert_eq!(blocks_needed(2, 10.0, Margin::DEFAULT), 4);
+        assert_eq!(blocks_needed(10, 7, wanted / 2.0, Margin::DEFAULT), 1);
+        assert_eq!(
+            blocks_needed(10, 7, f64::INFINITY, Margin::DEFAULT),
+            u32::MAX
+        );
+        assert_eq!(blocks_needed(2, 7, 10.0, Margin::DEFAULT), 5);
     }
 }

@@ -7,7 +7,9 @@
 
 use super::paired::{LogInterval, PairedMean};
 use super::power::{POWER, fewest};
-use super::stop::{BLOCKS_FOR_VERDICT, Decision, EARLY_LOOKS, Reason, wanted_half_width};
+use super::stop::{
+    BLOCKS_FOR_VERDICT, BLOCKS_ORDERED, Decision, EARLY_LOOKS, Reason, wanted_half_width,
+};
 use super::student::{Confidence, t_quantile_between, two_sided_p_between};
 use super::{Margin, StatsError};
 
@@ -149,7 +151,7 @@ pub fn decide(sides: TwoSamples, margin: Margin) -> Result<Decision, StatsError>
 /// the other side does not grow, and neither does what is known of the time between.
 ///
 /// An estimate: it takes the difference and the spreads seen so far for the true ones. Below
-/// [`BLOCKS_FOR_VERDICT`] blocks now it is how many are missing to that number.
+/// [`BLOCKS_ORDERED`] blocks now it is how many are missing to that number.
 ///
 /// # Errors
 /// As [`Welch::of`].
@@ -160,8 +162,8 @@ pub fn blocks_more(
     direction: Option<Confidence>,
 ) -> Result<Option<u32>, StatsError> {
     let blocks = sides.now.len();
-    if blocks < BLOCKS_FOR_VERDICT {
-        return Ok(Some((BLOCKS_FOR_VERDICT - blocks) as u32));
+    if blocks < BLOCKS_ORDERED {
+        return Ok(Some((BLOCKS_ORDERED - blocks) as u32));
     }
     let [now, then] = [PairedMean::of(sides.now)?, PairedMean::of(sides.then)?];
     let for_power = Confidence::new(2.0 * POWER - 1.0);
@@ -236,12 +238,12 @@ mod tests {
             decide(sides, Margin::DEFAULT).unwrap()
         };
         let precise = Decision::Stop(Reason::Precise);
-        assert_eq!(decided(around(5, 0.0, 0.0), 0.001), Decision::Continue);
-        assert_eq!(decided(around(6, 0.0, 0.001), 0.001), precise);
+        assert_eq!(decided(around(6, 0.0, 0.0), 0.001), Decision::Continue);
+        assert_eq!(decided(around(7, 0.0, 0.001), 0.001), precise);
         let certain = Decision::Stop(Reason::Certain);
-        assert_eq!(decided(around(6, 0.9, 0.1), 0.1), certain);
-        assert_eq!(decided(around(7, 0.9, 0.1), 0.1), Decision::Continue);
-        assert_eq!(decided(around(6, 0.0, 0.1), 0.1), Decision::Continue);
+        assert_eq!(decided(around(7, 0.9, 0.1), 0.1), certain);
+        assert_eq!(decided(around(8, 0.9, 0.1), 0.1), Decision::Continue);
+        assert_eq!(decided(around(7, 0.0, 0.1), 0.1), Decision::Continue);
     }
 
     #[test]

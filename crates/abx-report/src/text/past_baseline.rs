@@ -1,7 +1,7 @@
 //! Subjects beside one of an older record: the same verdicts, and that they
 //! were not measured side by side.
 
-use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
+use abx_evidence::stats::stop::BLOCKS_ORDERED;
 use abx_evidence::{Level, PastBaseline, StudyRecord, Unpaired, Verdict};
 
 use crate::words::style::Style;
@@ -107,7 +107,7 @@ fn shaky(one: &Unpaired) -> &'static str {
 
 fn settling(one: &Unpaired) -> String {
     match one.blocks_more {
-        Some(more) if one.blocks < BLOCKS_FOR_VERDICT => format!(
+        Some(more) if one.blocks < BLOCKS_ORDERED => format!(
             "a verdict needs at least {}",
             plural(more.into(), "more block")
         ),

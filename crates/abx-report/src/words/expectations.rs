@@ -1,6 +1,5 @@
 //! What a study says to what was expected, and why.
 
-use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
 use abx_evidence::{Doubt, ExpectationResult, Standing};
 
 use super::metrics::metric_name;
@@ -44,10 +43,9 @@ fn doubting(doubt: Doubt, answer: &ExpectationResult) -> String {
             (factor * 1e9).round() / 1e9
         ),
         Doubt::Bound => "the true ratio may lie further out, see the findings".to_owned(),
-        Doubt::FewBlocks => format!(
-            "it needs at least {}",
-            plural(BLOCKS_FOR_VERDICT as u64, "block")
-        ),
+        Doubt::FewBlocks(fewest) => {
+            format!("it needs at least {}", plural(fewest as u64, "block"))
+        }
         Doubt::NoReference => "they were measured at different times and nothing beside both: \
                                measure both in one study, or keep the ceiling on in both"
             .to_owned(),

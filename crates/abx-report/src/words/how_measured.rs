@@ -18,11 +18,11 @@ pub(crate) fn ended(record: &StudyRecord) -> String {
             percent(settings.margin)
         ),
         StudyEnd::Certain if record.conclusions.primary().count() < 2 => {
-            "Ended: the difference is certain".to_owned()
+            "Ended: the 99.9 % interval excludes 1".to_owned()
         }
         StudyEnd::Certain => format!(
-            "Ended: each difference is certain, or its interval narrow enough for the margin of \
-             {}",
+            "Ended: each 99.9 % interval excludes 1, or is narrow enough for the margin of \
+             {} at 97 %",
             percent(settings.margin)
         ),
 

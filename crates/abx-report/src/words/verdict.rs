@@ -1,6 +1,6 @@
 //! Verdicts as sentences that need no knowledge of statistics.
 
-use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
+use abx_evidence::stats::stop::BLOCKS_ORDERED;
 use abx_evidence::{Bounds, Comparison, Finding, Level, Metric, Sense, StudyRecord, Verdict};
 
 use super::metrics::{metric_under, shape_under};
@@ -214,7 +214,7 @@ pub(crate) fn limit(verdict: Verdict, at_least: bool, ratio: Option<f64>) -> &'s
 
 fn settling(one: &Comparison) -> String {
     match one.blocks_more {
-        Some(more) if one.blocks < BLOCKS_FOR_VERDICT => {
+        Some(more) if one.blocks < BLOCKS_ORDERED => {
             format!(
                 "a verdict needs at least {}",
                 plural(more.into(), "more block")

@@ -27,7 +27,7 @@ pub fn study() -> StudyRecord {
             aa: false,
             margin: 0.03,
             budget_s: 120.0,
-            blocks: None,
+            blocks: Some(6),
             threads: 1,
             subject_cpus: vec![0],
             generator_cpus: vec![1],

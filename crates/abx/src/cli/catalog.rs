@@ -100,7 +100,7 @@ struct StudyRun {
     tiny: bool,
 }
 
-/// Blocks of `--quick`: the fewest that a verdict can have.
+/// Blocks of `--quick`: the fewest that carry a verdict where their number is ordered.
 const QUICK_BLOCKS: u32 = 6;
 /// The time into which they are fitted, which leaves some of the twenty minutes for
 /// what `--install` has to do first.

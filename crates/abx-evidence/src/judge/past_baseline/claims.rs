@@ -3,7 +3,7 @@
 use crate::judge::verdict::{ClaimFamily, Required, Verdict, second_verdict};
 use crate::stats::rank_sum::Shifts;
 use crate::stats::signed_rank::RankInterval;
-use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision};
+use crate::stats::stop::{BLOCKS_ORDERED, Decision};
 use crate::stats::student::Confidence;
 use crate::stats::welch::{self, TwoSamples, Welch};
 use crate::stats::{Margin, StatsError};
@@ -56,7 +56,7 @@ impl Sides {
             .as_ref()
             .map(|shifts| shifts.interval(Confidence::COMPUTED));
         let (Some((required, p_adjusted)), true) = (held_to, self.has_enough()) else {
-            let missing = BLOCKS_FOR_VERDICT.saturating_sub(self.now.len());
+            let missing = BLOCKS_ORDERED.saturating_sub(self.now.len());
             return Claim {
                 welch,
                 together: 0,
@@ -89,7 +89,7 @@ impl Sides {
     }
 
     fn has_enough(&self) -> bool {
-        self.now.len().min(self.then.len()) >= BLOCKS_FOR_VERDICT
+        self.now.len().min(self.then.len()) >= BLOCKS_ORDERED
     }
 }
 

@@ -13,7 +13,7 @@ use crate::judge::verdict::Verdict;
 use crate::record::finding::{Finding, Level, Limited, Validity};
 use crate::record::finding_id::FindingId;
 use crate::record::{Measured, PastBaseline, PastLoad};
-use crate::stats::stop::{BLOCKS_FOR_VERDICT, Decision};
+use crate::stats::stop::{BLOCKS_ORDERED, Decision};
 use crate::stats::student::Confidence;
 use crate::stats::welch::Welch;
 use crate::stats::{Margin, StatsError};
@@ -204,7 +204,7 @@ fn compare(pairs: &[UnpairedSubject], all: &[Finding]) -> Vec<Limited<Unpaired>>
 fn fill(empty: Unpaired, claim: Result<Claim, StatsError>) -> Unpaired {
     let Ok(claim) = claim else {
         return Unpaired {
-            blocks_more: Some(BLOCKS_FOR_VERDICT.saturating_sub(empty.blocks) as u32),
+            blocks_more: Some(BLOCKS_ORDERED.saturating_sub(empty.blocks) as u32),
             ..empty
         };
     };

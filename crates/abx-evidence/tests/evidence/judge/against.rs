@@ -9,8 +9,8 @@ use abx_evidence::{
 };
 
 use abx_fixtures::{
-    MS, OK, all_slices, answer, answered, assert_close, each_slice, find, judged, limits, pair,
-    study, with_ceiling,
+    MS, OK, all_slices, answer, answered, assert_close, each_slice, find, judged, limits, longer,
+    pair, study, with_ceiling,
 };
 
 /// Six blocks of about 1.1 times the usual answers.
@@ -164,7 +164,10 @@ fn without_anything_measured_beside_both_nothing_is_claimed() {
     let now_alone = with_past(alone(&TENTH_MORE), &then);
     let then_alone = with_past(with_ceiling(alone(&TENTH_MORE), 1.0), &pair());
     for now in [now_alone, then_alone, with_past(other_abx, &then)] {
-        assert_eq!(may_stop(&now), Decision::Stop(Reason::Precise));
+        assert_eq!(
+            may_stop(&longer(now.clone())),
+            Decision::Stop(Reason::Precise)
+        );
         let record = judge(&now);
         let one = compared(&record);
         assert_eq!(one.verdict, Verdict::Inconclusive);
@@ -238,12 +241,12 @@ fn verdicts_are_those_of_any_comparison() {
 
 #[test]
 fn it_stops_as_soon_as_it_is_precise() {
-    // Method: five and six blocks, and six that are far apart.
+    // Method: six and seven blocks, and seven that are far apart.
     let then = pair();
     let decision = |answers: &[u64]| may_stop(&with_ceilings(alone(answers), &then));
-    assert_eq!(decision(&[9_900; 5]), Decision::Continue);
-    assert_eq!(decision(&TENTH_MORE), Decision::Stop(Reason::Precise));
-    let wide = [8_000, 10_000, 8_100, 9_900, 8_050, 9_950];
+    assert_eq!(decision(&TENTH_MORE), Decision::Continue);
+    assert_eq!(decision(&[9_900; 7]), Decision::Stop(Reason::Precise));
+    let wide = [8_000, 10_000, 8_100, 9_900, 8_050, 9_950, 9_000];
     assert_eq!(decision(&wide), Decision::Continue);
 }
 

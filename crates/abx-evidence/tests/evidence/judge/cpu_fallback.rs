@@ -7,7 +7,9 @@ use abx_evidence::{
     Standing, Status, StudyRecord, Verdict, may_stop,
 };
 
-use abx_fixtures::{MS, OK, answer, compared, each_slice, find, judged, pair, primary, study};
+use abx_fixtures::{
+    MS, OK, answer, compared, each_slice, find, judged, longer, pair, primary, study,
+};
 
 use super::generator::busy;
 
@@ -136,14 +138,14 @@ fn a_study_ends_by_the_metric_that_it_will_be_judged_by() {
             slice.server_cpu_ns = Some([40, 70, 50, 75, 45, 65][index] * MS);
         }
     }
-    assert_eq!(may_stop(&noisy), Decision::Continue);
+    assert_eq!(may_stop(&longer(noisy.clone())), Decision::Continue);
     assert_eq!(
-        may_stop(&both_limited(54_000)),
+        may_stop(&longer(both_limited(54_000))),
         Decision::Stop(Reason::Precise)
     );
     busy(&mut noisy, "old", 98, 50);
     busy(&mut noisy, "new", 98, 50);
-    assert_eq!(may_stop(&noisy), Decision::Stop(Reason::Precise));
+    assert_eq!(may_stop(&longer(noisy)), Decision::Stop(Reason::Precise));
 }
 
 /// `a`, the baseline, and three others; the generator limits those that are named.

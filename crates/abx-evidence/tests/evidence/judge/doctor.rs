@@ -281,11 +281,11 @@ fn noise_is_judged_by_the_usual_margin() {
     // Method: a difference on each side of 3 % and of 25 %, and blocks that are too few.
     let at =
         |share, blocks| noise(|one| (one.detectable, one.blocks) = (Some(share), blocks)).status;
-    assert_eq!(at(0.03, 6), CheckStatus::Ok);
-    assert_eq!(at(0.03, 5), CheckStatus::NotChecked);
-    assert_eq!(at(0.031, 6), CheckStatus::Limits);
+    assert_eq!(at(0.03, 7), CheckStatus::Ok);
+    assert_eq!(at(0.03, 6), CheckStatus::NotChecked);
+    assert_eq!(at(0.031, 7), CheckStatus::Limits);
     assert_eq!(at(0.031, 2), CheckStatus::Limits);
-    assert_eq!(at(0.26, 6), CheckStatus::Stops);
+    assert_eq!(at(0.26, 7), CheckStatus::Stops);
     assert_eq!(
         noise(|one| one.spread = None).status,
         CheckStatus::NotChecked

@@ -215,7 +215,7 @@ fn what_may_lie_further_out_settles_only_the_near_side() {
 fn what_claims_nothing_settles_nothing() {
     // Method: five blocks; a void comparison; one without an end; none at all.
     let five = StudyRecord::judged(study(&[("old", &[9_000; 5]), ("new", &[9_900; 5])]));
-    let few = Standing::Unsettled(Doubt::FewBlocks);
+    let few = Standing::Unsettled(Doubt::FewBlocks(6));
     assert_eq!(standing(&five, "new > old"), few);
     assert_eq!(not_slower(&five, 0.03), [few]);
 
@@ -261,7 +261,7 @@ fn a_regression_beside_an_older_record_is_one() {
     // Method: 4 % slower than then, as fast, and 4 % slower in too few blocks; and the same
     // with nothing measured beside both, where nobody knows what the machine did.
     let slower = OK * 96 / 100;
-    let few = Standing::Unsettled(Doubt::FewBlocks);
+    let few = Standing::Unsettled(Doubt::FewBlocks(6));
     let alone = || Standing::Unsettled(Doubt::NoReference);
     for (now, has_ceiling, standing) in [
         (&[slower; 6][..], true, Standing::Fails),

@@ -8,8 +8,8 @@ use abx_evidence::{
 };
 
 use abx_fixtures::{
-    MS, OK, assert_close, each_slice, find, ids, judged, limits, pair, primary, sides, study,
-    two_loads,
+    MS, OK, assert_close, each_slice, find, ids, judged, limits, longer, pair, primary, sides,
+    study, two_loads,
 };
 
 /// The comparison by one metric.
@@ -57,7 +57,10 @@ fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
     // Method: 18,000 requests planned for each block are enough for p99, and
     // then only 400, which are enough for p50.
     let study = open(&[]);
-    assert_eq!(may_stop(&study), Decision::Stop(Reason::Precise));
+    assert_eq!(
+        may_stop(&longer(study.clone())),
+        Decision::Stop(Reason::Precise)
+    );
     let record = judged(study);
     let all = primary(&record);
     let [one] = &all[..] else { panic!("{all:?}") };

@@ -8,8 +8,8 @@ use abx_evidence::{
 };
 
 use abx_fixtures::{
-    Compared, MS, OK, all_slices, answer, answered, compared, each_slice, find, ids, judged, pair,
-    pilot, primary, sides, study, two_loads,
+    Compared, MS, OK, all_slices, answer, answered, compared, each_slice, find, ids, judged,
+    longer, pair, pilot, primary, sides, study, two_loads,
 };
 
 /// Three subjects in six blocks: `old`, `new` (10 % faster) and `other` (20 %).
@@ -321,39 +321,41 @@ fn a_judged_record_reads_back_and_is_judged_the_same() {
 
 #[test]
 fn a_study_stops_when_every_comparison_would() {
-    // Method: six blocks. `new` is precise; `other` scatters by 5 %, at first
+    // Method: seven blocks. `new` is precise; `other` scatters by 5 %, at first
     // around the same as `old`, then around twice as much, which is certain.
     let steady = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
     let scattered = |by: u64| [9_450, 8_550, 9_450, 8_550, 9_450, 8_550].map(|ok| ok * by);
     let stop = |other: &[u64]| {
-        may_stop(&study(&[
+        may_stop(&longer(study(&[
             ("old", &[OK; 6]),
             ("new", &steady),
             ("other", other),
-        ]))
+        ])))
     };
-    assert_eq!(may_stop(&pair()), Decision::Stop(Reason::Precise));
+    assert_eq!(may_stop(&longer(pair())), Decision::Stop(Reason::Precise));
     assert_eq!(stop(&scattered(1)), Decision::Continue);
     assert_eq!(stop(&scattered(2)), Decision::Stop(Reason::Certain));
 }
 
 #[test]
 fn a_study_goes_on_while_something_is_missing() {
-    // Method: five blocks; six of which one did not end; one load of two
+    // Method: six blocks; seven of which one did not end; one load of two
     // without answers in a block; no subject beside the baseline.
-    let mut few = pair();
-    few.blocks.truncate(5);
-    let mut cut = pair();
-    cut.blocks[5].complete = false;
-    let mut silent = two_loads();
+    let few = pair();
+    let mut cut = longer(pair());
+    cut.blocks[6].complete = false;
+    let mut silent = longer(two_loads());
     for round in &mut silent.blocks[0].loads[1].rounds {
         answer(&mut round.slices[1], &[]);
     }
-    let alone = study(&[("old", &[OK; 6])]);
+    let alone = study(&[("old", &[OK; 7])]);
     for record in [few, cut, silent, alone] {
         assert_eq!(may_stop(&record), Decision::Continue);
     }
-    assert_eq!(may_stop(&two_loads()), Decision::Stop(Reason::Precise));
+    assert_eq!(
+        may_stop(&longer(two_loads())),
+        Decision::Stop(Reason::Precise)
+    );
 }
 
 #[test]
@@ -407,7 +409,10 @@ fn a_subject_that_failed_in_the_pilot_is_void_and_the_others_are_judged() {
     // of two.
     let mut record = three();
     fail_in_pilot(&mut record, "other");
-    assert_eq!(may_stop(&record), Decision::Stop(Reason::Precise));
+    assert_eq!(
+        may_stop(&longer(record.clone())),
+        Decision::Stop(Reason::Precise)
+    );
     let judged = judged(record);
     let verdicts: Vec<_> = { judged.primary() }
         .map(|one| (one.subject.as_str(), one.verdict))

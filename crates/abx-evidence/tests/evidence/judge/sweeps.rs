@@ -8,7 +8,7 @@ use abx_evidence::{
     Objective, Outcome, Verdict, may_stop,
 };
 
-use abx_fixtures::{CONNECTIONS, Compared, MS, answer, find, judged, primary, study};
+use abx_fixtures::{CONNECTIONS, Compared, MS, answer, find, judged, longer, primary, study};
 
 /// `old` and `new` at these numbers of connections, with these verified answers
 /// of a slice, a little different in each of six blocks.
@@ -165,7 +165,10 @@ fn capacities_are_read_off_a_grid_and_compared() {
         ("old", [25_000, 100_000, 400_000]),
         ("new", [6_250, 25_000, 100_000]),
     ]);
-    assert_eq!(may_stop(&study), Decision::Stop(Reason::Precise));
+    assert_eq!(
+        may_stop(&longer(study.clone())),
+        Decision::Stop(Reason::Precise)
+    );
     let record = judged(study);
     let one = capacity(&record);
     assert_eq!(one.verdict, Verdict::Faster);

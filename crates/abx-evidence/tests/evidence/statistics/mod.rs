@@ -8,6 +8,7 @@
 )]
 
 mod extent;
+mod few_blocks;
 mod intervals;
 mod noise;
 mod oracles;

@@ -34,6 +34,16 @@ pub enum Noise {
     /// Normal, 1 %, and one block in forty in which the last subject loses a
     /// fifth: a part of its true speed that most studies do not see.
     RareStalls,
+    /// Normal, 1 %, and one start in ten of the last subject, or of both, that loses a
+    /// third.
+    BadStarts(Bad),
+}
+
+/// Whose starts are bad now and then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bad {
+    OfLast,
+    OfAll,
 }
 
 /// What a world is made for.
@@ -130,6 +140,13 @@ impl World {
                 let mean = if is_last { 0.025 * 0.8_f64.ln() } else { 0.0 };
                 self.own(0.01) - mean + if is_stalled { 0.8_f64.ln() } else { 0.0 }
             }
+            Noise::BadStarts(whose) => {
+                let may_be = whose == Bad::OfAll || subject + 1 == self.extent.subjects;
+                let lost = (2.0_f64 / 3.0).ln();
+                let is_bad = may_be && self.random.random_bool(0.1);
+                let mean = if may_be { 0.1 * lost } else { 0.0 };
+                self.own(0.01) - mean + if is_bad { lost } else { 0.0 }
+            }
             Noise::Slices => unreachable!("slices are drawn for all subjects at once"),
         }
     }
@@ -172,7 +189,7 @@ impl World {
 
     fn spike(&mut self) -> f64 {
         if self.random.random_bool(0.1) {
-            -0.05 * self.above_zero().ln()
+            -0.05 * self.uniform().ln()
         } else {
             0.0
         }
@@ -188,14 +205,14 @@ impl World {
         if let Some(spare) = self.spare.take() {
             return spare;
         }
-        let radius = (-2.0 * self.above_zero().ln()).sqrt();
-        let (sine, cosine) = (std::f64::consts::TAU * self.above_zero()).sin_cos();
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        let (sine, cosine) = (std::f64::consts::TAU * self.uniform()).sin_cos();
         self.spare = Some(radius * sine);
         radius * cosine
     }
 
     /// Student's t with 3 degrees of freedom: spread √3.
-    fn student_of_three(&mut self) -> f64 {
+    pub fn student_of_three(&mut self) -> f64 {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt()
     }
@@ -208,7 +225,7 @@ impl World {
             let normal = self.normal();
             let cube = (1.0 + normal / (9.0 * depth).sqrt()).powi(3);
             if cube > 0.0
-                && self.above_zero().ln() < normal.powi(2) / 2.0 + depth * (1.0 - cube + cube.ln())
+                && self.uniform().ln() < normal.powi(2) / 2.0 + depth * (1.0 - cube + cube.ln())
             {
                 return depth * cube;
             }
@@ -216,7 +233,7 @@ impl World {
     }
 
     /// Uniform up to 1, and never 0, which has no logarithm.
-    fn above_zero(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         1.0 - self.random.random::<f64>()
     }
 }

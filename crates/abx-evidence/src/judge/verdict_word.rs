@@ -1,0 +1,83 @@
+//! The words that a comparison ends in.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::judge::metric::Sense;
+
+/// What a comparison says about the subject beside its baseline. Stored in
+/// records as a string in snake case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// A finding forbids any claim. Decided before any interval is read.
+    Invalid,
+    /// No difference as large as the margin.
+    Equivalent,
+    /// The subject is faster than the baseline.
+    Faster,
+    /// The subject is slower than the baseline.
+    Slower,
+    /// The subject needs less than the baseline.
+    Less,
+    /// The subject needs more than the baseline.
+    More,
+    /// The blocks at hand settle nothing.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// The verdict seen from the other side: for a metric of which less is
+    /// better, such as a time, or with subject and baseline exchanged.
+    #[must_use]
+    pub fn mirrored(self) -> Verdict {
+        match self {
+            Verdict::Faster => Verdict::Slower,
+            Verdict::Slower => Verdict::Faster,
+            Verdict::Less => Verdict::More,
+            Verdict::More => Verdict::Less,
+            Verdict::Invalid | Verdict::Equivalent | Verdict::Inconclusive => self,
+        }
+    }
+
+    /// A verdict on a speed, turned into one on a metric of this sense.
+    #[must_use]
+    pub fn in_sense(self, sense: Sense) -> Verdict {
+        match (sense, self) {
+            (Sense::Speed, _) => self,
+            (Sense::Time, _) => self.mirrored(),
+            (Sense::Cost, Verdict::Faster) => Verdict::More,
+            (Sense::Cost, Verdict::Slower) => Verdict::Less,
+            (Sense::Cost, _) => self,
+        }
+    }
+
+    /// Whether it says that the two differ, and which way.
+    #[must_use]
+    pub fn is_directed(self) -> bool {
+        !matches!(
+            self,
+            Verdict::Invalid | Verdict::Equivalent | Verdict::Inconclusive
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_less_or_more_and_a_time_is_mirrored() {
+        // Method: each direction in each sense.
+        let table = [
+            (Verdict::Faster, Sense::Speed, Verdict::Faster),
+            (Verdict::Faster, Sense::Time, Verdict::Slower),
+            (Verdict::Faster, Sense::Cost, Verdict::More),
+            (Verdict::Slower, Sense::Cost, Verdict::Less),
+            (Verdict::Equivalent, Sense::Cost, Verdict::Equivalent),
+        ];
+        for (verdict, sense, expected) in table {
+            assert_eq!(verdict.in_sense(sense), expected, "{verdict:?} {sense:?}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What comparisons beside one baseline tell of each other's spread: few blocks know
+//! their own badly, and many comparisons of few blocks know it well.
+
+use statrs::function::gamma::digamma;
+
+use super::moments::Moments;
+
+/// What the other comparisons say about the spread of one, as if so many degrees of
+/// freedom more had been measured with this variance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpreadPrior {
+    /// The square of the spread of a typical comparison.
+    pub variance: f64,
+    /// How much that counts; more, the more alike their spreads are.
+    pub degrees: f64,
+}
+
+impl SpreadPrior {
+    /// From the log ratios of comparisons that share their blocks and their baseline.
+    /// `None` for fewer than two, for blocks that are not the same in number, and where
+    /// one has no spread at all, or all differ so much that they tell nothing of each other.
+    ///
+    /// Method: the variances are taken as draws from a scaled inverse χ², whose two numbers
+    /// are those that give the logarithms' mean and variance. They share what the baseline
+    /// did, so together they know less than their degrees of freedom add up to:
+    /// with the covariances C of the comparisons, their mean has (Σ C_ii)² ÷ Σ C_ij² times
+    /// those of one (Satterthwaite 1946), and prior and own together get no more.
+    /// Source: Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004).
+    #[must_use]
+    pub fn of(all: &[&[f64]]) -> Option<SpreadPrior> {
+        let blocks = all.first()?.len();
+        if all.len() < 2 || blocks < 2 || all.iter().any(|one| one.len() != blocks) {
+            return None;
+        }
+        let own = (blocks - 1) as f64;
+        let rests: Vec<Vec<f64>> = all.iter().map(|one| rests(one)).collect();
+        let covariance = |one: &[f64], other: &[f64]| {
+            { one.iter().zip(other) }.map(|(a, b)| a * b).sum::<f64>() / own
+        };
+        let variances: Vec<f64> = rests.iter().map(|one| covariance(one, one)).collect();
+        if !variances.iter().all(|one| one.is_normal()) {
+            return None;
+        }
+        let logs: Vec<f64> = { variances.iter() }
+            .map(|one| one.ln() - log_bias(own))
+            .collect();
+        let moments = Moments::of(&logs);
+        // What the logarithms scatter beyond what so few blocks make of equal spreads.
+        let differ = moments.squares / (all.len() - 1) as f64 - trigamma(own / 2.0);
+        let alike = if differ > 0.0 {
+            2.0 * trigamma_inverse(differ)
+        } else {
+            f64::INFINITY
+        };
+        let squares: f64 = { rests.iter() }
+            .flat_map(|one| rests.iter().map(move |other| covariance(one, other)))
+            .map(|covariance| covariance * covariance)
+            .sum();
+        let known = own * variances.iter().sum::<f64>().powi(2) / squares;
+        let degrees = alike.min(known - own);
+        let bias = if alike.is_finite() {
+            log_bias(alike)
+        } else {
+            0.0
+        };
+        (degrees > 0.0).then(|| SpreadPrior {
+            variance: (moments.mean + bias).exp(),
+            degrees,
+        })
+    }
+}
+
+/// What is left of each block without their mean.
+fn rests(log_ratios: &[f64]) -> Vec<f64> {
+    let mean = Moments::of(log_ratios).mean;
+    log_ratios.iter().map(|one| one - mean).collect()
+}
+
+/// The mean of ln(χ² ÷ degrees).
+fn log_bias(degrees: f64) -> f64 {
+    digamma(degrees / 2.0) - (degrees / 2.0).ln()
+}
+
+/// The second derivative of ln Γ, above 0: upwards until the series is exact.
+/// Source: Abramowitz and Stegun (1964), 6.4.6 and 6.4.12.
+fn trigamma(mut at: f64) -> f64 {
+    let mut sum = 0.0;
+    while at < 10.0 {
+        sum += at.powi(-2);
+        at += 1.0;
+    }
+    sum + 1.0 / at + at.powi(-2) / 2.0 + at.powi(-3) / 6.0 - at.powi(-5) / 30.0 + at.powi(-7) / 42.0
+}
+
+/// Where it is `value`: it falls all the way, so by halving, on a scale of ratios.
+fn trigamma_inverse(value: f64) -> f64 {
+    let (mut low, mut high) = (1e-6_f64, 1e9_f64);
+    for _ in 0..100 {
+        let middle = (low * high).sqrt();
+        if trigamma(middle) > value {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    (low * high).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_trigamma_function_is_that_of_printed_tables() {
+        // Method: π²/6 at 1, π²/2 at a half; and back again over seven decades.
+        let pi2 = std::f64::consts::PI.powi(2);
+        assert!((trigamma(1.0) - pi2 / 6.0).abs() < 1e-10);
+        assert!((trigamma(0.5) - pi2 / 2.0).abs() < 1e-10);
+        for at in [1e-3, 0.1, 2.5, 40.0, 1e4] {
+            assert!(
+                (trigamma_inverse(trigamma(at)) / at - 1.0).abs() < 1e-6,
+                "{at}"
+            );
+        }
+    }
+
+    #[test]
+    fn equal_spreads_that_have_nothing_in_common_add_up() {
+        // Method: four comparisons whose blocks are orthogonal and equally far apart: each
+        // has 7 degrees of freedom, so the other three tell 21 more of the variance they have.
+        let rows = [0b0101_0101_u8, 0b0011_0011, 0b0000_1111, 0b0110_0110];
+        let all = rows.map(|row| -> Vec<f64> {
+            (0..8)
+                .map(|bit| if row >> bit & 1 == 1 { 0.07 } else { -0.07 })
+                .collect()
+        });
+        let prior = SpreadPrior::of(&all.each_ref().map(Vec::as_slice)).unwrap();
+        assert!((prior.degrees - 21.0).abs() < 1e-9, "{prior:?}");
+        let own = 0.07_f64.powi(2) * 8.0 / 7.0;
+        let unbiased = own / log_bias(7.0).exp();
+        assert!((prior.variance / unbiased - 1.0).abs() < 1e-9, "{prior:?}");
+    }
+
+    #[test]
+    fn comparisons_that_are_all_noise_of_the_baseline_tell_nothing_more() {
+        // Method: the same blocks four times over; then one alone, one without a spread
+        // among others, and blocks that are not the same in number.
+        let one = [0.01, -0.03, 0.02, 0.05, 0.0, -0.01];
+        let prior = SpreadPrior::of(&[&one[..]; 4]);
+        assert!(prior.is_none_or(|prior| prior.degrees < 1e-9), "{prior:?}");
+        assert_eq!(SpreadPrior::of(&[&one]), None);
+        assert_eq!(SpreadPrior::of(&[&one, &[0.0; 6]]), None);
+        assert_eq!(SpreadPrior::of(&[&one, &one[..5]]), None);
+    }
+
+    #[test]
+    fn spreads_that_differ_count_less() {
+        // Method: orthogonal blocks, one of the four comparisons ten times as far apart.
+        let row = |bits: u8, apart: f64| -> Vec<f64> {
+            (0..8)
+                .map(|bit| if bits >> bit & 1 == 1 { apart } else { -apart })
+                .collect()
+        };
+        let all = [
+            row(0x55, 0.01),
+            row(0x33, 0.01),
+            row(0x0f, 0.01),
+            row(0x66, 0.1),
+        ];
+        let prior = SpreadPrior::of(&all.each_ref().map(Vec::as_slice)).unwrap();
+        assert!(prior.degrees < 2.0, "{prior:?}");
+    }
+}
