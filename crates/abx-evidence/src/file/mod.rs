@@ -79,8 +79,8 @@ struct RecordFile<'a> {
     loads: Cow<'a, [LoadRecord]>,
     /// Why the study ended.
     end: Cow<'a, StudyEnd>,
-    /// What was concluded of each subject beside the baseline, under each load
-    /// and by each metric, the primary ones first.
+    /// What was concluded of the pairs that were asked for, under each load and by each
+    /// metric, the primary ones first.
     #[serde(serialize_with = "digits::rounded")]
     comparisons: Cow<'a, [Comparison]>,
     /// What limits the conclusions.

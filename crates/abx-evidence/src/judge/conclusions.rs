@@ -14,8 +14,8 @@ use crate::view::summary::Summary;
 /// What [`judge`](crate::judge()) makes of what was measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conclusions {
-    /// Each subject beside the baseline, under each load and by each metric, the
-    /// primary ones first.
+    /// The pairs that were asked for, each subject beside the baseline unless the study
+    /// says otherwise, under each load and by each metric, the primary ones first.
     pub comparisons: Vec<Comparison>,
     /// What limits the conclusions.
     pub validity: Validity,

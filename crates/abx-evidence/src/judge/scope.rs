@@ -13,6 +13,8 @@ use crate::record::{MachineRole, Measured, SubjectRecord};
 pub struct Scope {
     /// The ways to its servers, each once.
     pub routes: Vec<Route>,
+    /// Servers that abx started afresh for each block.
+    pub started: usize,
     /// Servers that abx did not start, so that all blocks are of one start of theirs.
     pub left_running: usize,
     /// How many processors the servers had; `None` where abx did not set them.
@@ -66,20 +68,21 @@ impl Scope {
                 routes.push(route);
             }
         }
-        let kept = { study.subjects.iter() }
+        let started = { study.subjects.iter() }
             .filter(|one| one.is_kept())
             .count();
-        let are_all_kept = kept == study.subjects.len();
+        let are_all_started = started == study.subjects.len();
         let is_cold = |is_cold: bool| {
             let mut loads = study.loads.iter();
             loads.any(|load| load.settings.cold_cache == is_cold)
         };
         Scope {
             routes,
-            left_running: study.subjects.len() - kept,
-            subject_cpus: are_all_kept.then_some(settings.subject_cpus.len()),
+            started,
+            left_running: study.subjects.len() - started,
+            subject_cpus: are_all_started.then_some(settings.subject_cpus.len()),
             generator_cpus: settings.generator_cpus.len(),
-            cpu_sharing: CpuSharing::of(study).filter(|_| are_all_kept),
+            cpu_sharing: CpuSharing::of(study).filter(|_| are_all_started),
             warm_caches: is_cold(false),
             cold_files: is_cold(true),
         }

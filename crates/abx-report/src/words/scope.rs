@@ -36,7 +36,7 @@ fn line(scope: &Scope, builds: &str) -> String {
     });
     parts.push(builds);
     if scope.left_running > 0 {
-        parts.push(match scope.routes.len() == 1 && scope.left_running == 1 {
+        parts.push(match scope.started == 0 {
             true => "left running",
             false => "those at an address left running",
         });
@@ -123,6 +123,7 @@ mod tests {
         // Method: each kind of route, processors and files.
         let usual = Scope {
             routes: vec![Route::Loopback],
+            started: 2,
             left_running: 0,
             subject_cpus: Some(1),
             generator_cpus: 1,
@@ -144,6 +145,7 @@ mod tests {
         assert!(told.contains("(SMT siblings: not recorded); warm caches, and cold files."));
         let elsewhere = Scope {
             routes: vec![Route::Network],
+            started: 0,
             left_running: 1,
             subject_cpus: None,
             generator_cpus: 4,

@@ -1,8 +1,9 @@
 //! What must hold for any counters, not only for likely ones.
 
-use abx_evidence::record::{Disturbance, Measured, Round, SliceRecord, SubjectReadings};
+use abx_evidence::record::{Contrast, Disturbance, Measured, Round, SliceRecord, SubjectReadings};
 use abx_evidence::{
-    ArrivalKind, Finding, FindingId, Level, Limits, Outcome, SliceTally, StudyRecord, Verdict,
+    ArrivalKind, Finding, FindingId, Level, Limits, Metric, Outcome, SliceTally, StudyRecord,
+    Verdict,
 };
 use proptest::prelude::*;
 
@@ -133,6 +134,30 @@ fn assert_consistent(one: &Compared) {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn a_pair_that_is_declared_the_other_way_round_says_the_opposite(record in any_study()) {
+        // Method: the usual pair, and its contrast with subject and baseline exchanged.
+        let mut turned = record.clone();
+        turned.settings.contrasts = vec![Contrast {
+            subject: "old".to_owned(),
+            baseline: "new".to_owned(),
+            loads: Vec::new(),
+        }];
+        let speed = |record: Measured| {
+            let all = judged(record).comparisons.clone();
+            all.into_iter().find(|one| one.metric == Metric::Throughput)
+        };
+        let (usual, turned) = (speed(record), speed(turned));
+        prop_assert_eq!(usual.is_some(), turned.is_some());
+        if let (Some(usual), Some(turned)) = (usual, turned) {
+            prop_assert_eq!((&*turned.subject, &*turned.baseline), ("old", "new"));
+            prop_assert_eq!(turned.verdict, usual.verdict.mirrored());
+            if let (Some(one), Some(other)) = (usual.ratio, turned.ratio) {
+                prop_assert!((one.ln() + other.ln()).abs() < 1e-9, "{} {}", one, other);
+            }
+        }
+    }
 
     #[test]
     fn any_counters_give_a_consistent_comparison(record in any_study()) {

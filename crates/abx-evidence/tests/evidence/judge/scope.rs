@@ -17,7 +17,8 @@ fn a_study_of_servers_that_abx_started_is_on_loopback_with_processors_of_its_own
     let found = scope(&record);
     assert_eq!(found.routes, [Route::Loopback]);
     assert_eq!((found.subject_cpus, found.generator_cpus), (Some(1), 1));
-    assert_eq!((found.left_running, found.cpu_sharing), (0, None));
+    assert_eq!((found.started, found.left_running), (2, 0));
+    assert_eq!(found.cpu_sharing, None);
     for (cores, expected) in [
         (vec![vec![0], vec![1]], CpuSharing::Apart),
         (vec![vec![0, 1]], CpuSharing::Siblings),
@@ -62,7 +63,8 @@ fn a_route_is_what_the_record_says_of_it() {
         record.machine.roles = roles.into();
         let found = RunRecord::judged(record).unwrap().scope;
         assert_eq!(found.routes, [expected], "{url} {connected_to:?} {roles:?}");
-        assert_eq!((found.left_running, found.subject_cpus), (1, None));
+        assert_eq!((found.started, found.left_running), (0, 1));
+        assert_eq!(found.subject_cpus, None);
     }
     // Of two servers at addresses it is not recorded which of them is here.
     let mut record = pair();

@@ -1,7 +1,7 @@
 //! Loads that are read together: where subjects change places, how they scale,
 //! and the highest rate at which they keep to an objective.
 
-use abx_evidence::record::Histograms;
+use abx_evidence::record::{Contrast, Histograms};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Axis, Conclusions, FindingId, Histogram, Level, Measured, Metric,
@@ -80,6 +80,30 @@ fn subjects_that_change_places_are_named_with_the_place() {
         .map(|one| one.subject.as_str())
         .collect();
     assert_eq!(laws, ["old", "new"]);
+}
+
+#[test]
+fn places_change_between_the_pairs_that_were_asked_for() {
+    // Method: the same sweep asked about the other way round, and under one load only.
+    let mut record = over_connections(&[(10, [9_000, 9_900]), (50, [9_900, 9_000])]);
+    let crossovers = |record: &Measured| judged(record.clone()).sweeps[0].crossovers.clone();
+    let usual = crossovers(&record);
+    let contrast = |loads: &[&str]| Contrast {
+        subject: "old".to_owned(),
+        baseline: "new".to_owned(),
+        loads: loads.iter().map(|&name| name.to_owned()).collect(),
+    };
+    record.settings.contrasts = vec![contrast(&[])];
+    let [found] = &crossovers(&record)[..] else {
+        panic!("one, as before")
+    };
+    assert_eq!(
+        (&found.before, &found.after),
+        (&usual[0].before, &usual[0].after)
+    );
+    assert!((found.at - usual[0].at).abs() < 1e-9);
+    record.settings.contrasts = vec![contrast(&["c50"])];
+    assert_eq!(crossovers(&record), []);
 }
 
 #[test]
