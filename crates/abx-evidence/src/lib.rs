@@ -37,7 +37,7 @@ pub use judge::scope::{CpuSharing, Route, Scope};
 pub use judge::sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use judge::verdict::{self, Verdict};
 pub use judge::{is_hopeless, judge, may_stop};
-pub use listing::{catalog, history};
+pub use listing::{catalog, history, plan};
 pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Offered};
 pub use measure::broadcasts::Broadcasts;
 pub use measure::exchange::{Exchange, LoadShape, Message, MessageKind, Shape};

@@ -26,7 +26,7 @@ pub use process::verify::VerifyError;
 pub use records::file::{fuzz as record_file_fuzz, read_text};
 pub use records::history;
 pub use records::store::{Store, StoreError, state_folder, write_text, write_whole};
-pub use run_study::context::PrepareError;
+pub use run_study::context::{PrepareError, this_machine};
 pub use run_study::progress::StudyProgress;
 pub use run_study::run::{RunEnd, RunError, RunPlan, run};
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};

@@ -202,6 +202,47 @@ fn with_nothing_measured_beside_both_no_regression_is_found() {
 }
 
 #[test]
+fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
+    // Method: a fresh home, which knows nothing; then six blocks of the built-in pair, planned
+    // again, with others beside them, and with a budget too short for a verdict.
+    let home = Home::new();
+    let plan = |words: &[&str]| {
+        let ended = home.run_abx(&[&["compare", "--plan"], words].concat());
+        ended.expect(0, &[]);
+        let words: Vec<&str> = ended.stdout.split_whitespace().collect();
+        words.join(" ")
+    };
+    let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
+    let [one, other, third] = ["one", "other", "third"].map(touches);
+    let said = plan(&[&one, &other, "--budget", "3m"]);
+    assert!(said.contains("Nothing is known of the spread"), "{said}");
+    assert!(said.contains("a budget of 3min"), "{said}");
+    for spread in ["1 %", "2 %", "5 %"] {
+        assert!(said.contains(spread), "{said}");
+    }
+    assert!(!home.join("state/abx").exists(), "a record of nothing");
+
+    compare_the_pair(&home);
+    let count = home.records_in("state/abx").len();
+    let same = plan(&[]);
+    assert!(same.contains("1 earlier study of these subjects"), "{same}");
+    assert!(same.contains("would be found 8 times in 10"), "{same}");
+    let others = plan(&[&one, &other, &third]);
+    assert!(
+        others.contains("1 earlier study of other subjects"),
+        "{others}"
+    );
+    assert!(others.contains("the hardest of 2 comparisons"), "{others}");
+    let short = plan(&["--blocks", "3"]);
+    assert!(
+        short.contains("3 blocks.") && short.contains("A verdict takes"),
+        "{short}"
+    );
+    assert_eq!(home.records_in("state/abx").len(), count);
+    assert!(!home.join("started").exists());
+}
+
+#[test]
 fn a_study_file_with_one_subject_is_enough_beside_an_older_record() {
     // Method: a study file of one subject, refused alone and beside the record of
     // a run, which is no evidence; then beside the built-in pair.

@@ -38,6 +38,12 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
             &["gone.json", "No such file"],
         ),
         (&["--against", "x", "--aa", &one], &["--against", "--aa"]),
+        (
+            &["--plan", "--against", "x", &one],
+            &["--plan", "--against"],
+        ),
+        (&["--plan", "--aa", &one], &["--plan", "--aa"]),
+        (&["--plan", &one], &["one subject alone"]),
         (&["--bocks", "1"], &["--bocks", "--blocks"]),
         (&["-c", "0"], &["--connections"]),
         (&["--blocks", "0"], &["--blocks"]),

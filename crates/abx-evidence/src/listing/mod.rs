@@ -1,5 +1,6 @@
 //! What lists say of records and studies: [`history`] of the records that are kept,
-//! [`catalog`] of the studies that abx carries.
+//! [`catalog`] of the studies that abx carries; [`plan`] says by those what the next can find.
 
 pub mod catalog;
 pub mod history;
+pub mod plan;

@@ -4,5 +4,6 @@
 mod columns;
 mod findings_page;
 mod judge;
+mod plan;
 mod schema;
 mod statistics;

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use abx_engine::{Engine, EngineError, EnginePlan, LoadGenerator};
 use abx_evidence::Waiting;
+use abx_evidence::record::Machine;
 use abx_sys::Nanos;
 use abx_sys::conditions::Conditions;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
 
+use crate::measure::machine;
 use crate::process::listener;
 use crate::process::pending::{Pending, unwatched};
 use crate::process::subject_process::StartContext;
@@ -211,6 +213,18 @@ impl<'a> StudyContext<'a> {
             on_pending: self.on_pending,
         }
     }
+}
+
+/// What this machine says of itself, before any study on it.
+///
+/// # Errors
+/// [`PrepareError`] when it does not say which processors abx may use.
+pub fn this_machine() -> Result<Machine, PrepareError> {
+    let prepare = |what| move |source| PrepareError::System { what, source };
+    let descriptors = abx_sys::limits::raise_descriptor_limit()
+        .map_err(prepare("the limit of file descriptors"))?;
+    let cpus = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
+    Ok(machine::describe(&cpus, descriptors, []))
 }
 
 /// The processors of all subjects: those that abx gives them, and those that others

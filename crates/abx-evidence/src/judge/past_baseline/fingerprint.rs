@@ -88,6 +88,19 @@ impl Fingerprint {
         }
     }
 
+    /// Whether it is of the same machine, however threads and processors were divided there.
+    #[must_use]
+    pub fn is_same_machine(&self, other: &Fingerprint) -> bool {
+        let bare = |one: &Fingerprint| Fingerprint {
+            threads: 0,
+            subject_cpus: Vec::new(),
+            generator_cpus: Vec::new(),
+            wait: Wait::default(),
+            ..one.clone()
+        };
+        bare(self).differences(&bare(other)).is_empty()
+    }
+
     /// What is not the same now, in the order of the record's keys.
     #[must_use]
     pub fn differences(&self, now: &Fingerprint) -> Vec<Difference> {

@@ -8,6 +8,7 @@
 )]
 
 mod extent;
+mod fail_if_slower;
 mod few_blocks;
 mod intervals;
 mod noise;

@@ -21,6 +21,7 @@ use crate::cli::units;
     abx compare --aa 'nginx=nginx -c /etc/nginx-{port}.conf'\n  \
     abx compare nginx-vs-lighttpd\n  \
     abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --fail-if-slower 3%\n  \
+    abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --plan\n  \
     abx compare --against 3fa9c1:old 'new=./server --port {port}' --path /x\n\n\
     Commands are split into words without a shell. {port} is a port that abx chooses, {dir} a \
     fresh directory. A study file says the same and more, in TOML. Flags about the study override \
@@ -37,6 +38,10 @@ pub struct Compare {
     /// One subject on the command line is then enough.
     #[arg(long, value_name = "RECORD[:SUBJECT]", conflicts_with = "aa")]
     pub against: Option<String>,
+    /// Print what the budget would let the study find, going by earlier studies on this machine,
+    /// and measure nothing.
+    #[arg(long, conflicts_with_all = ["against", "aa", "install"])]
+    pub plan: bool,
     /// Install what the study's subjects need and is missing. No service is started.
     #[arg(long)]
     pub install: bool,

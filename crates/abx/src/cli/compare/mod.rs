@@ -4,6 +4,7 @@ mod against;
 mod extent;
 mod flags;
 mod named_study;
+mod plan;
 mod study;
 
 use abx_evidence::record::StudyEnd;
@@ -24,7 +25,11 @@ pub use self::study::of_catalog;
 
 /// Conducts the study that the flags describe, and prints what came of it.
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
-    perform(&study::study(compare)?, compare)
+    let study = study::study(compare)?;
+    match compare.plan {
+        true => plan::plan(&study, compare),
+        false => perform(&study, compare),
+    }
 }
 
 /// Conducts a study, and prints what came of it.

@@ -1,0 +1,228 @@
+//! What a study can find before it is conducted: from the spread that earlier studies had
+//! to the difference that as many blocks as its budget has would show.
+
+use serde::Deserialize;
+
+use crate::judge::comparison::Role;
+use crate::judge::metric::Metric;
+use crate::judge::past_baseline::Fingerprint;
+use crate::listing::history::{Outline, OutlineError, OutlineSubject};
+use crate::stats::Margin;
+use crate::stats::power::{blocks_to_end, detectable_among};
+use crate::stats::stop::blocks_for_verdict;
+
+/// Earlier studies that are read, the newest first.
+pub const STUDIES_MOST: usize = 20;
+
+/// A study that is still to be conducted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedStudy {
+    /// Who will be measured; versions are not known yet.
+    pub subjects: Vec<OutlineSubject>,
+    /// How many loads there are.
+    pub loads: usize,
+    /// How many comparisons are judged together under a load.
+    pub together: usize,
+    /// How long it may take, in seconds.
+    pub budget_s: f64,
+    /// The number of blocks that was ordered.
+    pub blocks: Option<u32>,
+    /// Differences up to this do not matter.
+    pub margin: Margin,
+    /// The machine; what is set for a study is not looked at.
+    pub machine: Fingerprint,
+}
+
+/// What an earlier study says of the next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastStudy {
+    /// What it was.
+    pub outline: Outline,
+    /// Whether it compared a server with itself, for `abx doctor`.
+    pub is_of_doctor: bool,
+    /// Squared deviations of the log ratios of throughput in its blocks, summed over its
+    /// primary comparisons.
+    squares: f64,
+    /// Their degrees of freedom.
+    degrees: usize,
+}
+
+/// Where a spread is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpreadSource {
+    /// Studies of the same subjects.
+    SameSubjects,
+    /// Studies of other subjects.
+    OtherSubjects,
+    /// What `abx doctor` measured, of a server beside itself.
+    Doctor,
+}
+
+/// How far blocks scatter on this machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KnownSpread {
+    /// The standard deviation of a log ratio from block to block: 0.02 is about 2 %.
+    pub spread: f64,
+    /// Where it is from.
+    pub source: SpreadSource,
+    /// How many studies.
+    pub studies: usize,
+    /// How long a block took for each subject and load, starts included, in seconds.
+    pub seconds: f64,
+}
+
+/// What a study can find.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyPlan {
+    /// The study.
+    pub study: PlannedStudy,
+    /// How far its blocks will scatter, going by earlier studies; `None` when there are none.
+    pub known: Option<KnownSpread>,
+    /// How many blocks its budget has room for.
+    pub blocks_most: usize,
+}
+
+/// A block's time for each subject and load where nothing is known: 2 s of load, warm-up
+/// and start.
+const SECONDS_USUAL: f64 = 4.0;
+
+#[derive(Deserialize)]
+struct Keys {
+    comparisons: Vec<ComparisonKeys>,
+}
+
+#[derive(Deserialize)]
+struct ComparisonKeys {
+    metric: Metric,
+    role: Role,
+    #[serde(default)]
+    per_block: Vec<Option<f64>>,
+}
+
+impl PastStudy {
+    /// Reads a record; `None` for one that has no two blocks of throughput to compare.
+    ///
+    /// # Errors
+    /// [`OutlineError`] when the text is no record of this version.
+    pub fn read(json: &str, is_of_doctor: bool) -> Result<Option<PastStudy>, OutlineError> {
+        let outline = Outline::read(json)?;
+        let Ok(Keys { comparisons }) = serde_json::from_str(json) else {
+            // A run compares nothing.
+            return Ok(None);
+        };
+        let asked = comparisons.into_iter();
+        let asked =
+            asked.filter(|one| one.role == Role::Primary && one.metric == Metric::Throughput);
+        let (mut squares, mut degrees) = (0.0, 0);
+        for one in asked {
+            let logs: Vec<f64> = one.per_block.iter().flatten().map(|it| it.ln()).collect();
+            let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+            squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+            degrees += logs.len().saturating_sub(1);
+        }
+        Ok((degrees > 0).then_some(PastStudy {
+            outline,
+            is_of_doctor,
+            squares,
+            degrees,
+        }))
+    }
+
+    /// What it says of a study; `None` when it was made elsewhere.
+    fn says_of(&self, planned: &PlannedStudy) -> Option<SpreadSource> {
+        if !self.outline.machine.is_same_machine(&planned.machine) {
+            return None;
+        }
+        let is_here = |one: &OutlineSubject| {
+            let told =
+                |one: &OutlineSubject| (one.name.clone(), one.command.clone(), one.address.clone());
+            self.outline
+                .subjects
+                .iter()
+                .any(|had| told(had) == told(one))
+        };
+        Some(match planned.subjects.iter().all(is_here) {
+            true => SpreadSource::SameSubjects,
+            false if self.is_of_doctor => SpreadSource::Doctor,
+            false => SpreadSource::OtherSubjects,
+        })
+    }
+
+    fn seconds(&self) -> f64 {
+        let outline = &self.outline;
+        let parts =
+            outline.blocks.max(1) * outline.subjects.len().max(1) * outline.loads.len().max(1);
+        outline.elapsed_s / parts as f64
+    }
+}
+
+impl StudyPlan {
+    /// Plans a study by what earlier ones had: those of the same subjects, else all, else
+    /// what `abx doctor` measured, each on the same machine.
+    #[must_use]
+    pub fn of(study: PlannedStudy, past: &[PastStudy]) -> StudyPlan {
+        let sources = [
+            SpreadSource::SameSubjects,
+            SpreadSource::OtherSubjects,
+            SpreadSource::Doctor,
+        ];
+        let mut each = sources.into_iter();
+        let known = each.find_map(|source| {
+            let of = past
+                .iter()
+                .filter(|one| one.says_of(&study) == Some(source));
+            spread(&of.collect::<Vec<_>>(), source)
+        });
+        let seconds = known.map_or(SECONDS_USUAL, |known| known.seconds);
+        let block_s = seconds * (study.subjects.len().max(1) * study.loads.max(1)) as f64;
+        let blocks_most = match study.blocks {
+            Some(ordered) => ordered as usize,
+            None => (study.budget_s / block_s).floor() as usize,
+        };
+        StudyPlan {
+            study,
+            known,
+            blocks_most,
+        }
+    }
+
+    /// The fewest blocks with which it has a verdict.
+    #[must_use]
+    pub fn fewest(&self) -> usize {
+        blocks_for_verdict(self.study.blocks.is_some())
+    }
+
+    /// How many blocks it will have with this spread: as many as were ordered, else those
+    /// after which it ends by itself, or for which its budget has room.
+    #[must_use]
+    pub fn blocks(&self, spread: f64) -> usize {
+        let PlannedStudy {
+            margin, together, ..
+        } = self.study;
+        match self.study.blocks {
+            Some(ordered) => ordered as usize,
+            None => blocks_to_end(spread, margin, together, self.blocks_most),
+        }
+    }
+
+    /// The difference, as a share, that a study with this spread finds in 4 of 5 cases,
+    /// adjusted for those judged together; `None` when it has too few blocks for a verdict.
+    #[must_use]
+    pub fn detectable(&self, spread: f64) -> Option<f64> {
+        let blocks = self.blocks(spread);
+        let found = detectable_among(spread, blocks, self.study.together);
+        found.filter(|_| blocks >= self.fewest())
+    }
+}
+
+fn spread(past: &[&PastStudy], source: SpreadSource) -> Option<KnownSpread> {
+    let degrees: usize = past.iter().map(|one| one.degrees).sum();
+    let squares: f64 = past.iter().map(|one| one.squares).sum();
+    let seconds: f64 = past.iter().map(|one| one.seconds()).sum();
+    (degrees > 0).then(|| KnownSpread {
+        spread: (squares / degrees as f64).sqrt(),
+        source,
+        studies: past.len(),
+        seconds: seconds / past.len() as f64,
+    })
+}
