@@ -14,7 +14,7 @@ use super::check_contrast::{check_known, contrasts};
 use super::check_shape::shapes;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake, short};
-use super::model::{RunSpec, StudyFile, SubjectSpec};
+use super::model::{LoadRows, RunSpec, StudyFile, SubjectSpec};
 use super::raw::{
     RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawRate, RawRates,
     RawRequest, RawSchema, RawStudy, RawSubject, RawWait,
@@ -145,17 +145,7 @@ fn subjects(
     Ok(subjects)
 }
 
-/// The loads of a file: one for each table, or the rows of its sweep.
-#[derive(Default)]
-pub struct LoadRows {
-    /// The loads.
-    pub loads: Vec<Load>,
-    /// For each of them, its position in its sweep.
-    pub positions: Vec<usize>,
-    /// For each of them, the name of its table.
-    pub tables: Vec<String>,
-}
-
+/// The loads of a file's tables.
 fn loads(raw: Vec<RawLoad>, list: &KeyPosition) -> Result<LoadRows, Diagnostic> {
     let (mut seen, mut names) = (BTreeMap::new(), BTreeMap::new());
     let mut rows = LoadRows::default();

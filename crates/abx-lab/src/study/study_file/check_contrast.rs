@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use abx_evidence::record::Contrast;
 
-use super::check::LoadRows;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake, short};
-use super::model::SubjectSpec;
+use super::model::{LoadRows, SubjectSpec};
 use super::nearest::meant;
 use super::raw::RawContrast;
 

@@ -49,6 +49,17 @@ pub struct StudyFile {
     pub positions: Vec<usize>,
 }
 
+/// The loads of a file: one for each table, or the rows of its sweep.
+#[derive(Default)]
+pub struct LoadRows {
+    /// The loads.
+    pub loads: Vec<Load>,
+    /// For each of them, its position in its sweep.
+    pub positions: Vec<usize>,
+    /// For each of them, the name of its table.
+    pub tables: Vec<String>,
+}
+
 /// A server under test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubjectSpec {
