@@ -10,12 +10,12 @@ use crate::view::{LoadView, SubjectView};
 
 /// How differently two servers feel a change of the machine: the standard deviation of
 /// what one feels more or less, as a share of what the other does. Between blocks of saved
-/// studies, servers of one kind differed by a tenth from each other.
+/// studies, servers of one kind differed by a tenth from each other (`scripts/felt-alike`).
 /// Source: docs/statistics.md, section 13.
 const FELT_BY_A_SUBJECT: f64 = 0.1;
 
 /// The same of a server that does nothing: it spends its time in the kernel and is held by
-/// the generator, and in the same studies it moved by 0.2 to 1.5 times what servers did. So
+/// the generator, and in most loads it moved by 0.2 to 1.5 times what servers did. So
 /// it tells whether the machine has changed, and little of how much: all of it is open.
 const FELT_BY_THE_CEILING: f64 = 1.0;
 
