@@ -43,7 +43,7 @@ use network::ConnectionReadings;
 use opening::{lacked, not_opened};
 use pace::{Pace, PaceLimits};
 use slices::{little, silent};
-use steady::never_steady;
+use steady::{never_steady, unsettled};
 use strain::{Saturation, strain};
 use unread::unread;
 
@@ -101,7 +101,7 @@ fn of_load(view: &LoadView, summaries: &[Summary]) -> Vec<Finding> {
     }
     found.extend(varying(load));
     found.extend(answers_differ(view.study, load));
-    found.extend(unsettled(load));
+    found.extend(unsettled(view));
     found.extend(turns(load));
     found
 }
@@ -260,24 +260,6 @@ fn stopped_answering(own: &SubjectView) -> Option<Finding> {
         }
     };
     finding.map(|finding| finding.about(subject))
-}
-
-/// Subjects that had not settled when their warm-up was measured.
-fn unsettled(load: &LoadRecord) -> impl Iterator<Item = Finding> {
-    let subjects = load.pilot.iter().flat_map(|pilot| &pilot.subjects);
-    subjects
-        .filter(|(_, found)| !found.settled)
-        .map(|(subject, _)| {
-            Finding::new(
-                FindingId::NotSettled,
-                format!(
-                    "{subject} was still warming up when the pilot ended, and may do so while it \
-                     is measured"
-                ),
-            )
-            .about(subject)
-            .under(&load.name)
-        })
 }
 
 /// How subjects took turns, when not as asked.

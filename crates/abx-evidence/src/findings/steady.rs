@@ -1,14 +1,14 @@
 //! Subjects that go on changing while they are measured.
 
-use crate::record::Interleave;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
+use crate::record::{Interleave, SliceRecord};
 use crate::stats::paired::PairedMean;
 use crate::stats::segments::{DRIFT_MAX, Segments, rise};
 use crate::stats::stop::BLOCKS_ORDERED;
 use crate::stats::student::Confidence;
 use crate::view::sums::Sums;
-use crate::view::{BlockView, SubjectView};
+use crate::view::{BlockView, LoadView, SubjectView};
 
 /// That a subject's throughput rises, or falls, within its blocks: most of them
 /// are not steady, and their rise is the same way beyond chance. What the
@@ -48,6 +48,69 @@ pub(super) fn never_steady(own: &SubjectView) -> Option<Finding> {
     );
     let finding = Finding::new(FindingId::NeverSteady, message);
     Some(finding.about(subject).under(&load.name))
+}
+
+/// Subjects that had not settled when their warm-up was measured, with what changed in
+/// the rounds that count.
+pub(super) fn unsettled<'a>(view: &'a LoadView) -> impl Iterator<Item = Finding> + 'a {
+    let subjects = view.load.pilot.iter().flat_map(|pilot| &pilot.subjects);
+    let unsettled = subjects.filter(|(_, found)| !found.settled);
+    unsettled.map(|(subject, _)| {
+        let change = view.subject(subject).and_then(change).unwrap_or_default();
+        let message = format!(
+            "{subject} was still warming up when the pilot ended, and may do so while it is \
+             measured{change}"
+        );
+        let finding = Finding::new(FindingId::NotSettled, message);
+        finding.about(subject).under(&view.load.name)
+    })
+}
+
+/// What the last third of a subject's rounds gave beside the first; `None` where blocks
+/// have too few rounds, or a rate sets what they give.
+///
+/// Method: the log ratio of their throughputs in each block, which starts afresh, and a t
+/// interval over the blocks. Source: docs/statistics.md, "Steadiness".
+fn change(own: &SubjectView) -> Option<String> {
+    if !own.load.settings.arrivals.is_saturating() {
+        return None;
+    }
+    let changes: Option<Vec<f64>> = own.blocks.iter().map(late_over_early).collect();
+    let interval = PairedMean::of(&changes?)
+        .ok()?
+        .interval(Confidence::COMPUTED);
+    let percent = |log: f64| 100.0 * log.exp_m1();
+    let way = match interval.center < 0.0 {
+        true => "slower",
+        false => "faster",
+    };
+    let chance = match interval.excludes_zero() {
+        true => "",
+        false => ", which may be chance",
+    };
+    Some(format!(
+        ": the last third of its rounds was {:.1} % {way} than the first ({:+.1} to {:+.1} \
+         %){chance}",
+        percent(interval.center).abs(),
+        percent(interval.low),
+        percent(interval.high)
+    ))
+}
+
+/// The throughput of the last third of a block's slices over that of the first.
+fn late_over_early(block: &BlockView) -> Option<f64> {
+    let slices: Vec<&SliceRecord> = block.slices().collect();
+    let third = slices.len() / 3;
+    if third == 0 {
+        return None;
+    }
+    let throughput = |slices: &[&SliceRecord]| {
+        let sums: Sums = slices.iter().copied().collect();
+        sums.throughput(&block.load.settings)
+    };
+    let late = throughput(&slices[slices.len() - third..])?;
+    let early = throughput(&slices[..third])?;
+    Some((late / early).ln())
 }
 
 /// What each slice of a block gave, in their order.

@@ -1,9 +1,9 @@
 //! Subjects that change while they are measured.
 
 use abx_evidence::record::Round;
-use abx_evidence::{Finding, FindingId, Level, Measured, Outcome};
+use abx_evidence::{ArrivalKind, Finding, FindingId, Level, Measured, Outcome};
 
-use abx_fixtures::{OK, answer, find, judged, study};
+use abx_fixtures::{OK, answer, find, judged, pilot, study};
 
 /// Eight blocks of twenty rounds, in which a slice of `new` has what this says
 /// of block and round, and `old` always the same.
@@ -61,4 +61,52 @@ fn what_changes_to_either_side_by_chance_is_no_way_of_the_subject() {
     let mut few = rounds(|_, round| OK + 45 * round as u64);
     few.blocks.truncate(5);
     assert_eq!(found(few), None);
+}
+
+/// What is said of `new` where the pilot had not seen it settle.
+fn unsettled(mut record: Measured) -> String {
+    let subject = pilot(&mut record).subjects.get_mut("new");
+    subject.expect("a pilot of each").settled = false;
+    let found = judged(record).validity.findings;
+    let one = find(&found, FindingId::NotSettled).expect("it is said");
+    one.message.clone()
+}
+
+#[test]
+fn a_subject_that_had_not_settled_is_said_to_have_changed_by_so_much() {
+    // Method: the last six of twenty rounds give a tenth more than the first six, and a
+    // tenth less; then nothing but jitter, which has no direction; an open loop and a
+    // single round have no figure.
+    let step = |by: f64| {
+        rounds(move |_, round| match round {
+            14.. => (OK as f64 * by) as u64,
+            _ => OK,
+        })
+    };
+    let faster = unsettled(step(1.1));
+    assert!(
+        faster.contains("was 10.0 % faster than the first (+9."),
+        "{faster}"
+    );
+    assert!(!faster.contains("chance"), "{faster}");
+    let slower = unsettled(step(0.9));
+    assert!(
+        slower.contains("10.0 % slower than the first (-10."),
+        "{slower}"
+    );
+    let same = unsettled(step(1.0));
+    assert!(
+        same.contains("0.0 % ") && same.contains("may be chance"),
+        "{same}"
+    );
+    let mut open = step(1.1);
+    open.loads[0].settings.arrivals.kind = ArrivalKind::Constant;
+    open.loads[0].settings.arrivals.rate_per_s = Some(90_000.0);
+    let mut short = step(1.1);
+    let parts = short.blocks.iter_mut().map(|block| &mut block.loads[0]);
+    parts.for_each(|part| part.rounds.truncate(2));
+    for record in [open, short] {
+        let without = unsettled(record);
+        assert!(without.ends_with("while it is measured"), "{without}");
+    }
 }
