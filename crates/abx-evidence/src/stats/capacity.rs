@@ -248,7 +248,8 @@ mod tests {
     #[test]
     fn blocks_beyond_the_grid_leave_a_bound() {
         // Method: the second block meets at every rate, then at none; then one
-        // of each; and the bound by hand, for both blocks at the grid's end.
+        // of each: two blocks so far apart bound little; and the bound by hand, for both
+        // blocks at the grid's end.
         let found = |second: [f64; 4]| {
             let first = [5_000.0, 20_000.0, 100_000.0, 900_000.0];
             let values = [0, 1, 2, 3].map(|rate| [first[rate], second[rate]]);
@@ -256,12 +257,12 @@ mod tests {
         };
         let all = found([5_000.0, 6_000.0, 7_000.0, 8_000.0]);
         assert!(
-            matches!(all, CapacityEstimate::AtLeast(rate) if rate < 800.0),
+            matches!(all, CapacityEstimate::AtLeast(rate) if rate < 10.0),
             "{all:?}"
         );
         let none = found([60_000.0, 70_000.0, 80_000.0, 90_000.0]);
         assert!(
-            matches!(none, CapacityEstimate::AtMost(rate) if rate > 100.0),
+            matches!(none, CapacityEstimate::AtMost(rate) if rate > 10_000.0),
             "{none:?}"
         );
 

@@ -127,6 +127,36 @@ fn a_large_difference_needs_only_the_blocks_that_show_it() {
 }
 
 #[test]
+fn ranks_that_can_claim_are_held_to_as_much_as_the_mean() {
+    // Method: nine blocks, of which both opinions say faster alone, and ranks could among
+    // five as well: there neither does, and nothing is fragile.
+    let blocks = [0.05, 0.13, -0.02, 0.09, 0.10, 0.03, 0.08, 0.06, -0.01];
+    let alone = assess(&blocks, Margin::DEFAULT).unwrap();
+    assert_eq!(alone.verdict, Verdict::Faster);
+    assert_eq!(alone.second_verdict, Some(Verdict::Faster));
+    let found = assess_together(&[&blocks[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
+    let among = found[0].as_ref().unwrap();
+    assert_eq!(among.verdict, Verdict::Inconclusive);
+    assert_eq!(among.second_verdict, Some(Verdict::Inconclusive));
+    assert!(!among.is_fragile(), "{among:?}");
+}
+
+#[test]
+fn a_mean_that_a_few_blocks_pull_is_fragile() {
+    // Method: thirty blocks, as many above 0 as below, and three far above: both opinions
+    // settle nothing, but the mean lies most of its half-width from the other estimate.
+    let mut blocks: Vec<f64> = (0..30)
+        .map(|block| 0.02 * f64::from(block) - 0.29)
+        .collect();
+    assert!(!assess(&blocks, Margin::DEFAULT).unwrap().is_fragile());
+    blocks[14..17].fill(3.0);
+    let found = assess(&blocks, Margin::DEFAULT).unwrap();
+    assert_eq!(found.verdict, Verdict::Inconclusive);
+    assert_eq!(found.second_verdict, Some(Verdict::Inconclusive));
+    assert!(found.is_pulled && found.is_fragile(), "{found:?}");
+}
+
+#[test]
 fn the_second_opinion_is_held_to_the_same_evidence() {
     // Method: blocks that ranks alone call faster at 95 %, the mean not at
     // 97 %; blocks that both call faster alone and neither among five; and six

@@ -244,6 +244,29 @@ fn a_difference_that_stands_alone_may_fall_among_many() {
 }
 
 #[test]
+fn equivalence_among_many_takes_more_in_tables_and_in_rankings() {
+    // Method: a subject whose blocks make it equivalent to the baseline when the two are
+    // alone. Among six that is not enough, beside the baseline and beside one as fast.
+    let log_ratios: [f64; 8] = [0.03, -0.01, 0.028, -0.012, 0.02, 0.0, 0.022, -0.006];
+    let close = log_ratios.map(|one| (OK as f64 * one.exp()).round() as u64);
+    let free = |subjects: &[(&str, &[u64])]| {
+        let mut record = study(subjects);
+        record.settings.blocks = None;
+        judged(record)
+    };
+    let alone = primary(&free(&[("old", &[OK; 8]), ("close", &close)])).remove(0);
+    assert_eq!(alone.verdict, Verdict::Equivalent);
+    let names = ["a", "b", "c", "d"];
+    let mut all: Vec<(&str, &[u64])> = vec![("old", &[OK; 8]), ("close", &close)];
+    all.extend(names.map(|name| (name, &[OK; 8][..])));
+    let among = free(&all);
+    assert_eq!(primary(&among)[0].verdict, Verdict::Inconclusive);
+    let mut pairs = among.rankings[0].pairs.iter();
+    let behind = pairs.find(|one| one.subject == "a" && one.baseline == "close");
+    assert_eq!(behind.unwrap().verdict, Verdict::Inconclusive);
+}
+
+#[test]
 fn a_pair_has_one_verdict_wherever_it_stands() {
     // Method: five subjects, of which one is faster than the baseline by so much that it
     // stands among the four that were asked for, and would not among all ten pairs.
