@@ -58,6 +58,7 @@ counts: setup
 # tests draw a fifth of them.
 simulations:
 	ABX_SIMULATIONS=full $(CARGO) test -p abx-evidence --test evidence --locked statistics:: -- --nocapture --test-threads=1
+	ABX_SIMULATIONS=full $(CARGO) test -p abx-lab --lib --locked rate_search::simulation -- --nocapture --test-threads=1
 	$(CARGO) test -p abx-evidence --lib --locked table_of -- --ignored --nocapture --test-threads=1
 
 # Known answers: simulated studies, and on this machine servers of exact capacity that

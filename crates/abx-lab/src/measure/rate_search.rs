@@ -1,11 +1,14 @@
 //! Before the pilot: what to offer where that depends on what the subjects can
 //! do. Everything found here is a plan; the blocks measure it again.
 
+#[cfg(test)]
+mod simulation;
+
 use std::time::Duration;
 
 use abx_engine::LoadPlan;
 use abx_engine::schedule::Arrivals;
-use abx_evidence::{Kept, Objective};
+use abx_evidence::{Goal, Kept, Objective};
 
 use crate::measure::running_subjects::{Abort, MeasuredSlice, RunningSubjects, throughput};
 use crate::study::Load;
@@ -14,11 +17,15 @@ use crate::study::rates::{RateSpec, Spacing};
 /// How long a subject is loaded before it is read, and then twice for this long.
 const WARM_UP_NS: u64 = 500_000_000;
 const SLICE_NS: u64 = 500_000_000;
-/// How long one rate is tried.
-const PROBE_NS: u64 = 1_000_000_000;
+/// How long one rate is tried at least and at most: for so many requests beyond the
+/// quantile that is asked for as place it well enough for a grid around it.
+const PROBE_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
+const BEYOND_QUANTILE: f64 = 30.0;
 /// Rates that are tried for each subject: the last step is below 1 % of what it
 /// serves at most.
 const PROBES: u32 = 7;
+/// So many of them are tried again when they missed.
+const PROBES_TWICE: u32 = 4;
 /// An open loop cannot be answered faster than a closed one, but for noise.
 const ABOVE_CLOSED: f64 = 1.1;
 /// The grid reaches to both sides of each capacity that was found, since a probe
@@ -179,18 +186,12 @@ struct CapacitySearch<'a> {
 impl CapacitySearch<'_> {
     /// Halves what is between a rate that was met and one that was not.
     fn run(&self, running: &mut RunningSubjects, ceiling: f64) -> Result<f64, Abort> {
-        let (mut met, mut missed) = (0.0, ceiling);
-        for _ in 0..PROBES {
-            let rate = f64::midpoint(met, missed);
-            if self.is_met(running, rate)? {
-                met = rate;
-            } else {
-                missed = rate;
-            }
+        halve(ceiling, |rate| {
+            let is_met = self.is_met(running, rate)?;
             // What a rate that was too high left behind must not be in the next.
             running.rest(Duration::from_millis(50))?;
-        }
-        Ok(f64::midpoint(met, missed))
+            Ok(is_met)
+        })
     }
 
     fn is_met(&self, running: &mut RunningSubjects, rate: f64) -> Result<bool, Abort> {
@@ -200,7 +201,7 @@ impl CapacitySearch<'_> {
         let mut plan = self.plan.clone();
         plan.pacing.arrivals = arrivals;
         let pool = running.open(&plan)?.pool;
-        let measured = running.slice(self.subject, pool, PROBE_NS);
+        let measured = running.slice(self.subject, pool, probe_ns(self.objective, rate));
         running.generator.close(pool);
         let MeasuredSlice { record, times, .. } = measured?;
         let kept = Kept {
@@ -211,6 +212,36 @@ impl CapacitySearch<'_> {
         let burden = self.objective.burden(&kept);
         Ok(burden.is_some_and(|burden| burden.amount < 1.0))
     }
+}
+
+/// Halves what is between a rate at which an objective was met and one at which it was
+/// not. One of the first that missed it is tried once more: what else happens on the
+/// machine can only make a subject slower, and one stall would send the search to the
+/// wrong half. Later halves are smaller than what the grid reaches to each side.
+fn halve<E>(ceiling: f64, mut is_met: impl FnMut(f64) -> Result<bool, E>) -> Result<f64, E> {
+    let (mut met, mut missed) = (0.0, ceiling);
+    for probe in 0..PROBES {
+        let rate = f64::midpoint(met, missed);
+        if is_met(rate)? || (probe < PROBES_TWICE && is_met(rate)?) {
+            met = rate;
+        } else {
+            missed = rate;
+        }
+    }
+    Ok(f64::midpoint(met, missed))
+}
+
+/// How long a rate is tried.
+fn probe_ns(objective: &Objective, per_s: f64) -> u64 {
+    let share = { objective.goals().iter() }
+        .filter_map(|goal| match goal {
+            Goal::Time { share, .. } => Some(*share),
+            Goal::Errors { .. } => None,
+        })
+        .fold(0.0, f64::max);
+    let requests = BEYOND_QUANTILE / (1.0 - share).max(f64::EPSILON);
+    let [least, most] = PROBE_NS;
+    ((requests / per_s * 1e9) as u64).clamp(least, most)
 }
 
 /// Rates around each capacity, upwards.
@@ -226,6 +257,34 @@ fn grid(capacities: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_is_tried_for_as_long_as_its_quantile_takes() {
+        // Method: 30 of 100 requests are beyond p99 in 3,000, of 1,000 beyond p99.9 in
+        // 30,000; never below 1 s, never above 5 s; a share of failures takes no longer.
+        let of = |objective: &str, per_s| probe_ns(&objective.parse().unwrap(), per_s);
+        let is_near = |ns: u64, wanted: u64| ns.abs_diff(wanted) < 1_000;
+        assert_eq!(of("p99<50ms", 10_000.0), 1_000_000_000);
+        assert!(is_near(of("p99<50ms", 1_500.0), 2_000_000_000));
+        let both = of("p50<10ms,p99.9<50ms", 10_000.0);
+        assert!(is_near(both, 3_000_000_000));
+        assert_eq!(of("p99<50ms", 10.0), 5_000_000_000);
+        assert_eq!(of("errors<1%", 100.0), 1_000_000_000);
+    }
+
+    #[test]
+    fn one_stall_does_not_send_the_search_to_the_wrong_half() {
+        // Method: a capacity of 900, of which the first try is missed by a stall; and one
+        // that is always missed at first.
+        let mut tries = 0;
+        let found = halve(1_100.0, |rate| {
+            tries += 1;
+            Ok::<bool, ()>(rate <= 900.0 && tries > 1)
+        });
+        assert!((found.unwrap() / 900.0 - 1.0).abs() < 0.01);
+        let none = halve(1_100.0, |_| Ok::<bool, ()>(false)).unwrap();
+        assert!(none < 10.0);
+    }
 
     #[test]
     fn the_grid_reaches_around_all_capacities() {
