@@ -40,10 +40,11 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
     }
     let fewest = plan.fewest();
     if plan.blocks_most < fewest {
-        let text = format!(
-            "A verdict takes {fewest} blocks: give it a longer `--budget`, or fewer \
-             subjects or loads."
-        );
+        let remedy = match plan.study.blocks {
+            Some(_) => "order so many with `--blocks`",
+            None => "give it a longer `--budget`, or fewer subjects or loads",
+        };
+        let text = format!("A verdict takes {fewest} blocks: {remedy}.");
         out.push_str(&style.paragraph(&text));
     }
     style.finish(&out)
@@ -70,30 +71,27 @@ fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
         ),
         None => String::new(),
     };
+    let blocks = match plan.study.blocks {
+        Some(_) => String::new(),
+        None => {
+            let blocks = plan.blocks(known.spread) as u64;
+            format!(": about {}", plural(blocks, "block"))
+        }
+    };
     format!(
-        "With a spread of {} (from {source}) and {}: {}{found}.",
+        "With a spread of {} (from {source}) and {}{blocks}{found}.",
         percent(known.spread),
-        extent(plan),
-        blocks(plan, known.spread)
+        extent(plan)
     )
 }
 
 fn extent(plan: &StudyPlan) -> String {
-    let study = &plan.study;
-    match study.blocks {
-        Some(_) => "the number of blocks that was ordered".to_owned(),
+    match plan.study.blocks {
+        Some(ordered) => format!("{}, as ordered", plural(ordered.into(), "block")),
         None => {
-            let budget = Duration::from_secs_f64(study.budget_s.round());
+            let budget = Duration::from_secs_f64(plan.study.budget_s.round());
             format!("a budget of {}", humantime(budget))
         }
-    }
-}
-
-fn blocks(plan: &StudyPlan, spread: f64) -> String {
-    let blocks = plural(plan.blocks(spread) as u64, "block");
-    match plan.study.blocks {
-        Some(_) => blocks,
-        None => format!("about {blocks}"),
     }
 }
 

@@ -10,6 +10,7 @@ mod page;
 mod past_baseline;
 mod phases;
 mod picture;
+mod plan;
 mod readmes;
 mod run;
 mod several;

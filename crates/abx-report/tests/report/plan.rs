@@ -1,0 +1,47 @@
+//! What a study can find, before it is conducted.
+
+use abx_evidence::Fingerprint;
+use abx_evidence::plan::{KnownSpread, PlannedStudy, SpreadSource, StudyPlan};
+use abx_evidence::stats::Margin;
+use abx_report::{Style, plan_text};
+use insta::assert_snapshot;
+
+fn plan(known: Option<KnownSpread>, blocks: Option<u32>, together: usize) -> StudyPlan {
+    StudyPlan {
+        study: PlannedStudy {
+            subjects: Vec::new(),
+            loads: 1,
+            together,
+            budget_s: 150.0,
+            blocks,
+            margin: Margin::DEFAULT,
+            machine: Fingerprint::default(),
+        },
+        known,
+        blocks_most: blocks.map_or(9, |ordered| ordered as usize),
+    }
+}
+
+#[test]
+fn what_a_budget_lets_a_study_find() {
+    // Method: each source of a spread; several comparisons; a number of blocks that was
+    // ordered, and too few of them; and a machine of which nothing is known.
+    let known = |source, studies| {
+        Some(KnownSpread {
+            spread: 0.021,
+            source,
+            studies,
+            seconds: 3.0,
+        })
+    };
+    let same = known(SpreadSource::SameSubjects, 3);
+    let plans = [
+        plan(same, None, 1),
+        plan(known(SpreadSource::OtherSubjects, 1), None, 5),
+        plan(known(SpreadSource::Doctor, 1), Some(30), 1),
+        plan(same, Some(3), 1),
+        plan(None, None, 1),
+    ];
+    let texts = plans.map(|plan| plan_text(&plan, &Style::plain()));
+    assert_snapshot!(texts.join("\n"));
+}
