@@ -23,6 +23,6 @@ pub use html::{
 };
 pub use text::{
     check_text, doctor_text, expectations_text, failures_line, files_line, history_text, plan_text,
-    progress_line, ready_line, responses_line, run_text, study_text,
+    pooled_text, progress_line, ready_line, responses_line, run_text, study_text,
 };
 pub use words::style::Style;

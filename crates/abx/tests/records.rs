@@ -356,3 +356,43 @@ fn a_comparison_needs_no_home_and_bears_spaces_in_paths() {
     assert!(ended.stderr.contains(records[0].to_str().unwrap()));
     assert_eq!(record["loads"][0]["answers"]["one"][0]["body_bytes"], 4);
 }
+
+#[test]
+fn records_of_one_study_are_read_together() {
+    // Method: three made records as files: as text, as JSON, in a format that they have
+    // not, and beside a record of another study.
+    let home = Home::new();
+    let write = |name: &str, ok: u64, subject: &str| {
+        let around = [ok, ok + 10, ok - 10, ok + 5, ok - 5, ok + 20, ok - 20];
+        let mut record = abx_fixtures::study(&[("old", &[9_000; 7]), (subject, &around)]);
+        record.seed = ok;
+        let record = abx_evidence::StudyRecord::judged(record);
+        home.write(name, &serde_json::to_string(&record).unwrap())
+    };
+    let days = [
+        write("mon.json", 9_000, "new"),
+        write("tue.json", 9_900, "new"),
+        write("wed.json", 10_890, "new"),
+    ];
+    let [one, two, three] = &days;
+    let text = home.run_abx(&["report", one, two, three]);
+    text.expect(0, &[]);
+    for part in [
+        "1.10 (0.87 to 1.39) times old's",
+        "the next record",
+        "between records 10",
+    ] {
+        assert!(text.stdout.contains(part), "{part}: {text:#?}");
+    }
+    let json = home
+        .run_abx(&["report", one, two, three, "--json", "-"])
+        .json();
+    assert_eq!(json["schema"], "abx.pooled/1");
+    assert_eq!(json["records"].as_array().unwrap().len(), 3);
+    assert!(json["comparisons"][0]["prediction"]["low"].as_f64() < Some(1.0));
+    let html = home.run_abx(&["report", one, two, "--html", "x.html"]);
+    html.expect(2, &["--html does not apply"]);
+    let other = write("other.json", 9_500, "newer");
+    let refused = home.run_abx(&["report", one, &other]);
+    refused.expect(2, &["has other subjects than", "give records of one study"]);
+}

@@ -14,6 +14,7 @@ mod moments;
 pub mod paired;
 pub mod pooled;
 pub mod power;
+pub mod random_effects;
 pub mod rank_sum;
 pub mod segments;
 pub mod signed_rank;

@@ -14,10 +14,13 @@ use crate::saved::{SavedRecord, read};
 #[command(after_help = "Examples:\n  \
     abx report ~/.local/state/abx/compare-1795300000-42-811.json\n  \
     abx report 3fa9c1 --html report.html\n  \
+    abx report monday.json tuesday.json wednesday.json\n  \
     abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -")]
 pub struct Report {
-    /// The record: a file, or an id from `abx history`.
-    record: String,
+    /// The record: a file, or an id from `abx history`; several of one study, from other
+    /// days or machines, are read together.
+    #[arg(required = true, value_name = "RECORD")]
+    records: Vec<String>,
     #[command(flatten)]
     expect: ExpectFlags,
     #[command(flatten)]
@@ -43,7 +46,7 @@ impl Report {
             Some(flag) => Err(Failure::usage(format!(
                 "{} is the record of {kind}, so {flag} does not apply: leave it out, or give a record \
                  of `abx compare`",
-                self.record
+                self.records.join(", ")
             ))),
         }
     }
@@ -54,7 +57,10 @@ pub fn report(report: &Report) -> Result<End, Failure> {
     let flags = &report.output;
     let outputs = Outputs::of_study(flags, &report.formats, &report.study_formats)?;
     let style = output::style(flags);
-    let path = record_path(&report.record)?;
+    let [record] = &report.records[..] else {
+        return several(report);
+    };
+    let path = record_path(record)?;
     match read(&path)? {
         SavedRecord::Study(record) => {
             let known = expect::known_of_record(&record);
@@ -76,4 +82,30 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             Ok(End::Done)
         }
     }
+}
+
+/// Reads several records of one study together.
+fn several(report: &Report) -> Result<End, Failure> {
+    if let Some(flag) = report.formats.first().or(report.of_studies()) {
+        return Err(Failure::usage(format!(
+            "several records are read together as text and with --json, so {flag} does not apply: \
+             leave it out, or give one record"
+        )));
+    }
+    let mut records = Vec::new();
+    for word in &report.records {
+        match read(&record_path(word)?)? {
+            SavedRecord::Study(record) => records.push((word.clone(), *record)),
+            SavedRecord::Run(_) | SavedRecord::Machine(_) => {
+                return Err(Failure::usage(format!(
+                    "{word} is no record of `abx compare`, and only those of one study are read \
+                     together: leave it out"
+                )));
+            }
+        }
+    }
+    let pooled = abx_evidence::pooled(&records).map_err(Failure::usage)?;
+    let text = abx_report::pooled_text(&pooled, &output::style(&report.output));
+    output::print(&text, &pooled, &report.output)?;
+    Ok(End::Done)
 }

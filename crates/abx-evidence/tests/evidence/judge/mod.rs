@@ -13,6 +13,7 @@ mod metrics;
 mod open_loop;
 mod pace;
 mod phases;
+mod pooled;
 mod properties;
 mod readings;
 mod runs;

@@ -1,0 +1,224 @@
+//! Several records of one study, made on other days or machines, read together: one
+//! estimate for each comparison, and where the next record may lie. [`pooled`] does it.
+
+use serde::Serialize;
+
+use crate::file::StudyRecord;
+use crate::judge::comparison::{Bounds, Comparison};
+use crate::judge::metric::Metric;
+use crate::judge::verdict::Verdict;
+use crate::record::LoadSettings;
+use crate::stats::paired::{LogInterval, PairedMean};
+use crate::stats::random_effects::{RandomEffects, StudyEstimate};
+use crate::stats::student::Confidence;
+
+/// What several records say together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pooled {
+    /// Of which form it is.
+    pub schema: &'static str,
+    /// The records, as they were named, in their order.
+    pub records: Vec<String>,
+    /// One for each primary comparison of the first record.
+    pub comparisons: Vec<PooledComparison>,
+}
+
+/// One comparison over all records.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PooledComparison {
+    /// What is compared.
+    pub metric: Metric,
+    /// The load's name.
+    pub load: String,
+    /// The subject.
+    pub subject: String,
+    /// What it is compared with.
+    pub baseline: String,
+    /// What each record says, in their order; `None` where it has no such claim.
+    pub each: Vec<Option<Bounds>>,
+    /// The mean over such records; `None` where too few of them have a claim.
+    pub mean: Option<Bounds>,
+    /// Where the true ratio of a further record may lie; from three records on.
+    pub prediction: Option<Bounds>,
+    /// How far records are apart beyond chance, as a share: a standard deviation.
+    pub between: Option<f64>,
+    /// How often such intervals hold the truth, as a share.
+    pub confidence: f64,
+    /// Whether the ratio of some record is a bound.
+    pub at_least: bool,
+}
+
+/// Why records are not read together; each names the record and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PoolError {
+    /// Another study.
+    #[error(
+        "{record} has other {what} than {first} ({found} beside {expected}): give records of one \
+         study, with the same subjects, baseline and loads"
+    )]
+    Other {
+        /// What differs.
+        what: &'static str,
+        /// The record that differs.
+        record: String,
+        /// The first record.
+        first: String,
+        /// What it has.
+        found: String,
+        /// What the first has.
+        expected: String,
+    },
+    /// One measurement, given twice.
+    #[error("{record} and {first} are the same measurement: give each record once")]
+    Twice {
+        /// The later one.
+        record: String,
+        /// The earlier one.
+        first: String,
+    },
+}
+
+/// The schema of what [`pooled`] gives, as JSON.
+const SCHEMA: &str = "abx.pooled/1";
+
+/// Reads records of one study together.
+///
+/// Method: each record's mean log ratio with its standard error over blocks, then a mean
+/// with random effects; see [`RandomEffects`]. Source: docs/statistics.md, "Several
+/// records".
+///
+/// # Errors
+/// [`PoolError`] for records of different studies, and for one that is given twice.
+pub fn pooled(records: &[(String, StudyRecord)]) -> Result<Pooled, PoolError> {
+    let Some((first, others)) = records.split_first() else {
+        return Ok(Pooled {
+            schema: SCHEMA,
+            records: Vec::new(),
+            comparisons: Vec::new(),
+        });
+    };
+    others
+        .iter()
+        .try_for_each(|other| same_study(first, other))?;
+    for (place, one) in records.iter().enumerate() {
+        let key = |record: &StudyRecord| (record.measured.seed, record.measured.started_unix_ms);
+        let same = records[..place]
+            .iter()
+            .find(|other| key(&other.1) == key(&one.1));
+        if let Some(other) = same {
+            return Err(PoolError::Twice {
+                record: one.0.clone(),
+                first: other.0.clone(),
+            });
+        }
+    }
+    let asked = first.1.conclusions.primary();
+    Ok(Pooled {
+        schema: SCHEMA,
+        records: records.iter().map(|one| one.0.clone()).collect(),
+        comparisons: asked.map(|one| compared(one, records)).collect(),
+    })
+}
+
+/// Whether two records are of one study: subjects, baseline, and what loads they are under.
+fn same_study(
+    first: &(String, StudyRecord),
+    other: &(String, StudyRecord),
+) -> Result<(), PoolError> {
+    let refusal = |what, expected, found| PoolError::Other {
+        what,
+        record: other.0.clone(),
+        first: first.0.clone(),
+        found,
+        expected,
+    };
+    for ((what, expected), (_, found)) in identity(&first.1).into_iter().zip(identity(&other.1)) {
+        if expected != found {
+            return Err(refusal(what, expected, found));
+        }
+    }
+    let pairs = { first.1.measured.loads.iter() }.zip(&other.1.measured.loads);
+    for (one, two) in pairs {
+        if as_asked(&one.settings) != as_asked(&two.settings) {
+            let [expected, found] = [one, two].map(|load| {
+                let connections = load.settings.connections;
+                format!("{} with {connections} connections", load.name)
+            });
+            return Err(refusal("settings of a load", expected, found));
+        }
+    }
+    Ok(())
+}
+
+/// What makes a record one of a study, each by name.
+fn identity(record: &StudyRecord) -> [(&'static str, String); 3] {
+    let measured = &record.measured;
+    let mut subjects: Vec<&str> = { measured.subjects.iter() }
+        .map(|one| one.name.as_str())
+        .collect();
+    subjects.sort_unstable();
+    let loads: Vec<&str> = { measured.loads.iter() }
+        .map(|one| one.name.as_str())
+        .collect();
+    [
+        ("subjects", subjects.join(", ")),
+        ("baseline", measured.settings.baseline.clone()),
+        ("loads", loads.join(", ")),
+    ]
+}
+
+/// What was asked for, without what each machine made of it.
+fn as_asked(settings: &LoadSettings) -> LoadSettings {
+    let mut asked = settings.clone();
+    if asked.share_of_slowest.is_some() {
+        asked.arrivals.rate_per_s = None;
+        asked.arrivals.text.clear();
+    }
+    asked
+}
+
+fn compared(asked: &Comparison, records: &[(String, StudyRecord)]) -> PooledComparison {
+    let claims: Vec<Option<&Comparison>> = { records.iter() }
+        .map(|(_, record)| {
+            let mut all = record.conclusions.primary();
+            all.find(|one| is_same(one, asked) && one.verdict != Verdict::Invalid)
+        })
+        .collect();
+    let estimates: Vec<StudyEstimate> = claims.iter().flatten().filter_map(|one| of(one)).collect();
+    let found = RandomEffects::of(&estimates, Confidence::PRINTED);
+    let bounds = |interval: LogInterval| Bounds::from(interval.ratios(Confidence::PRINTED.share()));
+    let each = claims.iter().map(|one| {
+        let [ratio, low, high] = (*one)?.bounds()?;
+        Some(Bounds { ratio, low, high })
+    });
+    PooledComparison {
+        metric: asked.metric,
+        load: asked.load.clone(),
+        subject: asked.subject.clone(),
+        baseline: asked.baseline.clone(),
+        each: each.collect(),
+        mean: found.map(|one| bounds(one.mean)),
+        prediction: found.and_then(|one| one.prediction).map(bounds),
+        between: found.map(|one| one.between.exp_m1()),
+        confidence: Confidence::PRINTED.share(),
+        at_least: claims.iter().flatten().any(|one| one.at_least),
+    }
+}
+
+fn is_same(one: &Comparison, other: &Comparison) -> bool {
+    one.metric == other.metric
+        && (&one.load, &one.subject, &one.baseline)
+            == (&other.load, &other.subject, &other.baseline)
+}
+
+/// The mean of a comparison's blocks with its standard error.
+fn of(one: &Comparison) -> Option<StudyEstimate> {
+    let logs: Option<Vec<f64>> = { one.per_block.iter() }
+        .map(|ratio| ratio.map(f64::ln))
+        .collect();
+    let mean = PairedMean::of(&logs?).ok()?;
+    Some(StudyEstimate {
+        center: mean.mean(),
+        error: mean.spread() / (mean.blocks() as f64).sqrt(),
+    })
+}

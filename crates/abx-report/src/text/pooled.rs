@@ -1,0 +1,71 @@
+//! What several records of one study say together.
+
+use abx_evidence::{Bounds, Pooled, PooledComparison};
+
+use crate::words::metrics::metric_name;
+use crate::words::style::Style;
+use crate::words::units::{count, percent, ratios};
+use crate::words::verdict::name;
+use crate::words::wrap::clean;
+
+/// One estimate for each comparison, with that of each record below it.
+#[must_use]
+pub fn pooled_text(pooled: &Pooled, style: &Style) -> String {
+    let many = count(pooled.records.len() as u64);
+    let mut out = style.paragraph(&format!("{many} records of one study:"));
+    for (place, record) in pooled.records.iter().enumerate() {
+        out.push_str(&format!("  {}  {}\n", place + 1, clean(record)));
+    }
+    for one in &pooled.comparisons {
+        out.push('\n');
+        out.push_str(&style.paragraph(&sentence(one)));
+        for (place, bounds) in one.each.iter().enumerate() {
+            let said = bounds.map_or_else(|| "no claim".to_owned(), |bounds| interval(&bounds));
+            out.push_str(&format!("  {}  {said}\n", place + 1));
+        }
+    }
+    out.push('\n');
+    out.push_str(&style.note(
+        "The mean is over all days or machines such as these, with its 95 % interval; the next \
+         record is where the true ratio of a further one lies in 95 of 100 cases. Between: the \
+         standard deviation from record to record beyond chance.",
+    ));
+    style.finish(&out)
+}
+
+fn sentence(one: &PooledComparison) -> String {
+    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
+    let metric = metric_name(one.metric);
+    let place = match one.load.as_str() {
+        "" => String::new(),
+        load => format!(" under {}", name(load)),
+    };
+    let Some(mean) = &one.mean else {
+        return format!(
+            "{subject}'s {metric} beside {baseline}'s{place}: fewer than two records have a claim."
+        );
+    };
+    let next = match &one.prediction {
+        Some(next) => format!(
+            "the next record {} to {}",
+            figures(next)[1],
+            figures(next)[2]
+        ),
+        None => "the next record is predicted from three records on".to_owned(),
+    };
+    let bound = if one.at_least { "; a bound" } else { "" };
+    format!(
+        "{subject}'s {metric} is {} times {baseline}'s{place}; {next}; between records {}{bound}.",
+        interval(mean),
+        percent(one.between.unwrap_or_default()),
+    )
+}
+
+fn figures(bounds: &Bounds) -> [String; 3] {
+    ratios([bounds.ratio, bounds.low, bounds.high])
+}
+
+fn interval(bounds: &Bounds) -> String {
+    let [ratio, low, high] = figures(bounds);
+    format!("{ratio} ({low} to {high})")
+}
