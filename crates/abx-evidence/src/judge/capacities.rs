@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::judge::values::{BlockValue, Values};
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::objective::{Kept, Objective};
+use crate::record::objective::{Goal, Kept, Objective};
 use crate::record::{LoadSettings, Measured};
 use crate::stats::capacity::{self, BlockCapacity, CapacityEstimate, block_capacities};
 use crate::stats::student::Confidence;
@@ -168,6 +168,31 @@ impl<'a> RateGrid<'a> {
         }))
     }
 
+    /// Says when blocks offered each rate for less time than a queue takes to grow.
+    /// Source: docs/statistics.md, "Capacity".
+    pub(crate) fn short(&self) -> Option<Finding> {
+        let limits = self.objective.goals().iter().filter_map(|goal| match goal {
+            Goal::Time { limit_us, .. } => Some(*limit_us / 1e6),
+            Goal::Errors { .. } => None,
+        });
+        let limit_s = limits.reduce(f64::max)?;
+        let pilots = self
+            .loads
+            .iter()
+            .filter_map(|view| view.load.pilot.as_ref());
+        let offered = pilots.map(|pilot| pilot.slice_ns as f64 / 1e9 * f64::from(pilot.rounds));
+        let offered_s = offered.reduce(f64::min)?;
+        (offered_s < LIMITS_MIN * limit_s).then(|| {
+            let message = format!(
+                "each block offered each rate for {offered_s:.1} s, {:.0} times the limit of the \
+                 objective: near full load a queue grows for longer, and under longer load a \
+                 capacity may be lower",
+                offered_s / limit_s
+            );
+            Finding::new(FindingId::ShortForCapacity, message).under(&self.name)
+        })
+    }
+
     /// What it means for a comparison that a capacity lies beyond the rates
     /// that were tried: when only the larger one is above, and only the smaller
     /// one below, the direction stands.
@@ -215,6 +240,10 @@ impl<'a> RateGrid<'a> {
         Some(Finding::new(FindingId::BeyondTheGrid, message).at(level))
     }
 }
+
+/// So many times the limit a block has to offer a rate for, that the capacity is off by
+/// less than 1 % in simulation.
+const LIMITS_MIN: f64 = 800.0;
 
 fn burden(objective: &Objective, block: &BlockView) -> Option<f64> {
     let (mut planned, mut ok) = (0, 0);

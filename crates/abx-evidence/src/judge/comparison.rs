@@ -307,6 +307,7 @@ impl<'a> ComparisonFamily<'a> {
             };
             let beyond = grid.beyond(by_size);
             findings.extend(beyond.map(|finding| finding.under(&grid.name)));
+            findings.extend(grid.short());
         }
         let Some(view) = self.load() else {
             return findings;

@@ -161,6 +161,9 @@ finding_ids! {
     BeyondTheGrid: "beyond_the_grid", [Bound, Void],
         "a capacity lies above or below all rates that were tried",
         "run the study again, whose search may begin elsewhere, or name rates yourself (`-r`)";
+    ShortForCapacity: "short_for_capacity", [Note],
+        "a rate was offered for so short a time that its queue may not have grown to its length",
+        "lengthen slices and blocks (`--slice`, `--rounds`): the capacity is that of so short a load";
 
     // How the study was measured.
     FewBlocks: "few_blocks", [Note],

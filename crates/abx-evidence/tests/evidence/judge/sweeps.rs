@@ -182,6 +182,30 @@ fn capacity(record: &Conclusions) -> Compared {
 }
 
 #[test]
+fn a_capacity_of_short_blocks_is_noted() {
+    // Method: blocks that offer each rate for 800 times the limit of 50 ms, and for less.
+    let note = |slice_s: u64| {
+        let mut study = over_rates(&[
+            ("old", [25_000, 100_000, 400_000]),
+            ("new", [6_250, 25_000, 100_000]),
+        ]);
+        for pilot in study
+            .loads
+            .iter_mut()
+            .filter_map(|load| load.pilot.as_mut())
+        {
+            (pilot.slice_ns, pilot.rounds) = (slice_s * 1_000 * MS, 10);
+        }
+        let one = capacity(&judged(study));
+        assert_eq!(one.verdict, Verdict::Faster);
+        find(&one.findings, FindingId::ShortForCapacity).map(|found| found.message.clone())
+    };
+    assert_eq!(note(4), None);
+    let said = note(3).expect("a note");
+    assert!(said.contains("30.0 s, 600 times"), "{said}");
+}
+
+#[test]
 fn capacities_are_read_off_a_grid_and_compared() {
     // Method: `old` crosses 50 ms in the middle of 1,000 and 2,000 on the log
     // scales, `new` in the middle of 2,000 and 4,000: twice the rate.
