@@ -108,7 +108,7 @@ fn serve_page(port: &str) -> ExitCode {
         backlog: abx_server::BACKLOG,
         shares_port: false,
     };
-    match serve(&config, |_| {}) {
+    match serve(&config, |_| {}, |_| {}) {
         Ok(never) => match never {},
         Err(error) => panic!("{error}"),
     }

@@ -20,6 +20,8 @@ pub(crate) struct ConnectionTable<T> {
     free: Vec<usize>,
     /// When to accept again after the kernel refused to.
     retry_at: Option<Nanos>,
+    /// Why it refused, until somebody asks.
+    refusal: Option<io::Error>,
 }
 
 impl<T> ConnectionTable<T> {
@@ -50,6 +52,7 @@ impl<T> ConnectionTable<T> {
             connections: Vec::new(),
             free: Vec::new(),
             retry_at: None,
+            refusal: None,
         };
         Ok((table, bound))
     }
@@ -85,8 +88,9 @@ impl<T> ConnectionTable<T> {
                 Ok(socket) => self.admit(socket, &make),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if is_of_one_connection(&error) => {}
-                Err(_) => {
+                Err(error) => {
                     self.retry_at = Some(Nanos::now().plus(RETRY_AFTER));
+                    self.refusal = Some(error);
                     return;
                 }
             }
@@ -98,6 +102,11 @@ impl<T> ConnectionTable<T> {
         if self.retry_at.is_some_and(|at| at <= Nanos::now()) {
             self.accept(make);
         }
+    }
+
+    /// Why the kernel refused a connection since the last time this was asked.
+    pub(crate) fn take_refusal(&mut self) -> Option<io::Error> {
+        self.refusal.take()
     }
 
     /// The connection with this number, if it is still there.

@@ -19,6 +19,7 @@ pub use faults::work::Work;
 pub use faults::{Faults, Frames, Stall};
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 
 use content::ServedContent;
@@ -26,7 +27,9 @@ use content::ServedContent;
 /// Listens and answers until the process ends.
 ///
 /// `on_ready` is called once, with the address that is listened on: port 0 in
-/// the configuration lets the kernel choose one.
+/// the configuration lets the kernel choose one. `on_refusal` is called each time
+/// that the kernel refuses a connection, for want of descriptors above all; those
+/// that wait are tried again 50 ms later, or when one has been closed.
 ///
 /// # Errors
 /// [`ServeError`] when the configuration contradicts itself, when its root or
@@ -35,12 +38,13 @@ use content::ServedContent;
 pub fn serve(
     config: &ServerConfig,
     on_ready: impl FnOnce(SocketAddr),
+    on_refusal: impl Fn(&io::Error),
 ) -> Result<Infallible, ServeError> {
     config.check()?;
     let site = ServedContent::open(config)?;
     match config.model {
-        Model::Event => models::event::run(config, site, on_ready),
-        Model::Thread => models::thread::run(config, site, on_ready),
-        Model::Null => models::null::run(config, &site, on_ready),
+        Model::Event => models::event::run(config, site, on_ready, on_refusal),
+        Model::Thread => models::thread::run(config, site, on_ready, on_refusal),
+        Model::Null => models::null::run(config, &site, on_ready, on_refusal),
     }
 }

@@ -1,12 +1,15 @@
 //! The server where descriptors run out. Alone in its file: the limit is the process's.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocketSupport, serve};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// No working server needs it.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
@@ -19,7 +22,7 @@ fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
     };
     setrlimit(Resource::Nofile, limit).unwrap();
     for model in Model::ALL {
-        let address = start(model);
+        let (address, refusals) = start(model);
         let mut clients = Vec::new();
         loop {
             match TcpStream::connect(address) {
@@ -31,10 +34,11 @@ fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
             }
         }
         assert!(clients.len() > 10, "{model:?} {}", clients.len());
+        let refusal = refusals.recv_timeout(PATIENCE).unwrap();
+        assert!(refusal.contains("Too many open files"), "{model:?} {refusal}");
         clients.truncate(clients.len() / 2);
         for mut client in clients {
-            let patience = Some(Duration::from_secs(20));
-            client.set_read_timeout(patience).unwrap();
+            client.set_read_timeout(Some(PATIENCE)).unwrap();
             client
                 .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
                 .unwrap();
@@ -45,7 +49,8 @@ fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
     }
 }
 
-fn start(model: Model) -> SocketAddr {
+/// A server, and why it was refused connections.
+fn start(model: Model) -> (SocketAddr, mpsc::Receiver<String>) {
     let config = ServerConfig {
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
         model,
@@ -58,11 +63,15 @@ fn start(model: Model) -> SocketAddr {
         shares_port: false,
     };
     let (sender, receiver) = mpsc::channel();
+    let (refusal, refusals) = mpsc::channel();
     std::thread::spawn(move || {
-        let refused = serve(&config, |address| {
-            sender.send(address).expect("it is awaited")
-        });
+        let on_ready = |address| sender.send(address).expect("it is awaited");
+        let on_refusal = |error: &io::Error| {
+            // The test hears the first ones.
+            let _ = refusal.send(error.to_string());
+        };
+        let refused = serve(&config, on_ready, on_refusal);
         panic!("{}", refused.expect_err("a server never ends well"));
     });
-    receiver.recv().expect("the server starts")
+    (receiver.recv().expect("the server starts"), refusals)
 }

@@ -100,6 +100,11 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
             &["run", url, "--local-address", "here"],
             &["--local-address"],
         ),
+        (
+            // Of the documentation's addresses (RFC 5737).
+            &["run", url, "--local-address", "192.0.2.7"],
+            &["no connection can come from 192.0.2.7"],
+        ),
         (&["run", url, "--wait", "dozing"], &["--wait", "awake"]),
         (
             &["compare", "--pin", "shared", "--wait", "awake"],

@@ -9,6 +9,7 @@ mod ring;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 
 use abx_sys::{Delivery, Events, FileRing, Nanos};
@@ -26,6 +27,7 @@ pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,
     on_ready: impl FnOnce(SocketAddr),
+    on_refusal: impl Fn(&io::Error),
 ) -> Result<Infallible, ServeError> {
     let ring = ring::wanted(&config.content)?;
     let (mut table, address) = ConnectionTable::open(config)?;
@@ -64,6 +66,9 @@ pub(crate) fn run(
         event_loop.go_on(&mut table);
         event_loop.send_files(&mut table)?;
         table.retry(Connection::new);
+        if let Some(error) = table.take_refusal() {
+            on_refusal(&error);
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn run(
     config: &ServerConfig,
     site: &ServedContent,
     on_ready: impl FnOnce(SocketAddr),
+    on_refusal: impl Fn(&io::Error),
 ) -> Result<Infallible, ServeError> {
     let (mut table, address) = ConnectionTable::open(config)?;
     let mut event_loop = NullLoop::new(&site.canned_answer());
@@ -39,6 +40,9 @@ pub(crate) fn run(
             }
         }
         table.retry(NullConnection::new);
+        if let Some(error) = table.take_refusal() {
+            on_refusal(&error);
+        }
     }
 }
 

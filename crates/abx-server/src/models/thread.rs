@@ -20,6 +20,7 @@ pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,
     on_ready: impl FnOnce(SocketAddr),
+    on_refusal: impl Fn(&io::Error),
 ) -> Result<Infallible, ServeError> {
     let (listener, address) = listen(config).map_err(|source| ServeError::Listen {
         address: config.address,
@@ -41,7 +42,10 @@ pub(crate) fn run(
             Ok(())
         });
         match accepted {
-            Err(error) if !is_of_one_connection(&error) => thread::sleep(RETRY_AFTER.into()),
+            Err(error) if !is_of_one_connection(&error) => {
+                on_refusal(&error);
+                thread::sleep(RETRY_AFTER.into());
+            }
             _ => {}
         }
     }

@@ -36,9 +36,8 @@ pub fn page(model: Model) -> ServerConfig {
 pub fn start(config: ServerConfig) -> SocketAddr {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        let refused = serve(&config, |address| {
-            sender.send(address).expect("the test waits for it");
-        });
+        let on_ready = |address| sender.send(address).expect("the test waits for it");
+        let refused = serve(&config, on_ready, |_| {});
         panic!("{}", refused.expect_err("a server never ends well"));
     });
     receiver.recv().expect("the server starts")

@@ -132,7 +132,7 @@ pub struct GeneratorFlags {
     #[arg(long, value_enum)]
     wait: Option<WaitName>,
     /// Local address to connect from; with several, they take turns.
-    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',', value_parser = units::local_address)]
     pub local_address: Vec<IpAddr>,
     /// Seed for all randomness [default: from the clock].
     #[arg(long)]

@@ -1,5 +1,7 @@
 //! `abx serve`: the reference server.
 
+use std::cell::Cell;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -167,8 +169,22 @@ pub fn serve(serve: &Serve) -> Result<End, Failure> {
     // Each connection needs a descriptor; without the raise the usual limit serves fewer.
     let _ = abx_sys::limits::raise_descriptor_limit();
     let on_ready = |address: SocketAddr| tell(&format!("abx serves http://{address}/"));
-    match abx_server::serve(&serve.config(), on_ready) {
+    let told = Cell::new(false);
+    let on_refusal = |error: &io::Error| {
+        if !told.replace(true) {
+            tell(&refusal(error));
+        }
+    };
+    match abx_server::serve(&serve.config(), on_ready, on_refusal) {
         Ok(never) => match never {},
         Err(error) => Err(Failure::usage(error)),
     }
+}
+
+/// What to do about connections that the kernel does not give.
+fn refusal(error: &io::Error) -> String {
+    format!(
+        "abx: a connection cannot be accepted: {error}; others wait until one is closed. Each \
+         needs a descriptor, and a thread with `--model thread`: raise `ulimit -n` and `ulimit -u`"
+    )
 }

@@ -1,5 +1,6 @@
 //! Words with units: `10s`, `100ms`, `3%`, `100ms/1s`.
 
+use std::net::{IpAddr, UdpSocket};
 use std::time::Duration;
 
 use abx_engine::schedule::PerSecond;
@@ -69,6 +70,19 @@ pub fn method(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!("`{text}` is not a method: give one such as GET"))
+}
+
+/// Reads an address that connections of this machine can come from.
+pub fn local_address(text: &str) -> Result<IpAddr, String> {
+    let address: IpAddr = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not an IP address: give one such as 127.0.0.2"))?;
+    // Binding tells what the kernel takes: all of 127.0.0.0/8, and what interfaces have.
+    UdpSocket::bind((address, 0))
+        .map(|_| address)
+        .map_err(|error| {
+            format!("no connection can come from {address}: {error} (`ip address` lists this machine's)")
+        })
 }
 
 /// Reads which body is right.
