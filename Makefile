@@ -62,18 +62,18 @@ simulations:
 	$(CARGO) test -p abx-evidence --lib --locked table_of -- --ignored --nocapture --test-threads=1
 
 # Known answers: simulated studies, and on this machine servers of exact capacity that
-# count what they serve, nginx against itself, planted differences, and servers that
-# break. Takes an hour; no part of the tests, since it measures.
+# count what they serve, and servers that break. Takes an hour; no part of the tests,
+# since it measures.
 truth: setup build simulations
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
 	./target/bench/release/known --abx ./target/release/abx --capacity ./target/bench/release/capacity
-	./scripts/truth ./target/release/abx
 	./scripts/faults ./target/release/abx
 
-# Planted differences on real processes: how often and how fast they are found.
-# An hour and a half; it measures.
-planted: build
-	./scripts/planted ./target/release/abx
+# Studies of real processes, each repeated: how often intervals hold the truth, how
+# often verdicts are right, and how long they take. Two hours; it measures.
+planted: setup build
+	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
+	./target/bench/release/planted --abx ./target/release/abx
 
 # What abx costs beside other load generators, on one nginx. Ten minutes, no
 # test: it measures.

@@ -13,11 +13,9 @@
 use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use abx_bench::child;
-use serde_json::Value;
+use abx_bench::study::Study;
 
 /// How far from the truth a figure may be.
 const OFF_MAX: f64 = 0.01;
@@ -244,7 +242,6 @@ fn compare(
     folder: &Path,
     case: &Case,
 ) -> Result<Answer, Box<dyn Error>> {
-    let record = folder.join("record.json");
     let log = |name: &str| folder.join(format!("{name}.log"));
     let subject = |name: &str, flags: &str| {
         let (program, log) = (capacity.display(), log(name));
@@ -253,41 +250,21 @@ fn compare(
             log.display()
         )
     };
-    let mut command = Command::new(abx);
-    command
-        .env("XDG_STATE_HOME", folder)
-        .args(["compare", "--quiet", "--no-ceiling", "--blocks", BLOCKS])
-        .args(case.load.split(' '))
-        .arg("--json")
-        .arg(&record)
-        .arg(subject("one", case.one))
-        .arg(subject("other", case.other));
-    let ended = child::run(command, folder, PATIENCE)?;
-    let text = std::fs::read_to_string(&record).map_err(|error| {
-        format!(
-            "{}: no record ({error}): {}",
-            case.name,
-            ended.stderr.trim()
-        )
-    })?;
-    let record: Value = serde_json::from_str(&text)?;
-    let throughput = |name| {
-        throughput(&record, name).ok_or_else(|| format!("{}: no throughput of {name}", case.name))
-    };
-    let comparison = &record["comparisons"][0];
+    let both = [subject("one", case.one), subject("other", case.other)];
+    let words = ["--blocks", BLOCKS].into_iter().chain(case.load.split(' '));
+    let arguments = words.chain(both.iter().map(String::as_str));
+    let study = Study::run(abx, folder, arguments, PATIENCE)
+        .map_err(|error| format!("{}: {error}", case.name))?;
+    let comparison = study.comparison("throughput")?;
     Ok(Answer {
-        throughput: [throughput("one")?, throughput("other")?],
+        throughput: [
+            study.figure("one", "throughput_per_s")?,
+            study.figure("other", "throughput_per_s")?,
+        ],
         counts: [count(&log("one"))?, count(&log("other"))?],
-        ratio: comparison["ratio"].as_f64(),
-        verdict: comparison["verdict"].as_str().unwrap_or("none").to_owned(),
+        ratio: comparison.bounds.map(|[ratio, ..]| ratio),
+        verdict: comparison.verdict,
     })
-}
-
-/// Verified answers per second, as abx's report has it.
-fn throughput(record: &Value, name: &str) -> Option<f64> {
-    let summaries = record["conclusions"]["summaries"].as_array()?;
-    let own = summaries.iter().find(|one| one["subject"] == name)?;
-    own["throughput_per_s"].as_f64()
 }
 
 /// Sums the lines of a log: what was served, and for how many ns there was work.

@@ -17,8 +17,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use abx_bench::child;
+use abx_bench::study::Study;
 use rustix::process::{Signal, set_parent_process_death_signal};
-use serde_json::Value;
 
 const LENGTHS_MS: [u64; 5] = [50, 100, 250, 1_000, 4_000];
 const LENGTHS_QUICK_MS: [u64; 3] = [100, 1_000, 4_000];
@@ -111,56 +111,24 @@ fn study(
     slice_ms: u64,
     around: Around,
 ) -> Result<Vec<f64>, Box<dyn Error>> {
-    let record = folder.join("record.json");
-    // Of an earlier study; there may be none.
-    let _ = std::fs::remove_file(&record);
     let abx = options.abx.display();
-    let mut command = Command::new(&options.abx);
-    command
-        .env("XDG_STATE_HOME", folder)
-        .args(["compare", "--quiet", "--no-ceiling"])
-        .args(["--blocks", &BLOCKS.to_string()])
-        .args(["--slice", &format!("{slice_ms}ms")])
-        .args(["--rounds", &(LOADED_MS / slice_ms).to_string()])
-        .arg("--json")
-        .arg(&record)
-        .arg(format!("one='{abx}' serve --port {{port}}"))
-        .arg(format!("other='{abx}' serve --port {{port}}"));
+    let words = format!(
+        "--blocks {BLOCKS} --slice {slice_ms}ms --rounds {}",
+        LOADED_MS / slice_ms
+    );
+    let both = ["one", "other"].map(|name| format!("{name}='{abx}' serve --port {{port}}"));
+    let arguments = words.split(' ').chain(both.iter().map(String::as_str));
     let neighbour = match around {
         Around::Quiet => None,
         Around::Neighbour => Some(Neighbour::start()?),
     };
-    let ended = child::run(command, folder, PATIENCE)?;
+    let study = Study::run(&options.abx, folder, arguments, PATIENCE);
     drop(neighbour);
-    // An exit code of 3 says that there is no verdict, which is not asked for here.
-    let text = std::fs::read_to_string(&record)
-        .map_err(|error| format!("no record ({error}): {}", ended.stderr.trim()))?;
-    let ratios = log_ratios(&serde_json::from_str(&text)?);
+    let ratios = study?.comparison("throughput")?.per_block;
     match ratios.len() as u64 == BLOCKS {
-        true => Ok(ratios),
+        true => Ok(ratios.iter().map(|ratio| ratio.ln()).collect()),
         false => Err(format!("{} of {BLOCKS} blocks have a ratio", ratios.len()).into()),
     }
-}
-
-/// ln(other / one) of each complete block, both summed over its slices.
-fn log_ratios(record: &Value) -> Vec<f64> {
-    let blocks = record["blocks"].as_array().into_iter().flatten();
-    let complete = blocks.filter(|block| block["complete"] == true);
-    complete
-        .filter_map(|block| Some((throughput(block, "other")? / throughput(block, "one")?).ln()))
-        .filter(|ratio| ratio.is_finite())
-        .collect()
-}
-
-fn throughput(block: &Value, subject: &str) -> Option<f64> {
-    let rounds = block["loads"][0]["rounds"].as_array()?;
-    let slices = rounds.iter().filter_map(|round| round["slices"].as_array());
-    let (mut ok, mut time) = (0.0, 0.0);
-    for slice in slices.flatten().filter(|slice| slice["subject"] == subject) {
-        ok += slice["ok"].as_f64()?;
-        time += slice["connection_ns"].as_f64()?;
-    }
-    Some(ok / time)
 }
 
 fn table(rows: &[Row]) -> String {
@@ -277,21 +245,6 @@ fn options(arguments: &[String]) -> Result<Options, Box<dyn Error>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_block_is_read_as_the_log_ratio_of_its_sums() {
-        // Method: two rounds of different lengths, and a block that did not
-        // come to its end.
-        let slice = |subject, ok, ns| serde_json::json!({ "subject": subject, "ok": ok, "connection_ns": ns });
-        let block = |complete| {
-            serde_json::json!({ "complete": complete, "loads": [{ "rounds": [
-                { "slices": [slice("one", 100, 10), slice("other", 90, 10)] },
-                { "slices": [slice("other", 210, 20), slice("one", 100, 10)] },
-            ] }] })
-        };
-        let record = serde_json::json!({ "blocks": [block(true), block(false)] });
-        assert_eq!(log_ratios(&record), [(10.0_f64 / 10.0).ln()]);
-    }
 
     #[test]
     fn the_table_has_what_was_measured_so_far() {

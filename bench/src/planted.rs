@@ -1,0 +1,377 @@
+//! Studies repeated on real processes: how often their intervals hold the truth, how
+//! often a verdict is right, and how long it takes.
+//!
+//!     planted --abx FILE [--runs N] [--quick] [WORD...]
+//!
+//! 1. What a request costs `abx serve` is measured, with work that makes the server the
+//!    limit and not the generator. Then it is compared with itself doing 3, 5 and 10 %
+//!    more for each request, N times (10) within 6, 3 and 1.5 minutes. The truth is the
+//!    ratio of the servers' CPU time for each response over all runs.
+//! 2. Identical servers, `abx serve` and nginx, 2 N times within a minute: the truth is
+//!    1, and every `faster` and `slower` is false.
+//! 3. nginx and lighttpd, 3 N times within a minute. Nobody knows the truth; in its
+//!    place stands the mean of all studies, each weighted by its precision.
+//! 4. A server that stalls for a twentieth of the time against one whose requests cost
+//!    as much more, N / 2 times six blocks at half of what they can do: their means are
+//!    alike, p50 nearly so, and p99 tells them apart.
+//!
+//! Work is planted in turns of a loop, which are the same in every process. Takes
+//! two hours; with `--quick`, two runs of each within 45 s, which shows that it works and
+//! little more. With words, only rows whose name has one of them. A row is printed as
+//! soon as it is done, as Markdown; progress goes to standard error.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use abx_bench::study::{Comparison, Study};
+
+/// Turns of work that make the server the limit: about 10 µs.
+const BASE_TURNS: u64 = 6_000;
+/// What a study may take beyond its budget: its pilot, and starts and ends.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The share of its time that the stalling server stands still.
+const STALLED: f64 = 0.05;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+struct Options {
+    abx: PathBuf,
+    runs: usize,
+    quick: bool,
+    words: Vec<String>,
+}
+
+/// Where the truth of a pair comes from.
+#[derive(Clone, Copy)]
+enum Truth {
+    /// The subjects are the same.
+    One,
+    /// Subject `more` needs as many times the CPU time of `base`.
+    CpuTime,
+    /// The studies agree on it, or do not.
+    Pooled,
+}
+
+/// A pair of servers, compared again and again.
+struct Pair {
+    name: String,
+    subjects: Vec<String>,
+    truth: Truth,
+    runs: usize,
+    budget_s: u64,
+}
+
+/// What the studies of one pair said.
+#[derive(Default)]
+struct Runs {
+    comparisons: Vec<Comparison>,
+    seconds: Vec<f64>,
+    /// Of each study: how many times the CPU time of `base` the other needed.
+    costs: Vec<f64>,
+}
+
+fn main() -> Outcome<()> {
+    let options = options(std::env::args().skip(1))?;
+    let folder = std::env::temp_dir().join(format!("abx-planted-{}", std::process::id()));
+    std::fs::create_dir(&folder)?;
+    let done = print_all(&options, &folder);
+    // What cannot be removed is some records.
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
+
+fn print_all(options: &Options, folder: &Path) -> Outcome<()> {
+    let is_wanted = |name: &str| {
+        options.words.is_empty()
+            || options
+                .words
+                .iter()
+                .any(|word| name.contains(word.as_str()))
+    };
+    let turns = turns_of_all(options, folder)?;
+    let mut out = io::stdout();
+    writeln!(
+        out,
+        "| pair | budget | truth | studies | hold it | slower | equivalent | inconclusive | \
+         faster | invalid | wall time, mean and longest |\n|---|---|---|---|---|---|---|---|---|---|---|"
+    )?;
+    for pair in pairs(options, turns)
+        .iter()
+        .filter(|pair| is_wanted(&pair.name))
+    {
+        let runs = repeat(options, folder, pair)?;
+        writeln!(out, "{}", runs.row(pair))?;
+        out.flush()?;
+    }
+    match is_wanted("stalls") {
+        true => print_stalls(options, folder, turns, &mut out),
+        false => Ok(()),
+    }
+}
+
+/// Turns that are all of what a request costs.
+fn turns_of_all(options: &Options, folder: &Path) -> Outcome<f64> {
+    let both = [
+        options.serve("base", BASE_TURNS),
+        options.serve("double", 2 * BASE_TURNS),
+    ];
+    let blocks = ["--blocks".to_owned(), "7".to_owned()];
+    let study = Study::run(&options.abx, folder, blocks.iter().chain(&both), PATIENCE)?;
+    let cost = |name| study.figure(name, "server_cpu_us_per_request");
+    let (base, double) = (cost("base")?, cost("double")?);
+    writeln!(
+        io::stderr(),
+        "A request costs {base:.2} µs of the server's CPU time, {double:.2} with twice the work."
+    )?;
+    Ok(base * BASE_TURNS as f64 / (double - base))
+}
+
+fn pairs(options: &Options, turns_of_all: f64) -> Vec<Pair> {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
+    let foreign = |name: &str| format!("{name}={examples}/{name} {{port}} {{dir}}");
+    let base = options.serve("base", BASE_TURNS);
+    let planted = [(0.03, 360), (0.05, 180), (0.1, 90)].map(|(share, budget_s)| {
+        let more = (share * turns_of_all).round() as u64;
+        Pair {
+            name: format!("{:.0} % more work ({more} turns)", 100.0 * share),
+            subjects: vec![base.clone(), options.serve("more", BASE_TURNS + more)],
+            truth: Truth::CpuTime,
+            runs: options.runs,
+            budget_s: options.budget(budget_s),
+        }
+    });
+    let minute = |name: &str, subjects: Vec<String>, truth, times| Pair {
+        name: name.to_owned(),
+        subjects,
+        truth,
+        runs: times * options.runs,
+        budget_s: options.budget(60),
+    };
+    let others = [
+        minute(
+            "identical `abx serve`",
+            vec![base.clone(), options.serve("again", BASE_TURNS)],
+            Truth::One,
+            2,
+        ),
+        minute(
+            "identical nginx",
+            vec!["--aa".to_owned(), foreign("nginx")],
+            Truth::One,
+            2,
+        ),
+        minute(
+            "nginx and lighttpd",
+            vec![foreign("nginx"), foreign("lighttpd")],
+            Truth::Pooled,
+            3,
+        ),
+    ];
+    planted.into_iter().chain(others).collect()
+}
+
+fn repeat(options: &Options, folder: &Path, pair: &Pair) -> Outcome<Runs> {
+    let mut runs = Runs::default();
+    for seed in 1..=pair.runs {
+        let extent = [
+            "--budget".to_owned(),
+            format!("{}s", pair.budget_s),
+            "--seed".to_owned(),
+            seed.to_string(),
+        ];
+        let arguments = extent.iter().chain(&pair.subjects);
+        let longest = Duration::from_secs(pair.budget_s) + PATIENCE;
+        let study = Study::run(&options.abx, folder, arguments, longest)?;
+        let comparison = study.comparison("throughput")?;
+        let [ratio, low, high] = comparison.bounds.unwrap_or([f64::NAN; 3]);
+        let seconds = study.took.as_secs_f64();
+        writeln!(
+            io::stderr(),
+            "{}, {seed} of {}: {} {ratio:.4} ({low:.4} to {high:.4}), {} blocks, {seconds:.0} s",
+            pair.name,
+            pair.runs,
+            comparison.verdict,
+            comparison.per_block.len(),
+        )?;
+        if matches!(pair.truth, Truth::CpuTime) {
+            let cost = |name| study.figure(name, "server_cpu_us_per_request");
+            runs.costs.push(cost("more")? / cost("base")?);
+        }
+        runs.comparisons.push(comparison);
+        runs.seconds.push(seconds);
+    }
+    Ok(runs)
+}
+
+impl Runs {
+    fn row(&self, pair: &Pair) -> String {
+        let truth = self.truth(pair.truth);
+        let known = self.comparisons.iter().filter_map(|one| one.bounds);
+        let held = known
+            .clone()
+            .filter(|[_, low, high]| (*low..=*high).contains(&truth))
+            .count();
+        let count = |verdict: &str| {
+            let such = self.comparisons.iter().filter(|one| one.verdict == verdict);
+            such.count().to_string()
+        };
+        let verdicts = ["slower", "equivalent", "inconclusive", "faster", "invalid"]
+            .map(count)
+            .join(" | ");
+        let longest = self.seconds.iter().copied().fold(0.0, f64::max);
+        format!(
+            "| {} | {} s | {truth:.4} | {} | {held} of {} | {verdicts} | {:.0} s, {longest:.0} s |",
+            pair.name,
+            pair.budget_s,
+            self.comparisons.len(),
+            known.count(),
+            mean(&self.seconds),
+        )
+    }
+
+    fn truth(&self, truth: Truth) -> f64 {
+        match truth {
+            Truth::One => 1.0,
+            Truth::CpuTime => 1.0 / mean(&self.costs),
+            Truth::Pooled => pooled(self.comparisons.iter().filter_map(|one| one.bounds)),
+        }
+    }
+}
+
+/// The mean of some ratios, each weighted by the precision of its interval.
+fn pooled(studies: impl Iterator<Item = [f64; 3]>) -> f64 {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for [ratio, low, high] in studies {
+        let weight = (high / low).ln().powi(-2);
+        sum += weight * ratio.ln();
+        weights += weight;
+    }
+    (sum / weights).exp()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A server that stalls, and one that works as much more.
+fn print_stalls(
+    options: &Options,
+    folder: &Path,
+    turns_of_all: f64,
+    out: &mut impl Write,
+) -> Outcome<()> {
+    // Who stands still for a twentieth of the time does 1 / 0.95 of the work in the rest.
+    let more = ((1.0 / (1.0 - STALLED) - 1.0) * turns_of_all).round() as u64;
+    writeln!(
+        out,
+        "\n| a server that stalls, over one with {more} turns more work | verdict | ratio | interval |\n\
+         |---|---|---|---|"
+    )?;
+    let both = [
+        options.serve("slow", BASE_TURNS + more),
+        format!("{} --stall 50ms/1s", options.serve("stalls", BASE_TURNS)),
+    ];
+    for seed in 1..=options.runs.div_ceil(2) {
+        let words = format!("-r 50% --blocks 7 --seed {seed}");
+        let arguments = words.split(' ').chain(both.iter().map(String::as_str));
+        let study = Study::run(&options.abx, folder, arguments, 3 * PATIENCE)?;
+        for time in ["response_p50", "response_p99"] {
+            let comparison = study.comparison(time)?;
+            let [ratio, low, high] = comparison.bounds.unwrap_or([f64::NAN; 3]);
+            writeln!(
+                out,
+                "| {}, study {seed} | {} | {ratio:.2} | {low:.2} to {high:.2} |",
+                time.trim_start_matches("response_"),
+                comparison.verdict,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+impl Options {
+    fn serve(&self, name: &str, turns: u64) -> String {
+        format!(
+            "{name}='{}' serve --port {{port}} --work {turns}turns",
+            self.abx.display()
+        )
+    }
+
+    fn budget(&self, usual_s: u64) -> u64 {
+        match self.quick {
+            true => usual_s.min(45),
+            false => usual_s,
+        }
+    }
+}
+
+fn options(arguments: impl Iterator<Item = String>) -> Outcome<Options> {
+    const USAGE: &str = "usage: planted --abx FILE [--runs N] [--quick] [WORD...]";
+    let mut words = arguments;
+    let (mut abx, mut runs, mut quick, mut wanted) = (None, None, false, Vec::new());
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--abx" => abx = words.next(),
+            "--runs" => runs = Some(words.next().ok_or(USAGE)?.parse()?),
+            "--quick" => quick = true,
+            _ => wanted.push(word),
+        }
+    }
+    Ok(Options {
+        abx: std::fs::canonicalize(abx.ok_or(USAGE)?)?,
+        runs: runs.unwrap_or(if quick { 2 } else { 10 }),
+        quick,
+        words: wanted,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(verdict: &str, bounds: Option<[f64; 3]>) -> Comparison {
+        Comparison {
+            bounds,
+            verdict: verdict.to_owned(),
+            per_block: vec![1.0; 7],
+        }
+    }
+
+    #[test]
+    fn a_row_counts_who_holds_the_truth() {
+        // Method: four studies by hand, one of which claims nothing and one of which
+        // misses; the other server needs 1.25 times the CPU time.
+        let runs = Runs {
+            comparisons: vec![
+                comparison("slower", Some([0.8, 0.7, 0.9])),
+                comparison("slower", Some([0.7, 0.65, 0.75])),
+                comparison("inconclusive", Some([0.9, 0.75, 1.1])),
+                comparison("invalid", None),
+            ],
+            seconds: vec![10.0, 20.0, 30.0, 40.0],
+            costs: vec![1.2, 1.25, 1.25, 1.3],
+        };
+        let pair = Pair {
+            name: "planted".to_owned(),
+            subjects: Vec::new(),
+            truth: Truth::CpuTime,
+            runs: 4,
+            budget_s: 60,
+        };
+        assert_eq!(
+            runs.row(&pair),
+            "| planted | 60 s | 0.8000 | 4 | 2 of 3 | 2 | 0 | 1 | 0 | 1 | 25 s, 40 s |"
+        );
+    }
+
+    #[test]
+    fn precise_studies_weigh_more() {
+        // Method: an interval half as wide in logarithms has four times the weight.
+        let wide = [1.0, (-0.2_f64).exp(), 0.2_f64.exp()];
+        let narrow = [2.0, (2.0_f64.ln() - 0.1).exp(), (2.0_f64.ln() + 0.1).exp()];
+        let mean = pooled([wide, narrow].into_iter());
+        assert!((mean - (0.8 * 2.0_f64.ln()).exp()).abs() < 1e-12, "{mean}");
+    }
+}
