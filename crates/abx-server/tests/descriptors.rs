@@ -35,7 +35,10 @@ fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
         }
         assert!(clients.len() > 10, "{model:?} {}", clients.len());
         let refusal = refusals.recv_timeout(PATIENCE).unwrap();
-        assert!(refusal.contains("Too many open files"), "{model:?} {refusal}");
+        assert!(
+            refusal.contains("Too many open files"),
+            "{model:?} {refusal}"
+        );
         clients.truncate(clients.len() / 2);
         for mut client in clients {
             client.set_read_timeout(Some(PATIENCE)).unwrap();

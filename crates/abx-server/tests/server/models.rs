@@ -185,9 +185,10 @@ fn curl_understands_every_answer() {
 #[test]
 fn a_configuration_that_contradicts_itself_is_refused() {
     // Method: one refusal for each rule, and an address in use.
-    let refusal = |config: ServerConfig| match serve(&config, |_| panic!("it must not start"), |_| {}) {
-        Err(error) => error,
-    };
+    let refusal =
+        |config: ServerConfig| match serve(&config, |_| panic!("it must not start"), |_| {}) {
+            Err(error) => error,
+        };
     let with = |model, content, faults| ServerConfig {
         content,
         faults,

@@ -81,7 +81,9 @@ pub fn local_address(text: &str) -> Result<IpAddr, String> {
     UdpSocket::bind((address, 0))
         .map(|_| address)
         .map_err(|error| {
-            format!("no connection can come from {address}: {error} (`ip address` lists this machine's)")
+            format!(
+                "no connection can come from {address}: {error} (`ip address` lists this machine's)"
+            )
         })
 }
 
