@@ -60,13 +60,14 @@ fn assert_limited(record: &Value) {
 #[test]
 fn a_generator_at_its_limit_makes_no_claim_of_throughput() {
     // Method: two servers that only send large bodies made beforehand, and a
-    // generator that hashes all of them.
+    // generator that hashes all of them. So many connections that it has work left
+    // when a server waits for its processor.
     let words = "--model null --page-bytes 100000";
     let (one, other) = (subject("one", words), subject("other", words));
     let usual = [
-        "compare", &one, &other, "--slice", "20ms", "--pilot", "brief", "--json", "-",
+        "compare", &one, &other, "--slice", "100ms", "--pilot", "brief", "--json", "-",
     ];
-    let more = ["--verify-every", "1", "-c", "10", "--blocks", "2"];
+    let more = ["--verify-every", "1", "-c", "200", "--blocks", "2"];
     let (ended, record) = in_five_looks(|| {
         let ended = Home::new().run_abx(&[&usual[..], &more].concat());
         let record = ended.json();
