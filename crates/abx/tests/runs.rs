@@ -66,17 +66,19 @@ fn a_saved_run_is_judged_by_what_was_measured() {
     let record = run_twice(&home, &server.url, "-n 2000 -c 4");
     let changed = |change: fn(&mut Value)| {
         let mut record = record.clone();
-        change(&mut record["measured"]["blocks"][0]["loads"][0]["slices"]);
+        change(&mut record["measured"]["blocks"][0]["loads"][0]);
         home.write("changed.json", &record.to_string())
     };
-    let failed = changed(|slices| slices["outcomes"] = json!({ "ok": [1000], "reset": [1000] }));
+    let failed =
+        changed(|load| load["slices"]["outcomes"] = json!({ "ok": [1000], "reset": [1000] }));
     let ended = home.run_abx(&["report", &failed]);
     let report = &ended.expect(3, &[]).stdout;
     let void = "VOID   1000 of 2000 requests";
     assert!(report.contains(void), "{report}");
-    let busy = changed(|slices| {
-        slices["busiest_worker_ns"] = slices["wall_ns"].clone();
-        slices["server_cpu_ns"] = json!([1]);
+    let busy = changed(|load| {
+        load["slices"]["busiest_worker_ns"] = load["slices"]["wall_ns"].clone();
+        load["slices"]["server_cpu_ns"] = json!([1]);
+        load["sides"]["readings"]["busiest_thread_ns"] = json!([1]);
     });
     let ended = home.run_abx(&["report", &busy, "--json", "-"]);
     let found = findings(&ended.json(), "generator_bound");
