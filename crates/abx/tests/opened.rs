@@ -92,3 +92,20 @@ fn a_server_that_takes_no_more_is_blamed_for_what_it_was_asked() {
     assert_eq!(findings(&record, "generator_exhausted"), NONE);
     assert_ne!(findings(&record, "connections_not_held"), NONE);
 }
+
+#[test]
+fn a_server_that_accepts_late_is_loaded_when_it_has_accepted() {
+    // Method: a server that accepts one connection beside every 1,024 requests, and so would
+    // let some of 1,500 wait for longer than the timeout if others loaded it meanwhile.
+    let home = Home::new();
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/late_accept.py");
+    let [one, other] = ["one", "other"].map(|name| format!("{name}=python3 {server} {{port}}"));
+    let words = "-c 1500 --timeout 3s --blocks 1 --pilot brief --slice 100ms --no-ceiling";
+    let mut all = vec!["compare", &one, &other, "--quiet", "--json", "-"];
+    all.extend(words.split(' '));
+    let record = home.run_abx(&all).json();
+    for id in ["stopped_answering", "failed_requests"] {
+        assert_eq!(findings(&record, id), NONE, "{id}");
+    }
+    assert_eq!(record["end"]["reason"], "blocks", "{record:#}");
+}

@@ -43,11 +43,13 @@ pub(crate) fn failed_requests(
 
 /// `who` gave no answer any more in `count` of its `slices`.
 pub(crate) fn stopped_answering(who: &str, count: u64, slices: u64) -> Option<Finding> {
+    let when = match slices {
+        1 => "its first slice".to_owned(),
+        _ => format!("{count} of {slices} slices"),
+    };
     (count > 0).then(|| {
-        Finding::new(
-            FindingId::StoppedAnswering,
-            format!("{who} stopped answering in {count} of {slices} slices"),
-        )
+        let message = format!("{who} stopped answering in {when}");
+        Finding::new(FindingId::StoppedAnswering, message)
     })
 }
 

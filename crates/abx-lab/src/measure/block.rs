@@ -71,7 +71,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             histograms: BTreeMap::new(),
             sides: BTreeMap::new(),
         };
-        running.cache = planned.cache;
+        running.begin_load(planned.cache);
         running.warm_in = WarmIn::of(pilot);
         LoadRun {
             running,

@@ -1,12 +1,13 @@
 //! Subjects that run, side by side, and the slice that loads one of them.
 //! Pilot and blocks are made of this.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use abx_engine::{EngineError, LoadGenerator, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::record::{BlockSubject, Histograms, InUse, PilotRecord, SliceRecord};
 use abx_evidence::{ConnectionOpening, Outcomes, SliceTally};
-use abx_sys::Nanos;
+use abx_sys::{Nanos, tree};
 
 use crate::measure::host::troubles::Troubles;
 use crate::measure::meter::Meter;
@@ -93,7 +94,7 @@ pub struct RunningSubjects<'a> {
     /// The memory of each before any load.
     memory_at_rest: Vec<Option<u64>>,
     /// What slices find of the subjects' files in memory; what the load at hand asks for.
-    pub cache: Cache,
+    cache: Cache,
     /// What slices do not count at their beginning.
     pub warm_in: WarmIn,
     /// No slice goes on beyond this moment, but for what it then waits for.
@@ -105,6 +106,11 @@ pub struct RunningSubjects<'a> {
     /// Whether the person stopped the study.
     stopper: Stopper,
 }
+
+/// A server that accepts no connection for so long takes no more of them.
+const ACCEPTS_WITHIN: Nanos = Nanos(100_000_000);
+/// How often its queue is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// A pool that was opened.
 pub struct OpenedPool {
@@ -265,6 +271,7 @@ impl<'a> RunningSubjects<'a> {
             ..plan.clone()
         };
         let (pool, report) = self.generator.open(&plan)?;
+        self.wait_until_accepted(plan.address);
         Ok(OpenedPool {
             pool,
             opening: ConnectionOpening {
@@ -274,6 +281,35 @@ impl<'a> RunningSubjects<'a> {
                 failures: report.failures,
             },
         })
+    }
+
+    /// Waits while a server on this machine accepts what was opened: the kernel does the
+    /// handshake for it, and one that accepts between its answers, as node does, would let
+    /// thousands of connections wait as soon as others load it. One that takes no
+    /// more is not waited for.
+    fn wait_until_accepted(&self, address: SocketAddr) {
+        let mut left = u64::MAX;
+        let mut progress_at = Nanos::now();
+        loop {
+            // What cannot be read is not waited for either.
+            let queued = tree::accept_queue(address).unwrap_or_default();
+            let now = Nanos::now();
+            if queued < left {
+                (left, progress_at) = (queued, now);
+            }
+            let is_over = self.deadline.is_some_and(|deadline| deadline <= now);
+            let is_stuck = now.since(progress_at) >= ACCEPTS_WITHIN;
+            if left == 0 || is_over || is_stuck || self.stopper.is_stopped() {
+                return;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Slices are of another load from here on.
+    pub fn begin_load(&mut self, cache: Cache) {
+        self.cache = cache;
+        self.timeout_waits.begin_load();
     }
 
     /// Holds the connections of one subject's pool, which say nothing, for a

@@ -13,6 +13,8 @@ const WAITS_MAX_NS: u64 = 5_000_000_000;
 #[derive(Debug)]
 pub struct TimeoutWaits {
     waited_ns: Vec<u64>,
+    /// Who left a whole slice without one response, and is not asked again.
+    mute: Vec<bool>,
 }
 
 impl TimeoutWaits {
@@ -20,6 +22,16 @@ impl TimeoutWaits {
     pub fn of(subjects: usize) -> TimeoutWaits {
         TimeoutWaits {
             waited_ns: vec![0; subjects],
+            mute: vec![false; subjects],
+        }
+    }
+
+    /// Another load begins: who answered some of the one before has a chance.
+    pub fn begin_load(&mut self) {
+        for (waited_ns, mute) in self.waited_ns.iter_mut().zip(&self.mute) {
+            if !mute {
+                *waited_ns = 0;
+            }
         }
     }
 
@@ -27,6 +39,7 @@ impl TimeoutWaits {
     pub fn note(&mut self, subject: usize, ns: u64, slice: &SliceRecord) {
         if timeouts(slice) > 0 {
             self.waited_ns[subject] += slice.wall_ns.saturating_sub(ns);
+            self.mute[subject] = slice.outcomes.ok() + slice.discarded.ok() == 0;
         }
     }
 
@@ -85,4 +98,34 @@ fn list(outcomes: &Outcomes) -> String {
 fn timeouts(slice: &SliceRecord) -> u64 {
     let both = [&slice.outcomes, &slice.discarded];
     both.map(|one| one.count(Outcome::Timeout)).iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::SliceTally;
+
+    use super::*;
+
+    /// A slice of a second that went on for ten more, with one timeout and perhaps a
+    /// right answer.
+    fn slice(is_answered: bool) -> SliceRecord {
+        let mut slice = SliceRecord::of("one", &SliceTally::default());
+        slice.wall_ns = 11_000_000_000;
+        slice.outcomes.add(Outcome::Timeout);
+        if is_answered {
+            slice.outcomes.add(Outcome::Ok);
+        }
+        slice
+    }
+
+    #[test]
+    fn who_answered_some_of_a_load_is_offered_the_next_one() {
+        // Method: one that answers some, and one that answers none; then another load.
+        let mut waits = TimeoutWaits::of(2);
+        waits.note(0, 1_000_000_000, &slice(true));
+        waits.note(1, 1_000_000_000, &slice(false));
+        assert!(waits.is_over(0) && waits.is_over(1));
+        waits.begin_load();
+        assert!(!waits.is_over(0) && waits.is_over(1));
+    }
 }

@@ -215,7 +215,7 @@ impl StudyRunner<'_> {
         let each = open.iter().zip(&loads);
         let found: Result<Vec<Vec<Load>>, Abort> = each
             .map(|(load, started)| {
-                running.cache = started.cache;
+                running.begin_load(started.cache);
                 search.loads(&mut running, load, &started.plans)
             })
             .collect();
@@ -252,7 +252,7 @@ impl StudyRunner<'_> {
                     idle_connections::pilot(&mut running, &started.plans, hold_ns)?
                 }
                 (None, None) => {
-                    running.cache = started.cache;
+                    running.begin_load(started.cache);
                     let care = self.study.pilot.under(place == 0);
                     let because = trials[place].clone();
                     pilot(&mut running, self.study, &started.plans, care, because)?

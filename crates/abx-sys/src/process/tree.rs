@@ -6,6 +6,8 @@ mod births;
 mod family;
 mod memory;
 mod sockets;
+
+pub use sockets::accept_queue;
 mod threads;
 
 use std::collections::{HashMap, HashSet};

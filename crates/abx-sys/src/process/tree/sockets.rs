@@ -18,12 +18,29 @@ const READ_BYTES: usize = 4096;
 struct Listener {
     address: SocketAddr,
     inode: u64,
+    /// Connections that nobody has accepted yet.
+    queued: u64,
+}
+
+/// How many connections to `address` stand in the queues of its listeners on this
+/// machine and are not accepted yet; 0 where none of them is here.
+///
+/// # Errors
+/// What reading the kernel's tables says.
+pub fn accept_queue(address: SocketAddr) -> io::Result<u64> {
+    let here = listeners_of(address)?;
+    Ok(here.iter().map(|one| one.queued).sum())
 }
 
 /// The inodes of the TCP sockets that take connections to `address`: those bound to
 /// that very address; else those bound to all addresses of its family; else, for IPv4,
 /// those bound to all addresses of IPv6, which takes IPv4 too unless told not to.
 pub(super) fn listeners_at(address: SocketAddr) -> io::Result<HashSet<u64>> {
+    let here = listeners_of(address)?;
+    Ok(here.iter().map(|one| one.inode).collect())
+}
+
+fn listeners_of(address: SocketAddr) -> io::Result<Vec<Listener>> {
     let all = listeners()?;
     let own = unmapped(address.ip());
     let every_v4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
@@ -34,9 +51,9 @@ pub(super) fn listeners_at(address: SocketAddr) -> io::Result<HashSet<u64>> {
     };
     let found = bound_to.into_iter().map(|ip| {
         let takes = |one: &&Listener| one.address == SocketAddr::new(ip, address.port());
-        all.iter().filter(takes).map(|one| one.inode).collect()
+        all.iter().filter(takes).copied().collect()
     });
-    let mut found = found.filter(|inodes: &HashSet<u64>| !inodes.is_empty());
+    let mut found = found.filter(|some: &Vec<Listener>| !some.is_empty());
     Ok(found.next().unwrap_or_default())
 }
 
@@ -94,14 +111,21 @@ fn listener(line: &str) -> Option<Listener> {
     let mut fields = line.split_ascii_whitespace();
     let local = fields.nth(1)?;
     let state = fields.nth(1)?;
-    let inode = fields.nth(5)?;
+    // Of a listener, what waits to be received are connections.
+    let (_, queued) = fields.next()?.split_once(':')?;
+    let inode = fields.nth(4)?;
     if state != LISTENS {
         return None;
     }
     let (ip, port) = local.rsplit_once(':')?;
     let address = SocketAddr::new(address(ip)?, u16::from_str_radix(port, 16).ok()?);
     let inode = inode.parse().ok()?;
-    Some(Listener { address, inode })
+    let queued = u64::from_str_radix(queued, 16).ok()?;
+    Some(Listener {
+        address,
+        inode,
+        queued,
+    })
 }
 
 /// An address as the kernel prints it: words of 32 bits in hexadecimal, each in the
@@ -156,6 +180,8 @@ mod tests {
         assert_eq!(read(&version_6), found("[::1]:2024"));
         let mapped = LINE.replace("0100007F:", "0000000000000000FFFF00000100007F:");
         assert_eq!(read(&mapped), found("127.0.0.1:2024"));
+        let queued = LINE.replace(" 00000000:00000000 00:", " 00000000:00000F7B 00:");
+        assert_eq!(listener(&queued).map(|one| one.queued), Some(3_963));
         assert_eq!(read("  sl  local_address rem_address   st"), None);
         assert_eq!(socket_inode("socket:[1065]"), Some(1065));
         assert_eq!(socket_inode("pipe:[1065]"), None);
