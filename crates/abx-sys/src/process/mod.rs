@@ -292,17 +292,22 @@ pub fn adopt_orphans() -> io::Result<()> {
 
 /// Processes that came to the calling one by [`adopt_orphans`], with all that is below them.
 ///
-/// They are told from children of its own by their session: what [`spawn_kept`] has
-/// started is in another one, and so is whatever descends from it.
+/// They are told from children of its own by their session, since what [`spawn_kept`] has
+/// started is in another one, and so is whatever descends from it; and by `group`, a
+/// process group that only those share who are to be found.
 ///
 /// # Errors
 /// What the kernel says when /proc cannot be read.
-pub fn adopted() -> io::Result<Vec<Process>> {
+pub fn adopted(group: u32) -> io::Result<Vec<Process>> {
     let this = std::process::id();
     let own_session = rustix::process::getsid(None)?;
+    let group = raw_pid(group);
     let is_elsewhere = |pid| {
-        let session = raw_pid(pid).and_then(|pid| rustix::process::getsid(Some(pid)).ok());
+        let pid = raw_pid(pid);
+        let session = pid.and_then(|pid| rustix::process::getsid(Some(pid)).ok());
+        let in_group = pid.and_then(|pid| rustix::process::getpgid(Some(pid)).ok());
         session.is_some_and(|session| session != own_session)
+            || in_group.is_some() && in_group == group
     };
     let mut found = Vec::new();
     let mut numbers = HashSet::new();

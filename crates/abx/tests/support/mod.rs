@@ -266,11 +266,25 @@ impl Home {
         folders.map(|path| path.display().to_string()).collect()
     }
 
-    /// Waits until nothing of abx runs here any more.
+    /// Waits until nothing of abx runs here any more, and names what goes on.
+    #[track_caller]
     pub fn wait_until_empty(&self) {
-        wait_for("the end of all processes", || {
-            self.processes().is_empty().then_some(())
+        let deadline = Instant::now() + DEADLINE;
+        while !self.processes().is_empty() {
+            let is_in_time = Instant::now() < deadline;
+            assert!(is_in_time, "goes on: {:?}", self.described_processes());
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Each process with its name, parent and state.
+    fn described_processes(&self) -> Vec<String> {
+        let described = self.processes().into_iter().map(|(pid, line)| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+            let stat: String = stat.unwrap_or_default().chars().take(40).collect();
+            format!("{stat} {line}")
         });
+        described.collect()
     }
 }
 

@@ -15,12 +15,15 @@ const EMPTY_LOOKS: usize = 3;
 /// Kills these processes, all that is below them, and what came to abx because the
 /// keeper and its guardian were both gone. Waits until they have ended, but not for
 /// ever: the kernel cannot end everything at once.
-pub fn end_what_is_left(roots: &[Process]) {
+///
+/// `group` is the guardian's process group. A keeper is in it too: one that was killed
+/// before it told its number may still have to end, and only then leaves its family.
+pub fn end_what_is_left(roots: &[Process], group: u32) {
     let deadline = Instant::now() + STOP_GRACE;
     let mut pause = KILL_PAUSE;
     let mut empty_looks = 0;
     while empty_looks < EMPTY_LOOKS && Instant::now() < deadline {
-        if kill_once(roots) {
+        if kill_once(roots, group) {
             empty_looks = 0;
             pause = (pause * 2).min(KILL_PAUSE_MAX);
         } else {
@@ -34,12 +37,12 @@ pub fn end_what_is_left(roots: &[Process]) {
 /// Kills all of it that lives; answers whether there was anything.
 ///
 /// Children first: without their keeper they would have to be found again.
-fn kill_once(roots: &[Process]) -> bool {
+fn kill_once(roots: &[Process], group: u32) -> bool {
     let below = roots.iter().filter(|root| root.is_alive());
     let below = below.flat_map(|root| descendants(root.pid).unwrap_or_default());
     let mut left: Vec<Process> = below.map(|relative| relative.process).collect();
     left.extend(roots);
-    left.extend(adopted().unwrap_or_default());
+    left.extend(adopted(group).unwrap_or_default());
     let killed = |process: &Process| matches!(process.signal(Signal::Kill), Ok(true));
     left.into_iter().filter(killed).count() > 0
 }

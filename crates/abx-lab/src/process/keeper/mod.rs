@@ -327,7 +327,7 @@ impl Keeper {
             Some(0) => EndManner::WhenTold,
             Some(killed) => EndManner::Killed(killed),
             None => {
-                end_what_is_left(&self.processes);
+                end_what_is_left(&self.processes, self.guardian.id());
                 EndManner::KeeperLost
             }
         };
