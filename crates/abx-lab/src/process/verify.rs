@@ -227,7 +227,7 @@ fn wrong_status(name: &str, probe: &Probe, got: u16) -> VerifyError {
 }
 
 /// Holds the answers of all subjects to one request against each other.
-/// Answers whether bodies are compared during the load.
+/// Whether bodies are compared during the load.
 ///
 /// # Errors
 /// [`VerifyError::Different`], [`VerifyError::Hash`].

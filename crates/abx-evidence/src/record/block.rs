@@ -1,0 +1,119 @@
+//! What a block gave: of each subject, and of each load in rounds of slices.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::columns;
+use crate::record::histograms::Histograms;
+use crate::record::readings::{Canary, SubjectReadings};
+use crate::record::slice::SliceRecord;
+
+/// One block: every subject started afresh, loaded, stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "columns::blocks::BlockForm")]
+#[schemars(!try_from)]
+pub struct BlockRecord {
+    /// Its number from zero.
+    pub index: u32,
+    /// What its randomness was drawn from.
+    pub seed: u64,
+    /// Whether it came to its end. A block that did not is kept and not judged; that of a
+    /// run counts also when it was stopped.
+    pub complete: bool,
+    /// The order in which the subjects were started.
+    pub order: Vec<String>,
+    /// What became of each subject.
+    pub subjects: BTreeMap<String, BlockSubject>,
+    /// What each load gave.
+    pub loads: Vec<BlockLoad>,
+    /// How fast the processors were before and after; empty when that was not looked at.
+    pub canaries: Vec<Canary>,
+}
+
+/// One subject's life in one block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockSubject {
+    /// The port that it was given.
+    pub port: u16,
+    /// From its start to the first right answer, in seconds; `None` when it was running already.
+    pub ready_s: Option<f64>,
+    /// Processor time of its processes from start to end; `None` when not readable.
+    pub cpu_s: Option<f64>,
+    /// The most memory of its processes together that was seen, pages that they
+    /// share counted for each; `None` when not readable.
+    pub rss_bytes_max: Option<u64>,
+    /// How it ended.
+    pub end: String,
+    /// Whether it ended by itself.
+    pub died: bool,
+    /// The process that listens, of a subject that abx did not start; `None` when it
+    /// cannot be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listener: Option<ListenerRecord>,
+}
+
+/// A process that listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListenerRecord {
+    /// Its id.
+    pub process_id: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// What one load gave in one block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockLoad {
+    /// The load's name.
+    pub load: String,
+    /// The rounds in order.
+    pub rounds: Vec<Round>,
+    /// The times of each subject's counted requests.
+    pub histograms: BTreeMap<String, Histograms>,
+    /// What else was read for each subject.
+    pub sides: BTreeMap<String, SubjectReadings>,
+}
+
+/// One slice for every subject.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// What disturbed it from outside; empty when nothing did.
+    pub disturbed: Vec<Disturbance>,
+    /// The slices in order.
+    pub slices: Vec<SliceRecord>,
+}
+
+impl Round {
+    /// Whether a slice of it is disturbed: where what disturbed the round is seen in some
+    /// of its slices, those are. The generator has so many threads.
+    #[must_use]
+    pub fn is_disturbed_in(&self, slice: &SliceRecord, threads: usize) -> bool {
+        let is_seen = |slice: &SliceRecord| {
+            self.disturbed.iter().any(|disturbance| match disturbance {
+                Disturbance::Steal => slice.steal_ns > Some(0),
+                Disturbance::Wait => slice.generator_wait_ns.is_some_and(|wait_ns| {
+                    let all_ns = slice.window_ns as f64 * threads as f64;
+                    wait_ns as f64 >= WAIT_SHARE_MIN * all_ns
+                }),
+            })
+        };
+        let is_marked = !self.disturbed.is_empty();
+        is_marked && (is_seen(slice) || !self.slices.iter().any(is_seen))
+    }
+}
+
+/// A round or a slice is disturbed when the generator waited for a processor for this
+/// share of it.
+pub const WAIT_SHARE_MIN: f64 = 0.05;
+
+/// What disturbs a round from outside of abx and its subjects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Disturbance {
+    /// The hypervisor gave the processors to others.
+    Steal,
+    /// Other programs had the generator's processor.
+    Wait,
+}

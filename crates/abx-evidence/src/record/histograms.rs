@@ -1,0 +1,72 @@
+//! Times of requests: of one subject under one load in one block.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::measure::histogram::Histogram;
+use crate::measure::phases::Phases;
+use crate::measure::tally::Tally;
+
+/// Times of counted requests.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Histograms {
+    /// From the intended send to the last byte. Requests without an answer
+    /// count with the time for which they had waited.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub response: Histogram,
+    /// From the actual send to the last byte.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub service: Histogram,
+    /// Those of `response` of which only this is known: it took at least so long.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub response_at_least: Histogram,
+    /// The same of `service`.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub service_at_least: Histogram,
+    /// How late sends were.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub lateness: Histogram,
+    /// For how long the generator did not look at its clock while it had work.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub loop_lag: Histogram,
+    /// Of broadcasts: from the intended send to when the first listener had it.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub first_listener: Histogram,
+    /// The same of the median listener.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub median_listener: Histogram,
+    /// Where the time of a random sample of the whole answers went.
+    #[serde(default, skip_serializing_if = "Phases::is_empty")]
+    pub phases: Phases,
+}
+
+impl Histograms {
+    /// Those of a tally.
+    #[must_use]
+    pub fn of(tally: Tally) -> Histograms {
+        Histograms {
+            response: tally.response,
+            service: tally.service,
+            response_at_least: tally.response_at_least,
+            service_at_least: tally.service_at_least,
+            lateness: tally.lateness,
+            loop_lag: tally.loop_lag,
+            first_listener: tally.first_listener,
+            median_listener: tally.median_listener,
+            phases: tally.phases,
+        }
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Histograms) {
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.response_at_least.merge(&other.response_at_least);
+        self.service_at_least.merge(&other.service_at_least);
+        self.lateness.merge(&other.lateness);
+        self.loop_lag.merge(&other.loop_lag);
+        self.first_listener.merge(&other.first_listener);
+        self.median_listener.merge(&other.median_listener);
+        self.phases.merge(&other.phases);
+    }
+}

@@ -1,0 +1,101 @@
+//! What was offered, as it was asked for and as each subject answered it before.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::measure::arrivals::ArrivalSettings;
+use crate::measure::exchange::Exchange;
+use crate::record::objective::Objective;
+use crate::record::pilot::PilotRecord;
+
+/// What was offered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadRecord {
+    /// Its name in this study.
+    pub name: String,
+    /// What was asked for.
+    pub settings: LoadSettings,
+    /// What each subject answered before the load, in the order of the requests.
+    pub answers: BTreeMap<String, Vec<AnswerRecord>>,
+    /// What the pilot found and set; `None` before the pilot has ended.
+    pub pilot: Option<PilotRecord>,
+}
+
+impl LoadRecord {
+    /// What it has in common with the names of the other rates that one objective is
+    /// looked for at; its own name without an objective.
+    #[must_use]
+    pub fn name_of_grid(&self) -> &str {
+        let stem = self.name.rsplit_once("-r").map(|(stem, _)| stem);
+        let stem = stem.filter(|_| self.settings.objective.is_some());
+        stem.unwrap_or(&self.name)
+    }
+
+    /// How a subject failed in this load's pilot, in words that follow its name.
+    #[must_use]
+    pub fn failure_in_pilot(&self, subject: &str) -> Option<&str> {
+        let found = self.pilot.as_ref()?.subjects.get(subject)?;
+        found.failed.as_deref()
+    }
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadSettings {
+    /// Connections.
+    pub connections: u32,
+    /// What they speak, and how many requests each has in flight.
+    #[serde(flatten)]
+    pub exchange: Exchange,
+    /// When requests were due.
+    pub arrivals: ArrivalSettings,
+    /// The rate as a share of what the slowest subject answered in a closed
+    /// loop, where it was set so.
+    pub share_of_slowest: Option<f64>,
+    /// What subjects are asked to keep to, where the load is one of several
+    /// rates that find out up to which they do.
+    pub objective: Option<Objective>,
+    /// What was asked, by weight.
+    pub requests: Vec<RequestSettings>,
+    /// Whether a connection serves more than one request.
+    pub keep_alive: bool,
+    /// Whether the files that abx made for a subject were dropped from memory
+    /// before each of its slices.
+    pub cold_cache: bool,
+    /// How long a request may take, in seconds.
+    pub timeout_s: f64,
+    /// Connections opened per second before the load; `None` for as fast as the subject
+    /// takes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_rate: Option<u32>,
+    /// Of how many answers one had its body hashed.
+    pub verify_every: u32,
+    /// The status that counts as right.
+    pub status: u16,
+    /// Whether bodies were compared within and between subjects.
+    pub bodies_compared: bool,
+}
+
+/// One request of a load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestSettings {
+    /// The method.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// How often it is asked, beside the weights of the others.
+    pub weight: u32,
+}
+
+/// An answer that was read to its end before the load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AnswerRecord {
+    /// The status.
+    pub status: u16,
+    /// The body's length.
+    pub body_bytes: u64,
+    /// The body's SHA-256 in hexadecimal; `None` when bodies vary by themselves.
+    pub sha256: Option<String>,
+}

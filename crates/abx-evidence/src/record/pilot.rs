@@ -1,0 +1,88 @@
+//! What the pilot, a first block that does not count, found and set.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How subjects take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Interleave {
+    /// Short slices of each in random order.
+    Slices,
+    /// One long stretch of each in random order.
+    Trials,
+}
+
+/// What the discarded first block found and set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PilotRecord {
+    /// How subjects take turns.
+    pub interleave: Interleave,
+    /// Why they do not take turns as was asked; `None` when they do.
+    pub interleave_reason: Option<String>,
+    /// The length of a slice or trial.
+    pub slice_ns: u64,
+    /// The number of requests that ends a run instead of a length, which is 0 then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_requests: Option<u64>,
+    /// The first part of each slice, which is not counted.
+    pub discard_ns: u64,
+    /// Why slices are not as long as was asked, or how their length was chosen;
+    /// `None` when they are as usual or as asked.
+    pub slice_reason: Option<String>,
+    /// What their length was chosen from, where that was asked for and could be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_choice: Option<SliceChoiceRecord>,
+    /// Rounds of a block for this load.
+    pub rounds: u32,
+    /// Whether a block has less of this load than usual, so that the study fits into
+    /// the time that was given for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shortened: bool,
+    /// The warm-up of each subject in each block.
+    pub warm_up_ns: u64,
+    /// What each subject gave.
+    pub subjects: BTreeMap<String, PilotSubject>,
+}
+
+/// What the length of slices was chosen from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SliceChoiceRecord {
+    /// The length without a choice.
+    pub usual_ns: u64,
+    /// What a slice of any length took beyond its length.
+    pub switch_ns: u64,
+    /// Each length, shortest first.
+    pub lengths: Vec<SliceLengthRecord>,
+}
+
+/// What slices of one length promise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SliceLengthRecord {
+    /// The length.
+    pub slice_ns: u64,
+    /// The spread of a block's log ratio that comes from within the block.
+    pub spread: f64,
+    /// The share of the usual length's time that the same precision takes.
+    pub time_share: f64,
+}
+
+/// What one subject gave in the pilot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PilotSubject {
+    /// Its throughput in requests per second.
+    pub throughput_per_s: f64,
+    /// Its warm-up as found.
+    pub warm_up_ns: u64,
+    /// Whether it had settled within the pilot.
+    pub settled: bool,
+    /// The share of one processor that it used in the slice after its own, the
+    /// first tenth left out; `None` when that cannot be read.
+    pub lingering: Option<f64>,
+    /// How it failed under this load, under which it was then not measured; absent when
+    /// it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
