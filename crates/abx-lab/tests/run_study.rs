@@ -22,7 +22,7 @@ use abx_lab::{
     Abort, GeneratedFile, Launch, Load, PilotEffort, Pin, SliceLength, Source, Store, Study,
     StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, WaitChoice, run_study,
 };
-use abx_server::{Content, Faults, Model, Nagle, ServerConfig, WebSocketSupport, serve};
+use abx_server::{Model, ServerConfig, serve};
 use abx_sys::tree::descendants;
 use tempfile::TempDir;
 
@@ -99,19 +99,10 @@ fn main() -> ExitCode {
 fn serve_page(port: &str) -> ExitCode {
     let config = ServerConfig {
         address: SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap())),
-        model: Model::Event,
-        content: Content::Page { bytes: None },
-        websocket: WebSocketSupport::Off,
-        nagle: Nagle::Off,
-        faults: Faults::default(),
-        seed: 1,
-        backlog: abx_server::BACKLOG,
-        shares_port: false,
+        ..ServerConfig::new(Model::Event)
     };
-    match serve(&config, |_| {}, |_| {}) {
-        Ok(never) => match never {},
-        Err(error) => panic!("{error}"),
-    }
+    let ended = serve(&config, |_| {}, |_| {});
+    panic!("a server alone never ends: {ended:?}");
 }
 
 /// Two subjects of one kind, a brief pilot, few and short slices, and so many blocks.

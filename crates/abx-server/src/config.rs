@@ -1,7 +1,8 @@
 //! What the reference server is told, and why it may refuse.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use abx_sys::RingError;
@@ -31,6 +32,24 @@ pub struct ServerConfig {
     /// Whether several such servers may listen on the same port, each of them with its part
     /// of the connections.
     pub shares_port: bool,
+    /// How many threads answer, at most ([`Model::ThreadPerRequest`]), or always
+    /// ([`Model::Hybrid`]); other models have no such number. `None` for [`MAX_THREADS`].
+    pub max_threads: Option<NonZeroU32>,
+    /// Whether the process is one of several.
+    pub role: ProcessRole,
+}
+
+/// Whether a serving process is one of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessRole {
+    /// It is not: it listens by itself, and serves until it is killed.
+    Alone,
+    /// Its standard input is the listening socket, which others have too. At SIGTERM it accepts
+    /// nobody more, has each connection end with its next answer, and ends with the last.
+    Worker {
+        /// Its number, from 1.
+        number: u32,
+    },
 }
 
 /// How connections are spread over threads.
@@ -40,6 +59,14 @@ pub enum Model {
     Event,
     /// Each connection has a thread of its own that blocks.
     Thread,
+    /// A thread is made for each request, and gone after its answer; one more watches all
+    /// connections with epoll.
+    ThreadPerRequest,
+    /// One thread watches all connections with epoll, and a pool of threads answers.
+    Hybrid,
+    /// One connection at a time, and so as many as there are processes. While others wait,
+    /// each answer ends its connection, and so does a second of silence.
+    Prefork,
     /// One thread with epoll that looks only for the end of each request's head
     /// and writes an answer made beforehand. No subject, but a ceiling: it
     /// ignores methods, bodies and `Connection`.
@@ -53,27 +80,37 @@ pub enum Feature {
     Files,
     /// Sending files by io_uring.
     FilesByRing,
-    /// WebSocket.
-    WebSocket,
-    /// A port that other servers listen on too.
-    SharedPort,
+    /// WebSocket at `/echo`.
+    Echo,
+    /// WebSocket at `/chat/ROOM`, where one thread holds all members.
+    Chat,
     /// Injected faults.
     Faults,
+    /// A number of threads.
+    Threads,
 }
 
 impl Model {
     /// All models, in the order in which they are recommended.
-    pub const ALL: [Model; 3] = [Model::Event, Model::Thread, Model::Null];
+    pub const ALL: [Model; 6] = [
+        Model::Event,
+        Model::Thread,
+        Model::ThreadPerRequest,
+        Model::Hybrid,
+        Model::Prefork,
+        Model::Null,
+    ];
 
     /// Whether this model can do that.
     #[must_use]
     pub fn supports(self, feature: Feature) -> bool {
-        match (self, feature) {
-            (Model::Event, _)
-            | (Model::Thread, Feature::Files | Feature::Faults)
-            | (Model::Null, Feature::SharedPort) => true,
-            // A thread for each connection would need as many rings.
-            (Model::Thread | Model::Null, _) => false,
+        match feature {
+            Feature::Files | Feature::Faults => self != Model::Null,
+            // A process for each connection would be needed.
+            Feature::Echo => !matches!(self, Model::Null | Model::Prefork),
+            // Each thread would need a ring, and the rooms.
+            Feature::FilesByRing | Feature::Chat => self == Model::Event,
+            Feature::Threads => matches!(self, Model::ThreadPerRequest | Model::Hybrid),
         }
     }
 
@@ -83,6 +120,9 @@ impl Model {
         match self {
             Model::Event => "event",
             Model::Thread => "thread",
+            Model::ThreadPerRequest => "thread-per-request",
+            Model::Hybrid => "hybrid",
+            Model::Prefork => "prefork",
             Model::Null => "null",
         }
     }
@@ -94,9 +134,10 @@ impl Feature {
         match self {
             Feature::Files => "files",
             Feature::FilesByRing => "files sent by io_uring",
-            Feature::WebSocket => "WebSocket",
-            Feature::SharedPort => "a shared port",
+            Feature::Echo => "WebSocket",
+            Feature::Chat => "WebSocket chat",
             Feature::Faults => "injected faults",
+            Feature::Threads => "a number of threads",
         }
     }
 
@@ -106,7 +147,11 @@ impl Feature {
             .filter(|model| model.supports(self))
             .map(|model| model.name())
             .collect();
-        names.join(" or ")
+        match names.as_slice() {
+            [] => String::new(),
+            [only] => (*only).to_owned(),
+            [others @ .., last] => format!("{} or {last}", others.join(", ")),
+        }
     }
 }
 
@@ -116,15 +161,16 @@ pub enum WebSocketSupport {
     /// Handshakes are answered as any other request.
     #[default]
     Off,
-    /// `/echo` sends each message back, and `/chat/ROOM` sends it to all members of
-    /// the room, its speaker included; only the event model does so.
+    /// `/echo` sends each message back.
     ///
-    /// Messages may have 16 MiB (else code 1009). A member for whom more than
-    /// 4 MiB wait to be sent when something more is said is told so with code
-    /// 1008 and leaves the room. A GET for `/chat/ROOM` gives its number of
-    /// members. Work, delay and stalls hold for each message; wrong answers for
-    /// handshakes only, which then get the content.
-    On,
+    /// Messages may have 16 MiB (else code 1009). Work, delay and stalls hold for each message;
+    /// wrong answers for handshakes only, which then get the content.
+    Echo,
+    /// `/chat/ROOM` also sends each message to all members of the room, its speaker included.
+    ///
+    /// A member for whom more than 4 MiB wait to be sent when something more is said is told so
+    /// with code 1008 and leaves the room. A GET for `/chat/ROOM` gives its number of members.
+    EchoAndChat,
 }
 
 /// Whether a small segment waits until the one before it is acknowledged (RFC 896).
@@ -241,12 +287,46 @@ pub enum ServeError {
         /// What the kernel says.
         source: io::Error,
     },
+    /// The kernel gives no thread.
+    #[error("a thread cannot be started: {0}: lower --max-threads, or raise `ulimit -u`")]
+    Thread(#[source] io::Error),
     /// The kernel refuses to wait for connections.
     #[error("cannot wait for connections: {0}")]
     Wait(#[source] io::Error),
 }
 
 impl ServerConfig {
+    /// The usual page, served without faults at a port of the kernel's choice on this machine.
+    #[must_use]
+    pub fn new(model: Model) -> ServerConfig {
+        ServerConfig {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            model,
+            content: Content::Page { bytes: None },
+            websocket: WebSocketSupport::Off,
+            nagle: Nagle::Off,
+            faults: Faults::default(),
+            seed: 1,
+            backlog: BACKLOG,
+            shares_port: false,
+            max_threads: None,
+            role: ProcessRole::Alone,
+        }
+    }
+
+    /// The seed of this process's faults: each worker has its own.
+    pub(crate) fn fault_seed(&self) -> u64 {
+        match self.role {
+            ProcessRole::Alone => self.seed,
+            ProcessRole::Worker { number } => self.seed.wrapping_add(u64::from(number)),
+        }
+    }
+
+    /// How many threads answer.
+    pub(crate) fn threads(&self) -> u32 {
+        self.max_threads.unwrap_or(MAX_THREADS).get()
+    }
+
     /// The backlog as the kernel takes it.
     pub(crate) fn backlog(&self) -> i32 {
         i32::try_from(self.backlog).unwrap_or(i32::MAX)
@@ -290,14 +370,17 @@ impl ServerConfig {
                 features.push(Feature::FilesByRing);
             }
         }
-        if self.websocket == WebSocketSupport::On {
-            features.push(Feature::WebSocket);
-        }
-        if self.shares_port {
-            features.push(Feature::SharedPort);
+        match self.websocket {
+            WebSocketSupport::Off => {}
+            WebSocketSupport::Echo => features.push(Feature::Echo),
+            // Where there is no echo either, that is what to say.
+            WebSocketSupport::EchoAndChat => features.extend([Feature::Echo, Feature::Chat]),
         }
         if self.faults != Faults::default() {
             features.push(Feature::Faults);
+        }
+        if self.max_threads.is_some() {
+            features.push(Feature::Threads);
         }
         features
     }
@@ -328,6 +411,9 @@ const PAGE_BYTES_MAX: u64 = 1 << 30;
 
 /// How many connections may wait to be accepted, unless told otherwise.
 pub const BACKLOG: u32 = 4096;
+
+/// How many threads answer, unless told otherwise.
+pub const MAX_THREADS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 
 #[cfg(test)]
 mod tests {

@@ -1,60 +1,45 @@
 //! What the models with epoll share: a listener and the connections it accepted.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use abx_sys::{Epoll, Events, Interest, ListenOptions, Nanos, Socket};
-use rustix::net::sockopt::set_tcp_nodelay;
+use abx_sys::{Epoll, Events, Interest, Nanos, Socket};
 
-use crate::config::{Nagle, ServeError, ServerConfig};
+use crate::admission::{Admission, OTHER};
+use crate::config::ServeError;
+use crate::listener::ListeningSocket;
 
 /// A listener, the connections with their numbers, and the wait for all of them.
 #[derive(Debug)]
 pub(crate) struct ConnectionTable<T> {
-    listener: Socket,
-    nagle: Nagle,
+    admission: Admission,
     epoll: Epoll,
     connections: Vec<Option<T>>,
     /// Numbers that may be given out again.
     free: Vec<usize>,
-    /// When to accept again after the kernel refused to.
-    retry_at: Option<Nanos>,
-    /// Why it refused, until somebody asks.
-    refusal: Option<io::Error>,
 }
 
 impl<T> ConnectionTable<T> {
-    /// Listens as told and gives the address that it became.
-    pub(crate) fn open(
-        config: &ServerConfig,
-    ) -> Result<(ConnectionTable<T>, SocketAddr), ServeError> {
-        let address = config.address;
-        let options = ListenOptions {
-            backlog: config.backlog(),
-            shares_port: config.shares_port,
-        };
-        let listen = || {
-            let listener = Socket::listen(address, options)?;
-            let bound = listener.local_address()?;
-            Ok((listener, bound))
-        };
-        let (listener, bound) =
-            listen().map_err(|source| ServeError::Listen { address, source })?;
+    /// Watches the listener and, if there may be one, for the end.
+    pub(crate) fn new(listener: ListeningSocket) -> Result<ConnectionTable<T>, ServeError> {
         let epoll = Epoll::new().map_err(ServeError::Wait)?;
-        epoll
-            .add(&listener, LISTENER, Interest::all())
-            .map_err(ServeError::Wait)?;
-        let table = ConnectionTable {
-            listener,
-            nagle: config.nagle,
+        let admission = Admission::watched_by(&epoll, listener).map_err(ServeError::Wait)?;
+        Ok(ConnectionTable {
+            admission,
             epoll,
             connections: Vec::new(),
             free: Vec::new(),
-            retry_at: None,
-            refusal: None,
-        };
-        Ok((table, bound))
+        })
+    }
+
+    /// Whether the end has come; from then on nobody is accepted.
+    pub(crate) fn is_ending(&mut self) -> bool {
+        self.admission.is_ending(&self.epoll)
+    }
+
+    /// Whether no connection is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.free.len() == self.connections.len()
     }
 
     /// Has the wait end also when this becomes readable; its event is of no connection.
@@ -69,44 +54,37 @@ impl<T> ConnectionTable<T> {
         events: &mut Events,
         deadline: Option<Nanos>,
     ) -> Result<(), ServeError> {
-        let first = match (deadline, self.retry_at) {
-            (Some(deadline), Some(retry_at)) => Some(deadline.min(retry_at)),
-            (deadline, retry_at) => deadline.or(retry_at),
-        };
-        let timeout = first.map(|first| first.since(Nanos::now()));
+        let timeout = self.admission.timeout(deadline);
         self.epoll.wait(events, timeout).map_err(ServeError::Wait)
     }
 
-    /// Accepts all that wait, each as what `make` makes of its socket.
-    ///
-    /// Where the kernel refuses, for want of descriptors above all, it is
-    /// tried again after a while or when a connection has been closed.
+    /// Accepts those who wait, each as what `make` makes of its socket.
     pub(crate) fn accept(&mut self, make: impl Fn(Socket) -> T) {
-        self.retry_at = None;
-        loop {
-            match self.listener.accept() {
-                Ok(socket) => self.admit(socket, &make),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) if is_of_one_connection(&error) => {}
-                Err(error) => {
-                    self.retry_at = Some(Nanos::now().plus(RETRY_AFTER));
-                    self.refusal = Some(error);
-                    return;
-                }
+        let (epoll, connections) = (&self.epoll, &mut self.connections);
+        let free = &mut self.free;
+        self.admission.accept(|socket| {
+            let number = free.pop().unwrap_or_else(|| {
+                connections.push(None);
+                connections.len() - 1
+            });
+            match epoll.add(&socket, number as u64, Interest::all()) {
+                Ok(()) => connections[number] = Some(make(socket)),
+                // Without a watch the connection would hang: better that it is closed.
+                Err(_) => free.push(number),
             }
-        }
+        });
     }
 
     /// Accepts again, if it is time to.
     pub(crate) fn retry(&mut self, make: impl Fn(Socket) -> T) {
-        if self.retry_at.is_some_and(|at| at <= Nanos::now()) {
+        if self.admission.is_to_retry() {
             self.accept(make);
         }
     }
 
     /// Why the kernel refused a connection since the last time this was asked.
     pub(crate) fn take_refusal(&mut self) -> Option<io::Error> {
-        self.refusal.take()
+        self.admission.take_refusal()
     }
 
     /// The connection with this number, if it is still there.
@@ -118,65 +96,9 @@ impl<T> ConnectionTable<T> {
     pub(crate) fn close(&mut self, number: usize) {
         self.connections[number] = None;
         self.free.push(number);
-        if let Some(retry_at) = &mut self.retry_at {
-            *retry_at = Nanos(0);
-        }
-    }
-
-    fn admit(&mut self, socket: Socket, make: impl Fn(Socket) -> T) {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.connections.push(None);
-            self.connections.len() - 1
-        });
-        // Trouble here means that the client is gone, which the first read tells.
-        if self.nagle == Nagle::On {
-            let _ = set_tcp_nodelay(&socket, false);
-        }
-        match self.epoll.add(&socket, number as u64, Interest::all()) {
-            Ok(()) => self.connections[number] = Some(make(socket)),
-            // Without a watch the connection would hang: better that it is closed.
-            Err(_) => self.free.push(number),
-        }
+        self.admission.retry_now();
     }
 }
-
-/// What an event is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EventSource {
-    /// A connection waits to be accepted.
-    Listener,
-    /// The connection of this number.
-    Connection(usize),
-    /// What else is waited for ([`ConnectionTable::watch`]).
-    Other,
-}
-
-/// What an event is about.
-pub(crate) fn event_source(event: abx_sys::SocketEvent) -> EventSource {
-    match event.token() {
-        LISTENER => EventSource::Listener,
-        OTHER => EventSource::Other,
-        token => {
-            EventSource::Connection(usize::try_from(token).expect("numbers are made from an index"))
-        }
-    }
-}
-
-/// The failed accept used up the connection; the next one may be well.
-pub(crate) fn is_of_one_connection(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::Interrupted
-    )
-}
-
-const LISTENER: u64 = u64::MAX;
-const OTHER: u64 = u64::MAX - 1;
-
-/// How long accepting rests after the kernel refused it.
-pub(crate) const RETRY_AFTER: Nanos = Nanos(50_000_000);
 
 #[cfg(test)]
 mod tests {
@@ -185,24 +107,19 @@ mod tests {
     use rustix::net::sockopt::tcp_nodelay;
 
     use super::*;
-    use crate::{Content, Faults, Model, WebSocketSupport};
+    use crate::{Model, Nagle, ServerConfig};
 
     #[test]
     fn small_segments_wait_where_they_are_told_to() {
         // Method: one connection with each setting; what the kernel says of it.
         for nagle in [Nagle::Off, Nagle::On] {
             let config = ServerConfig {
-                address: SocketAddr::from(([127, 0, 0, 1], 0)),
-                model: Model::Event,
-                content: Content::Page { bytes: None },
-                websocket: WebSocketSupport::Off,
-                backlog: crate::BACKLOG,
-                shares_port: false,
                 nagle,
-                faults: Faults::default(),
-                seed: 1,
+                ..ServerConfig::new(Model::Event)
             };
-            let (mut table, address) = ConnectionTable::open(&config).unwrap();
+            let listener = ListeningSocket::open(&config).unwrap();
+            let address = listener.address;
+            let mut table = ConnectionTable::new(listener).unwrap();
             let _client = TcpStream::connect(address).unwrap();
             let mut events = Events::with_capacity(1);
             table.wait(&mut events, None).unwrap();

@@ -5,26 +5,30 @@
 //! the truth. It is not a product: no TLS, no log, no idle timeout. Start at
 //! [`ServerConfig`] and [`serve`].
 
+mod admission;
 mod config;
+mod connection;
 mod connection_table;
 mod content;
 mod faults;
+mod listener;
 mod models;
 mod websocket;
 
 pub use config::{
-    BACKLOG, Content, Feature, Model, Nagle, SendMethod, ServeError, ServerConfig, WebSocketSupport,
+    BACKLOG, Content, Feature, MAX_THREADS, Model, Nagle, ProcessRole, SendMethod, ServeError,
+    ServerConfig, WebSocketSupport,
 };
 pub use faults::work::Work;
 pub use faults::{Faults, Frames, Stall};
 
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
 use content::ServedContent;
 
-/// Listens and answers until the process ends.
+/// Listens and answers until the process ends; a worker that is told to end returns when its
+/// last connection is closed.
 ///
 /// `on_ready` is called once, with the address that is listened on: port 0 in
 /// the configuration lets the kernel choose one. `on_refusal` is called each time
@@ -39,12 +43,17 @@ pub fn serve(
     config: &ServerConfig,
     on_ready: impl FnOnce(SocketAddr),
     on_refusal: impl Fn(&io::Error),
-) -> Result<Infallible, ServeError> {
+) -> Result<(), ServeError> {
     config.check()?;
     let site = ServedContent::open(config)?;
     match config.model {
         Model::Event => models::event::run(config, site, on_ready, on_refusal),
         Model::Thread => models::thread::run(config, site, on_ready, on_refusal),
+        Model::ThreadPerRequest => {
+            models::thread_per_request::run(config, site, on_ready, on_refusal)
+        }
+        Model::Hybrid => models::hybrid::run(config, site, on_ready, on_refusal),
+        Model::Prefork => models::prefork::run(config, site, on_ready, on_refusal),
         Model::Null => models::null::run(config, &site, on_ready, on_refusal),
     }
 }

@@ -119,7 +119,7 @@ impl FaultInjector {
     }
 
     /// The same faults at the same times for one more thread, with draws of its own.
-    pub(crate) fn for_connection(&self, number: u64) -> FaultInjector {
+    pub(crate) fn for_thread(&self, number: u64) -> FaultInjector {
         let mut random = self.random.clone();
         random.set_stream(number);
         FaultInjector { random, ..*self }
@@ -208,7 +208,7 @@ mod tests {
             (0..100_000).map(|_| injector.draw()).collect()
         };
         let injector = FaultInjector::new(faults, 7);
-        let first = draws(injector.for_connection(1));
+        let first = draws(injector.for_thread(1));
         for (name, value, injected) in faults.percents() {
             let count = first.iter().filter(|drawn| **drawn == injected).count();
             assert!(
@@ -216,7 +216,7 @@ mod tests {
                 "{name}: {count}"
             );
         }
-        assert_eq!(first, draws(injector.for_connection(1)));
-        assert_ne!(first, draws(injector.for_connection(2)));
+        assert_eq!(first, draws(injector.for_thread(1)));
+        assert_ne!(first, draws(injector.for_thread(2)));
     }
 }

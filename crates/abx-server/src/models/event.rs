@@ -4,56 +4,51 @@
 //! is sent, so a client that sends without reading fills its own buffers only.
 //! A request may turn the connection into a WebSocket ([`crate::websocket::session`]).
 
-mod connection;
 mod ring;
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
 use abx_sys::{Delivery, Events, FileRing, Nanos};
 
-use connection::{Connection, TurnStep};
-
-use crate::config::{ServeError, ServerConfig, WebSocketSupport};
-use crate::connection_table::{ConnectionTable, EventSource, event_source};
+use crate::admission::{EventSource, event_source};
+use crate::config::{ServeError, ServerConfig};
+use crate::connection::{Connection, Context, TurnStep};
+use crate::connection_table::ConnectionTable;
 use crate::content::ServedContent;
-use crate::faults::FaultInjector;
-use crate::websocket::rooms::Rooms;
+use crate::listener::ListeningSocket;
 
-/// Serves until the kernel ends the wait.
+/// Serves until the end, or until the kernel ends the wait.
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,
     on_ready: impl FnOnce(SocketAddr),
     on_refusal: impl Fn(&io::Error),
-) -> Result<Infallible, ServeError> {
+) -> Result<(), ServeError> {
     let ring = ring::wanted(&config.content)?;
-    let (mut table, address) = ConnectionTable::open(config)?;
+    let listener = ListeningSocket::open(config)?;
+    let address = listener.address;
+    let mut context = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    let mut table = ConnectionTable::new(listener)?;
     if let Some(ring) = &ring {
         table.watch(ring.notice())?;
     }
+    context.ring = ring;
     let mut event_loop = EventLoop {
-        site,
-        injector: FaultInjector::new(config.faults, config.seed),
-        websocket: config.websocket,
-        rooms: Rooms::default(),
-        due: VecDeque::new(),
+        context,
         again: VecDeque::new(),
-        buffer: vec![0; READ_BYTES],
-        ring,
         deliveries: Vec::new(),
     };
     let mut events = Events::with_capacity(EVENTS_MAX);
     on_ready(address);
     loop {
         table.wait(&mut events, event_loop.deadline())?;
-        event_loop.injector.stall();
+        event_loop.context.injector.stall();
         for event in events.iter() {
             match event_source(event) {
                 EventSource::Listener => table.accept(Connection::new),
-                // What became of files is asked for below.
+                // What became of files, and of the server, is asked for below.
                 EventSource::Other => {}
                 EventSource::Connection(number) => {
                     if let Some(connection) = table.connection(number) {
@@ -69,32 +64,26 @@ pub(crate) fn run(
         if let Some(error) = table.take_refusal() {
             on_refusal(&error);
         }
+        if table.is_ending() && table.is_empty() {
+            return Ok(());
+        }
     }
 }
 
 /// What all connections share.
 struct EventLoop {
-    site: ServedContent,
-    injector: FaultInjector,
-    websocket: WebSocketSupport,
-    rooms: Rooms,
-    /// Answers that wait for their time. The wait is the same for all, so they are in order.
-    due: VecDeque<(Nanos, usize)>,
+    context: Context,
     /// Connections whose last turn ended before their work did.
     again: VecDeque<usize>,
-    /// Room for one read, shared because nothing stays in it.
-    buffer: Vec<u8>,
-    /// What sends files, where that is a ring.
-    ring: Option<FileRing>,
     /// What the ring last told, kept for its memory.
     deliveries: Vec<Delivery>,
 }
 
 impl EventLoop {
     fn deadline(&mut self) -> Option<Nanos> {
-        let has_files = self.ring.as_mut().is_some_and(FileRing::has_work);
+        let has_files = self.context.ring.as_mut().is_some_and(FileRing::has_work);
         match self.again.is_empty() && !has_files {
-            true => self.due.front().map(|(at, _)| *at),
+            true => self.context.due.front().map(|(at, _)| *at),
             false => Some(Nanos(0)),
         }
     }
@@ -108,20 +97,19 @@ impl EventLoop {
                 self.give_turn(table, number);
             }
         }
-        if self.due.is_empty() {
+        if self.context.due.is_empty() {
             return;
         }
         let now = Nanos::now();
-        while let Some((at, number)) = self.due.front().copied()
+        while let Some((at, number)) = self.context.due.front().copied()
             && at <= now
         {
-            self.due.pop_front();
+            self.context.due.pop_front();
             // The connection may be gone and its number be another's by now.
             if let Some(connection) = table.connection(number)
                 && connection.due == Some(at)
             {
-                connection.due = None;
-                connection.answer(number, self);
+                connection.answer_due(number, &mut self.context);
                 self.give_turn(table, number);
             }
         }
@@ -132,9 +120,9 @@ impl EventLoop {
             let Some(connection) = table.connection(number) else {
                 return;
             };
-            let step = connection.step(number, self);
+            let step = connection.step(number, &mut self.context);
             if let TurnStep::Close = step {
-                connection.leave(number, self);
+                connection.leave(number, &mut self.context);
                 table.close(number);
             }
             self.deliver(table);
@@ -158,7 +146,7 @@ impl EventLoop {
 
     /// Hands what was said in a room to its members, who send it in their turns.
     fn deliver(&mut self, table: &mut ConnectionTable<Connection>) {
-        let Some((said, mut members)) = self.rooms.take_said() else {
+        let Some((said, mut members)) = self.context.rooms.take_said() else {
             return;
         };
         members.retain(|number| {
@@ -167,7 +155,7 @@ impl EventLoop {
             self.line_up(member, *number);
             member.tell(&said.frames)
         });
-        self.rooms.put_back(said, members);
+        self.context.rooms.put_back(said, members);
     }
 }
 

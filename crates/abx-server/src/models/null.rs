@@ -3,25 +3,28 @@
 //! The only thing looked for is the empty line that ends a request's head, so
 //! a request with a body, or one that asks for a close, is not understood.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
 use abx_sys::{Events, Socket, SocketEvent};
 use memchr::memmem::Finder;
 
+use crate::admission::{EventSource, event_source};
 use crate::config::{ServeError, ServerConfig};
-use crate::connection_table::{ConnectionTable, EventSource, event_source};
+use crate::connection_table::ConnectionTable;
 use crate::content::ServedContent;
+use crate::listener::ListeningSocket;
 
-/// Serves until the kernel ends the wait.
+/// Serves until the end, or until the kernel ends the wait.
 pub(crate) fn run(
     config: &ServerConfig,
     site: &ServedContent,
     on_ready: impl FnOnce(SocketAddr),
     on_refusal: impl Fn(&io::Error),
-) -> Result<Infallible, ServeError> {
-    let (mut table, address) = ConnectionTable::open(config)?;
+) -> Result<(), ServeError> {
+    let listener = ListeningSocket::open(config)?;
+    let address = listener.address;
+    let mut table = ConnectionTable::new(listener)?;
     let mut event_loop = NullLoop::new(&site.canned_answer());
     let mut events = Events::with_capacity(EVENTS_MAX);
     on_ready(address);
@@ -29,7 +32,9 @@ pub(crate) fn run(
         table.wait(&mut events, None)?;
         for event in events.iter() {
             match event_source(event) {
-                EventSource::Listener | EventSource::Other => table.accept(NullConnection::new),
+                EventSource::Listener => table.accept(NullConnection::new),
+                // The end, which is asked for below.
+                EventSource::Other => {}
                 EventSource::Connection(number) => {
                     if let Some(connection) = table.connection(number)
                         && connection.serve(&mut event_loop, event).is_err()
@@ -42,6 +47,10 @@ pub(crate) fn run(
         table.retry(NullConnection::new);
         if let Some(error) = table.take_refusal() {
             on_refusal(&error);
+        }
+        // Clients are not told that a connection ends, so there is nothing to wait for.
+        if table.is_ending() {
+            return Ok(());
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Chat rooms: who is in which, and what was just said.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// All rooms that have a member.
 #[derive(Debug, Default)]
 pub(crate) struct Rooms {
     /// Each room's members, by their numbers, in no order.
-    members: HashMap<Rc<str>, Vec<usize>>,
+    members: HashMap<Arc<str>, Vec<usize>>,
     said: Option<RoomMessage>,
     /// Room for the next frames, kept from the last ones.
     spare: Vec<u8>,
@@ -16,22 +16,22 @@ pub(crate) struct Rooms {
 /// What is to be delivered.
 #[derive(Debug)]
 pub(crate) struct RoomMessage {
-    pub(crate) room: Rc<str>,
+    pub(crate) room: Arc<str>,
     /// Whole frames, the same for every member.
     pub(crate) frames: Vec<u8>,
 }
 
 impl Rooms {
     /// A member comes, and hears what is said from now on.
-    pub(crate) fn join(&mut self, room: &Rc<str>, number: usize) {
+    pub(crate) fn join(&mut self, room: &Arc<str>, number: usize) {
         self.members
-            .entry(Rc::clone(room))
+            .entry(Arc::clone(room))
             .or_default()
             .push(number);
     }
 
     /// A member goes; the last one takes the room along.
-    pub(crate) fn leave(&mut self, room: &Rc<str>, number: usize) {
+    pub(crate) fn leave(&mut self, room: &Arc<str>, number: usize) {
         if let Some(members) = self.members.get_mut(room) {
             members.retain(|member| *member != number);
             if members.is_empty() {
@@ -48,9 +48,9 @@ impl Rooms {
     /// Where to write a frame that is to be delivered in this room.
     ///
     /// What was said before must be delivered first when it was in another one.
-    pub(crate) fn say(&mut self, room: &Rc<str>) -> &mut Vec<u8> {
+    pub(crate) fn say(&mut self, room: &Arc<str>) -> &mut Vec<u8> {
         let said = self.said.get_or_insert_with(|| RoomMessage {
-            room: Rc::clone(room),
+            room: Arc::clone(room),
             frames: std::mem::take(&mut self.spare),
         });
         debug_assert_eq!(&said.room, room);
@@ -99,7 +99,7 @@ mod tests {
     fn a_room_lives_as_long_as_it_has_members() {
         // Method: two rooms, joined and left; what is left must be nothing.
         let mut rooms = Rooms::default();
-        let (red, blue): (Rc<str>, Rc<str>) = ("red".into(), "blue".into());
+        let (red, blue): (Arc<str>, Arc<str>) = ("red".into(), "blue".into());
         rooms.join(&red, 1);
         rooms.join(&red, 2);
         rooms.join(&blue, 3);
@@ -123,7 +123,7 @@ mod tests {
     fn what_is_said_comes_to_all_members_once() {
         // Method: two frames in one room of two; one member does not stay.
         let mut rooms = Rooms::default();
-        let red: Rc<str> = "red".into();
+        let red: Arc<str> = "red".into();
         rooms.join(&red, 1);
         rooms.join(&red, 2);
         rooms.say(&red).extend_from_slice(b"a");

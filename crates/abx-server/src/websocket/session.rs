@@ -5,13 +5,14 @@
 //! for its own message is never faster than the server. A plain GET for
 //! `/chat/ROOM` is answered with the number of members.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use abx_wire::http1::{AnswerHead, Method, RequestHead, answer_head};
 use abx_wire::websocket::{
     Close, CloseCode, Event, MessageKind, Offer, OfferFault, Server, SizeLimits, message_frame,
 };
 
+use crate::config::WebSocketSupport;
 use crate::websocket::rooms::Rooms;
 
 /// What a request asks for beside the content.
@@ -22,7 +23,7 @@ pub(crate) enum UpgradeRequest {
     /// A WebSocket that cannot be had.
     Refused(OfferFault),
     /// The number of members, and whether the connection stays.
-    Count(Rc<str>, AnswerHead<'static>),
+    Count(Arc<str>, AnswerHead<'static>),
 }
 
 /// One connection that speaks WebSocket.
@@ -30,7 +31,7 @@ pub(crate) enum UpgradeRequest {
 pub(crate) struct WebSocketSession {
     server: Server,
     /// The room that the connection is in; `None` for an echo.
-    room: Option<Rc<str>>,
+    room: Option<Arc<str>>,
     /// The message that comes, or that waits to be answered.
     message: Vec<u8>,
     kind: MessageKind,
@@ -49,10 +50,13 @@ pub(crate) enum SessionInput {
 
 impl UpgradeRequest {
     /// What a request wishes for; `None` for the content.
-    pub(crate) fn of(head: &RequestHead<'_>) -> Option<UpgradeRequest> {
+    pub(crate) fn of(head: &RequestHead<'_>, support: WebSocketSupport) -> Option<UpgradeRequest> {
+        if support == WebSocketSupport::Off {
+            return None;
+        }
         let path = head.target.split('?').next().unwrap_or_default();
         let room = match path.strip_prefix("/chat/") {
-            Some("") => return None,
+            Some(room) if room.is_empty() || support == WebSocketSupport::Echo => return None,
             Some(room) => Some(room.into()),
             None if path == "/echo" => None,
             None => return None,
@@ -95,7 +99,7 @@ pub(crate) fn answer_count(members: usize, mut head: AnswerHead<'_>, out: &mut V
 
 impl WebSocketSession {
     /// The room that the connection is in.
-    pub(crate) fn room(&self) -> Option<&Rc<str>> {
+    pub(crate) fn room(&self) -> Option<&Arc<str>> {
         self.room.as_ref()
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use abx_server::{Faults, Model, ServerConfig, Stall, Work};
 
-use crate::support::{Answer, Client, To, page, real_models, start};
+use crate::support::{Answer, Client, To, concurrent_models, page, real_models, start};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
@@ -127,7 +127,7 @@ fn a_delayed_answer_is_never_early() {
         delay,
         ..Faults::default()
     };
-    for model in real_models() {
+    for model in concurrent_models() {
         let address = start(faulty(model, faults));
         let begin = Instant::now();
         let mut clients: Vec<Client> = (0..50).map(|_| Client::connect(address)).collect();
@@ -151,7 +151,7 @@ fn a_delay_holds_up_no_other_connection() {
         delay: Duration::from_secs(3_600),
         ..Faults::default()
     };
-    for model in real_models() {
+    for model in concurrent_models() {
         let address = start(faulty(model, faults));
         let mut waiting = Client::connect(address);
         waiting.send(GET);

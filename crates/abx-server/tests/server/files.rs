@@ -4,32 +4,35 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use abx_server::{Content, Faults, Model, SendMethod, ServerConfig};
+use abx_server::{Content, Faults, Feature, Model, SendMethod, ServerConfig};
 use abx_sys::FileRing;
 use tempfile::TempDir;
 
-use crate::support::{Client, To, page, start};
+use crate::support::{Client, To, concurrent_models, page, real_models, start};
 
 /// A model, and how it sends files.
 type Way = (Model, SendMethod);
 
 /// Every way that this kernel has.
 fn ways() -> Vec<Way> {
-    let threads = [SendMethod::Sendfile, SendMethod::Read].map(|sending| (Model::Thread, sending));
-    event_ways().into_iter().chain(threads).collect()
+    // Containers often forbid rings; the other ways have the same contract.
+    let has_rings = FileRing::new().is_ok();
+    let all = [SendMethod::Sendfile, SendMethod::Read, SendMethod::Uring];
+    let models = real_models();
+    let ways = models.flat_map(|model| all.map(|sending| (model, sending)));
+    let is_there = |(model, sending): &Way| {
+        *sending != SendMethod::Uring || has_rings && model.supports(Feature::FilesByRing)
+    };
+    ways.filter(is_there).collect()
 }
 
-/// Those of the event model.
-fn event_ways() -> Vec<Way> {
-    let mut all = vec![SendMethod::Sendfile, SendMethod::Read];
-    // Containers often forbid rings; the other ways have the same contract.
-    if FileRing::new().is_ok() {
-        all.push(SendMethod::Uring);
-    }
-    all.into_iter()
-        .map(|sending| (Model::Event, sending))
+/// Those of models that serve many connections at once.
+fn concurrent_ways() -> Vec<Way> {
+    let ways = ways().into_iter();
+    ways.filter(|(model, _)| concurrent_models().any(|concurrent| concurrent == *model))
         .collect()
 }
 
@@ -57,13 +60,16 @@ fn folder() -> TempDir {
 }
 
 /// Bytes without a short period, so that a piece in the wrong place shows.
-fn large() -> Vec<u8> {
-    let mut state = 1_u32;
-    let random = std::iter::repeat_with(|| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        state.to_le_bytes()[3]
-    });
-    random.take(LARGE_BYTES).collect()
+fn large() -> &'static [u8] {
+    static LARGE: OnceLock<Vec<u8>> = OnceLock::new();
+    LARGE.get_or_init(|| {
+        let mut state = 1_u32;
+        let random = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state.to_le_bytes()[3]
+        });
+        random.take(LARGE_BYTES).collect()
+    })
 }
 
 fn config((model, sending): Way, folder: &Path) -> ServerConfig {
@@ -84,12 +90,12 @@ fn files_come_byte_for_byte_with_their_type() {
     for way in ways() {
         let mut client = Client::connect(start(config(way, folder.path())));
         let cases: [(&str, &str, &[u8]); 6] = [
-            ("/large.bin", "application/octet-stream", &large),
+            ("/large.bin", "application/octet-stream", large),
             ("/", "text/html", b"index"),
             ("/empty.css", "text/css", b""),
             ("/inner/with%20space.txt?v=1", "text/plain", b"inside"),
             ("/link", "application/octet-stream", b"inside"),
-            ("/large.bin", "application/octet-stream", &large),
+            ("/large.bin", "application/octet-stream", large),
         ];
         for (path, content_type, body) in cases {
             let answer = client.get(path);
@@ -156,7 +162,7 @@ fn a_client_that_does_not_read_holds_up_nobody() {
     // while another is served a hundred times; then the first one reads it all.
     let folder = folder();
     let large = large();
-    for way in event_ways() {
+    for way in concurrent_ways() {
         let address = start(config(way, folder.path()));
         let mut slow = Client::connect(address);
         slow.send("GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n".repeat(5));
@@ -181,7 +187,7 @@ fn many_connections_are_each_sent_their_own_bytes() {
         let path = folder.path().join(format!("root/{number}.bin"));
         fs::write(path, part(number)).unwrap();
     }
-    for way in ways() {
+    for way in concurrent_ways() {
         let address = start(config(way, folder.path()));
         let mut clients: Vec<_> = (0..200).map(|_| Client::connect(address)).collect();
         for turn in 0..2 {

@@ -2,14 +2,14 @@
 
 use std::net::TcpStream;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use abx_server::{
     BACKLOG, Content, Faults, Feature, Model, SendMethod, ServeError, ServerConfig,
     WebSocketSupport, Work, serve,
 };
 
-use crate::support::{Client, To, page, real_models, start};
+use crate::support::{Answer, Client, To, concurrent_models, page, real_models, start};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
@@ -136,7 +136,7 @@ fn nonsense_is_answered_with_400_and_a_close() {
 #[test]
 fn two_hundred_connections_are_served_at_once() {
     // Method: all connect and send before the first answer is read.
-    for model in Model::ALL {
+    for model in concurrent_models().chain([Model::Null]) {
         let address = start(page(model));
         let mut clients: Vec<Client> = (0..200).map(|_| Client::connect(address)).collect();
         for _ in 0..2 {
@@ -147,6 +147,72 @@ fn two_hundred_connections_are_served_at_once() {
                 assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_process_with_one_connection_at_a_time_serves_all_who_wait() {
+    // Method: 50 clients connect and send before the first answer is read, and none of them
+    // leaves. Whoever is answered while others wait is told that the connection ends, which
+    // is all but the last; that one may stay.
+    let address = start(page(Model::Prefork));
+    let mut clients: Vec<Client> = (0..50).map(|_| Client::connect(address)).collect();
+    for client in &mut clients {
+        client.send(GET);
+    }
+    let is_kept = |answer: &Answer| !answer.head.contains("\r\nConnection: close\r\n");
+    let (last, others) = clients.split_last_mut().unwrap();
+    for client in others {
+        let answer = client.answer(To::Get).unwrap();
+        assert!(answer.status == 200 && !is_kept(&answer), "{answer:?}");
+        assert_eq!(client.rest(), b"");
+    }
+    assert!(is_kept(&last.answer(To::Get).unwrap()));
+    assert!(is_kept(&last.get("/")));
+}
+
+#[test]
+fn a_silent_client_gives_way_to_one_that_waits() {
+    // Method: one that was answered and one that never says anything, each with the only
+    // process to itself; the next one must be answered, and the silent one ends.
+    let address = start(page(Model::Prefork));
+    let mut answered = Client::connect(address);
+    assert_eq!(answered.get("/").status, 200);
+    let mut silent = Client::connect(address);
+    assert_eq!(answered.rest(), b"");
+    let mut next = Client::connect(address);
+    assert_eq!(next.get("/").status, 200);
+    assert_eq!(silent.rest(), b"");
+}
+
+#[test]
+fn as_many_threads_as_there_may_be_answer_and_the_others_wait() {
+    // Method: each answer takes a while, in which so many requests as there are threads go
+    // on together: four of them with four threads, and with one thread one after the other.
+    let delay = Duration::from_millis(200);
+    for model in { Model::ALL.into_iter() }.filter(|model| model.supports(Feature::Threads)) {
+        let took = |threads: u32| {
+            let address = start(ServerConfig {
+                max_threads: threads.try_into().ok(),
+                faults: Faults {
+                    delay,
+                    ..Faults::default()
+                },
+                ..page(model)
+            });
+            let begin = Instant::now();
+            let mut clients: Vec<Client> = (0..4).map(|_| Client::connect(address)).collect();
+            for client in &mut clients {
+                client.send(GET);
+            }
+            for client in &mut clients {
+                assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
+            }
+            begin.elapsed()
+        };
+        assert!(took(1) >= 4 * delay, "{model:?}");
+        // A busy machine may be late, but not each time.
+        assert!((0..20).any(|_| took(4) < 4 * delay), "{model:?}");
     }
 }
 
@@ -185,10 +251,6 @@ fn curl_understands_every_answer() {
 #[test]
 fn a_configuration_that_contradicts_itself_is_refused() {
     // Method: one refusal for each rule, and an address in use.
-    let refusal =
-        |config: ServerConfig| match serve(&config, |_| panic!("it must not start"), |_| {}) {
-            Err(error) => error,
-        };
     let with = |model, content, faults| ServerConfig {
         content,
         faults,
@@ -226,18 +288,6 @@ fn a_configuration_that_contradicts_itself_is_refused() {
         is_refusal(&error, Model::Thread, Feature::FilesByRing),
         "{error}"
     );
-    for model in [Model::Thread, Model::Null] {
-        let websocket = ServerConfig {
-            websocket: WebSocketSupport::On,
-            ..page(model)
-        };
-        let error = refusal(websocket);
-        assert!(is_refusal(&error, model, Feature::WebSocket), "{error}");
-        assert!(
-            error.to_string().ends_with("choose the event model"),
-            "{error}"
-        );
-    }
     let error = refusal(with(Model::Event, sized(0), wrong));
     assert!(matches!(error, ServeError::EmptyPage), "{error}");
     let error = refusal(with(Model::Event, sized(1 << 40), none));
@@ -250,6 +300,44 @@ fn a_configuration_that_contradicts_itself_is_refused() {
             ..page(model)
         });
         assert!(matches!(error, ServeError::Listen { .. }), "{error}");
+    }
+}
+
+/// Why a server does not start.
+fn refusal(config: ServerConfig) -> ServeError {
+    let ended = serve(&config, |_| panic!("it must not start"), |_| {});
+    ended.expect_err("what contradicts itself is refused")
+}
+
+#[test]
+fn who_speaks_websocket_is_told_to_those_who_ask_another_model() {
+    // Method: models without any of it, and one without rooms; what is advised.
+    for (model, support, feature, choice) in [
+        (
+            Model::Null,
+            WebSocketSupport::Echo,
+            Feature::Echo,
+            "choose the event, thread, thread-per-request or hybrid model",
+        ),
+        (
+            Model::Prefork,
+            WebSocketSupport::EchoAndChat,
+            Feature::Echo,
+            "or hybrid model",
+        ),
+        (
+            Model::Hybrid,
+            WebSocketSupport::EchoAndChat,
+            Feature::Chat,
+            "choose the event model",
+        ),
+    ] {
+        let error = refusal(ServerConfig {
+            websocket: support,
+            ..page(model)
+        });
+        assert!(is_refusal(&error, model, feature), "{error}");
+        assert!(error.to_string().ends_with(choice), "{error}");
     }
 }
 

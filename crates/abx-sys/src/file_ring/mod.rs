@@ -15,7 +15,7 @@ mod transfer;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
@@ -110,7 +110,7 @@ impl FileRing {
     pub fn start(
         &mut self,
         number: usize,
-        socket: Rc<Socket>,
+        socket: Arc<Socket>,
         out: Vec<u8>,
         part: FilePart,
     ) -> io::Result<()> {

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{FILE_PIECE_BYTES_MAX, FilePart};
 use crate::Socket;
@@ -14,7 +14,7 @@ use crate::Socket;
 /// and file and socket stay open.
 #[derive(Debug)]
 pub(super) struct Transfer {
-    socket: Rc<Socket>,
+    socket: Arc<Socket>,
     part: FilePart,
     /// Bytes to send, of which the first `sent` are sent. It has the capacity for
     /// a piece of the file behind them.
@@ -66,7 +66,7 @@ pub(super) struct FileRead {
 }
 
 impl Transfer {
-    pub(super) fn new(socket: Rc<Socket>, out: Vec<u8>, part: FilePart) -> Transfer {
+    pub(super) fn new(socket: Arc<Socket>, out: Vec<u8>, part: FilePart) -> Transfer {
         Transfer {
             socket,
             part,

@@ -1,4 +1,5 @@
-//! Edge-triggered epoll: one registration per socket, no call to re-arm it.
+//! Epoll: edge-triggered, with one registration per socket and no call to re-arm it; or one
+//! event at a time, where threads take turns with a socket.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,14 +18,14 @@ pub struct Epoll {
     is_coarse: AtomicBool,
 }
 
-/// What a socket is watched for. Every choice is edge-triggered: an event comes
-/// once for each change, so the reader must read until a short read or `WouldBlock`.
+/// What a socket is watched for.
 #[derive(Debug, Clone, Copy)]
 pub struct Interest(epoll::EventFlags);
 
 impl Interest {
-    /// Readable, writable, and the peer's end. Watching for "writable" costs
-    /// nothing while the send buffer has room.
+    /// Readable, writable, and the peer's end, edge-triggered: an event comes once for each
+    /// change, so the reader must read until a short read or `WouldBlock`. Watching for
+    /// "writable" costs nothing while the send buffer has room.
     #[must_use]
     pub fn all() -> Interest {
         Interest(
@@ -33,6 +34,25 @@ impl Interest {
                 | epoll::EventFlags::RDHUP
                 | epoll::EventFlags::ET,
         )
+    }
+
+    /// Readable or the peer's end, once: then nothing more until [`Epoll::watch_again`].
+    #[must_use]
+    pub fn read_once() -> Interest {
+        Interest(epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ONESHOT)
+    }
+
+    /// Writable, once: then nothing more until [`Epoll::watch_again`].
+    #[must_use]
+    pub fn write_once() -> Interest {
+        Interest(epoll::EventFlags::OUT | epoll::EventFlags::ONESHOT)
+    }
+
+    /// Connections of a listener that several sets watch, of this process or of others: each
+    /// connection wakes one that waits, again and again until somebody has accepted it.
+    #[must_use]
+    pub fn shared_listener() -> Interest {
+        Interest(epoll::EventFlags::IN | epoll::EventFlags::EXCLUSIVE)
     }
 }
 
@@ -138,6 +158,23 @@ impl Epoll {
         Ok(epoll::add(&self.set, socket, data, interest.0)?)
     }
 
+    /// Watches a socket that had its one event again; what is so already counts.
+    ///
+    /// # Errors
+    /// What the kernel says, `NotFound` for a socket that is not in the set.
+    pub fn watch_again(&self, socket: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(token);
+        Ok(epoll::modify(&self.set, socket, data, interest.0)?)
+    }
+
+    /// Watches `socket` no longer.
+    ///
+    /// # Errors
+    /// What the kernel says, `NotFound` for a socket that is not in the set.
+    pub fn forget(&self, socket: impl AsFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.set, socket)?)
+    }
+
     /// Waits for events, at most `timeout` (without limit when `None`).
     ///
     /// The timeout has the resolution of a nanosecond (`epoll_pwait2`, Linux
@@ -237,6 +274,36 @@ mod tests {
             drop(writer);
             epoll.wait(&mut events, Some(Nanos(0))).unwrap();
             assert!(events.iter().next().is_some_and(SocketEvent::ended));
+        }
+    }
+
+    #[test]
+    fn one_event_is_all_until_it_is_asked_for_again() {
+        // Method: two bytes, one by one: the second tells nothing until then, and the
+        // byte that nobody has read tells it at once.
+        for epoll in sets() {
+            let (mut writer, reader) = UnixStream::pair().unwrap();
+            epoll.add(&reader, 3, Interest::read_once()).unwrap();
+            let mut events = Events::with_capacity(4);
+            let mut count = || {
+                epoll.wait(&mut events, Some(Nanos(0))).unwrap();
+                events.len()
+            };
+            assert_eq!(count(), 0);
+            writer.write_all(b"a").unwrap();
+            assert_eq!(count(), 1);
+            writer.write_all(b"b").unwrap();
+            assert_eq!(count(), 0);
+            epoll
+                .watch_again(&reader, 3, Interest::read_once())
+                .unwrap();
+            assert_eq!(count(), 1);
+            epoll
+                .watch_again(&reader, 3, Interest::write_once())
+                .unwrap();
+            assert_eq!(count(), 1);
+            epoll.forget(&reader).unwrap();
+            assert_eq!(count(), 0);
         }
     }
 

@@ -9,7 +9,7 @@ use rustix::net::{
     getsockname, ipproto, listen, recv, send, socket_with, sockopt,
 };
 
-/// A non-blocking TCP socket, closed when dropped.
+/// A TCP socket, closed when dropped; non-blocking, unless [`Socket::block`] says otherwise.
 ///
 /// Every call answers at once; [`io::ErrorKind::WouldBlock`] means "wait for
 /// the next [`crate::SocketEvent`]".
@@ -68,12 +68,46 @@ impl Socket {
         Ok(Socket(socket))
     }
 
+    /// Takes over a listening socket that was made elsewhere, as by the process that started
+    /// this one.
+    ///
+    /// # Errors
+    /// `InvalidInput` for what is no listening TCP socket.
+    pub fn from_listener(listener: OwnedFd) -> io::Result<Socket> {
+        let is_tcp = matches!(sockopt::socket_protocol(&listener), Ok(Some(ipproto::TCP)));
+        match is_tcp && sockopt::socket_acceptconn(&listener).unwrap_or(false) {
+            true => Ok(Socket(listener)),
+            false => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// From now on every call on this socket waits until it can answer, and those of other
+    /// processes that have the same socket do.
+    ///
+    /// # Errors
+    /// What the kernel says; not seen.
+    pub fn block(&self) -> io::Result<()> {
+        Ok(rustix::io::ioctl_fionbio(&self.0, false)?)
+    }
+
     /// Takes one waiting connection, non-blocking and without Nagle's algorithm.
     ///
     /// # Errors
     /// `WouldBlock` when none waits; what the kernel says otherwise.
     pub fn accept(&self) -> io::Result<Socket> {
-        let socket = accept_with(&self.0, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        self.accept_as(SocketFlags::NONBLOCK)
+    }
+
+    /// The same, but every call on the connection waits until it can answer.
+    ///
+    /// # Errors
+    /// As [`Socket::accept`].
+    pub fn accept_blocking(&self) -> io::Result<Socket> {
+        self.accept_as(SocketFlags::empty())
+    }
+
+    fn accept_as(&self, flags: SocketFlags) -> io::Result<Socket> {
+        let socket = accept_with(&self.0, flags | SocketFlags::CLOEXEC)?;
         sockopt::set_tcp_nodelay(&socket, true)?;
         Ok(Socket(socket))
     }
@@ -293,6 +327,28 @@ mod tests {
         }
         assert_eq!(place, all.len());
         sender.join().unwrap();
+    }
+
+    #[test]
+    fn a_listener_is_taken_over_and_nothing_else() {
+        // Method: the same listener by another descriptor; then a connection, and a pipe.
+        let options = ListenOptions {
+            backlog: 8,
+            shares_port: false,
+        };
+        let listener = Socket::listen("127.0.0.1:0".parse().unwrap(), options).unwrap();
+        let address = listener.local_address().unwrap();
+        let other = listener.as_fd().try_clone_to_owned().unwrap();
+        let other = Socket::from_listener(other).unwrap();
+        drop(listener);
+        let client = std::net::TcpStream::connect(address).unwrap();
+        other.block().unwrap();
+        other.accept().unwrap();
+        let (reader, _writer) = rustix::pipe::pipe().unwrap();
+        for none in [OwnedFd::from(client), reader] {
+            let error = Socket::from_listener(none).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        }
     }
 
     #[test]

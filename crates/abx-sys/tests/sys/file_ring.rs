@@ -6,7 +6,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use abx_sys::{Delivery, FilePart, FileRing, RingError, Sent, Socket};
@@ -23,12 +23,12 @@ fn ring() -> Option<FileRing> {
 }
 
 /// Our end of a connection, and a peer that blocks.
-fn pair() -> (Rc<Socket>, TcpStream) {
+fn pair() -> (Arc<Socket>, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let socket = Socket::connect(listener.local_addr().unwrap(), None).unwrap();
     let (peer, _) = listener.accept().unwrap();
     peer.set_read_timeout(Some(PATIENCE)).unwrap();
-    (Rc::new(socket), peer)
+    (Arc::new(socket), peer)
 }
 
 /// Bytes of which no two places nearby are alike.

@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_server::{
-    BACKLOG, Content, Faults, Frames, Model, Nagle, SendMethod, ServerConfig, Stall,
+    BACKLOG, Content, Faults, Frames, Model, Nagle, ProcessRole, SendMethod, ServerConfig, Stall,
     WebSocketSupport, Work,
 };
 use clap::{Args, ValueEnum};
@@ -20,6 +21,7 @@ use crate::end::{End, Failure, tell};
 #[command(after_help = "Examples:\n  \
     abx serve --port 8080\n  \
     abx serve --port 8081 --model thread --work 10us\n  \
+    abx serve --port 8081 --model hybrid --max-threads 8\n  \
     abx serve --port 8082 --root ./public\n  \
     abx serve --port 8082 --root ./public --files uring\n  \
     abx serve --port 8083 --websocket")]
@@ -33,6 +35,10 @@ pub struct Serve {
     /// How connections are handled.
     #[arg(long, value_enum, default_value_t = ModelName::Event)]
     model: ModelName,
+    /// Threads that answer: at most so many (thread-per-request), or always (hybrid)
+    /// [default: 20].
+    #[arg(long, value_name = "N")]
+    max_threads: Option<NonZeroU32>,
     /// Size of the page in bytes [default: 87].
     #[arg(long, value_name = "N", conflicts_with = "root")]
     page_bytes: Option<u64>,
@@ -42,13 +48,21 @@ pub struct Serve {
     /// How files are sent [default: sendfile].
     #[arg(long, value_enum, requires = "root", value_name = "WAY")]
     files: Option<SendingName>,
-    /// Accept WebSocket connections at /echo and /chat/ROOM (event model only).
+    /// Accept WebSocket connections: at /echo, and at /chat/ROOM (event model only) unless
+    /// this says `echo`.
     ///
     /// Messages may have up to 16 MiB. In a room each goes to all members, including its
     /// sender; a member with more than 4 MiB waiting to be sent is closed with code 1008. GET
-    /// /chat/ROOM returns the number of members.
-    #[arg(long)]
-    websocket: bool,
+    /// /chat/ROOM returns the number of members. The prefork and null models speak none.
+    #[arg(
+        long,
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all",
+        value_name = "WHAT"
+    )]
+    websocket: Option<WebSocketName>,
     /// Leave Nagle's algorithm on (do not set TCP_NODELAY).
     #[arg(long)]
     no_nodelay: bool,
@@ -99,8 +113,23 @@ enum ModelName {
     Event,
     /// One thread per connection.
     Thread,
+    /// One thread per request, gone after the response.
+    ThreadPerRequest,
+    /// One thread watches connections, a pool of threads responds.
+    Hybrid,
+    /// One connection at a time per process.
+    Prefork,
     /// A fixed response, as fast as this machine can send it.
     Null,
+}
+
+/// Where WebSocket is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WebSocketName {
+    /// At /echo and /chat/ROOM.
+    All,
+    /// At /echo.
+    Echo,
 }
 
 /// How a file is sent.
@@ -121,6 +150,9 @@ impl Serve {
             model: match self.model {
                 ModelName::Event => Model::Event,
                 ModelName::Thread => Model::Thread,
+                ModelName::ThreadPerRequest => Model::ThreadPerRequest,
+                ModelName::Hybrid => Model::Hybrid,
+                ModelName::Prefork => Model::Prefork,
                 ModelName::Null => Model::Null,
             },
             content: match &self.root {
@@ -137,8 +169,9 @@ impl Serve {
                 },
             },
             websocket: match self.websocket {
-                true => WebSocketSupport::On,
-                false => WebSocketSupport::Off,
+                None => WebSocketSupport::Off,
+                Some(WebSocketName::Echo) => WebSocketSupport::Echo,
+                Some(WebSocketName::All) => WebSocketSupport::EchoAndChat,
             },
             nagle: match self.no_nodelay {
                 true => Nagle::On,
@@ -160,6 +193,8 @@ impl Serve {
             seed: self.seed,
             backlog: self.backlog,
             shares_port: self.share_port,
+            max_threads: self.max_threads,
+            role: ProcessRole::Alone,
         }
     }
 }
@@ -176,7 +211,7 @@ pub fn serve(serve: &Serve) -> Result<End, Failure> {
         }
     };
     match abx_server::serve(&serve.config(), on_ready, on_refusal) {
-        Ok(never) => match never {},
+        Ok(()) => Ok(End::Done),
         Err(error) => Err(Failure::usage(error)),
     }
 }

@@ -40,8 +40,15 @@ fn text(payload: &str) -> Heard {
 fn an_echo_is_each_message_as_it_came() {
     // Method: both kinds, lengths around each form of a frame's length and above
     // what sockets buffer, fragments with pings between; then an orderly close.
-    let server = Server::start(&["--websocket"]);
-    let mut peer = Peer::open(server.port(), "/echo?any=query");
+    for model in ["event", "thread", "thread-per-request", "hybrid"] {
+        let server = Server::start(&["--websocket=echo", "--model", model]);
+        echo_each_message(Peer::open(server.port(), "/echo?any=query"));
+        // Where nobody chats, this is a page as any other.
+        assert_eq!(get(server.port(), "/chat/red", "").1.len(), 87, "{model}");
+    }
+}
+
+fn echo_each_message(mut peer: Peer) {
     for length in [0, 1, 125, 126, 65_535, 65_536, 70_000, 5_000_000] {
         let payload: Vec<u8> = (0..length).map(|place| (place % 251) as u8).collect();
         peer.say(MessageKind::Binary, &payload);
@@ -111,16 +118,26 @@ fn the_content_is_served_beside_and_handshakes_elsewhere_get_it() {
 }
 
 #[test]
-fn only_the_event_model_speaks_it() {
+fn only_the_event_model_has_rooms_and_some_speak_none_of_it() {
     // Method: the flag with each other model.
     let home = Home::new();
-    for model in ["thread", "null"] {
+    for (model, choice) in [
+        ("thread", "choose the event model"),
+        ("hybrid", "choose the event model"),
+        (
+            "prefork",
+            "choose the event, thread, thread-per-request or hybrid model",
+        ),
+        (
+            "null",
+            "choose the event, thread, thread-per-request or hybrid model",
+        ),
+    ] {
         home.run_abx(&["serve", "--port", "0", "--websocket", "--model", model])
-            .expect(
-                2,
-                &[&format!("the {model} model"), "choose the event model"],
-            );
+            .expect(2, &[&format!("the {model} model"), choice]);
     }
+    home.run_abx(&["serve", "--port", "0", "--max-threads", "3"])
+        .expect(2, &["a number of threads", "thread-per-request or hybrid"]);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use abx_sys::{FileRing, Sent};
 
 use super::EventLoop;
-use super::connection::Connection;
-use super::connection::ring_transfer::RingTransfer;
 use crate::config::{Content, SendMethod, ServeError};
+use crate::connection::Connection;
+use crate::connection::ring_transfer::RingTransfer;
 use crate::connection_table::ConnectionTable;
 
 /// The ring that this content asks for.
@@ -25,7 +25,7 @@ impl EventLoop {
         &mut self,
         table: &mut ConnectionTable<Connection>,
     ) -> Result<(), ServeError> {
-        let Some(ring) = &mut self.ring else {
+        let Some(ring) = &mut self.context.ring else {
             return Ok(());
         };
         let mut deliveries = std::mem::take(&mut self.deliveries);

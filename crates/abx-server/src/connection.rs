@@ -1,9 +1,13 @@
-//! One connection of the event model: what it reads, owes and sends.
+//! One connection: what it reads, owes and sends, step by step.
+//!
+//! Every model but the null one serves its connections with it. They differ in what takes the
+//! steps, and in what waits when none can be taken.
 
-pub(super) mod ring_transfer;
+mod context;
+pub(crate) mod ring_transfer;
 
 use std::io;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use abx_sys::{Nanos, Socket, SocketEvent};
 use abx_wire::http1::{Server, ServerEvent};
@@ -11,8 +15,8 @@ use rustix::net::{Shutdown, send, shutdown};
 
 use ring_transfer::RingTransfer;
 
-use super::EventLoop;
-use crate::config::WebSocketSupport;
+pub(crate) use context::{Batch, Context};
+
 use crate::content::{CONTINUE, Plan, ServedContent, Tail, answer_malformed};
 use crate::faults::{Frames, InjectedFault};
 use crate::websocket::session::{
@@ -20,8 +24,8 @@ use crate::websocket::session::{
 };
 
 /// A client's socket, and where the session with it stands.
-pub(super) struct Connection {
-    pub(super) socket: Rc<Socket>,
+pub(crate) struct Connection {
+    pub(crate) socket: Arc<Socket>,
     requests: Server,
     /// The request in progress, once its head is read.
     plan: Option<Plan>,
@@ -32,23 +36,25 @@ pub(super) struct Connection {
     /// Bytes that were read and belong to requests not yet looked at.
     unread: Vec<u8>,
     /// Bytes to send, of which the first `sent` are sent; then the tail.
-    pub(super) out: Vec<u8>,
+    pub(crate) out: Vec<u8>,
     sent: usize,
     /// Where in `out` one send ends and the next begins, if not at the end.
     pause_at: Option<usize>,
     tail: Tail,
     /// How a file fares that a ring sends.
-    pub(super) ring_transfer: RingTransfer,
+    pub(crate) ring_transfer: RingTransfer,
     /// When the answer to a request or message is due, while it waits.
-    pub(super) due: Option<Nanos>,
+    pub(crate) due: Option<Nanos>,
     phase: ConnectionPhase,
+    /// Calls on the socket wait until they can answer.
+    is_blocking: bool,
     /// The socket may have bytes.
     is_readable: bool,
     /// The socket may have its end, which no later event tells.
     has_ended: bool,
     /// The socket takes no more until an event says so.
-    pub(super) is_full: bool,
-    pub(super) is_in_again: bool,
+    pub(crate) is_full: bool,
+    pub(crate) is_in_again: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,17 +68,29 @@ enum ConnectionPhase {
     Lingering,
 }
 
+/// What a connection waits for that can take no step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConnectionWait {
+    /// Bytes of the client.
+    Bytes,
+    /// Room to send in.
+    Room,
+    /// The time of an answer.
+    Time(Nanos),
+}
+
 /// What a connection does next.
-pub(super) enum TurnStep {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TurnStep {
     GoOn,
     Wait,
     Close,
 }
 
 impl Connection {
-    pub(super) fn new(socket: Socket) -> Connection {
+    pub(crate) fn new(socket: Socket) -> Connection {
         Connection {
-            socket: Rc::new(socket),
+            socket: Arc::new(socket),
             requests: Server::new(),
             plan: None,
             wish: None,
@@ -85,6 +103,7 @@ impl Connection {
             ring_transfer: RingTransfer::None,
             due: None,
             phase: ConnectionPhase::Open,
+            is_blocking: false,
             is_readable: false,
             has_ended: false,
             is_full: false,
@@ -92,21 +111,58 @@ impl Connection {
         }
     }
 
-    pub(super) fn note(&mut self, event: SocketEvent) {
+    /// A connection whose socket waits by itself: it always tries to read.
+    pub(crate) fn blocking(socket: Socket) -> Connection {
+        Connection {
+            is_blocking: true,
+            is_readable: true,
+            ..Connection::new(socket)
+        }
+    }
+
+    /// What to wait for, after a step that says so.
+    pub(crate) fn awaited(&self) -> ConnectionWait {
+        match self.due {
+            Some(at) => ConnectionWait::Time(at),
+            None if self.is_full => ConnectionWait::Room,
+            None => ConnectionWait::Bytes,
+        }
+    }
+
+    /// The wait for bytes or for room is over.
+    pub(crate) fn wake(&mut self) {
+        self.is_readable |= !self.is_full;
+        self.is_full = false;
+    }
+
+    /// Whether all that was asked for is answered, and more may be asked.
+    pub(crate) fn is_between_requests(&self) -> bool {
+        self.phase == ConnectionPhase::Open
+            && self.out.is_empty()
+            && self.tail.is_none()
+            && self.due.is_none()
+    }
+
+    /// Whether bytes are there that nobody has looked at.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.unread.is_empty() || self.is_readable
+    }
+
+    pub(crate) fn note(&mut self, event: SocketEvent) {
         self.is_readable |= event.readable();
         self.has_ended |= event.ended();
         self.is_full &= !event.writable();
     }
 
-    pub(super) fn step(&mut self, number: usize, event_loop: &mut EventLoop) -> TurnStep {
-        if let Some(step) = self.step_of_ring_transfer(number, event_loop) {
+    pub(crate) fn step(&mut self, number: usize, context: &mut Context) -> TurnStep {
+        if let Some(step) = self.step_of_ring_transfer(number, context) {
             return step;
         }
         if !self.out.is_empty() || !self.tail.is_none() {
             if self.is_full {
                 return TurnStep::Wait;
             }
-            return match self.send(&event_loop.site) {
+            return match self.send(&context.site) {
                 Ok(()) => TurnStep::GoOn,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.is_full = true;
@@ -123,14 +179,14 @@ impl Connection {
         }
         if !self.unread.is_empty() {
             let mut bytes = std::mem::take(&mut self.unread);
-            let used = self.take(&mut bytes, number, event_loop);
+            let used = self.take(&mut bytes, number, context);
             bytes.drain(..used);
             bytes.shrink_to(UNREAD_KEPT_BYTES);
             self.unread = bytes;
             return TurnStep::GoOn;
         }
         match self.is_readable {
-            true => self.read(number, event_loop),
+            true => self.read(number, context),
             false => TurnStep::Wait,
         }
     }
@@ -157,15 +213,15 @@ impl Connection {
         Ok(())
     }
 
-    fn read(&mut self, number: usize, event_loop: &mut EventLoop) -> TurnStep {
-        let mut buffer = std::mem::take(&mut event_loop.buffer);
+    fn read(&mut self, number: usize, context: &mut Context) -> TurnStep {
+        let mut buffer = std::mem::take(&mut context.buffer);
         let step = match self.socket.receive(&mut buffer) {
             Ok(0) => TurnStep::Close,
             Ok(received) => {
                 // After a short read the next bytes come with an event, but not the end.
-                self.is_readable = received == buffer.len() || self.has_ended;
+                self.is_readable = received == buffer.len() || self.has_ended || self.is_blocking;
                 if self.phase == ConnectionPhase::Open {
-                    let used = self.take(&mut buffer[..received], number, event_loop);
+                    let used = self.take(&mut buffer[..received], number, context);
                     self.unread.extend_from_slice(&buffer[used..received]);
                 }
                 TurnStep::GoOn
@@ -177,37 +233,36 @@ impl Connection {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => TurnStep::GoOn,
             Err(_) => TurnStep::Close,
         };
-        event_loop.buffer = buffer;
+        context.buffer = buffer;
         step
     }
 
     /// Answers what is in `bytes` as far as may be, and says how many bytes that took.
-    fn take(&mut self, bytes: &mut [u8], number: usize, event_loop: &mut EventLoop) -> usize {
+    fn take(&mut self, bytes: &mut [u8], number: usize, context: &mut Context) -> usize {
         match self.session {
-            Some(_) => self.take_messages(bytes, number, event_loop),
-            None => self.take_requests(bytes, number, event_loop),
+            Some(_) => self.take_messages(bytes, number, context),
+            None => self.take_requests(bytes, number, context),
         }
     }
 
     /// Answers the requests in `bytes` as far as may be, and says how many bytes that took.
-    fn take_requests(&mut self, bytes: &[u8], number: usize, event_loop: &mut EventLoop) -> usize {
+    fn take_requests(&mut self, bytes: &[u8], number: usize, context: &mut Context) -> usize {
         let mut input = bytes;
         while let Some(event) = self.requests.receive(&mut input) {
             match event {
-                ServerEvent::Head(head) => {
-                    self.plan = Some(event_loop.site.plan(&head));
-                    self.wish = match event_loop.websocket {
-                        WebSocketSupport::On => UpgradeRequest::of(&head),
-                        WebSocketSupport::Off => None,
-                    };
+                ServerEvent::Head(mut head) => {
+                    head.keep_alive = head.keep_alive && !context.is_last_request();
+                    self.plan = Some(context.site.plan(&head));
+                    self.wish = UpgradeRequest::of(&head, context.websocket);
                     if head.expects_continue {
                         self.out.extend_from_slice(CONTINUE);
                     }
                 }
                 ServerEvent::Done => {
-                    self.take_whole(number, event_loop);
+                    self.take_whole(number, context);
                     let has_enough = self.due.is_some()
                         || self.session.is_some()
+                        || context.batch == Batch::One
                         || self.phase != ConnectionPhase::Open
                         || self.out.len() >= OUT_BYTES_ENOUGH
                         || !self.tail.is_none();
@@ -228,74 +283,77 @@ impl Connection {
     }
 
     /// Answers the messages in `bytes` as far as may be, and says how many bytes that took.
-    fn take_messages(
-        &mut self,
-        bytes: &mut [u8],
-        number: usize,
-        event_loop: &mut EventLoop,
-    ) -> usize {
+    fn take_messages(&mut self, bytes: &mut [u8], number: usize, context: &mut Context) -> usize {
         let all = bytes.len();
         let mut input = bytes;
         while let Some(session) = &mut self.session {
             match session.hear(&mut input, &mut self.out) {
                 SessionInput::Part => break,
                 SessionInput::Message => {
-                    self.take_whole(number, event_loop);
+                    self.take_whole(number, context);
                     let has_enough = self.due.is_some()
                         || self.pause_at.is_some()
                         || self.out.len() >= OUT_BYTES_ENOUGH
-                        || event_loop.rooms.said_bytes() >= OUT_BYTES_ENOUGH;
+                        || context.rooms.said_bytes() >= OUT_BYTES_ENOUGH;
                     if has_enough {
                         break;
                     }
                 }
-                SessionInput::End => self.leave(number, event_loop),
+                SessionInput::End => self.leave(number, context),
             }
         }
         all - input.len()
     }
 
     /// Answers a whole request or message, or has its answer wait.
-    fn take_whole(&mut self, number: usize, event_loop: &mut EventLoop) {
-        event_loop.injector.stall();
-        event_loop.injector.work();
-        match event_loop.injector.delay() {
-            None => self.answer(number, event_loop),
+    fn take_whole(&mut self, number: usize, context: &mut Context) {
+        context.injector.stall();
+        context.injector.work();
+        match context.injector.delay() {
+            None => self.answer(number, context),
             Some(delay) => {
                 let at = Nanos::now().plus(delay.into());
                 self.due = Some(at);
-                event_loop.due.push_back((at, number));
+                context.due.push_back((at, number));
             }
         }
     }
 
-    pub(super) fn answer(&mut self, number: usize, event_loop: &mut EventLoop) {
+    /// Answers what was due now.
+    pub(crate) fn answer_due(&mut self, number: usize, context: &mut Context) {
+        self.due = None;
+        self.answer(number, context);
+    }
+
+    fn answer(&mut self, number: usize, context: &mut Context) {
         if let Some(session) = &mut self.session {
-            let payload_at = session.answer(&mut event_loop.rooms, &mut self.out);
-            self.pause_at = payload_at.filter(|_| event_loop.injector.frames() == Frames::Apart);
+            let payload_at = session.answer(&mut context.rooms, &mut self.out);
+            context.answered += 1;
+            self.pause_at = payload_at.filter(|_| context.injector.frames() == Frames::Apart);
             return;
         }
+        context.answered += 1;
         let plan = self.plan.take().expect("a request has a head");
-        let injected = event_loop.injector.draw();
+        let injected = context.injector.draw();
         // A handshake that is to go wrong gets the wrong answer of the content.
         if let Some(wish) = self.wish.take()
             && injected == InjectedFault::None
         {
-            return self.grant(wish, number, event_loop);
+            return self.grant(wish, number, context);
         }
-        let answer = event_loop.site.answer(plan, injected, &mut self.out);
+        let answer = context.site.answer(plan, injected, &mut self.out);
         self.tail = answer.tail;
         if answer.close {
             self.phase = ConnectionPhase::Closing;
         }
     }
 
-    fn grant(&mut self, wish: UpgradeRequest, number: usize, event_loop: &mut EventLoop) {
+    fn grant(&mut self, wish: UpgradeRequest, number: usize, context: &mut Context) {
         match wish {
             UpgradeRequest::WebSocketSession(session, answer) => {
                 self.out.extend_from_slice(&answer);
                 if let Some(room) = session.room() {
-                    event_loop.rooms.join(room, number);
+                    context.rooms.join(room, number);
                 }
                 self.session = Some(session);
             }
@@ -305,7 +363,7 @@ impl Connection {
                 self.is_readable = true;
             }
             UpgradeRequest::Count(room, head) => {
-                answer_count(event_loop.rooms.count(&room), head, &mut self.out);
+                answer_count(context.rooms.count(&room), head, &mut self.out);
                 if !head.keep_alive {
                     self.phase = ConnectionPhase::Closing;
                 }
@@ -314,18 +372,18 @@ impl Connection {
     }
 
     /// The WebSocket, if there is one, is over: nothing more is heard or told.
-    pub(super) fn leave(&mut self, number: usize, event_loop: &mut EventLoop) {
+    pub(crate) fn leave(&mut self, number: usize, context: &mut Context) {
         let Some(session) = self.session.take() else {
             return;
         };
         if let Some(room) = session.room() {
-            event_loop.rooms.leave(room, number);
+            context.rooms.leave(room, number);
         }
         self.hang_up();
     }
 
     /// Takes what was said in the room, and says whether the connection stays in it.
-    pub(super) fn tell(&mut self, frames: &[u8]) -> bool {
+    pub(crate) fn tell(&mut self, frames: &[u8]) -> bool {
         let session = self.session.as_mut();
         let session = session.expect("members of a room have a WebSocket");
         if self.out.len() - self.sent > LISTENER_BYTES_MAX {
@@ -378,6 +436,7 @@ mod tests {
     use abx_sys::ListenOptions;
 
     use super::*;
+    use crate::config::WebSocketSupport;
 
     /// A member of a room; its socket is never used.
     fn member() -> Connection {
@@ -397,7 +456,9 @@ mod tests {
         let Some(ServerEvent::Head(head)) = requests.receive(&mut input) else {
             panic!("no head");
         };
-        let Some(UpgradeRequest::WebSocketSession(session, _)) = UpgradeRequest::of(&head) else {
+        let Some(UpgradeRequest::WebSocketSession(session, _)) =
+            UpgradeRequest::of(&head, WebSocketSupport::EchoAndChat)
+        else {
             panic!("no handshake");
         };
         let mut connection = Connection::new(socket);

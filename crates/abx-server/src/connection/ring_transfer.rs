@@ -1,14 +1,13 @@
 //! A connection's file that a ring sends.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
-use super::{Connection, TurnStep};
+use super::{Connection, Context, TurnStep};
 use crate::content::Tail;
-use crate::models::event::EventLoop;
 
 /// How a connection's file fares in the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::models::event) enum RingTransfer {
+pub(crate) enum RingTransfer {
     /// The ring has nothing of this connection's.
     None,
     /// The ring reads or sends. The connection waits, and is not closed, since
@@ -23,7 +22,7 @@ impl Connection {
     pub(super) fn step_of_ring_transfer(
         &mut self,
         number: usize,
-        event_loop: &mut EventLoop,
+        context: &mut Context,
     ) -> Option<TurnStep> {
         match (self.ring_transfer, &self.tail) {
             (RingTransfer::UnderWay, _) => Some(TurnStep::Wait),
@@ -31,15 +30,15 @@ impl Connection {
                 Some(TurnStep::Wait)
             }
             (RingTransfer::Full, _) | (RingTransfer::None, Tail::Uring(_)) => {
-                Some(self.hand_over(number, event_loop))
+                Some(self.hand_over(number, context))
             }
             (RingTransfer::None, _) => None,
         }
     }
 
     /// Has the ring send what is owed, or go on with it.
-    fn hand_over(&mut self, number: usize, event_loop: &mut EventLoop) -> TurnStep {
-        let Some(ring) = &mut event_loop.ring else {
+    fn hand_over(&mut self, number: usize, context: &mut Context) -> TurnStep {
+        let Some(ring) = &mut context.ring else {
             unreachable!("the tail of a ring is planned only where there is one");
         };
         // SUBTLE: Room that an event tells of from here on is news, also when the
@@ -49,7 +48,7 @@ impl Connection {
             Tail::Uring(part) => {
                 self.out.drain(..std::mem::take(&mut self.sent));
                 let out = std::mem::take(&mut self.out);
-                ring.start(number, Rc::clone(&self.socket), out, part)
+                ring.start(number, Arc::clone(&self.socket), out, part)
             }
             _ => ring.go_on(number),
         };

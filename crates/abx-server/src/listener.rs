@@ -1,0 +1,185 @@
+//! The listening socket: made here, or inherited from the supervisor that keeps it; and the end
+//! of those who accept from it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use abx_sys::{Epoll, Events, Interest, ListenOptions, Socket};
+use rustix::net::sockopt::set_tcp_nodelay;
+use signal_hook::consts::SIGTERM;
+
+use crate::config::{Nagle, ProcessRole, ServeError, ServerConfig};
+
+/// A listening socket and who else has it.
+#[derive(Debug)]
+pub(crate) struct ListeningSocket {
+    pub(crate) socket: Socket,
+    pub(crate) address: SocketAddr,
+    pub(crate) role: ProcessRole,
+    pub(crate) nagle: Nagle,
+    pub(crate) ending: Ending,
+}
+
+/// Whether the process is to end when its last connection is closed.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending {
+    has_come: Arc<AtomicBool>,
+    /// Gets a byte when it comes, which nobody takes; `None` where it never comes.
+    news: Option<Arc<UnixStream>>,
+}
+
+impl ListeningSocket {
+    /// Listens as told, or takes what the supervisor listens on.
+    pub(crate) fn open(config: &ServerConfig) -> Result<ListeningSocket, ServeError> {
+        let address = config.address;
+        let open = || {
+            let socket = match config.role {
+                ProcessRole::Alone => ListeningSocket::bind(config)?,
+                ProcessRole::Worker { .. } => {
+                    Socket::from_listener(io::stdin().as_fd().try_clone_to_owned()?)?
+                }
+            };
+            Ok(ListeningSocket {
+                address: socket.local_address()?,
+                socket,
+                role: config.role,
+                nagle: config.nagle,
+                ending: Ending::of(config.role)?,
+            })
+        };
+        open().map_err(|source| ServeError::Listen { address, source })
+    }
+
+    /// A socket that listens as told.
+    pub(crate) fn bind(config: &ServerConfig) -> io::Result<Socket> {
+        let options = ListenOptions {
+            backlog: config.backlog(),
+            shares_port: config.shares_port,
+        };
+        Socket::listen(config.address, options)
+    }
+
+    /// How the listener is watched by an epoll.
+    pub(crate) fn interest(&self) -> Interest {
+        match self.role {
+            ProcessRole::Alone => Interest::all(),
+            ProcessRole::Worker { .. } => Interest::shared_listener(),
+        }
+    }
+
+    /// Lets other workers accept, and says whether there may be any.
+    ///
+    /// Otherwise one of them would take all connections that come together, before the others
+    /// are awake.
+    pub(crate) fn give_way(&self) -> bool {
+        let is_shared = matches!(self.role, ProcessRole::Worker { .. });
+        if is_shared {
+            std::thread::yield_now();
+        }
+        is_shared
+    }
+
+    /// Accepts a connection whose calls do not wait.
+    pub(crate) fn accept(&self) -> io::Result<Socket> {
+        self.prepare(self.socket.accept()?)
+    }
+
+    /// Accepts a connection whose calls wait.
+    pub(crate) fn accept_blocking(&self) -> io::Result<Socket> {
+        self.prepare(self.socket.accept_blocking()?)
+    }
+
+    fn prepare(&self, socket: Socket) -> io::Result<Socket> {
+        // Trouble here means that the client is gone, which the first read tells.
+        if self.nagle == Nagle::On {
+            let _ = set_tcp_nodelay(&socket, false);
+        }
+        Ok(socket)
+    }
+}
+
+/// Waits for connections, one after another, where nothing else is waited for.
+#[derive(Debug)]
+pub(crate) struct Acceptor {
+    pub(crate) listener: ListeningSocket,
+    /// What to wait with, where accepting does not wait by itself.
+    epoll: Option<Epoll>,
+}
+
+impl Acceptor {
+    /// One that waits in the call that accepts, where nobody else has the listener.
+    pub(crate) fn blocking(listener: ListeningSocket) -> Result<Acceptor, ServeError> {
+        match listener.role {
+            ProcessRole::Alone => {
+                listener.socket.block().map_err(ServeError::Wait)?;
+                let epoll = None;
+                Ok(Acceptor { listener, epoll })
+            }
+            ProcessRole::Worker { .. } => Acceptor::polling(listener),
+        }
+    }
+
+    /// One whose listener never waits.
+    pub(crate) fn polling(listener: ListeningSocket) -> Result<Acceptor, ServeError> {
+        let open = || {
+            let epoll = Epoll::new()?;
+            epoll.add(&listener.socket, 0, Interest::shared_listener())?;
+            if let Some(news) = listener.ending.news() {
+                epoll.add(news, 1, Interest::all())?;
+            }
+            Ok(Some(epoll))
+        };
+        let epoll = open().map_err(ServeError::Wait)?;
+        Ok(Acceptor { listener, epoll })
+    }
+
+    /// The next connection, as `accept` takes it; `None` at the end.
+    pub(crate) fn next(
+        &self,
+        accept: impl Fn(&ListeningSocket) -> io::Result<Socket>,
+    ) -> io::Result<Option<Socket>> {
+        loop {
+            if let Some(epoll) = &self.epoll {
+                epoll.wait(&mut Events::with_capacity(2), None)?;
+            }
+            if self.listener.ending.has_come() {
+                return Ok(None);
+            }
+            match accept(&self.listener) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                accepted => return accepted.map(Some),
+            }
+        }
+    }
+}
+
+impl Ending {
+    fn of(role: ProcessRole) -> io::Result<Ending> {
+        let has_come = Arc::new(AtomicBool::new(false));
+        let news = match role {
+            ProcessRole::Alone => None,
+            ProcessRole::Worker { .. } => {
+                let (receiver, sender) = UnixStream::pair()?;
+                // The order matters: who wakes finds it said.
+                signal_hook::flag::register(SIGTERM, Arc::clone(&has_come))?;
+                signal_hook::low_level::pipe::register(SIGTERM, sender)?;
+                Some(Arc::new(receiver))
+            }
+        };
+        Ok(Ending { has_come, news })
+    }
+
+    /// Whether it has come.
+    pub(crate) fn has_come(&self) -> bool {
+        self.has_come.load(Ordering::Relaxed)
+    }
+
+    /// What becomes readable when it comes, and stays so.
+    pub(crate) fn news(&self) -> Option<&UnixStream> {
+        self.news.as_deref()
+    }
+}

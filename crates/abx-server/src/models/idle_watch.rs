@@ -1,0 +1,190 @@
+//! Connections that an epoll watches while no thread serves them.
+//!
+//! Each is watched for one event; then it belongs to a thread, which gives it back when there
+//! is nothing more to do. So no thread waits for a client.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use abx_sys::{Epoll, Events, Interest, Nanos, Socket, SocketEvent};
+
+use crate::admission::{Admission, EventSource, event_source};
+use crate::config::ServeError;
+use crate::connection::{Connection, ConnectionWait, Context, TurnStep};
+use crate::listener::ListeningSocket;
+use crate::models::thread::wait_for_time;
+
+/// The connections of a server whose threads take turns with them.
+pub(crate) struct IdleWatch {
+    epoll: Epoll,
+    watched: Mutex<Watched>,
+}
+
+/// Who waits, by number.
+#[derive(Default)]
+struct Watched {
+    waiting: Vec<Option<Box<Connection>>>,
+    /// Numbers that may be given out again.
+    free: Vec<usize>,
+}
+
+/// A connection that has something to do for a thread.
+pub(crate) struct ReadyConnection {
+    pub(crate) number: usize,
+    connection: Box<Connection>,
+}
+
+/// How many requests a thread answers before it gives a connection back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Visit {
+    /// Those that came together.
+    Requests,
+    /// One, or one message.
+    OneRequest,
+}
+
+impl IdleWatch {
+    /// Nobody is watched yet but the listener.
+    pub(crate) fn new(
+        listener: ListeningSocket,
+    ) -> Result<(Arc<IdleWatch>, Admission), ServeError> {
+        let open = || {
+            let epoll = Epoll::new()?;
+            let admission = Admission::watched_by(&epoll, listener)?;
+            let watched = Mutex::default();
+            Ok((Arc::new(IdleWatch { epoll, watched }), admission))
+        };
+        open().map_err(ServeError::Wait)
+    }
+
+    /// Accepts connections and has those served that have something to do, until the end.
+    pub(crate) fn run(
+        &self,
+        mut admission: Admission,
+        mut serve: impl FnMut(ReadyConnection),
+        on_refusal: impl Fn(&io::Error),
+    ) -> Result<(), ServeError> {
+        let mut events = Events::with_capacity(EVENTS_MAX);
+        loop {
+            let is_ending = admission.is_ending(&self.epoll);
+            if is_ending && self.is_empty() {
+                return Ok(());
+            }
+            let timeout = match is_ending {
+                true => Some(LOOK_EVERY),
+                false => admission.timeout(None),
+            };
+            let waited = self.epoll.wait(&mut events, timeout);
+            waited.map_err(ServeError::Wait)?;
+            for event in events.iter() {
+                match event_source(event) {
+                    EventSource::Listener => admission.accept(|socket| self.admit(socket)),
+                    // The end, which is asked for above.
+                    EventSource::Other => {}
+                    EventSource::Connection(number) => serve(self.take(number, event)),
+                }
+            }
+            if admission.is_to_retry() {
+                admission.accept(|socket| self.admit(socket));
+            }
+            if let Some(error) = admission.take_refusal() {
+                on_refusal(&error);
+            }
+        }
+    }
+
+    /// Serves a connection as far as it goes, and watches it again.
+    pub(crate) fn visit(&self, ready: ReadyConnection, visit: Visit, context: &mut Context) {
+        let ReadyConnection {
+            number,
+            mut connection,
+        } = ready;
+        context.injector.stall();
+        let answered = context.answered;
+        for _ in 0..STEPS_PER_VISIT {
+            match connection.step(number, context) {
+                TurnStep::GoOn => {
+                    let is_done = visit == Visit::OneRequest && context.answered > answered;
+                    if is_done && connection.is_between_requests() {
+                        break;
+                    }
+                }
+                TurnStep::Close => {
+                    drop(connection);
+                    return self.release(number);
+                }
+                TurnStep::Wait => match connection.awaited() {
+                    ConnectionWait::Time(at) => wait_for_time(&mut connection, number, at, context),
+                    ConnectionWait::Bytes => {
+                        return self.watch(number, connection, Interest::read_once());
+                    }
+                    ConnectionWait::Room => {
+                        return self.watch(number, connection, Interest::write_once());
+                    }
+                },
+            }
+        }
+        let interest = match connection.is_between_requests() && !connection.has_more() {
+            true => Interest::read_once(),
+            // SUBTLE: There is room to send in, so that this event comes at once, but behind
+            // those of others.
+            false => Interest::write_once(),
+        };
+        self.watch(number, connection, interest);
+    }
+
+    fn watch(&self, number: usize, connection: Box<Connection>, interest: Interest) {
+        let socket = Arc::clone(&connection.socket);
+        self.lock().waiting[number] = Some(connection);
+        // SUBTLE: From here on another thread may have it, close it, and give its number away:
+        // this descriptor is still the right one, and at worst nobody's.
+        let watched = self.epoll.watch_again(&*socket, number as u64, interest);
+        debug_assert!(watched.is_ok(), "it was watched before: {watched:?}");
+    }
+
+    fn admit(&self, socket: Socket) {
+        let mut watched = self.lock();
+        let number = watched.free.pop().unwrap_or_else(|| {
+            watched.waiting.push(None);
+            watched.waiting.len() - 1
+        });
+        let connection = Box::new(Connection::new(socket));
+        let once = Interest::read_once();
+        let added = self.epoll.add(&*connection.socket, number as u64, once);
+        match added {
+            Ok(()) => watched.waiting[number] = Some(connection),
+            // Without a watch the connection would hang: better that it is closed.
+            Err(_) => watched.free.push(number),
+        }
+    }
+
+    /// The number of a connection that is closed may be given out again.
+    pub(crate) fn release(&self, number: usize) {
+        self.lock().free.push(number);
+    }
+
+    fn take(&self, number: usize, event: SocketEvent) -> ReadyConnection {
+        let connection = self.lock().waiting[number].take();
+        let mut connection = connection.expect("who has its one event waits for it");
+        connection.note(event);
+        ReadyConnection { number, connection }
+    }
+
+    fn is_empty(&self) -> bool {
+        let watched = self.lock();
+        watched.free.len() == watched.waiting.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The events of one wait.
+const EVENTS_MAX: usize = 512;
+
+/// Reads and sends of one connection before the others have their turn.
+const STEPS_PER_VISIT: usize = 16;
+
+/// How often to look whether the last connection is closed, at the end.
+const LOOK_EVERY: Nanos = Nanos(5_000_000);

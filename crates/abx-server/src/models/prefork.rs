@@ -1,0 +1,140 @@
+//! One connection at a time in each process, as long as the client keeps it.
+//!
+//! While others wait to be accepted, answers end their connections, and one that has been
+//! silent for a while gives way. So a few processes serve any number of connections.
+
+use std::io;
+use std::net::SocketAddr;
+use std::thread;
+
+use abx_sys::{Nanos, Socket};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+
+use crate::admission::{RETRY_AFTER, is_of_one_connection};
+use crate::config::{ServeError, ServerConfig};
+use crate::connection::{Connection, ConnectionWait, Context, TurnStep};
+use crate::content::ServedContent;
+use crate::listener::{Acceptor, ListeningSocket};
+use crate::models::thread::wait_for_time;
+
+/// Serves until the end.
+pub(crate) fn run(
+    config: &ServerConfig,
+    site: ServedContent,
+    on_ready: impl FnOnce(SocketAddr),
+    on_refusal: impl Fn(&io::Error),
+) -> Result<(), ServeError> {
+    let acceptor = Acceptor::polling(ListeningSocket::open(config)?)?;
+    let listener = &acceptor.listener;
+    let mut context = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    let mut next = None;
+    on_ready(listener.address);
+    loop {
+        let accepted = match next.take() {
+            Some(socket) => Ok(Some(socket)),
+            None => acceptor.next(ListeningSocket::accept),
+        };
+        match accepted {
+            Ok(Some(socket)) => {
+                next = serve(&mut Connection::new(socket), &mut context, listener);
+            }
+            Ok(None) => return Ok(()),
+            Err(error) if !is_of_one_connection(&error) => {
+                on_refusal(&error);
+                thread::sleep(RETRY_AFTER.into());
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Serves a connection to its end, or until another one takes its place, which is the answer.
+fn serve(
+    connection: &mut Connection,
+    context: &mut Context,
+    listener: &ListeningSocket,
+) -> Option<Socket> {
+    loop {
+        match connection.step(ONLY, context) {
+            TurnStep::GoOn => {}
+            TurnStep::Close => return None,
+            TurnStep::Wait => {
+                let wanted = match connection.awaited() {
+                    ConnectionWait::Time(at) => {
+                        wait_for_time(connection, ONLY, at, context);
+                        continue;
+                    }
+                    ConnectionWait::Bytes => PollFlags::IN | PollFlags::RDHUP,
+                    ConnectionWait::Room => PollFlags::OUT,
+                };
+                match wait(&connection.socket, wanted, listener) {
+                    Ok(Waited::Over { others_wait }) => {
+                        context.makes_room = others_wait;
+                        connection.wake();
+                    }
+                    Ok(Waited::Replaced(socket)) => return Some(socket),
+                    Err(_) => return None,
+                }
+            }
+        }
+    }
+}
+
+/// How a wait for a client ended.
+enum Waited {
+    /// The client did something.
+    Over {
+        /// Whether other clients wait to be accepted.
+        others_wait: bool,
+    },
+    /// The client was silent, and another one was accepted.
+    Replaced(Socket),
+}
+
+fn wait(socket: &Socket, wanted: PollFlags, listener: &ListeningSocket) -> io::Result<Waited> {
+    let since = Nanos::now();
+    loop {
+        let mut both = [
+            PollFd::new(socket, wanted),
+            PollFd::new(&listener.socket, PollFlags::IN),
+        ];
+        // At the end nobody else is accepted.
+        let watched = match listener.ending.has_come() {
+            true => 1,
+            false => 2,
+        };
+        retry_on_intr(|| poll(&mut both[..watched], None))?;
+        let others_wait = !both[1].revents().is_empty();
+        if !both[0].revents().is_empty() {
+            return Ok(Waited::Over { others_wait });
+        }
+        if !others_wait {
+            continue;
+        }
+        let left = SILENCE_MAX.since(Nanos::now().since(since));
+        let left = Timespec::try_from(std::time::Duration::from(left));
+        let left = left.map_err(|_| io::ErrorKind::InvalidInput)?;
+        let mut alone = [PollFd::new(socket, wanted)];
+        if retry_on_intr(|| poll(&mut alone, Some(&left)))? > 0 {
+            return Ok(Waited::Over { others_wait });
+        }
+        match listener.accept() {
+            Ok(other) => return Ok(Waited::Replaced(other)),
+            // Another process has accepted it, or it is gone.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if is_of_one_connection(&error) => {}
+            // This connection's descriptor will do for it.
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The number of a process's only connection.
+const ONLY: usize = 0;
+
+/// Room for one read, in bytes.
+const READ_BYTES: usize = 16 * 1024;
+
+/// How long a client may be silent while others wait.
+const SILENCE_MAX: Nanos = Nanos(1_000_000_000);

@@ -1,0 +1,87 @@
+//! A thread is made for each request, and gone after its answer.
+//!
+//! One thread watches all connections with epoll meanwhile. When as many threads are busy as
+//! there may be, it waits for one of them, and so do requests and connections.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+
+use crate::config::{ServeError, ServerConfig};
+use crate::connection::{Batch, Context};
+use crate::content::ServedContent;
+use crate::listener::ListeningSocket;
+use crate::models::idle_watch::{IdleWatch, ReadyConnection, Visit};
+
+/// Serves until the end, or until the kernel ends the wait.
+pub(crate) fn run(
+    config: &ServerConfig,
+    site: ServedContent,
+    on_ready: impl FnOnce(SocketAddr),
+    on_refusal: impl Fn(&io::Error),
+) -> Result<(), ServeError> {
+    let listener = ListeningSocket::open(config)?;
+    let address = listener.address;
+    let mut all = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    all.batch = Batch::One;
+    let (watch, admission) = IdleWatch::new(listener)?;
+    let threads = Arc::new(Threads {
+        spare: Mutex::new(config.threads()),
+        has_spare: Condvar::new(),
+    });
+    let mut number = 0;
+    on_ready(address);
+    let serve = |ready: ReadyConnection| {
+        number += 1;
+        let connection = ready.number;
+        let spare = Threads::take_one(&threads);
+        let mut context = all.for_thread(number);
+        let watching = Arc::clone(&watch);
+        // A thread that cannot be started closes the connection.
+        let builder = thread::Builder::new().stack_size(STACK_BYTES);
+        let started = builder.spawn(move || {
+            watching.visit(ready, Visit::OneRequest, &mut context);
+            drop(spare);
+        });
+        if let Err(error) = started {
+            watch.release(connection);
+            on_refusal(&error);
+        }
+    };
+    watch.run(admission, serve, &on_refusal)
+}
+
+/// How many more threads there may be.
+#[derive(Debug)]
+struct Threads {
+    spare: Mutex<u32>,
+    has_spare: Condvar,
+}
+
+/// The leave to have one thread, given back when dropped.
+struct OneThread(Arc<Threads>);
+
+impl Threads {
+    /// Waits until there may be one more.
+    fn take_one(all: &Arc<Threads>) -> OneThread {
+        let spare = all.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let spare = all.has_spare.wait_while(spare, |spare| *spare == 0);
+        *spare.unwrap_or_else(PoisonError::into_inner) -= 1;
+        OneThread(Arc::clone(all))
+    }
+}
+
+impl Drop for OneThread {
+    fn drop(&mut self) {
+        let spare = self.0.spare.lock();
+        *spare.unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.has_spare.notify_one();
+    }
+}
+
+/// Room for one read, in bytes.
+const READ_BYTES: usize = 16 * 1024;
+
+/// Enough for a request, and quickly made.
+const STACK_BYTES: usize = 256 * 1024;
