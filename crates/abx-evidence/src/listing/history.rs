@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::run::RUN_SCHEMA;
 use crate::judge::comparison::Role;
+use crate::judge::metric::Metric;
 use crate::judge::past_baseline::Fingerprint;
 use crate::judge::verdict::Verdict;
 use crate::record::{Machine, STUDY_SCHEMA};
@@ -109,6 +110,8 @@ pub struct OutlineComparison {
     pub baseline: String,
     /// The older record in which that was measured; `None` when side by side.
     pub against: Option<String>,
+    /// What was compared.
+    pub metric: Metric,
     /// Subject over baseline.
     pub ratio: Option<f64>,
     /// The interval's lower end.

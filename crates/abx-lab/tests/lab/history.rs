@@ -25,13 +25,13 @@ fn study(subject: &str, started: u64) -> String {
         "subjects":[{{"name":"old","command":["./old","{{port}}"],"version":"Old/1.2"}},
                     {{"name":"{subject}","command":[],"address":"http://127.0.0.1:81/"}}],
         "loads":[{{"name":"c50","settings":{{}}}}],
-        "comparisons":[{{"role":"primary","load":"c50","subject":"{subject}","baseline":"old","ratio":1.25,
+        "comparisons":[{{"role":"primary","load":"c50","subject":"{subject}","baseline":"old","metric":"throughput","ratio":1.25,
             "low":1.2,"high":1.3,"verdict":"faster","blocks":1}},
-            {{"role":"exploratory","load":"c50","subject":"{subject}","baseline":"old","ratio":1.0,
+            {{"role":"exploratory","load":"c50","subject":"{subject}","baseline":"old","metric":"throughput","ratio":1.0,
             "low":0.5,"high":2.0,"verdict":"inconclusive","blocks":1}}],
         "past_baseline":{{"record":"before.json"}},
         "conclusions":{{"past_comparisons":[{{"load":"c50","subject":"old",
-            "baseline":"older","ratio":null,"low":null,"high":null,"verdict":"invalid",
+            "baseline":"older","metric":"throughput","ratio":null,"low":null,"high":null,"verdict":"invalid",
             "blocks":1}}]}},
         "blocks":[{{"complete":true,"rounds":[]}},{{"complete":false}}]}}"#
     )

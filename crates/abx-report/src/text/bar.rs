@@ -27,7 +27,10 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     };
     let labels: Vec<String> = found.iter().map(|(one, _)| label(record, one)).collect();
     let longest = labels.iter().map(|label| columns(label)).max();
-    let label_width = longest.unwrap_or_default().min(style.columns() / 3);
+    // Pairs of contrasts stand below their load, so they may take more.
+    let is_grouped = is_grouped(record);
+    let share = if is_grouped { 2 } else { 3 };
+    let label_width = longest.unwrap_or_default().min(style.columns() / share);
     let scale = RatioScale::of(
         found.iter().map(|(_, values)| *values),
         record.measured.settings.margin,
@@ -39,7 +42,12 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     let what = capitalized(metric_under(record, &first.load, metric));
     let heading = format!("{what} relative to {baseline}:");
     let mut out = style.paragraph(&heading);
+    let mut load = "";
     for ((one, values), label) in found.iter().zip(&labels) {
+        if is_grouped && load != one.load {
+            load = &one.load;
+            out.push_str(&format!("  {}:\n", clean_name(load)));
+        }
         let label = shorten(label, label_width);
         let bar = scale.bar(*values, one.at_least);
         out.push_str(format!("  {label:label_width$}  {bar}").trim_end());
@@ -56,12 +64,16 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     out + &style.note(&legend)
 }
 
+/// Whether bars stand below the name of their load: those of pairs, under several loads.
+fn is_grouped(record: &StudyRecord) -> bool {
+    record.measured.loads.len() > 1 && record.measured.only_baseline().is_none()
+}
+
 fn label(record: &StudyRecord, one: &Comparison) -> String {
     let subject = who(record, one);
-    if record.measured.loads.len() > 1 {
-        format!("{subject}, {}", clean_name(&one.load))
-    } else {
-        subject
+    match record.measured.loads.len() {
+        2.. if !is_grouped(record) => format!("{subject}, {}", clean_name(&one.load)),
+        _ => subject,
     }
 }
 

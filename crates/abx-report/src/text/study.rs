@@ -16,7 +16,7 @@ use crate::words::findings::LoadCount;
 use crate::words::held::{HELD_LEGEND, held_table};
 use crate::words::how_measured::{ended, turns};
 use crate::words::load::{alone, offer};
-use crate::words::scope::{self, families};
+use crate::words::scope;
 use crate::words::style::Style;
 use crate::words::times::at_least_legend;
 use crate::words::units::{UNKNOWN, figure, plural, seconds, whole_percent};
@@ -69,9 +69,9 @@ fn verdicts(record: &StudyRecord, style: &Style) -> String {
 
 /// What was not varied, and how often any of several families is wrong.
 fn scope(record: &StudyRecord, style: &Style) -> String {
-    let families = families(&record.conclusions.families);
-    let families = families.map(|text| style.paragraph(&text));
-    style.paragraph(&scope::of_study(record)) + &families.unwrap_or_default()
+    let scope = std::iter::once(scope::of_study(record));
+    let lines = scope.chain(scope::of_all(record));
+    lines.map(|line| style.paragraph(&line)).collect()
 }
 
 /// A table for each load, and once what the columns mean.

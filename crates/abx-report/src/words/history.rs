@@ -1,8 +1,9 @@
 //! A record in a list of records: the cells of its line.
 
-use abx_evidence::Verdict;
 use abx_evidence::history::{Entry, OutlineComparison, RecordKind};
+use abx_evidence::{Metric, Verdict};
 
+use super::metrics::metric_name;
 use super::units::{UNKNOWN, count, figure, moment, or_unknown, plural, ratios};
 use super::verdict::word;
 use super::wrap::clean_name;
@@ -67,7 +68,17 @@ fn one_verdict(one: &OutlineComparison) -> String {
     match ratio.filter(|_| one.verdict != Verdict::Inconclusive) {
         Some((ratio, (low, high))) => {
             let [ratio, ..] = ratios([ratio, low, high]);
-            format!("{ratio} {}", word(one.verdict))
+            // The column is narrow, so whatever is not throughput has a short name.
+            let of = match one.metric {
+                Metric::Throughput => "",
+                Metric::ServerCpu => " CPU",
+                Metric::ResponseP50 => " p50",
+                Metric::ResponseP90 => " p90",
+                Metric::ResponseP99 => " p99",
+                Metric::ResponseP999 => " p99.9",
+                metric => &format!(" {}", metric_name(metric)),
+            };
+            format!("{ratio} {}{of}", word(one.verdict))
         }
         None => word(one.verdict).to_owned(),
     }

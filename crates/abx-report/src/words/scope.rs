@@ -75,8 +75,16 @@ fn cpus(scope: &Scope) -> String {
     format!("{subjects} {of} for the servers, {generator} for the generator ({sharing})")
 }
 
+/// What holds for all comparisons of a study together: how often any of several families
+/// is wrong, and that comparisons share their spread.
+pub(crate) fn of_all(record: &StudyRecord) -> Vec<String> {
+    let families = families(&record.conclusions.families);
+    let shared = shared_spread(record).map(str::to_owned);
+    families.into_iter().chain(shared).collect()
+}
+
 /// How often any direction is false over all families; `None` where there is but one.
-pub(crate) fn families(families: &Families) -> Option<String> {
+fn families(families: &Families) -> Option<String> {
     let Families {
         count,
         false_if_independent,
@@ -98,6 +106,20 @@ pub(crate) fn families(families: &Families) -> Option<String> {
             percent(false_at_most)
         )),
     }
+}
+
+/// That comparisons share their spread; `None` where each has its own.
+fn shared_spread(record: &StudyRecord) -> Option<&'static str> {
+    let loads = record.measured.loads.iter();
+    let mut of_loads = loads.map(|load| {
+        let primary = record.conclusions.primary();
+        primary.filter(|one| one.load == load.name).count()
+    });
+    let are_several = of_loads.any(|comparisons| comparisons > 1);
+    (record.measured.is_ordered() && are_several).then_some(
+        "The number of blocks was ordered: the comparisons of one load share what they tell of \
+         the spread.",
+    )
 }
 
 #[cfg(test)]

@@ -71,7 +71,19 @@ pub(crate) fn text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> String
             one.kappa
         ));
     }
-    lines.iter().map(|line| style.paragraph(line)).collect()
+    let of_which = of_which(record, sweep);
+    let lines = lines.iter().map(|line| format!("{of_which}{line}"));
+    lines.map(|line| style.paragraph(&line)).collect()
+}
+
+/// Which of several sweeps a line speaks of; nothing where there is but one.
+fn of_which(record: &StudyRecord, sweep: &Sweep) -> String {
+    match sweep.loads.as_slice() {
+        [first, .., last] if record.conclusions.sweeps.len() > 1 => {
+            format!("{} to {}: ", name(first), name(last))
+        }
+        _ => String::new(),
+    }
 }
 
 fn crossover(one: &Crossover, metric: &str, number: impl Fn(&f64) -> String) -> String {

@@ -1,5 +1,6 @@
 //! The list of records.
 
+use abx_evidence::Metric;
 use abx_evidence::Verdict;
 use abx_evidence::history::{
     Entry, HISTORY_SCHEMA, History, Outline, OutlineComparison, OutlineSubject, RecordKind,
@@ -39,6 +40,7 @@ fn comparison(ratio: Option<f64>, verdict: Verdict) -> OutlineComparison {
         subject: "lighttpd".to_owned(),
         baseline: "nginx".to_owned(),
         against: None,
+        metric: Metric::Throughput,
         ratio,
         low: ratio.map(|ratio| ratio * 0.98),
         high: ratio.map(|ratio| ratio * 1.02),
@@ -77,8 +79,13 @@ pub fn mixed() -> History {
     run.outline.throughput_per_s = Some(41_234.5);
     run.file = "run-1750000000-77.json".to_owned();
     let wide = comparison(Some(1.02), Verdict::Inconclusive);
+    let dearer = OutlineComparison {
+        metric: Metric::ServerCpu,
+        ..comparison(Some(1.31), Verdict::More)
+    };
     let mut history = history(vec![
         entry("3fa9c1", &["nginx", "lighttpd"], vec![faster]),
+        entry("5b5b5b", &["nginx", "caddy"], vec![dearer]),
         entry("9c0d1e", &["nginx", "lighttpd"], vec![wide]),
         several,
         run,

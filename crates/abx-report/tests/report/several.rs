@@ -233,7 +233,8 @@ fn where_baselines_differ_every_row_says_its_own() {
     let text = study_text(&record, &plain());
     for part in [
         "Requests/s relative to the baseline of each:",
-        "caddy / lighttpd, kept-c",
+        "  kept-c10:\n  lighttpd / nginx  ",
+        "\n  caddy / lighttpd  ",
         "Also compared, relative to the baseline of each",
         "lighttpd / nginx: CPU per response",
         "caddy / lighttpd: CPU per response",

@@ -19,7 +19,7 @@ use super::{HistoryError, Query};
 /// The file's name.
 const NAME: &str = "history.sqlite3";
 /// To be raised with every change of [`TABLES`] or of what is written into them.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 /// How long another process may write; each does so for moments only.
 const BUSY: Duration = Duration::from_secs(20);
 
@@ -48,6 +48,7 @@ const TABLES: &str = "
         subject TEXT NOT NULL,
         baseline TEXT NOT NULL,
         against TEXT,
+        metric TEXT NOT NULL,
         ratio REAL,
         low REAL,
         high REAL,
@@ -68,7 +69,7 @@ const SELECT_RECORD: &str = "
         OR (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1)
     ORDER BY started_unix_ms DESC, file DESC LIMIT ?2";
 const SELECT_COMPARISON: &str = "
-    SELECT load, subject, baseline, against, ratio, low, high, verdict, blocks
+    SELECT load, subject, baseline, against, metric, ratio, low, high, verdict, blocks
     FROM comparison WHERE file = ?1 ORDER BY place";
 const SELECT_STAMP: &str = "
     SELECT file, stamp FROM record UNION ALL SELECT file, stamp FROM unread";
@@ -250,11 +251,12 @@ impl Index {
                 subject: row.get(1)?,
                 baseline: row.get(2)?,
                 against: row.get(3)?,
-                ratio: row.get(4)?,
-                low: row.get(5)?,
-                high: row.get(6)?,
-                verdict: word(row, 7)?,
-                blocks: row.get(8)?,
+                metric: word(row, 4)?,
+                ratio: row.get(5)?,
+                low: row.get(6)?,
+                high: row.get(7)?,
+                verdict: word(row, 8)?,
+                blocks: row.get(9)?,
             })
         })?;
         rows.collect()
@@ -373,8 +375,9 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
             outline.abx_version,
             words(&file.name, outline),
         ])?;
-    let mut statement = transaction
-        .prepare("INSERT INTO comparison VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?;
+    let mut statement = transaction.prepare(
+        "INSERT INTO comparison VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?;
     for (place, one) in outline.comparisons.iter().enumerate() {
         statement.execute(params![
             file.name,
@@ -383,6 +386,7 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
             one.subject,
             one.baseline,
             one.against,
+            name(&one.metric),
             one.ratio,
             one.low,
             one.high,

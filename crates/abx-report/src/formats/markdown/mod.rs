@@ -18,7 +18,7 @@ use crate::words::how_measured::repeating;
 use crate::words::load::offer;
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::phases;
-use crate::words::scope::{self, families};
+use crate::words::scope;
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{figure, percent, ratio_cells};
@@ -124,10 +124,8 @@ fn beyond_pairs(record: &StudyRecord) -> String {
 
 /// What was not varied, and how often any of several families is wrong.
 fn scope(record: &StudyRecord) -> String {
-    let families = families(&record.conclusions.families);
-    let lines = [Some(scope::of_study(record)), families]
-        .into_iter()
-        .flatten();
+    let scope = std::iter::once(scope::of_study(record));
+    let lines = scope.chain(scope::of_all(record));
     let lines: Vec<String> = lines.map(|line| escape(&line) + "\n").collect();
     lines.join("\n")
 }

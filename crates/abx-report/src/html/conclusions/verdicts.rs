@@ -3,7 +3,7 @@
 use abx_evidence::{StudyRecord, Verdict};
 
 use crate::html::markup::{Element, LINE, Markup, element, note};
-use crate::words::scope::{self, families};
+use crate::words::scope;
 use crate::words::units::percent;
 use crate::words::verdict::{instead_of_throughput, name, remarks, sentence, word};
 
@@ -52,11 +52,11 @@ pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
         percent(record.measured.settings.margin)
     );
     let list = element("ul").class("verdicts").add_all(cards);
-    let families = families(&record.conclusions.families);
-    let families = families.map(|text| note(&text));
+    let of_all = scope::of_all(record);
+    let of_all = of_all.iter().map(|text| note(text));
     let instead = instead_of_throughput(record).map(note);
     let all = [list, scope, note(&how)].into_iter();
-    all.chain(families).chain(instead).collect()
+    all.chain(of_all).chain(instead).collect()
 }
 
 /// The sign of a verdict; the word beside it says the same.
