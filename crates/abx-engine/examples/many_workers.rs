@@ -148,6 +148,7 @@ fn plan(address: SocketAddr, path: &str) -> Result<LoadPlan, Box<dyn Error>> {
         timeout_ns: 10_000_000_000,
         open_rate: None,
         open_within_ns: None,
+        timeline: None,
         seed: 1,
         pacing: Pacing {
             arrivals: Arrivals::Poisson {

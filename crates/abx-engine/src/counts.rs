@@ -125,6 +125,7 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
         timeout_ns: 10_000_000_000,
         open_rate: None,
         open_within_ns: None,
+        timeline: None,
         seed: 1,
         pacing: Pacing::default(),
     }

@@ -46,6 +46,7 @@ fn load(address: SocketAddr) -> LoadPlan {
         timeout_ns: 30_000_000_000,
         open_rate: None,
         open_within_ns: None,
+        timeline: None,
         seed: 1,
         pipeline: 1,
         pacing: Pacing::default(),

@@ -50,6 +50,7 @@ pub use measure::phase_times::{PhaseTime, PhaseTimes};
 pub use measure::phases::{Phase, PhaseSplit, PhaseSums, Phases, Timestamps};
 pub use measure::quantile::Quantile;
 pub use measure::tally::{Connections, Sample, SliceTally, Tally};
+pub use measure::timeline::{Timeline, TimelinePlan, TimelineTally};
 pub use measure::times::{Figure, Times};
 pub use pooled::{PoolError, Pooled, PooledComparison, pooled};
 pub use record::finding::{Finding, Level, Limits, Status, Validity};

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use abx_evidence::{Shape, Wait};
+use abx_evidence::{Shape, TimelinePlan, Wait};
 use abx_wire::http1;
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +147,11 @@ pub struct LoadPlan {
     /// How long the opening of all connections may take; `None` for as long as it goes on.
     #[serde(default)]
     pub open_within_ns: Option<u64>,
+    /// How requests are told apart by when they were due, where the subject is expected to
+    /// fail meanwhile: nothing that it does then ends a slice early, and a refused
+    /// connection is tried again as soon as the next request is due. `None` elsewhere.
+    #[serde(default)]
+    pub timeline: Option<TimelinePlan>,
     /// Draws which requests are sent and which answers are hashed.
     pub seed: u64,
     /// When a connection that is free sends its next request.

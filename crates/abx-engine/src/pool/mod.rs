@@ -311,7 +311,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             self.connect_failures.add(outcome);
             return;
         }
-        let rest = Nanos(REST_MIN.0 << slot.refusals.min(REST_DOUBLINGS_MAX));
+        let doublings = match self.plan.timeline {
+            // It is to be seen at once when the subject is back.
+            Some(_) => 0,
+            None => slot.refusals.min(REST_DOUBLINGS_MAX),
+        };
+        let rest = Nanos(REST_MIN.0 << doublings);
         slot.refusals += 1;
         slot.state = SlotState::Resting(now.plus(rest));
         self.progress.rests(now.plus(rest));

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use abx_evidence::Outcome;
+use abx_evidence::{Outcome, TimelineTally};
 use abx_sys::Nanos;
 
 use super::{Pool, WAIT_MAX};
@@ -121,6 +121,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let basis = slice.basis(&self.plan.pacing);
         let clocks = self.slots.len();
         self.tally.clear();
+        let length_ns = slice.end.since(slice.start).0;
+        self.tally.timeline = { self.plan.timeline }
+            .map(|plan| Box::new(TimelineTally::new(plan, slice.start.0, length_ns)));
         self.progress = Progress {
             open: true,
             end: slice.sends_until(basis),
@@ -259,7 +262,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// nothing to say of that.
     fn has_stopped_answering(&mut self, now: Nanos) -> bool {
         let slots = self.slots.len();
-        if !self.progress.open || slots == 0 {
+        let is_to_fail = self.plan.timeline.is_some();
+        if !self.progress.open || slots == 0 || is_to_fail {
             return false;
         }
         let is_silent = self.progress.failures >= FAILURES_PER_SLOT_MAX * slots

@@ -18,3 +18,4 @@ pub(crate) mod script;
 pub(crate) mod sealed;
 mod several_workers;
 mod simulated;
+mod timelines;

@@ -151,6 +151,8 @@ pub(crate) struct Sim {
     is_accepting: bool,
     /// When the last of them was.
     accepted_at: Nanos,
+    /// From when and until when the peer is not there.
+    away: (Nanos, Nanos),
 }
 
 /// Both ends of one connection.
@@ -236,7 +238,19 @@ impl Sim {
             unaccepted: VecDeque::new(),
             is_accepting: false,
             accepted_at: Nanos(0),
+            away: (Nanos(0), Nanos(0)),
         }
+    }
+
+    /// The peer is away from one moment until before another: connects are refused, and
+    /// whoever sends to it over a connection loses that.
+    pub(crate) fn goes_away(&mut self, from: Nanos, until: Nanos) {
+        self.away = (from, until);
+    }
+
+    fn is_away(&self) -> bool {
+        let (from, until) = self.away;
+        from <= self.now && self.now < until
     }
 
     /// The peer sends bytes on the connection at this place, unasked.
@@ -335,6 +349,9 @@ impl Sim {
                 ready.push(Ready::Receivable(token));
             }
             What::Room => ready.push(Ready::MaySend(token)),
+            What::Reaches(_) if self.is_away() => {
+                self.cause(self.now, token, What::Arrives(TcpSegment::Break));
+            }
             What::Reaches(bytes) => self.reaches(token, &bytes),
             What::IdleClose => self.peer_closes(token),
             What::Says(bytes) => self.says(token, bytes),
@@ -379,6 +396,7 @@ impl Io for Sim {
         if is_refused && self.random.below(2) == 0 {
             return Err(refused());
         }
+        let is_refused = is_refused || self.is_away();
         let place = token.slot as usize;
         if place >= self.connections.len() {
             self.connections.resize_with(place + 1, || None);

@@ -49,6 +49,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
         timeout_ns: SECOND,
         open_rate: None,
         open_within_ns: None,
+        timeline: None,
         seed,
         pacing: Pacing::default(),
     }

@@ -75,6 +75,7 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
         timeout_ns: 30_000_000_000,
         open_rate: None,
         open_within_ns: None,
+        timeline: None,
         seed: 1,
         pacing: Pacing::default(),
     }

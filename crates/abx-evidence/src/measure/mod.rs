@@ -13,4 +13,5 @@ pub(crate) mod phases;
 pub(crate) mod quantile;
 pub(crate) mod share;
 pub(crate) mod tally;
+pub(crate) mod timeline;
 pub(crate) mod times;

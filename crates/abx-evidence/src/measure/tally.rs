@@ -6,6 +6,7 @@ use crate::measure::arrivals::{ArrivalSettings, Late, Offered, Spans, throughput
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::phases::Phases;
+use crate::measure::timeline::TimelineTally;
 
 /// One request from its intended send to its end, on the monotonic clock in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,12 +95,18 @@ pub struct Tally {
     /// Where the time of a random sample of the completed requests went.
     #[serde(default, skip_serializing_if = "Phases::is_empty")]
     pub phases: Phases,
+    /// The requests by when they were due, where that is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Box<TimelineTally>>,
 }
 
 impl Tally {
     /// Counts one request that was begun.
     pub fn record(&mut self, sample: &Sample) {
         self.outcomes.add(sample.outcome);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.record(sample);
+        }
         let is_completed = sample.outcome.is_completed();
         if !(is_completed || sample.outcome.is_unanswered()) {
             return;
@@ -128,6 +135,9 @@ impl Tally {
     /// been at least what lies between.
     pub fn record_unsent(&mut self, intended_ns: u64, end_ns: u64) {
         self.unsent += 1;
+        if let Some(timeline) = &mut self.timeline {
+            timeline.record_unsent(intended_ns);
+        }
         let age_ns = end_ns.saturating_sub(intended_ns);
         self.response.record_ns(age_ns);
         self.response_at_least.record_ns(age_ns);
@@ -160,6 +170,11 @@ impl Tally {
         self.lost += other.lost;
         self.out_of_order += other.out_of_order;
         self.phases.merge(&other.phases);
+        match (&mut self.timeline, &other.timeline) {
+            (Some(own), Some(other)) => own.merge(other),
+            (own @ None, other) => own.clone_from(other),
+            (Some(_), None) => {}
+        }
     }
 
     /// Takes the memory that is needed for what is counted of each request.
@@ -197,6 +212,7 @@ impl Tally {
         self.lost = 0;
         self.out_of_order = 0;
         self.phases.clear();
+        self.timeline = None;
     }
 }
 

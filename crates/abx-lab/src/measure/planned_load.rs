@@ -69,6 +69,7 @@ pub fn plan_load(
             timeout_ns: Nanos::from(load.timeout).0,
             open_rate: load.open_rate.map(per_second),
             open_within_ns: None,
+            timeline: None,
             seed,
             pipeline: load.pipeline,
             pacing: load.pacing.clone(),

@@ -285,6 +285,7 @@ fn plan(port: u16) -> LoadPlan {
         timeout_ns: 10_000_000_000,
         open_rate: None,
         open_within_ns: None,
+        timeline: None,
         seed: 1,
         pacing: Pacing::default(),
         shape: Shape::Request,

@@ -1,0 +1,96 @@
+//! Timelines of slices in which the peer fails, in virtual time and to the request.
+
+use std::sync::atomic::AtomicBool;
+
+use abx_evidence::{Outcome, Timeline, TimelinePlan};
+use abx_sys::Nanos;
+
+use super::simulated::{MS, SECOND, count, plan, pool, run};
+use crate::plan::Pacing;
+use crate::pool::Pool;
+use crate::protocol::Http;
+use crate::schedule::Arrivals;
+use crate::simulation::network::{Network, Sim};
+
+const BODY: &[u8] = b"hello";
+
+/// A pool of connections that stand, whose requests are told apart by when they are due.
+fn watched(connections: u32, per_s: &str, delayed_after_ns: u64) -> Pool<Sim, Http> {
+    let mut plan = plan(connections, BODY, 1);
+    plan.pacing = Pacing {
+        arrivals: Arrivals::Constant {
+            per_s: per_s.parse().unwrap(),
+        },
+        ..Pacing::default()
+    };
+    plan.timeline = Some(TimelinePlan {
+        bucket_ns: 10 * MS,
+        delayed_after_ns,
+    });
+    let mut pool = pool(Network::faultless(1), plan, BODY);
+    pool.connect_all(&AtomicBool::new(false));
+    pool
+}
+
+fn timeline(pool: &Pool<Sim, Http>) -> Timeline {
+    let kept = pool.tally().timeline.clone();
+    kept.expect("one was asked for").finish()
+}
+
+#[test]
+fn a_peer_that_is_away_fails_what_is_due_meanwhile_and_nothing_else() {
+    // Method: 1,000 a second for a second; the peer is away from 300 ms until before
+    // 500 ms. What is due then fails, each request once, although the first on each
+    // connection is sent twice; what is due at 500 ms is answered over a new connection.
+    let mut pool = watched(4, "1000", 100 * MS);
+    let start = pool.now();
+    let at = |ms: u64| start.plus(Nanos(ms * MS));
+    pool.io.goes_away(at(300), at(500));
+    run(&mut pool, SECOND, 0);
+    let found = timeline(&pool);
+    let failed: Vec<u32> = (0..100)
+        .map(|bucket| if (30..50).contains(&bucket) { 10 } else { 0 })
+        .collect();
+    assert_eq!(found.due, [10; 100]);
+    assert_eq!(found.failed, failed);
+    assert_eq!(found.delayed, [0; 100]);
+    assert_eq!(found.last_disturbed_ns, Some(499 * MS));
+    assert_eq!(
+        (
+            pool.tally().outcomes.ok(),
+            count(pool.tally(), Outcome::IdleClose)
+        ),
+        (800, 4)
+    );
+}
+
+#[test]
+fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
+    // Method: one connection, answers in 150 us, 10,000 a second due for 30 ms: the
+    // request of number k waits k times 50 us, so that from number 98 on an answer takes
+    // more than 5 ms; 200 are sent.
+    let mut pool = watched(1, "10000", 5 * MS);
+    run(&mut pool, 30 * MS, 0);
+    let found = timeline(&pool);
+    let sum = |counts: &[u32]| counts.iter().sum::<u32>();
+    assert_eq!(
+        (sum(&found.due), sum(&found.delayed), sum(&found.failed)),
+        (300, 102, 100)
+    );
+    assert_eq!(found.delayed, [2, 100, 0]);
+    assert_eq!(found.last_disturbed_ns, Some(29_900_000));
+}
+
+#[test]
+fn a_peer_that_does_not_come_back_is_asked_until_the_end() {
+    // Method: away from the first moment until behind the end. As many failures in a row
+    // end a slice of a load that expects none; here all that is due is due.
+    let mut pool = watched(2, "1000", 100 * MS);
+    let start = pool.now();
+    pool.io.goes_away(start, Nanos::MAX);
+    let ran = run(&mut pool, SECOND, 0);
+    assert!(!ran.stopped_answering);
+    let found = timeline(&pool);
+    assert_eq!((found.due.len(), found.due == found.failed), (100, true));
+    assert_eq!(found.last_disturbed_ns, Some(999 * MS));
+}

@@ -1,0 +1,142 @@
+//! What became of requests by when they were due: the story of a slice in which the
+//! subject is expected to fail. Start at [`Timeline`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::measure::outcome::Outcome;
+use crate::measure::tally::Sample;
+
+/// How finely a timeline is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimelinePlan {
+    /// The length of a bucket, above 0.
+    pub bucket_ns: u64,
+    /// A request whose right answer took longer than this was delayed.
+    pub delayed_after_ns: u64,
+}
+
+/// Counted requests by when they were due, each once, with its last outcome: one that is
+/// sent again is told by what became of it then.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Timeline {
+    /// The length of a bucket.
+    pub bucket_ns: u64,
+    /// How many requests were due in each bucket, from the slice's start on.
+    pub due: Vec<u32>,
+    /// How many of them had no right answer.
+    pub failed: Vec<u32>,
+    /// How many had one that was late.
+    pub delayed: Vec<u32>,
+    /// When the last request was due that failed or was delayed, from the slice's start;
+    /// `None` when all had their answers in time.
+    pub last_disturbed_ns: Option<u64>,
+}
+
+/// A timeline while it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimelineTally {
+    /// The slice's start on the monotonic clock.
+    pub start_ns: u64,
+    delayed_after_ns: u64,
+    timeline: Timeline,
+}
+
+/// What a request became for the one who waited for it.
+enum Fate {
+    InTime,
+    Delayed,
+    Failed,
+}
+
+impl TimelineTally {
+    /// An empty one of a slice that starts at a moment and is so long.
+    #[must_use]
+    pub fn new(plan: TimelinePlan, start_ns: u64, length_ns: u64) -> TimelineTally {
+        let bucket_ns = plan.bucket_ns.max(1);
+        let buckets = usize::try_from(length_ns.div_ceil(bucket_ns)).unwrap_or(usize::MAX);
+        let none = vec![0; buckets.min(BUCKETS_MAX)];
+        TimelineTally {
+            start_ns,
+            delayed_after_ns: plan.delayed_after_ns,
+            timeline: Timeline {
+                bucket_ns,
+                due: none.clone(),
+                failed: none.clone(),
+                delayed: none,
+                last_disturbed_ns: None,
+            },
+        }
+    }
+
+    /// What it has come to.
+    #[must_use]
+    pub fn finish(self) -> Timeline {
+        self.timeline
+    }
+
+    pub(crate) fn record(&mut self, sample: &Sample) {
+        let response_ns = sample.done_ns.saturating_sub(sample.intended_ns);
+        let fate = match sample.outcome {
+            // It is sent once more.
+            Outcome::IdleClose => return,
+            Outcome::Ok if response_ns > self.delayed_after_ns => Fate::Delayed,
+            Outcome::Ok => Fate::InTime,
+            _ => Fate::Failed,
+        };
+        self.note(sample.intended_ns, fate);
+    }
+
+    pub(crate) fn record_unsent(&mut self, intended_ns: u64) {
+        self.note(intended_ns, Fate::Failed);
+    }
+
+    fn note(&mut self, intended_ns: u64, fate: Fate) {
+        let since_ns = intended_ns.saturating_sub(self.start_ns);
+        let line = &mut self.timeline;
+        let bucket = usize::try_from(since_ns / line.bucket_ns).unwrap_or(usize::MAX);
+        if bucket >= line.due.len() {
+            return;
+        }
+        line.due[bucket] += 1;
+        match fate {
+            Fate::InTime => return,
+            Fate::Delayed => line.delayed[bucket] += 1,
+            Fate::Failed => line.failed[bucket] += 1,
+        }
+        line.last_disturbed_ns = line.last_disturbed_ns.max(Some(since_ns));
+    }
+
+    /// Adds what another worker saw of the same slice.
+    pub(crate) fn merge(&mut self, other: &TimelineTally) {
+        self.start_ns = self.start_ns.min(other.start_ns);
+        let (own, other) = (&mut self.timeline, &other.timeline);
+        for (sum, more) in [
+            (&mut own.due, &other.due),
+            (&mut own.failed, &other.failed),
+            (&mut own.delayed, &other.delayed),
+        ] {
+            sum.resize(sum.len().max(more.len()), 0);
+            sum.iter_mut()
+                .zip(more)
+                .for_each(|(sum, more)| *sum += more);
+        }
+        own.last_disturbed_ns = own.last_disturbed_ns.max(other.last_disturbed_ns);
+    }
+}
+
+impl Timeline {
+    /// The sum of a list of its buckets from this moment on, the bucket of it included.
+    #[must_use]
+    pub fn from(&self, since_ns: u64, pick: fn(&Timeline) -> &Vec<u32>) -> u64 {
+        let first = usize::try_from(since_ns / self.bucket_ns.max(1)).unwrap_or(usize::MAX);
+        pick(self)
+            .iter()
+            .skip(first)
+            .map(|one| u64::from(*one))
+            .sum()
+    }
+}
+
+/// A slice has no more buckets than these.
+const BUCKETS_MAX: usize = 100_000;
