@@ -28,6 +28,7 @@ pub use judge::capacities::Capacity;
 pub use judge::comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use judge::conclusions::Conclusions;
 pub use judge::families::Families;
+pub use judge::faults::{FaultSummary, LostDifference, MeanInterval};
 pub use judge::metric::{Metric, Sense};
 pub use judge::past_baseline::{
     Difference, Fingerprint, PastBaselineError, PastSubject, SessionReference, Unpaired,

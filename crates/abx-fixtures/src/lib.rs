@@ -55,6 +55,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
         subjects: subjects.iter().map(|(name, _)| subject(name)).collect(),
         skipped: Vec::new(),
         loads: vec![load("small", subjects)],
+        faults: Vec::new(),
         end: StudyEnd::Precision,
         past_baseline: None,
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),
@@ -289,6 +290,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
             histograms: BTreeMap::new(),
             sides: names().map(|name| (name, side.clone())).collect(),
         }],
+        faults: Vec::new(),
         canaries: vec![canary(0), canary(1)],
     }
 }

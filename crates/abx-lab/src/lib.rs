@@ -31,6 +31,7 @@ pub use run_study::progress::StudyProgress;
 pub use run_study::run::{RunEnd, RunError, RunPlan, run};
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};
 pub use setup::{catalog, provision};
+pub use study::fault::{Fault, Strike};
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
 pub use study::shape::{

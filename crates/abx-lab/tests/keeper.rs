@@ -149,6 +149,7 @@ fn plan(directory: &Path, command: &[&str]) -> KeeperPlan {
         log: directory.join("log"),
         scratch: None,
         files: Vec::new(),
+        outlives_main: false,
         stop: Stop {
             signal: Signal::Term,
             within: Duration::from_secs(60),

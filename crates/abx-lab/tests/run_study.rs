@@ -120,6 +120,7 @@ fn study(blocks: Option<u32>) -> Study {
     Study {
         subjects: ["one", "other"].map(subject).into(),
         contrasts: Vec::new(),
+        faults: Vec::new(),
         loads: vec![Load {
             name: "c4".to_owned(),
             connections: 4,

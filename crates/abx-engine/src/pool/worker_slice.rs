@@ -90,10 +90,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 counted_until = counted_until.min(now);
                 self.count_unsent(now);
             }
-            if stopped_answering || is_stopped || self.is_settled(now) {
+            let is_over = self.is_over_unanswered(&slice, now);
+            if stopped_answering || is_stopped || is_over || self.is_settled(now) {
                 self.stop_load(now);
             }
-            if is_stopped {
+            if is_stopped || is_over {
                 self.abandon(now, |_| true);
             }
             if self.progress.in_flight == 0 && !self.has_more() {
@@ -200,6 +201,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             true => self.needs_no_load(now) && self.company.is_over(),
             false => self.progress.open,
         }
+    }
+
+    /// Whether nobody waits any longer for what was due in a slice with a timeline: an
+    /// answer would be late by now.
+    fn is_over_unanswered(&self, slice: &WorkerSlice, now: Nanos) -> bool {
+        let kept = self.plan.timeline;
+        kept.is_some_and(|plan| now >= slice.end.plus(Nanos(plan.delayed_after_ns)))
     }
 
     fn needs_no_load(&self, now: Nanos) -> bool {

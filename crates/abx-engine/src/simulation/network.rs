@@ -248,6 +248,11 @@ impl Sim {
         self.away = (from, until);
     }
 
+    /// What the network and the peer are like from now on.
+    pub(crate) fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
     fn is_away(&self) -> bool {
         let (from, until) = self.away;
         from <= self.now && self.now < until

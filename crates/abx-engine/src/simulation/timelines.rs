@@ -94,3 +94,20 @@ fn a_peer_that_does_not_come_back_is_asked_until_the_end() {
     assert_eq!((found.due.len(), found.due == found.failed), (100, true));
     assert_eq!(found.last_disturbed_ns, Some(999 * MS));
 }
+
+#[test]
+fn who_never_answers_is_waited_for_as_long_as_an_answer_would_be_in_time() {
+    // Method: no answer at all, and a timeout of a second behind a slice of 300 ms: it
+    // ends when an answer would be delayed, and all that was due has failed.
+    let mut pool = watched(4, "100", 100 * MS);
+    pool.io.network_mut().faults.silence = 1000;
+    let start = pool.now();
+    run(&mut pool, 300 * MS, 0);
+    let took = pool.now().since(start);
+    assert!((400 * MS..460 * MS).contains(&took.0), "{took:?}");
+    let found = timeline(&pool);
+    assert_eq!(
+        (found.due.iter().sum::<u32>(), found.failed == found.due),
+        (30, true)
+    );
+}

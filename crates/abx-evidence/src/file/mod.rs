@@ -15,6 +15,7 @@ use crate::judge::capacities::Capacity;
 use crate::judge::comparison::Comparison;
 use crate::judge::conclusions::Conclusions;
 use crate::judge::families::Families;
+use crate::judge::faults::{FaultSummary, LostDifference};
 use crate::judge::judge;
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::ranking::Ranking;
@@ -22,7 +23,7 @@ use crate::judge::scope::Scope;
 use crate::judge::sweeps::Sweep;
 use crate::record::finding::Validity;
 use crate::record::{
-    BlockRecord, LoadRecord, Machine, Measured, PastBaseline, STUDY_SCHEMA, Settings,
+    BlockRecord, FaultRecord, LoadRecord, Machine, Measured, PastBaseline, STUDY_SCHEMA, Settings,
     SkippedSubject, StudyEnd, SubjectRecord,
 };
 use crate::view::ceilings::Ceiling;
@@ -77,6 +78,9 @@ struct RecordFile<'a> {
     skipped: Cow<'a, [SkippedSubject]>,
     /// The loads, in the order in which they were named.
     loads: Cow<'a, [LoadRecord]>,
+    /// What is done to subjects on purpose, in the order in which it was named.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    faults: Cow<'a, [FaultRecord]>,
     /// Why the study ended.
     end: Cow<'a, StudyEnd>,
     /// What was concluded of the pairs that were asked for, under each load and by each
@@ -114,6 +118,12 @@ struct OtherConclusions<'a> {
     ceilings: Cow<'a, [Ceiling]>,
     /// One for each load and subject.
     summaries: Cow<'a, [Summary]>,
+    /// What was done on purpose: one for each fault and subject.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    faults: Cow<'a, [FaultSummary]>,
+    /// By how many requests each subject loses more than its baseline, for each fault.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    lost_to_faults: Cow<'a, [LostDifference]>,
     /// Each subject beside that of the older record, under each load.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     past_comparisons: Cow<'a, [Unpaired]>,
@@ -137,6 +147,7 @@ impl<'a> From<&'a StudyRecord> for RecordFile<'a> {
             subjects: (&measured.subjects).into(),
             skipped: (&measured.skipped).into(),
             loads: (&measured.loads).into(),
+            faults: (&measured.faults).into(),
             end: Cow::Borrowed(&measured.end),
             comparisons: (&conclusions.comparisons).into(),
             validity: Cow::Borrowed(&conclusions.validity),
@@ -148,6 +159,8 @@ impl<'a> From<&'a StudyRecord> for RecordFile<'a> {
                 capacities: (&conclusions.capacities).into(),
                 ceilings: (&conclusions.ceilings).into(),
                 summaries: (&conclusions.summaries).into(),
+                faults: (&conclusions.faults).into(),
+                lost_to_faults: (&conclusions.lost_to_faults).into(),
                 past_comparisons: (&conclusions.past_comparisons).into(),
             },
             past_baseline: measured.past_baseline.as_ref().map(Cow::Borrowed),

@@ -10,6 +10,7 @@ pub(crate) mod closes;
 mod cold_cache;
 mod descriptors;
 pub(crate) mod failures;
+mod faults;
 mod frequency;
 pub(crate) mod held;
 pub(crate) mod listeners;
@@ -37,6 +38,7 @@ use answers::{answers_differ, varying};
 use ceiling::near_ceiling;
 use cold_cache::cold_cache;
 use descriptors::descriptors;
+use faults::of_faults;
 use frequency::frequency;
 use machine::{disturbed, machine};
 use network::ConnectionReadings;
@@ -67,6 +69,7 @@ pub(crate) fn findings(
     let mut found: Vec<Finding> = each.collect();
     found.extend(frequency(record));
     found.extend(near_ceiling(summaries, ceilings));
+    found.extend(of_faults(record));
     if record.is_comparison() {
         found.extend(record.subjects.iter().flat_map(subject_findings));
         found.extend(compared(record));

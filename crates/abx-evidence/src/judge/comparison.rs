@@ -21,6 +21,7 @@ use crate::stats::paired::{PairedMean, RatioInterval};
 use crate::stats::stop::{blocks_for_verdict, blocks_needed};
 use crate::stats::student::Confidence;
 use crate::stats::{Margin, StatsError, power};
+use crate::view::faults::FaultView;
 use crate::view::{LoadView, SubjectView};
 
 /// What a comparison is for.
@@ -41,7 +42,7 @@ pub struct Comparison {
     pub metric: Metric,
     /// What the comparison is for.
     pub role: Role,
-    /// The load's name; empty for what is of no load, the time to be ready.
+    /// The name of the load or fault; empty for what is of neither, the time to be ready.
     pub load: String,
     /// The subject.
     pub subject: String,
@@ -154,6 +155,8 @@ pub(crate) enum Ground<'a> {
     Grid(RateGrid<'a>),
     /// How subjects start, which is of no load.
     Starts,
+    /// What was done to them on purpose.
+    Fault(FaultView<'a>),
 }
 
 /// Pairs of subjects that are judged together by one metric.
@@ -226,7 +229,7 @@ impl<'a> ComparisonFamily<'a> {
     fn load(&self) -> Option<&'a LoadView<'a>> {
         match self.ground {
             Ground::Load(view) => Some(view),
-            Ground::Grid(_) | Ground::Starts => None,
+            Ground::Grid(_) | Ground::Starts | Ground::Fault(_) => None,
         }
     }
 
@@ -235,6 +238,7 @@ impl<'a> ComparisonFamily<'a> {
             Ground::Load(view) => &view.load.name,
             Ground::Grid(grid) => &grid.name,
             Ground::Starts => "",
+            Ground::Fault(view) => &view.fault.name,
         }
     }
 

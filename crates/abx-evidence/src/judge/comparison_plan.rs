@@ -7,6 +7,7 @@
 use crate::judge::capacities::grids;
 use crate::judge::comparison::{Ground, Role, both_kept_up};
 use crate::judge::cpu_fallback::CpuFallback;
+use crate::judge::faults::recoveries;
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::ClaimFamily;
@@ -15,6 +16,7 @@ use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::stats::stop::blocks_for_verdict;
+use crate::view::faults::FaultView;
 use crate::view::{LoadView, StudyView};
 
 /// Pairs that are judged together by one metric.
@@ -38,6 +40,7 @@ impl Question<'_> {
             Ground::Load(view) => study.pairs_under(view.load),
             Ground::Grid(grid) => grid.pairs(study),
             Ground::Starts => study.pairs(),
+            Ground::Fault(view) => study.pairs_of_fault(&view.fault.name),
         };
         let equivalences = asked.len().min(study.subjects.len().saturating_sub(1));
         let is_primary = self.pairs.iter().any(|(_, role)| *role == Role::Primary);
@@ -81,6 +84,13 @@ impl<'a> ComparisonPlan<'a> {
             let whole = whole(&values, grid.pairs(measured).iter()).into_iter();
             let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
             questions.ask(Ground::Grid(grid), Metric::Capacity, (values, pairs));
+        }
+        for view in FaultView::all(measured) {
+            let values = recoveries(&view);
+            let pairs = measured.pairs_of_fault(&view.fault.name);
+            let whole = whole(&values, pairs.iter()).into_iter();
+            let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
+            questions.ask(Ground::Fault(view), Metric::Recovery, (values, pairs));
         }
         questions.explore(
             Ground::Starts,
@@ -207,7 +217,7 @@ impl<'a> ComparisonPlan<'a> {
         let each = self.asked.iter().map(|question| {
             let has_failed = |subject: &&str| match question.ground {
                 Ground::Load(view) => view.has_failed(subject),
-                Ground::Grid(_) | Ground::Starts => false,
+                Ground::Grid(_) | Ground::Starts | Ground::Fault(_) => false,
             };
             let pairs = question.pairs.iter();
             let primary =

@@ -3,6 +3,7 @@
 use crate::judge::capacities::Capacity;
 use crate::judge::comparison::{Comparison, Role};
 use crate::judge::families::Families;
+use crate::judge::faults::{FaultSummary, LostDifference};
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::ranking::Ranking;
 use crate::judge::scope::Scope;
@@ -34,6 +35,10 @@ pub struct Conclusions {
     pub ceilings: Vec<Ceiling>,
     /// One for each load and subject.
     pub summaries: Vec<Summary>,
+    /// What was done on purpose: one for each fault and subject.
+    pub faults: Vec<FaultSummary>,
+    /// By how many requests each subject loses more than its baseline, for each fault.
+    pub lost_to_faults: Vec<LostDifference>,
     /// Each subject beside that of the older record, under each load; empty when
     /// there is no older record.
     pub past_comparisons: Vec<Unpaired>,

@@ -45,6 +45,8 @@ pub enum Metric {
     /// Throughput in the warm-up after a fresh start, as a share of that in the
     /// slices that followed.
     ColdStart,
+    /// From a fault to the last request that was lost or delayed.
+    Recovery,
 }
 
 /// What a number of a metric says of a subject.
@@ -63,7 +65,7 @@ const BEYOND_MIN: f64 = 100.0;
 
 impl Metric {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Metric; 16] = [
+    pub const ALL: [Metric; 17] = [
         Metric::Throughput,
         Metric::ResponseP50,
         Metric::ResponseP90,
@@ -80,6 +82,7 @@ impl Metric {
         Metric::Capacity,
         Metric::ReadyTime,
         Metric::ColdStart,
+        Metric::Recovery,
     ];
 
     /// The quantiles of response times, the highest last.
@@ -103,7 +106,8 @@ impl Metric {
             | Metric::ResponseP999
             | Metric::BroadcastFirstP50
             | Metric::BroadcastMedianP50
-            | Metric::ReadyTime => Sense::Time,
+            | Metric::ReadyTime
+            | Metric::Recovery => Sense::Time,
             Metric::ServerCpu
             | Metric::Memory
             | Metric::ContextSwitches
@@ -165,6 +169,7 @@ impl Metric {
             Metric::Capacity => "capacity",
             Metric::ReadyTime => "ready_time",
             Metric::ColdStart => "cold_start",
+            Metric::Recovery => "recovery",
         }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod comparison_plan;
 pub(crate) mod conclusions;
 pub(crate) mod cpu_fallback;
 pub(crate) mod families;
+pub(crate) mod faults;
 pub(crate) mod metric;
 pub(crate) mod past_baseline;
 pub(crate) mod ranking;
@@ -23,6 +24,7 @@ use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role};
 use crate::judge::comparison_plan::{ComparisonPlan, Question};
 use crate::judge::conclusions::Conclusions;
 use crate::judge::families::Families;
+use crate::judge::faults::{fault_summaries, lost_differences};
 use crate::judge::past_baseline::BesidePast;
 use crate::judge::ranking::rankings;
 use crate::judge::scope::Scope;
@@ -71,6 +73,8 @@ fn conclude(study: &StudyView) -> Conclusions {
         comparisons,
         ceilings,
         summaries,
+        faults: fault_summaries(study.study),
+        lost_to_faults: lost_differences(study.study),
         past_comparisons: beside_past.numbered(&validity),
         validity,
     }
@@ -134,7 +138,7 @@ fn answers(study: &StudyView, asked: Vec<Question>, found: &[Finding]) -> Vec<Li
             let together = question.family(study);
             let limit = match &question.ground {
                 Ground::Load(view) => limits.get(view.load.name.as_str()),
-                Ground::Grid(_) | Ground::Starts => None,
+                Ground::Grid(_) | Ground::Starts | Ground::Fault(_) => None,
             };
             let family = ComparisonFamily {
                 study: study.study,

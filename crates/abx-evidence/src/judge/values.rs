@@ -123,6 +123,8 @@ fn value(block: &BlockView, metric: Metric, rounds: Rounds) -> Option<BlockValue
         Metric::ReadyTime => block.life()?.ready_s,
         // Of several loads together; see `RateGrid::values`.
         Metric::Capacity => None,
+        // Of faults; see `recoveries`.
+        Metric::Recovery => None,
         Metric::ColdStart => cold_start(block),
         Metric::ResponseP50 | Metric::ResponseP90 | Metric::ResponseP99 | Metric::ResponseP999 => {
             return quantile(block, metric);

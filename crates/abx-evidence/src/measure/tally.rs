@@ -105,7 +105,7 @@ impl Tally {
     pub fn record(&mut self, sample: &Sample) {
         self.outcomes.add(sample.outcome);
         if let Some(timeline) = &mut self.timeline {
-            timeline.record(sample);
+            timeline.record(sample.intended_ns, sample.done_ns, sample.outcome);
         }
         let is_completed = sample.outcome.is_completed();
         if !(is_completed || sample.outcome.is_unanswered()) {

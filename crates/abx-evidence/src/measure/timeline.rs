@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::outcome::Outcome;
-use crate::measure::tally::Sample;
 
 /// How finely a timeline is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,16 +74,16 @@ impl TimelineTally {
         self.timeline
     }
 
-    pub(crate) fn record(&mut self, sample: &Sample) {
-        let response_ns = sample.done_ns.saturating_sub(sample.intended_ns);
-        let fate = match sample.outcome {
+    pub(crate) fn record(&mut self, intended_ns: u64, done_ns: u64, outcome: Outcome) {
+        let response_ns = done_ns.saturating_sub(intended_ns);
+        let fate = match outcome {
             // It is sent once more.
             Outcome::IdleClose => return,
             Outcome::Ok if response_ns > self.delayed_after_ns => Fate::Delayed,
             Outcome::Ok => Fate::InTime,
             _ => Fate::Failed,
         };
-        self.note(sample.intended_ns, fate);
+        self.note(intended_ns, fate);
     }
 
     pub(crate) fn record_unsent(&mut self, intended_ns: u64) {

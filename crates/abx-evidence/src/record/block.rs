@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::columns;
+use crate::record::fault::FaultSlice;
 use crate::record::histograms::Histograms;
 use crate::record::readings::{Canary, SubjectReadings};
 use crate::record::slice::SliceRecord;
@@ -28,6 +29,9 @@ pub struct BlockRecord {
     pub subjects: BTreeMap<String, BlockSubject>,
     /// What each load gave.
     pub loads: Vec<BlockLoad>,
+    /// What was done to each subject on purpose, and what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultSlice>,
     /// How fast the processors were before and after; empty when that was not looked at.
     pub canaries: Vec<Canary>,
 }

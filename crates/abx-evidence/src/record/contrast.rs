@@ -13,7 +13,7 @@ pub struct Contrast {
     pub subject: String,
     /// What it is compared with.
     pub baseline: String,
-    /// The loads under which it was asked for, as the study names them; empty for all.
+    /// The loads and faults under which it was asked for, as the study names them; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<String>,
 }
@@ -26,8 +26,11 @@ impl Contrast {
     }
 
     fn is_under(&self, load: &LoadRecord) -> bool {
-        let is_named = |name: &str| self.loads.iter().any(|one| one == name);
-        self.loads.is_empty() || is_named(&load.name) || is_named(load.name_of_grid())
+        self.is_of(&load.name) || self.is_of(load.name_of_grid())
+    }
+
+    fn is_of(&self, name: &str) -> bool {
+        self.loads.is_empty() || self.loads.iter().any(|one| one == name)
     }
 }
 
@@ -42,6 +45,12 @@ impl Measured {
     #[must_use]
     pub fn pairs_under(&self, load: &LoadRecord) -> Vec<[&str; 2]> {
         self.asked(|one| one.is_under(load))
+    }
+
+    /// The pairs that were asked for under a fault.
+    #[must_use]
+    pub fn pairs_of_fault(&self, fault: &str) -> Vec<[&str; 2]> {
+        self.asked(|one| one.is_of(fault))
     }
 
     /// The subject that all others of these pairs are compared with, where it is the same

@@ -278,6 +278,26 @@ finding_ids! {
         "something could not be read, so whatever depends on it was not checked",
         "run where abx may read it, and let abx start the subjects, on this machine";
 
+    // What was done on purpose.
+    FaultLeftOut: "fault_left_out", [Note],
+        "a fault cannot be done to a subject",
+        "name its `worker` processes or its `reload` signal, or leave the fault out";
+    FaultMissed: "fault_missed", [Note],
+        "a fault found no process to be done to",
+        "look whether the subject's workers end by themselves";
+    NotRecovered: "not_recovered", [Note],
+        "a subject had not recovered from a fault by the end of its slice",
+        "lengthen `within`, or take it as it is: the service does not come back by itself";
+    NotBroughtBack: "not_brought_back", [Note],
+        "fewer processes of a subject ran after a fault than before",
+        "look whether its supervisor restarts workers, and how late";
+    FaultUnfelt: "fault_unfelt", [Note],
+        "a fault cost no request anything",
+        "raise the rate, or take it as it is: the fault cannot be felt";
+    DisturbedBeforeFault: "disturbed_before_fault", [Note],
+        "requests were lost or delayed before a fault was done",
+        "lower the rate, raise `delayed_after`, or let `at` be later";
+
     // Beside an older record.
     Unpaired: "unpaired", [Bound, Note],
         "the two sides were not measured side by side, which is weaker evidence; a bound, and no \

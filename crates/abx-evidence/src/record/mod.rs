@@ -5,6 +5,7 @@
 mod block;
 mod columns;
 mod contrast;
+mod fault;
 pub(crate) mod finding;
 pub(crate) mod finding_id;
 mod histograms;
@@ -24,6 +25,7 @@ pub use block::{
     BlockLoad, BlockRecord, BlockSubject, Disturbance, ListenerRecord, Round, WAIT_SHARE_MIN,
 };
 pub use contrast::Contrast;
+pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
 pub use histograms::Histograms;
 pub use load::{AnswerRecord, LoadRecord, LoadSettings, RequestSettings};
 pub use past_baseline::{PastBaseline, PastLoad, PastReference};
@@ -65,6 +67,9 @@ pub struct Measured {
     pub skipped: Vec<SkippedSubject>,
     /// The loads, in the order in which they were named.
     pub loads: Vec<LoadRecord>,
+    /// What is done to subjects on purpose, in the order in which it was named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultRecord>,
     /// Why the study ended.
     pub end: StudyEnd,
     /// The subject of an older record that it is compared with, when there is one.

@@ -3,6 +3,7 @@
 //! each subject, and that one for each block.
 
 pub(crate) mod ceilings;
+pub(crate) mod faults;
 pub(crate) mod summary;
 pub(crate) mod sums;
 

@@ -233,6 +233,7 @@ fn block(loads: Vec<BlockLoad>) -> BlockRecord {
         order: vec!["a".to_owned()],
         subjects: BTreeMap::new(),
         loads,
+        faults: Vec::new(),
         canaries: Vec::new(),
     }
 }

@@ -133,6 +133,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         subjects,
         contrasts: Vec::new(),
         loads,
+        faults: Vec::new(),
         aa: true,
         margin: Margin::DEFAULT,
         budget: None,

@@ -34,14 +34,14 @@ pub struct PlannedCeiling {
     pub plan: LoadPlan,
 }
 
-/// Verifies what all subjects answer to one load, and plans it for each.
+/// Verifies what these subjects of a study answer to one load, and plans it for each.
 ///
 /// # Errors
 /// [`Abort::Subject`], [`Abort::Answers`], [`Abort::Interrupted`].
 pub fn plan_load(
     study: &Study,
     load: &Load,
-    processes: &[SubjectProcess],
+    (subjects, processes): (&[Subject], &[SubjectProcess]),
     stopper: &Stopper,
     seed: u64,
 ) -> Result<PlannedLoad, Abort> {
@@ -86,9 +86,8 @@ pub fn plan_load(
             stopper: Some(stopper),
             on_wait: None,
         };
-        let answers = ask_all(study, processes, asked, patience)?;
-        let named: Vec<(&str, &Verified)> = study
-            .subjects
+        let answers = ask_all(subjects, processes, asked, patience)?;
+        let named: Vec<(&str, &Verified)> = subjects
             .iter()
             .map(|subject| subject.name.as_str())
             .zip(answers.iter().map(|(_, answer)| answer))
@@ -123,13 +122,13 @@ fn per_second(rate: u32) -> PerSecond {
 
 /// What each subject answers to one request.
 fn ask_all(
-    study: &Study,
+    subjects: &[Subject],
     processes: &[SubjectProcess],
     asked: impl Fn(&Subject, &SubjectProcess) -> Probe,
     patience: Patience,
 ) -> Result<Vec<(RequestPlan, Verified)>, Abort> {
     let mut answers = Vec::with_capacity(processes.len());
-    for (subject, process) in study.subjects.iter().zip(processes) {
+    for (subject, process) in subjects.iter().zip(processes) {
         let asked = asked(subject, process);
         let answer = verify(&subject.name, process.address, &asked, patience)
             .map_err(|error| Abort::subject(&subject.name, error))?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abx_engine::{EngineError, LoadGenerator, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::record::{BlockSubject, Histograms, InUse, PilotRecord, SliceRecord};
-use abx_evidence::{ConnectionOpening, Outcomes, SliceTally};
+use abx_evidence::{ConnectionOpening, Outcomes, SliceTally, TimelineTally};
 use abx_sys::{Nanos, tree};
 
 use crate::measure::host::troubles::Troubles;
@@ -136,6 +136,8 @@ pub struct MeasuredSlice {
     pub standing: Option<u64>,
     /// Times of its requests.
     pub times: Histograms,
+    /// Its requests by when they were due, where the plan asked for that.
+    pub timeline: Option<TimelineTally>,
     /// What the machine counted of its troubles meanwhile.
     pub troubles: Troubles,
     /// Pages of the subject's files that were in memory although they had been
@@ -384,7 +386,10 @@ impl<'a> RunningSubjects<'a> {
     }
 
     /// Whether something of this length ends before the deadline.
-    fn check_deadline(&self, ns: u64) -> Result<(), Abort> {
+    ///
+    /// # Errors
+    /// [`Abort::Budget`] when it does not.
+    pub fn check_deadline(&self, ns: u64) -> Result<(), Abort> {
         let ends = self.generator.now().plus(Nanos(ns));
         match self.deadline.is_some_and(|deadline| ends > deadline) {
             true => Err(Abort::Budget),
@@ -437,6 +442,7 @@ impl<'a> RunningSubjects<'a> {
         Ok(MeasuredSlice {
             record,
             standing: slice.connections.map(|found| found.standing),
+            timeline: slice.tally.timeline.clone().map(|kept| *kept),
             times: Histograms::of(slice.tally),
             troubles: window.troubles,
             resident_pages: None,

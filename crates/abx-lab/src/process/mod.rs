@@ -1,5 +1,6 @@
 //! One server: how it is kept, found ready and verified.
 
+pub mod family_roles;
 pub mod generated_files;
 pub mod keeper;
 pub mod listener;

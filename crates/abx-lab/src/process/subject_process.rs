@@ -151,6 +151,8 @@ pub struct StartContext<'a> {
     pub files: &'a [GeneratedFile],
     /// What made files are drawn from.
     pub seed: u64,
+    /// Whether what it starts may go on when its main process fails.
+    pub outlives_main: bool,
     /// Ends the start, too.
     pub stopper: Stopper,
     /// Draws a number below the given one.
@@ -287,6 +289,30 @@ impl SubjectProcess {
         Ok(())
     }
 
+    /// The keeper's process number; `None` of a server that abx leaves alone.
+    #[must_use]
+    pub fn keeper_id(&self) -> Option<u32> {
+        self.keeper.as_ref().map(Keeper::process_id)
+    }
+
+    /// Stops it and starts it again on the same port, without waiting until it is ready.
+    /// What abx leaves alone is left alone.
+    ///
+    /// # Errors
+    /// [`SubjectProcessError::Start`].
+    pub fn restart(
+        &mut self,
+        launch: &Launch,
+        start: &mut StartContext,
+    ) -> Result<(), SubjectProcessError> {
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.stop();
+            let (keeper, files) = keep(&self.name, launch, self.address.port(), start)?;
+            (self.keeper, self.files) = (Some(keeper), files);
+        }
+        Ok(())
+    }
+
     /// Its processes, when they can be seen.
     #[must_use]
     pub fn tree(&self) -> Option<ProcTree> {
@@ -367,11 +393,21 @@ fn start_kept(
         name: name.to_owned(),
         source,
     };
-    // The length of the environment moves the stack, and with it the speed.
-    let padding = usize::try_from((start.draw)(4096)).unwrap_or_default();
     let candidates = abx_sys::ports::candidates().map_err(no_port)?;
     let free = abx_sys::ports::free_port(candidates, start.draw).map_err(no_port)?;
-    let port = free.number();
+    let (keeper, files) = keep(name, launch, free.number(), start)?;
+    Ok((free, keeper, files))
+}
+
+/// Starts a server on a port.
+fn keep(
+    name: &str,
+    launch: &Launch,
+    port: u16,
+    start: &mut StartContext,
+) -> Result<(Keeper, GeneratedFiles), SubjectProcessError> {
+    // The length of the environment moves the stack, and with it the speed.
+    let padding = usize::try_from((start.draw)(4096)).unwrap_or_default();
     // A folder for each start, so that nothing of the last one is found in it.
     let scratch = format!("abx-{}-{name}-{port}", std::process::id());
     let scratch = std::env::temp_dir().join(scratch);
@@ -399,6 +435,7 @@ fn start_kept(
         scratch: Some(scratch),
         files: made.chain(written).collect(),
         stop: launch.stop,
+        outlives_main: start.outlives_main,
     };
     let all_bytes = plan.files.iter().map(|file| file.content.bytes()).sum();
     let is_stopped = || start.stopper.is_stopped();
@@ -416,11 +453,7 @@ fn start_kept(
         name: name.to_owned(),
         source,
     })?;
-    Ok((
-        free,
-        keeper,
-        GeneratedFiles::within(&directory, start.files),
-    ))
+    Ok((keeper, GeneratedFiles::within(&directory, start.files)))
 }
 
 /// Each file has bytes of its own: the seeds count on from the study's.

@@ -74,8 +74,8 @@ pub enum PrepareError {
 pub struct StudyContext<'a> {
     /// What is to be measured.
     pub study: &'a Study,
-    program: PathBuf,
-    keeper_arguments: &'a [&'a str],
+    pub(super) program: PathBuf,
+    pub(super) keeper_arguments: &'a [&'a str],
     /// What is offered, as far as it is known.
     pub loads: Vec<Load>,
     /// Makes the load.
@@ -208,6 +208,7 @@ impl<'a> StudyContext<'a> {
             descriptors: self.descriptors,
             files: &self.study.files,
             seed: self.study.seed,
+            outlives_main: false,
             stopper: self.generator.stopper(),
             draw,
             on_pending: self.on_pending,

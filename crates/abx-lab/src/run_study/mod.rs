@@ -4,6 +4,8 @@
 
 mod ceiling;
 pub mod context;
+mod fault_slice;
+mod faults;
 pub mod progress;
 pub mod run;
 mod shorten_blocks;
@@ -43,6 +45,7 @@ use crate::process::pending::Pending;
 use crate::process::subject_process::SubjectProcessError;
 use crate::process::verify::Verified;
 use crate::records::store::{Store, StoreError};
+use crate::study::fault::Fault;
 use crate::study::subject::{Source, Subject};
 use crate::study::{Load, OlderRecord, SliceLength, Study};
 use context::{PrepareError, StudyContext, descriptors_needed};
@@ -309,7 +312,8 @@ impl StudyRunner<'_> {
             has_ceiling: study.ceiling.is_some(),
             has_fixed_trials: matches!(study.slice, SliceLength::Fixed(_)),
         };
-        let span = (left / blocks.max(1)).saturating_sub(starting);
+        let others = starting + self.faults_take(starting);
+        let span = (left / blocks.max(1)).saturating_sub(others);
         shorten_blocks(&mut self.record.measured.loads, terms, span);
     }
 
@@ -361,9 +365,13 @@ impl StudyRunner<'_> {
                 RoundEvent::RoundEnded(slices) => StudyProgress::Slices(slices),
             });
         };
-        let (mut block, ended) = measure(started, &loads, cold_ns, &mut random, &mut on_moment);
+        let (mut block, mut ended) = measure(started, &loads, cold_ns, &mut random, &mut on_moment);
         block.index = index;
         block.seed = seed;
+        if ended.is_ok() {
+            ended = self.add_faults(&mut block, &mut random);
+            block.complete = ended.is_ok();
+        }
         self.record.measured.blocks.push(block);
         ended
     }
@@ -477,6 +485,7 @@ fn measure(
             .filter(|(name, _)| name != CEILING)
             .collect(),
         loads: measured,
+        faults: Vec::new(),
         canaries,
     };
     (block, ended)
@@ -541,6 +550,7 @@ fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured 
         subjects: study.subjects.iter().map(subject_record).collect(),
         skipped: study.skipped.clone(),
         loads: study.loads.iter().map(load_record).collect(),
+        faults: study.faults.iter().map(Fault::record).collect(),
         end: StudyEnd::Running,
         past_baseline: None,
         blocks: Vec::new(),

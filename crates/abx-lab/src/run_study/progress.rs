@@ -24,6 +24,15 @@ pub enum StudyProgress<'a> {
     /// A round has ended, and these are its slices, that of a server that does
     /// nothing ([`CEILING`](abx_evidence::record::CEILING)) among them.
     Slices(&'a [SliceRecord]),
+    /// A fault is done to a subject.
+    Fault {
+        /// The block's number from zero.
+        block: u32,
+        /// The fault's name.
+        fault: &'a str,
+        /// The subject.
+        subject: &'a str,
+    },
     /// A block has ended, and this is what the blocks so far say.
     Block(&'a StudyRecord),
 }

@@ -115,6 +115,7 @@ fn study(plan: RunPlan) -> Study {
         }],
         contrasts: Vec::new(),
         loads: vec![load],
+        faults: Vec::new(),
         aa: false,
         margin: Margin::DEFAULT,
         budget: match plan.end {
@@ -186,6 +187,7 @@ fn block(
         canaries: canaries(&speeds, &running.meter.processors.speeds()),
         subjects: running.stop_all(None).into_iter().collect(),
         loads: vec![part],
+        faults: Vec::new(),
     };
     Ok((block, pilot))
 }

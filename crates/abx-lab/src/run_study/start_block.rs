@@ -12,6 +12,7 @@ use crate::process::probe::Probe;
 use crate::process::subject_process::SubjectProcess;
 use crate::run_study::ceiling;
 use crate::run_study::context::StudyContext;
+use crate::study::subject::Subject;
 
 /// A block's subjects, up and verified, with what each load asks of them.
 pub struct StartedBlock<'a> {
@@ -24,6 +25,32 @@ pub struct StartedBlock<'a> {
 }
 
 impl StudyContext<'_> {
+    /// Waits until a subject answers rightly.
+    ///
+    /// # Errors
+    /// [`Abort::Subject`], [`Abort::Interrupted`].
+    pub fn wait_ready(&self, subject: &Subject, process: &mut SubjectProcess) -> Result<(), Abort> {
+        let first = self.loads.first();
+        let Some((load, request)) = first.and_then(|load| Some((load, load.requests.first()?)))
+        else {
+            return Ok(());
+        };
+        let stopper = self.generator.stopper();
+        let first = Probe::of_load(load, request, subject, process.address, self.study.seed);
+        let ready = process.wait_ready(
+            &subject.source,
+            &first.readiness(subject),
+            &stopper,
+            self.deadline,
+            self.on_pending,
+        );
+        ready.map_err(|error| Abort::subject(&subject.name, error))?;
+        match stopper.is_stopped() {
+            true => Err(Abort::Interrupted),
+            false => Ok(()),
+        }
+    }
+
     /// Starts every subject, waits until each is ready, and verifies what they answer.
     ///
     /// # Errors
@@ -48,28 +75,18 @@ impl StudyContext<'_> {
         let mut processes: Vec<SubjectProcess> = processes.into_iter().flatten().collect();
         let stopper = self.generator.stopper();
         for (subject, process) in study.subjects.iter().zip(&mut processes) {
-            let Some(load) = self.loads.first() else {
-                break;
-            };
-            let Some(request) = load.requests.first() else {
-                break;
-            };
-            let first = Probe::of_load(load, request, subject, process.address, study.seed);
-            let probe = first.readiness(subject);
-            let ready = process.wait_ready(
-                &subject.source,
-                &probe,
-                &stopper,
-                self.deadline,
-                self.on_pending,
-            );
-            ready.map_err(|error| Abort::subject(&subject.name, error))?;
-            if stopper.is_stopped() {
-                return Err(Abort::Interrupted);
-            }
+            self.wait_ready(subject, process)?;
         }
         let mut loads = { self.loads.iter() }
-            .map(|load| plan_load(study, load, &processes, &stopper, random.random()))
+            .map(|load| {
+                plan_load(
+                    study,
+                    load,
+                    (&study.subjects, &processes),
+                    &stopper,
+                    random.random(),
+                )
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let seed = random.random();
         if let Some(ceiling) = &study.ceiling {

@@ -87,6 +87,7 @@ mod tests {
             subjects: ["a", "b"].map(subject).into(),
             skipped: Vec::new(),
             loads: vec![load_record(load)],
+            faults: Vec::new(),
             end: StudyEnd::Running,
             past_baseline: None,
             blocks: Vec::new(),

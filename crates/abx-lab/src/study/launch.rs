@@ -23,6 +23,11 @@ pub struct Launch {
     pub ready: ReadinessRule,
     /// How it is stopped.
     pub stop: Stop,
+    /// The program name of its workers; `None` for every process without children but
+    /// the main one.
+    pub worker: Option<String>,
+    /// The signal by which its main process takes its configuration anew, if it has one.
+    pub reload: Option<Signal>,
     /// The folder that it starts in: that of its study; `None` is the one abx was started in.
     pub folder: Option<PathBuf>,
     /// Where it was built, when it was.
@@ -96,6 +101,8 @@ impl Launch {
             templates: Vec::new(),
             ready: ReadinessRule::default(),
             stop: Launch::STOP,
+            worker: None,
+            reload: None,
             folder: None,
             build: None,
         }

@@ -1,6 +1,7 @@
 //! What is to be compared, under which load, and how. Parsed once; from here
 //! on the types prove it.
 
+pub mod fault;
 pub mod launch;
 pub mod placeholder;
 pub mod program;
@@ -19,6 +20,7 @@ use abx_evidence::record::{Contrast, Interleave, LoadSettings, RequestSettings, 
 use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, ArrivalSettings, Exchange, Measured, Shape};
 
+use fault::Fault;
 use rates::RateSpec;
 use subject::Subject;
 
@@ -31,6 +33,8 @@ pub struct Study {
     pub contrasts: Vec<Contrast>,
     /// The loads.
     pub loads: Vec<Load>,
+    /// What is done to the subjects on purpose, under some of the loads.
+    pub faults: Vec<Fault>,
     /// Whether both subjects are one and the same on purpose.
     pub aa: bool,
     /// The smallest difference that matters.
@@ -264,12 +268,12 @@ impl Study {
     }
 
     /// The wall time that the study may take: by default two minutes for each
-    /// load and each subject beside the baseline, or for each load when there is
-    /// one subject alone.
+    /// load or fault and each subject beside the baseline, or for each load or fault
+    /// when there is one subject alone.
     #[must_use]
     pub fn budget(&self) -> Duration {
         let others = self.subjects.len().saturating_sub(1).max(1);
-        let comparisons = self.loads.len() * others;
+        let comparisons = (self.loads.len() + self.faults.len()) * others;
         let usual = Duration::from_secs(120) * u32::try_from(comparisons).unwrap_or(u32::MAX);
         self.budget.unwrap_or(usual)
     }

@@ -6,6 +6,7 @@ use abx_evidence::{Figure, StudyRecord, Summary};
 
 use super::also_compared::also_compared;
 use super::bar::bars;
+use super::faults::faults;
 use super::findings::findings;
 use super::past_baseline::past_baseline;
 use super::phases;
@@ -38,6 +39,7 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
         sweeps(record, style),
         capacities(record, style),
         tables(record, style),
+        faults(record, style),
         phases::of_study(record, style),
         bars(record, style),
         also_compared(record, style),

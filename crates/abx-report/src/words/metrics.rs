@@ -21,6 +21,7 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
         Metric::Capacity => "capacity",
         Metric::ReadyTime => "startup time",
         Metric::ColdStart => "cold-start throughput",
+        Metric::Recovery => "time to recover",
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod described;
 pub(crate) mod expectations;
+pub(crate) mod faults;
 pub(crate) mod figures;
 pub(crate) mod findings;
 pub(crate) mod held;

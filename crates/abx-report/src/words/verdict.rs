@@ -39,6 +39,10 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
                 "{subject} needs {limit}{ratio} times {baseline}'s CPU per response ({low} to \
                  {high}) {place}"
             ),
+            Metric::Recovery => format!(
+                "{} {place}",
+                recovers([&subject, &baseline], one.bounds().unwrap_or([1.0; 3]))
+            ),
             metric => format!(
                 "{subject}'s {} is {limit}{ratio} times {baseline}'s ({low} to {high}) {place}",
                 metric_under(record, &one.load, metric)
@@ -70,6 +74,18 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
             plural(one.blocks as u64, "block")
         ),
     }
+}
+
+/// How fast one of two recovers, with a ratio above 1.
+fn recovers([subject, baseline]: [&str; 2], [ratio, low, high]: [f64; 3]) -> String {
+    if ratio > 1.0 {
+        let [ratio, low, high] = ratios([ratio, low, high]);
+        return format!(
+            "{subject} takes {ratio} times as long as {baseline} ({low} to {high}) to recover"
+        );
+    }
+    let [ratio, low, high] = ratios([1.0 / ratio, 1.0 / high, 1.0 / low]);
+    format!("{subject} recovers {ratio} times as fast as {baseline} ({low} to {high})")
 }
 
 /// What a comparison is to tell of one of two.
@@ -136,8 +152,11 @@ pub(crate) fn name(text: &str) -> String {
     shorten(&clean_name(text), 30)
 }
 
-/// The load of a comparison; its name only where there are several.
+/// The load of a comparison, its name only where there are several; or the fault.
 pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
+    if record.measured.faults.iter().any(|one| one.name == load) {
+        return format!("after {}", name(load));
+    }
     let found = record.measured.load(load);
     let connections = found.map(|load| plural(load.settings.connections.into(), "connection"));
     match connections {
@@ -151,7 +170,7 @@ pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
 pub(crate) fn load_text(record: &StudyRecord, load: &str) -> String {
     let text = place(record, load);
     match text.split_once(' ') {
-        Some(("at" | "under", rest)) => rest.to_owned(),
+        Some(("at" | "under" | "after", rest)) => rest.to_owned(),
         _ => text,
     }
 }

@@ -37,6 +37,7 @@ pub fn study() -> StudyRecord {
         subjects: ["nginx", "lighttpd"].map(subject).into(),
         skipped: Vec::new(),
         loads: vec![load("c100", 100)],
+        faults: Vec::new(),
         end: StudyEnd::Precision,
         past_baseline: None,
         blocks: Vec::new(),
@@ -83,6 +84,7 @@ pub fn set_blocks(record: &mut StudyRecord, count: u32) {
             order: Vec::new(),
             subjects: BTreeMap::new(),
             loads: loads.clone(),
+            faults: Vec::new(),
             canaries: Vec::new(),
         })
         .collect();

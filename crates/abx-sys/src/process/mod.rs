@@ -168,7 +168,15 @@ impl ProcessStat {
         Nanos(ticks.saturating_mul(tick))
     }
 
-    fn is_dead(&self) -> bool {
+    /// Whether it was stopped by a signal, and goes on by another.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.state == 'T'
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 }
@@ -194,7 +202,7 @@ pub fn process_cpu(pid: u32) -> Option<Nanos> {
     (!failed).then(|| Nanos(seconds * 1_000_000_000 + nanoseconds))
 }
 
-/// The signals that a server may be told to stop with.
+/// The signals that abx sends: to stop a server, or to see what it makes of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[allow(missing_docs, reason = "the names are the kernel's")]
@@ -207,6 +215,31 @@ pub enum Signal {
     Usr2,
     Winch,
     Kill,
+    Segv,
+    Abrt,
+    Stop,
+    Cont,
+}
+
+impl Signal {
+    /// Its name, without `SIG`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::Term => "TERM",
+            Signal::Int => "INT",
+            Signal::Quit => "QUIT",
+            Signal::Hup => "HUP",
+            Signal::Usr1 => "USR1",
+            Signal::Usr2 => "USR2",
+            Signal::Winch => "WINCH",
+            Signal::Kill => "KILL",
+            Signal::Segv => "SEGV",
+            Signal::Abrt => "ABRT",
+            Signal::Stop => "STOP",
+            Signal::Cont => "CONT",
+        }
+    }
 }
 
 impl From<Signal> for rustix::process::Signal {
@@ -221,6 +254,10 @@ impl From<Signal> for rustix::process::Signal {
             Signal::Usr2 => Kernel::USR2,
             Signal::Winch => Kernel::WINCH,
             Signal::Kill => Kernel::KILL,
+            Signal::Segv => Kernel::SEGV,
+            Signal::Abrt => Kernel::ABORT,
+            Signal::Stop => Kernel::STOP,
+            Signal::Cont => Kernel::CONT,
         }
     }
 }

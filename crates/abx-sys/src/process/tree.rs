@@ -22,7 +22,7 @@ use crate::process::{Process, ProcessStat, process_cpu};
 
 use births::Births;
 
-pub use family::{Relative, descendants};
+pub use family::{Relative, RelativeState, descendants};
 pub use memory::ProportionalMemory;
 pub use threads::{Switches, ThreadTimes};
 

@@ -13,8 +13,8 @@ use crate::measure::opening::ConnectionOpening;
 use crate::measure::outcome::Outcomes;
 use crate::measure::phases::PhaseSums;
 use crate::record::{
-    BlockLoad, BlockRecord, BlockSubject, Canary, Disturbance, Histograms, HostCounters, InUse,
-    Round, SliceRecord, SubjectReadings,
+    BlockLoad, BlockRecord, BlockSubject, Canary, Disturbance, FaultSlice, Histograms,
+    HostCounters, InUse, Round, SliceRecord, SubjectReadings,
 };
 
 columns! {
@@ -252,6 +252,8 @@ pub(in crate::record) struct BlockForm {
     order: Vec<String>,
     subjects: BTreeMap<String, BlockSubject>,
     loads: Vec<LoadForm<'static>>,
+    #[serde(default)]
+    faults: Vec<FaultSlice>,
     canaries: Vec<Canary>,
 }
 
@@ -272,6 +274,7 @@ impl TryFrom<BlockForm> for BlockRecord {
             order: form.order,
             subjects: form.subjects,
             loads: form.loads.into_iter().map(load).collect::<Result<_, _>>()?,
+            faults: form.faults,
             canaries: form.canaries,
         })
     }

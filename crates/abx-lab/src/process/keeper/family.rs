@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abx_sys::Nanos;
 use abx_sys::process::{Exit, Reaped, Signal, reap};
-use abx_sys::tree::descendants;
+use abx_sys::tree::{RelativeState, descendants};
 
 use super::Stop;
 use super::wakes::Wakes;
@@ -19,15 +19,18 @@ pub const KILL_PAUSE_MAX: Duration = Duration::from_secs(1);
 /// The command and what it has started.
 pub struct ProcessFamily {
     main: u32,
+    outlives_main: bool,
     main_exit: Option<Exit>,
     last_exit: Option<Exit>,
 }
 
 impl ProcessFamily {
-    /// The family of a command with this process number.
-    pub fn new(main: u32) -> ProcessFamily {
+    /// The family of a command with this process number; it may outlive a command that
+    /// fails, or ends with it.
+    pub fn new(main: u32, outlives_main: bool) -> ProcessFamily {
         ProcessFamily {
             main,
+            outlives_main,
             main_exit: None,
             last_exit: None,
         }
@@ -42,12 +45,13 @@ impl ProcessFamily {
     /// whether it has ended.
     ///
     /// A command that ends well while others of its tree run has gone into the
-    /// background; then the tree's end is the command's.
+    /// background; then the tree's end is the command's, as it is in a family that
+    /// outlives its command.
     pub fn watch(&mut self, wakes: &mut Wakes) -> io::Result<bool> {
         loop {
             let is_alone = !self.reap()?;
-            let went_into_background = self.main_exit == Some(Exit::Code(0)) && !is_alone;
-            if self.main_exit.is_some() && !went_into_background {
+            let may_go_on = self.outlives_main || self.main_exit == Some(Exit::Code(0));
+            if self.main_exit.is_some() && (is_alone || !may_go_on) {
                 return Ok(true);
             }
             if wakes.sleep(None)? {
@@ -74,6 +78,10 @@ impl ProcessFamily {
                 if relative.parent == keeper && asked.insert(relative.process) {
                     // Whoever cannot be asked is killed when the time is over.
                     let _ = relative.process.signal(stop.signal);
+                }
+                if relative.state == RelativeState::Stopped {
+                    // Until it goes on, it hears nothing but SIGKILL.
+                    let _ = relative.process.signal(Signal::Cont);
                 }
             }
             wakes.sleep(Some(left))?;

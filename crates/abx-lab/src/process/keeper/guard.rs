@@ -40,7 +40,7 @@ pub fn guard(plan: KeeperPlan) -> io::Result<()> {
         // A keeper that does not read has ended, which is seen below.
         let _ = order.write(pipe);
     }
-    let mut family = ProcessFamily::new(keeper.id());
+    let mut family = ProcessFamily::new(keeper.id(), false);
     family.reap()?;
     while family.main_exit().is_none() {
         if wakes.sleep(None)? {

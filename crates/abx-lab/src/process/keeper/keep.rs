@@ -45,7 +45,7 @@ pub fn run_command(plan: &KeeperPlan) -> io::Result<()> {
         keeper: std::process::id(),
     }
     .tell();
-    let mut family = ProcessFamily::new(main);
+    let mut family = ProcessFamily::new(main, plan.outlives_main);
     let has_ended = family.watch(&mut wakes);
     let is_told = matches!(has_ended, Ok(true));
     if is_told {

@@ -41,6 +41,9 @@ pub struct KeeperPlan {
     pub files: Vec<ScratchFile>,
     /// How it is stopped.
     pub stop: Stop,
+    /// Whether what it has started may go on when the command itself has failed.
+    #[serde(default)]
+    pub outlives_main: bool,
 }
 
 /// A file in the folder of a start.

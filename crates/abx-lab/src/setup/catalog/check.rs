@@ -184,6 +184,7 @@ impl SubjectChecks<'_> {
             descriptors: self.descriptors,
             files: &self.study.file.files,
             seed,
+            outlives_main: false,
             stopper: self.stopper.clone(),
             draw: &mut draw,
             on_pending: &unwatched,

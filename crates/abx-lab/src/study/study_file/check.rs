@@ -11,9 +11,11 @@ use abx_sys::Nanos;
 
 use super::Templates;
 use super::check_contrast::{check_known, contrasts};
+use super::check_fault::faults;
+use super::check_name::{check_free, check_name};
 use super::check_shape::shapes;
 use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake, short};
+use super::mistake::{Diagnostic, Mistake};
 use super::model::{LoadRows, RunSpec, StudyFile, SubjectSpec};
 use super::raw::{
     RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawRate, RawRates,
@@ -44,7 +46,14 @@ pub fn check(
     let slice = slice.map(|one| top.key("slice").read(|key| unit::slice_length(key, &one.0)));
     let rows = loads(raw.load, &top.key("load"))?;
     let subjects = subjects(raw.subject, &top.key("subject"), templates)?;
-    let contrasts = contrasts(raw.contrast, &top.key("contrast"), &subjects, &rows)?;
+    let faults = faults(raw.fault, &top.key("fault"), &rows.loads)?;
+    let contrasts = contrasts(
+        raw.contrast,
+        &top.key("contrast"),
+        &subjects,
+        &rows,
+        &faults,
+    )?;
     let study = StudyFile {
         name,
         margin: margin.transpose()?,
@@ -70,6 +79,7 @@ pub fn check(
         subjects,
         loads: rows.loads,
         positions: rows.positions,
+        faults,
         contrasts,
         baseline: raw.baseline,
     };
@@ -163,33 +173,6 @@ fn loads(raw: Vec<RawLoad>, list: &KeyPosition) -> Result<LoadRows, Diagnostic> 
         }
     }
     Ok(rows)
-}
-
-fn check_name(
-    first: Option<usize>,
-    name: &str,
-    list: &KeyPosition,
-    here: &KeyPosition,
-) -> Result<(), Diagnostic> {
-    here.read(|_| unit::check_name(name))?;
-    check_free(first, name, list, here)
-}
-
-/// Refuses a name that an earlier table of the list has, the `first` one.
-fn check_free(
-    first: Option<usize>,
-    name: &str,
-    list: &KeyPosition,
-    here: &KeyPosition,
-) -> Result<(), Diagnostic> {
-    let Some(first) = first else {
-        return Ok(());
-    };
-    Err(here.fault(Mistake::Taken {
-        kind: list.name(),
-        name: short(name),
-        first_line: list.item(first).line(),
-    }))
 }
 
 /// The load of a table, or one for each entry of its `connections`.

@@ -9,6 +9,7 @@ use super::mistake::{Diagnostic, Mistake, short};
 use super::model::{LoadRows, SubjectSpec};
 use super::nearest::meant;
 use super::raw::RawContrast;
+use crate::study::fault::Fault;
 
 /// The contrasts of a file, `list` being where they stand.
 ///
@@ -19,6 +20,7 @@ pub fn contrasts(
     list: &KeyPosition,
     subjects: &[SubjectSpec],
     rows: &LoadRows,
+    faults: &[Fault],
 ) -> Result<Vec<Contrast>, Diagnostic> {
     let names: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
     let mut contrasts: Vec<Contrast> = Vec::new();
@@ -29,7 +31,7 @@ pub fn contrasts(
         if raw.subject == raw.baseline {
             return Err(here.fault(Mistake::ContrastWithItself(raw.subject)));
         }
-        let loads = loads(&raw, &here, rows)?;
+        let loads = loads(&raw, &here, rows, faults)?;
         let is_same = |one: &Contrast| {
             let [subject, baseline] = one.pair();
             [[subject, baseline], [baseline, subject]].contains(&[&raw.subject, &raw.baseline])
@@ -72,17 +74,24 @@ pub fn check_known(
 }
 
 /// The rows of those loads that are named: each by its own name, or all of a sweep by its
-/// table's.
+/// table's; a fault by its name.
 fn loads(
     raw: &RawContrast,
     here: &KeyPosition,
     rows: &LoadRows,
+    faults: &[Fault],
 ) -> Result<Vec<String>, Diagnostic> {
     let of_rows = rows.loads.iter().map(|load| load.name.as_str());
-    let named = || of_rows.clone().zip(&rows.tables);
+    let of_faults = faults
+        .iter()
+        .map(|fault| (fault.name.as_str(), &fault.name));
+    let named = || of_rows.clone().zip(&rows.tables).chain(of_faults.clone());
     let of_tables: BTreeSet<&str> = rows.tables.iter().map(String::as_str).collect();
     let of_sweeps = of_rows.clone().filter(|name| !of_tables.contains(name));
-    let known: Vec<&str> = of_tables.iter().copied().chain(of_sweeps).collect();
+    let known: Vec<&str> = { of_tables.iter().copied() }
+        .chain(of_sweeps)
+        .chain(faults.iter().map(|fault| fault.name.as_str()))
+        .collect();
     let mut loads: Vec<String> = Vec::new();
     for (index, name) in raw.loads.iter().flatten().enumerate() {
         check_known("load", name, &known, &here.key("loads").item(index))?;

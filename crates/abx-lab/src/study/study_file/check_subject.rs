@@ -56,6 +56,8 @@ fn server(
                 )?,
                 ready: ready(raw.ready.as_ref(), &here.key("ready"))?,
                 stop: stop(raw.stop.as_ref(), &here.key("stop"))?,
+                worker: worker(raw.worker.as_deref(), &here.key("worker"))?,
+                reload: raw.reload.as_ref().map(signal),
                 folder: None,
                 build: None,
             };
@@ -84,6 +86,8 @@ fn address_alone(
         ("env", !raw.env.is_empty()),
         ("ready", raw.ready.is_some()),
         ("stop", raw.stop.is_some()),
+        ("worker", raw.worker.is_some()),
+        ("reload", raw.reload.is_some()),
     ];
     for (key, is_given) in given {
         if is_given {
@@ -204,23 +208,35 @@ fn ready(raw: Option<&RawReady>, here: &KeyPosition) -> Result<ReadinessRule, Di
 
 fn stop(raw: Option<&RawStop>, here: &KeyPosition) -> Result<Stop, Diagnostic> {
     let within = raw.and_then(|raw| raw.within.as_ref());
-    let signal = raw.and_then(|raw| raw.signal.as_ref());
+    let told = raw.and_then(|raw| raw.signal.as_ref());
     Ok(Stop {
-        signal: signal.map_or(Signal::Term, |signal| match signal {
-            RawSignal::Term => Signal::Term,
-            RawSignal::Int => Signal::Int,
-            RawSignal::Quit => Signal::Quit,
-            RawSignal::Hup => Signal::Hup,
-            RawSignal::Usr1 => Signal::Usr1,
-            RawSignal::Usr2 => Signal::Usr2,
-            RawSignal::Winch => Signal::Winch,
-            RawSignal::Kill => Signal::Kill,
-        }),
+        signal: told.map_or(Signal::Term, signal),
         within: here
             .key("within")
             .time(within)?
             .unwrap_or(Duration::from_secs(5)),
     })
+}
+
+fn signal(raw: &RawSignal) -> Signal {
+    match raw {
+        RawSignal::Term => Signal::Term,
+        RawSignal::Int => Signal::Int,
+        RawSignal::Quit => Signal::Quit,
+        RawSignal::Hup => Signal::Hup,
+        RawSignal::Usr1 => Signal::Usr1,
+        RawSignal::Usr2 => Signal::Usr2,
+        RawSignal::Winch => Signal::Winch,
+        RawSignal::Kill => Signal::Kill,
+    }
+}
+
+/// The program name of its workers.
+fn worker(raw: Option<&str>, here: &KeyPosition) -> Result<Option<String>, Diagnostic> {
+    if let Some(name) = raw {
+        not_empty(name, here)?;
+    }
+    Ok(raw.map(str::to_owned))
 }
 
 /// Without a place for its port a subject would listen where nobody asks.

@@ -12,7 +12,7 @@ use super::raw::RawStudy;
 
 /// Keys that will come, each in its table; the top one has no name.
 const KEYS_NOT_YET: [(&str, &[&str]); 3] = [
-    ("", &["service", "factor", "fault", "rate", "stages", "tls"]),
+    ("", &["service", "factor", "rate", "stages", "tls"]),
     ("subject", &["needs", "tls"]),
     ("load", &["stages", "tls"]),
 ];

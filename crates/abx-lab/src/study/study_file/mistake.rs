@@ -187,6 +187,29 @@ pub enum Mistake {
         /// The known word that was meant, or all of them.
         meant: String,
     },
+    /// A fault that would be taken for a load.
+    #[error("`{}` is the name of a load, and a fault stands beside loads in reports: give it its own", short(.0))]
+    FaultNamedAsLoad(String),
+    /// A fault behind its own slice.
+    #[error("`at` is {at}, and the slice ends `within` {within}: let the fault come before that")]
+    FaultBeyondEnd { at: String, within: String },
+    /// A fault under a load that offers less when it gets less.
+    #[error(
+        "the load `{}` has no fixed rate, so it would offer less while a subject fails: add one to it, such as rate = 500",
+        short(.0)
+    )]
+    FaultWithoutRate(String),
+    /// A fault under connections that are not asked one by one.
+    #[error("the load `{}` is not of shape `request`: faults are told by requests, so name one that is", short(.0))]
+    FaultOfShape(String),
+    /// Two things at once.
+    #[error("`action` stands beside `signal` or `whom`: leave out `action`, or the other two")]
+    FaultTwice,
+    /// A fault that does nothing.
+    #[error(
+        "nothing is done: add signal = \"SEGV\" and whom = \"worker\", or action = \"restart\""
+    )]
+    FaultOfNothing,
     /// A key that says nothing of loads of this shape.
     #[error("`{key}` has no effect on a load of shape `{shape}`: leave it out")]
     NotOfShape { key: String, shape: &'static str },

@@ -8,6 +8,8 @@
 
 mod check;
 mod check_contrast;
+mod check_fault;
+mod check_name;
 mod check_shape;
 mod check_subject;
 mod conform;

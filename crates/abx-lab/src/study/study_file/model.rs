@@ -6,6 +6,7 @@ use std::time::Duration;
 use abx_evidence::record::{Contrast, Interleave};
 use abx_evidence::stats::Margin;
 
+use crate::study::fault::Fault;
 use crate::study::launch::Launch;
 use crate::study::subject::{Source, Subject, SubjectError, Target};
 use crate::study::{GeneratedFile, Load, Pin, SliceLength, WaitChoice};
@@ -47,6 +48,8 @@ pub struct StudyFile {
     pub loads: Vec<Load>,
     /// For each of the loads, its position in its sweep, from 0.
     pub positions: Vec<usize>,
+    /// What is done to subjects on purpose, under [`StudyFile::loads`].
+    pub faults: Vec<Fault>,
 }
 
 /// The loads of a file: one for each table, or the rows of its sweep.
@@ -167,13 +170,19 @@ impl StudyFile {
         Ok(())
     }
 
-    /// Leaves out of the contrasts the loads that are left out, and those without any.
+    /// Leaves out of contrasts and faults what is of loads that are left out.
     fn keep_contrasts(&mut self) {
         let loads = &self.loads;
+        self.faults
+            .retain(|fault| loads.iter().any(|load| load.name == fault.load));
+        let faults = &self.faults;
+        let is_left = |name: &str| {
+            let of_loads = loads.iter().any(|load| load.name == name);
+            of_loads || faults.iter().any(|fault| fault.name == name)
+        };
         self.contrasts.retain_mut(|one| {
             let is_everywhere = one.loads.is_empty();
-            one.loads
-                .retain(|name| loads.iter().any(|load| load.name == *name));
+            one.loads.retain(|name| is_left(name));
             is_everywhere || !one.loads.is_empty()
         });
     }

@@ -47,9 +47,73 @@ pub struct RawStudy {
     /// What is offered to each of them.
     #[schemars(length(min = 1))]
     pub load: Vec<RawLoad>,
+    /// What is done to the subjects on purpose while they are under load.
+    #[serde(default)]
+    pub fault: Vec<RawFault>,
     /// The pairs that are compared, before all others. Default: every subject with the baseline.
     #[serde(default)]
     pub contrast: Vec<RawContrast>,
+}
+
+/// Something that is done to each subject on purpose, once in every block.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawFault {
+    /// Its name in reports, where it stands like a load: letters, digits, `-`, `_` and `.`, at most 40.
+    #[schemars(extend("examples" = ["crash"]))]
+    pub name: String,
+    /// The name of the load that is offered meanwhile; it has a fixed rate.
+    #[schemars(extend("examples" = ["steady"]))]
+    pub load: String,
+    /// The signal that is sent; `whom` says to whom.
+    pub signal: Option<RawFaultSignal>,
+    /// Who gets the signal: a random worker, the parent of the workers, or every process.
+    pub whom: Option<RawWhom>,
+    /// What is done instead of a signal to somebody.
+    pub action: Option<RawAction>,
+    /// When, after the start of the slice.
+    pub at: RawTime,
+    /// The length of the slice: by then the subject should have recovered.
+    pub within: RawTime,
+    /// A request whose right answer takes longer was delayed. Default: 100ms.
+    pub delayed_after: Option<RawTime>,
+}
+
+/// The signals of faults.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(extend("examples" = ["SEGV"]))]
+pub enum RawFaultSignal {
+    Segv,
+    Kill,
+    Abrt,
+    Term,
+    Int,
+    Quit,
+    Hup,
+    Usr1,
+    Usr2,
+    Stop,
+    Cont,
+}
+
+/// Who gets a signal.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["worker"]))]
+pub enum RawWhom {
+    Worker,
+    Supervisor,
+    Tree,
+}
+
+/// What is done instead of a signal to somebody.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["restart"]))]
+pub enum RawAction {
+    Restart,
+    Reload,
 }
 
 /// A pair that is compared.
@@ -164,6 +228,11 @@ pub struct RawSubject {
     pub ready: Option<RawReady>,
     /// How it is stopped.
     pub stop: Option<RawStop>,
+    /// The program name of its workers, for faults. Default: every process without children but the main one.
+    #[schemars(extend("examples" = ["php-cgi"]))]
+    pub worker: Option<String>,
+    /// The signal by which its main process takes its configuration anew, for faults. Default: it cannot.
+    pub reload: Option<RawSignal>,
 }
 
 /// How a subject is obtained. What is missing is listed, and installed only with --install.

@@ -1,6 +1,7 @@
 //! Study files: what they mean, and what is said about those that mean nothing.
 
 mod contrasts;
+mod faults;
 mod mistakes;
 mod websocket;
 
@@ -518,6 +519,7 @@ fn every_key_is_documented_and_the_examples_are_read() {
         ("`[[file]]`", &schema["properties"]["file"]["items"]),
         ("`[[subject]]`", &schema["properties"]["subject"]["items"]),
         ("`[[load]]`", &schema["properties"]["load"]["items"]),
+        ("`[[fault]]`", &schema["properties"]["fault"]["items"]),
         ("`[[contrast]]`", &schema["properties"]["contrast"]["items"]),
     ] {
         let section = page
@@ -553,7 +555,7 @@ fn keys(table: &Value, prefix: &str) -> Vec<String> {
         let key = format!("{prefix}{key}");
         let list = &inner["items"];
         if list["properties"].is_object()
-            && ["file", "subject", "load", "contrast"].contains(&key.as_str())
+            && ["file", "subject", "load", "fault", "contrast"].contains(&key.as_str())
         {
             continue;
         }

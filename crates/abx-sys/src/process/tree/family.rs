@@ -14,8 +14,31 @@ pub struct Relative {
     pub process: Process,
     /// Its parent's number.
     pub parent: u32,
+    /// What it does.
+    pub state: RelativeState,
     /// CPU time of the children that it has reaped, in steps of a clock tick.
     pub reaped_cpu: Nanos,
+}
+
+/// What a descendant does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelativeState {
+    /// It runs, or waits for something.
+    Runs,
+    /// A signal has stopped it, and another lets it go on.
+    Stopped,
+    /// It has ended, and its parent has not yet taken note.
+    Ended,
+}
+
+impl From<&ProcessStat> for RelativeState {
+    fn from(stat: &ProcessStat) -> RelativeState {
+        match (stat.is_dead(), stat.is_stopped()) {
+            (true, _) => RelativeState::Ended,
+            (false, true) => RelativeState::Stopped,
+            (false, false) => RelativeState::Runs,
+        }
+    }
 }
 
 /// All descendants of `root`, parents before children, the root excluded.
@@ -76,6 +99,7 @@ pub(super) fn relative(pid: u32) -> io::Result<Option<Relative>> {
         Ok(stat) => Ok(stat.map(|stat| Relative {
             process: stat.process(pid),
             parent: stat.parent,
+            state: RelativeState::from(&stat),
             reaped_cpu: stat.reaped_cpu(),
         })),
         // Where /proc hides other users' processes, these are not ours.
@@ -128,6 +152,7 @@ mod tests {
                 start_ticks: 0,
             },
             parent,
+            state: RelativeState::Runs,
             reaped_cpu: Nanos(0),
         }
     }

@@ -39,6 +39,7 @@ impl Story {
             .map(|(pid, parent)| Relative {
                 process: process(*pid),
                 parent: *parent,
+                state: RelativeState::Runs,
                 reaped_cpu: Nanos(0),
             })
             .collect();

@@ -64,6 +64,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
     Ok(Study {
         contrasts: Vec::new(),
         loads: compare.load.loads(compare.load.scheme(&subjects)?)?,
+        faults: Vec::new(),
         subjects,
         aa: compare.aa,
         margin: compare.margin.unwrap_or(Margin::DEFAULT),
@@ -119,6 +120,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         subjects: subjects.collect::<Result<_, _>>()?,
         contrasts: file.contrasts,
         loads: file.loads,
+        faults: file.faults,
         aa: false,
         margin: compare.margin.or(file.margin).unwrap_or(Margin::DEFAULT),
         budget: compare.budget.or(file.budget),

@@ -86,6 +86,16 @@ impl Watch {
                 let text = self.text(&place, done);
                 self.display.show(&text, Urgency::Movement);
             }
+            StudyProgress::Fault {
+                block,
+                fault,
+                subject,
+            } => {
+                let done = f64::from(*block) + 1.0;
+                let place = format!("{}, {fault} of {subject}", self.block(block + 1));
+                let text = self.text(&place, done);
+                self.display.show(&text, Urgency::Movement);
+            }
             StudyProgress::Slices(slices) => self.count(slices),
             StudyProgress::Block(record) => {
                 self.learn(record);

@@ -1,0 +1,80 @@
+//! What limits what is said of faults that were done on purpose.
+
+use crate::record::Measured;
+use crate::record::finding::Finding;
+use crate::record::finding_id::FindingId;
+use crate::view::faults::{FaultToll, FaultView, Recovery};
+
+/// Those of every fault and subject.
+pub(super) fn of_faults(study: &Measured) -> Vec<Finding> {
+    let each = FaultView::all(study).flat_map(|view| {
+        let subjects = study.subjects.iter();
+        let all = subjects.flat_map(|subject| of_subject(&view, &subject.name));
+        all.collect::<Vec<_>>()
+    });
+    each.collect()
+}
+
+fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
+    let fault = &view.fault.name;
+    let found = |id, message: String| Finding::new(id, message).about(subject).under(fault);
+    if let Some(why) = view.left_out(subject) {
+        let message = format!("{subject} is left out of {fault}: it {why}");
+        return vec![found(FindingId::FaultLeftOut, message)];
+    }
+    let all = view.tolls(subject);
+    let of = |count: usize| format!("in {count} of {} blocks", all.len());
+    let count =
+        |is_so: fn(&FaultToll) -> bool| all.iter().flatten().filter(|one| is_so(one)).count();
+    let missed = all.iter().filter(|toll| toll.is_none()).count();
+    let beyond = count(|toll| toll.recovery == Recovery::NotWithin);
+    let gone = count(|toll| !toll.is_back);
+    let unfelt = count(|toll| !toll.is_felt());
+    let before = count(|toll| toll.before > 0);
+    let room_s = view.fault.within_ns.saturating_sub(view.fault.at_ns) as f64 / 1e9;
+    let each = [
+        (
+            missed,
+            FindingId::FaultMissed,
+            format!(
+                "{} {fault} found no process of {subject} at its moment",
+                of(missed)
+            ),
+        ),
+        (
+            beyond,
+            FindingId::NotRecovered,
+            format!(
+                "{} {subject} had not recovered {room_s} s after {fault}, so that its recovery is \
+             not compared",
+                of(beyond)
+            ),
+        ),
+        (
+            gone,
+            FindingId::NotBroughtBack,
+            format!(
+                "{} fewer processes of {subject} ran after {fault} than before",
+                of(gone)
+            ),
+        ),
+        (
+            unfelt,
+            FindingId::FaultUnfelt,
+            format!(
+                "{} {fault} cost {subject} no request: its recovery is at most the time between two",
+                of(unfelt)
+            ),
+        ),
+        (
+            before,
+            FindingId::DisturbedBeforeFault,
+            format!(
+                "{} {subject} had lost or delayed requests before {fault}",
+                of(before)
+            ),
+        ),
+    ];
+    let each = each.into_iter().filter(|(count, ..)| *count > 0);
+    each.map(|(_, id, message)| found(id, message)).collect()
+}

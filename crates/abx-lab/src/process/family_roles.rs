@@ -1,0 +1,122 @@
+//! Who is who among the processes of a subject: the main one, its workers and their
+//! supervisor.
+
+use std::collections::HashSet;
+use std::io;
+
+use abx_sys::process::Process;
+use abx_sys::tree::{Relative, RelativeState, descendants};
+
+/// The kernel cuts names of programs to so many bytes.
+const NAME_BYTES: usize = 15;
+
+/// The processes of a subject that run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FamilyRoles {
+    /// The one that was started.
+    pub main: Option<Process>,
+    /// The parent of the first worker, unless that is the keeper.
+    pub supervisor: Option<Process>,
+    /// Those that do the work.
+    pub workers: Vec<Process>,
+    /// All of them.
+    pub all: Vec<Process>,
+}
+
+impl FamilyRoles {
+    /// Those below a keeper. Workers are all that have this program name and no child of
+    /// it; without a name all but the main one that have no child.
+    ///
+    /// # Errors
+    /// What the kernel says when /proc cannot be read.
+    pub fn of(keeper: u32, worker: Option<&str>) -> io::Result<FamilyRoles> {
+        let mut relatives = descendants(keeper)?;
+        relatives.retain(|one| one.state == RelativeState::Runs);
+        let names = relatives.iter().map(|one| one.process.name());
+        let names: Vec<String> = names.map(Option::unwrap_or_default).collect();
+        Ok(FamilyRoles::among(keeper, &relatives, &names, worker))
+    }
+
+    fn among(
+        keeper: u32,
+        relatives: &[Relative],
+        names: &[String],
+        worker: Option<&str>,
+    ) -> FamilyRoles {
+        let main = { relatives.iter() }
+            .filter(|one| one.parent == keeper)
+            .min_by_key(|one| one.process.start_ticks)
+            .map(|one| one.process);
+        let cut = |name: &str| name.bytes().take(NAME_BYTES).collect::<Vec<u8>>();
+        let is_of_kind = |name: &String| worker.is_none_or(|worker| cut(worker) == name.as_bytes());
+        let of_kind = || {
+            let each = relatives.iter().zip(names);
+            each.filter(|(_, name)| is_of_kind(name))
+                .map(|(one, _)| one)
+        };
+        let parents: HashSet<u32> = of_kind().map(|one| one.parent).collect();
+        let is_worker = |one: &&Relative| {
+            let is_main = worker.is_none() && Some(one.process) == main;
+            !is_main && !parents.contains(&one.process.pid)
+        };
+        let workers: Vec<&Relative> = of_kind().filter(is_worker).collect();
+        let parent = workers.first().map(|one| one.parent);
+        let mut all = relatives.iter().map(|one| one.process);
+        FamilyRoles {
+            supervisor: all.clone().find(|one| Some(one.pid) == parent),
+            main,
+            workers: workers.iter().map(|one| one.process).collect(),
+            all: all.by_ref().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_sys::Nanos;
+
+    use super::*;
+
+    /// Who there is below the keeper 1, by number, parent and name: the workers' numbers
+    /// and that of their supervisor.
+    fn roles(family: &[(u32, u32, &str)], worker: Option<&str>) -> (Vec<u32>, Option<u32>) {
+        let relative = |(pid, parent, _): &(u32, u32, &str)| Relative {
+            process: Process {
+                pid: *pid,
+                start_ticks: u64::from(*pid),
+            },
+            parent: *parent,
+            state: RelativeState::Runs,
+            reaped_cpu: Nanos(0),
+        };
+        let relatives: Vec<Relative> = family.iter().map(relative).collect();
+        let names: Vec<String> = family.iter().map(|one| one.2.to_owned()).collect();
+        let found = FamilyRoles::among(1, &relatives, &names, worker);
+        let workers = found.workers.iter().map(|one| one.pid);
+        (workers.collect(), found.supervisor.map(|one| one.pid))
+    }
+
+    #[test]
+    fn workers_are_told_from_who_watches_over_them() {
+        // Method: families as servers really have them: a master of two; one process
+        // alone; a web server that starts php-cgi, which has workers of its own; the same
+        // from a starter that has gone, so that they came to the keeper.
+        let nginx = [(2, 1, "nginx"), (3, 2, "nginx"), (4, 2, "nginx")];
+        assert_eq!(roles(&nginx, None), (vec![3, 4], Some(2)));
+        assert_eq!(roles(&nginx, Some("nginx")), (vec![3, 4], Some(2)));
+        assert_eq!(roles(&nginx, Some("php-cgi")), (vec![], None));
+        assert_eq!(roles(&[(2, 1, "node")], None), (vec![], None));
+        let lighttpd = [
+            (2, 1, "lighttpd"),
+            (3, 2, "php-cgi"),
+            (4, 3, "php-cgi"),
+            (5, 3, "php-cgi"),
+            (6, 2, "logger"),
+        ];
+        assert_eq!(roles(&lighttpd, Some("php-cgi")), (vec![4, 5], Some(3)));
+        let spawned = [(2, 1, "lighttpd"), (3, 1, "php-cgi")];
+        assert_eq!(roles(&spawned, Some("php-cgi")), (vec![3], None));
+        let long = [(2, 1, "sh"), (3, 2, "a-very-long-nam")];
+        assert_eq!(roles(&long, Some("a-very-long-name")), (vec![3], Some(2)));
+    }
+}

@@ -1,0 +1,64 @@
+//! The faults of a block: each is done once to each subject, after the block's loads.
+
+use std::time::Duration;
+
+use abx_evidence::record::{BlockRecord, LeftOut};
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::StudyRunner;
+use super::fault_slice::{FaultEffect, FaultOrder};
+use super::progress::StudyProgress;
+use crate::measure::running_subjects::Abort;
+
+impl StudyRunner<'_> {
+    /// How long the faults of a block take, when all subjects together start in `starting`.
+    pub(super) fn faults_take(&self, starting: Duration) -> Duration {
+        let subjects = u32::try_from(self.study.subjects.len()).unwrap_or(u32::MAX);
+        let each = { self.study.faults.iter() }.map(|fault| fault.within * subjects + starting);
+        each.sum()
+    }
+
+    /// Does every fault of the study to every subject, in random order, each to one that
+    /// was started for it alone. What was measured of them is in the block also when one
+    /// cannot be done.
+    pub(super) fn add_faults(
+        &mut self,
+        block: &mut BlockRecord,
+        random: &mut ChaCha8Rng,
+    ) -> Result<(), Abort> {
+        let study = self.study;
+        let mut order: Vec<(usize, usize)> = (0..study.faults.len())
+            .flat_map(|fault| (0..study.subjects.len()).map(move |subject| (fault, subject)))
+            .collect();
+        order.shuffle(random);
+        for (place, subject) in order {
+            let (fault, subject) = (&study.faults[place], &study.subjects[subject]);
+            let measured = &mut self.record.measured;
+            let is_left_out = |one: &LeftOut| one.subject == subject.name;
+            if measured.faults[place].left_out.iter().any(is_left_out) {
+                continue;
+            }
+            (self.watch)(StudyProgress::Fault {
+                block: block.index,
+                fault: &fault.name,
+                subject: &subject.name,
+            });
+            let load = measured.load(&fault.load);
+            let pilot = load.and_then(|load| load.pilot.as_ref());
+            let order = FaultOrder {
+                fault,
+                subject,
+                warm_up_ns: pilot.map_or(0, |pilot| pilot.warm_up_ns),
+            };
+            match self.context.fault_slice(&order, random)? {
+                FaultEffect::Struck(slice) => block.faults.push(*slice),
+                FaultEffect::Impossible(why) => measured.faults[place].left_out.push(LeftOut {
+                    subject: subject.name.clone(),
+                    why,
+                }),
+            }
+        }
+        Ok(())
+    }
+}
