@@ -198,6 +198,13 @@ pub static WEBSOCKET: LazyLock<Ended> = LazyLock::new(|| {
     Home::new().run_with_cache(&[&words[..], &["--json", "-"]].concat())
 });
 
+/// The application servers, with those that are built and what npm has; run once.
+static APP_SERVER: LazyLock<Ended> = LazyLock::new(|| {
+    let words = ["study", "run", "app-server", "--tiny", "--install"];
+    let some = "original,fresh-c50,kept-c50";
+    Home::new().run_with_cache(&[&words[..], &["--loads", some, "--json", "-"]].concat())
+});
+
 #[test]
 fn subjects_that_are_built_are_measured_and_who_is_missing_is_named() {
     // Method: some of the event servers, one of which nobody can bring from a registry.
@@ -218,6 +225,19 @@ fn subjects_that_are_built_are_measured_and_who_is_missing_is_named() {
 }
 
 #[test]
+fn the_study_of_application_servers_is_conducted() {
+    // Method: the tiny form of every subject but TreeFrog, which nobody can bring from a
+    // registry; every page is the same.
+    let record = APP_SERVER.json();
+    APP_SERVER.expect_measured(&record);
+    is_measured(&record, &["original", "fresh-c50", "kept-c50"]);
+    let skipped = record["skipped"].as_array().unwrap().iter();
+    let skipped: Vec<_> = skipped.map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(skipped, ["treefrog-thread", "treefrog-epoll"]);
+    assert!(findings(&record, "bodies_differ").is_empty());
+}
+
+#[test]
 fn every_subject_that_packages_give_starts_and_answers_rightly() {
     // Method: what is had from npm and pypi is had by a run, and what is built by
     // another; then all of the catalog is checked. Only what nobody can bring from a
@@ -226,10 +246,17 @@ fn every_subject_that_packages_give_starts_and_answers_rightly() {
     WEBSOCKET.expect_measured(&record);
     is_measured(&record, &["echo-b5", "held", "room"]);
     EVENT_SERVERS.expect_measured(&EVENT_SERVERS.json());
+    APP_SERVER.expect_measured(&APP_SERVER.json());
+    let brought = [
+        "shortfin",
+        "lighttpd-1.5",
+        "treefrog-thread",
+        "treefrog-epoll",
+    ];
     let ended = Home::new().run_with_cache(&["study", "check", "--json", "-", "--quiet"]);
     ended.expect(0, &[]);
     for one in ended.json()["subjects"].as_array().unwrap() {
-        let is_brought = ["shortfin", "lighttpd-1.5"].contains(&one["subject"].as_str().unwrap());
+        let is_brought = brought.contains(&one["subject"].as_str().unwrap());
         let expected = if is_brought { "skipped" } else { "ready" };
         assert_eq!(one["status"], expected, "{one}");
     }

@@ -1,0 +1,74 @@
+// The blog by node's `cluster`: a supervisor, and processes that each run one event loop.
+// Words: the port, the number of processes, the database's file, entries of a new one.
+'use strict';
+const cluster = require('node:cluster');
+const fs = require('node:fs');
+const http = require('node:http');
+const openLibrary = require('sql.js');
+
+const [port, processes, file, rows] = process.argv.slice(2);
+
+async function create() {
+  const database = new (await openLibrary()).Database();
+  database.run('CREATE TABLE blog (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL)');
+  for (let row = 1; row <= Number(rows); row++) {
+    database.run('INSERT INTO blog VALUES (?, ?, ?)', [row, `Entry ${row}`, `Text of entry ${row}.`]);
+  }
+  fs.writeFileSync(file, database.export());
+}
+
+const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escape = (text) => text.replace(/[&<>"]/g, (one) => escapes[one]);
+const row = ({ id, title, body }) => `    <tr><td>${id}</td><td>${escape(title)}</td><td>${escape(body)}</td></tr>\n`;
+const page = (entries) => `<!DOCTYPE html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <title>Blog: index</title>
+  <style>table { border-collapse: collapse } td, th { border: 1px solid gray; padding: 5px }</style>
+</head>
+<body>
+  <h1>All entries of the blog</h1>
+  <p><a href="/blog/create">Write a new entry</a></p>
+  <table>
+    <tr><th>Number</th><th>Title</th><th>Text</th></tr>
+${entries.map(row).join('')}  </table>
+  <p><a href="/">Top</a></p>
+</body>
+</html>
+`;
+
+function entries(query) {
+  const all = [];
+  while (query.step()) all.push(query.getAsObject());
+  query.reset();
+  return all;
+}
+
+async function serve() {
+  // SQLite in WebAssembly: the file is read once, and asked in memory.
+  const database = new (await openLibrary()).Database(fs.readFileSync(file));
+  const query = database.prepare('SELECT id, title, body FROM blog ORDER BY id');
+  const actions = { 'blog/index': () => page(entries(query)) };
+  const server = http.createServer((request, response) => {
+    const path = request.url.split('?')[0].replace(/^\/+|\/+$/g, '').toLowerCase();
+    const action = actions[path];
+    const body = action ? action() : 'Not Found\n';
+    response.writeHead(action ? 200 : 404, {
+      'Content-Type': action ? 'text/html; charset=utf-8' : 'text/plain',
+      'Content-Length': Buffer.byteLength(body),
+    });
+    response.end(body);
+  });
+  server.keepAliveTimeout = 65_000;
+  server.listen({ port: Number(port), host: '127.0.0.1', backlog: 4096 });
+}
+
+async function supervise() {
+  await create();
+  for (let started = 0; started < Number(processes); started++) cluster.fork();
+  cluster.on('exit', () => cluster.fork());
+}
+
+if (cluster.isPrimary) supervise();
+else serve();

@@ -1,0 +1,64 @@
+"""The blog: a page from SQLite by the interface that Python's web servers share (WSGI).
+
+BLOG_DATABASE names the file, and BLOG_ROWS how many entries a new one has."""
+
+import html
+import os
+import sqlite3
+import string
+import threading
+
+DATABASE = os.environ["BLOG_DATABASE"]
+ROWS = int(os.environ.get("BLOG_ROWS", "0"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROW = string.Template("    <tr><td>$id</td><td>$title</td><td>$body</td></tr>\n")
+
+with open(os.path.join(HERE, "index.html"), encoding="utf-8") as page:
+    PAGE = string.Template(page.read())
+
+# A thread has its own connection.
+threads = threading.local()
+
+
+def create():
+    """Whoever comes first creates it; the other processes wait for that."""
+    with sqlite3.connect(DATABASE, timeout=30, isolation_level=None) as database:
+        database.execute("BEGIN IMMEDIATE")
+        if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'blog'").fetchone():
+            database.execute(
+                "CREATE TABLE blog (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL)"
+            )
+            for row in range(1, ROWS + 1):
+                entry = (row, f"Entry {row}", f"Text of entry {row}.")
+                database.execute("INSERT INTO blog VALUES (?, ?, ?)", entry)
+        database.execute("COMMIT")
+
+
+def entries():
+    if not hasattr(threads, "database"):
+        threads.database = sqlite3.connect(DATABASE)
+    return threads.database.execute("SELECT id, title, body FROM blog ORDER BY id").fetchall()
+
+
+def index():
+    rows = [
+        ROW.substitute(id=id, title=html.escape(title), body=html.escape(body))
+        for id, title, body in entries()
+    ]
+    return PAGE.substitute(rows="".join(rows)).encode()
+
+
+ACTIONS = {"blog/index": index}
+
+
+def application(environ, start_response):
+    action = ACTIONS.get(environ["PATH_INFO"].strip("/").lower())
+    if action is None:
+        status, type, body = "404 Not Found", "text/plain", b"Not Found\n"
+    else:
+        status, type, body = "200 OK", "text/html; charset=utf-8", action()
+    start_response(status, [("Content-Type", type), ("Content-Length", str(len(body)))])
+    return [body]
+
+
+create()

@@ -1,0 +1,18 @@
+// From a request to its controller: `/Blog/index/` is the action `index` of the
+// controller `blog`.
+#pragma once
+
+#include "database_pool.h"
+#include "http.h"
+
+class Application
+{
+public:
+    explicit Application(const QString &databaseFile) : databases(databaseFile) {}
+
+    // From any thread.
+    Answer answer(const Request &request);
+
+private:
+    DatabasePool databases;
+};

@@ -1,0 +1,6 @@
+// The actions of the controller `blog`.
+#pragma once
+
+#include "http.h"
+
+Answer blogIndex(const QSqlDatabase &database);

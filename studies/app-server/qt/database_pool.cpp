@@ -1,0 +1,25 @@
+#include "database_pool.h"
+
+QSqlDatabase DatabasePool::take()
+{
+    QMutexLocker locker(&mutex);
+    if (!idle.isEmpty()) {
+        QSqlDatabase database = idle.takeLast();
+        // A driver belongs to the thread that uses it; one that belongs to none may be taken.
+        database.driver()->moveToThread(QThread::currentThread());
+        return database;
+    }
+    auto database = QSqlDatabase::addDatabase("QSQLITE", "pool-" + QString::number(opened++));
+    database.setDatabaseName(file);
+    if (!database.open()) {
+        qFatal("cannot open the database: %s", qPrintable(database.lastError().text()));
+    }
+    return database;
+}
+
+void DatabasePool::giveBack(const QSqlDatabase &database)
+{
+    database.driver()->moveToThread(nullptr);
+    QMutexLocker locker(&mutex);
+    idle.append(database);
+}

@@ -1,0 +1,34 @@
+// Open connections to the database, each used by one thread at a time.
+#pragma once
+
+#include "qt.h"
+
+class DatabasePool
+{
+public:
+    explicit DatabasePool(const QString &file) : file(file) {}
+
+    // A connection for as long as the lease lives.
+    class Lease
+    {
+    public:
+        explicit Lease(DatabasePool &pool) : pool(pool), connection(pool.take()) {}
+        ~Lease() { pool.giveBack(connection); }
+        Lease(const Lease &) = delete;
+        Lease &operator=(const Lease &) = delete;
+        const QSqlDatabase &database() const { return connection; }
+
+    private:
+        DatabasePool &pool;
+        const QSqlDatabase connection;
+    };
+
+private:
+    QSqlDatabase take();
+    void giveBack(const QSqlDatabase &database);
+
+    const QString file;
+    QMutex mutex;
+    QList<QSqlDatabase> idle;
+    int opened = 0;
+};

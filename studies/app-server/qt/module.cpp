@@ -1,0 +1,78 @@
+#include "module.h"
+
+#include <QSemaphore>
+
+namespace {
+
+// A thread is made for each request and is gone after the answer.
+class ThreadModule : public Module
+{
+public:
+    ThreadModule(int threads, Application &application) : free(threads), application(application) {}
+
+    void take(Connection *connection) override
+    {
+        // Without a free one the process waits, and the other requests with it.
+        free.acquire();
+        deleteEnded();
+        QThread *thread = QThread::create([this, connection] { serve(connection, application); });
+        QObject::connect(thread, &QThread::finished, thread, [this, thread] {
+            {
+                QMutexLocker locker(&mutex);
+                ended.append(thread);
+            }
+            free.release();
+        }, Qt::DirectConnection);
+        thread->start();
+    }
+
+private:
+    // A thread cannot delete itself.
+    void deleteEnded()
+    {
+        QList<QThread *> threads;
+        {
+            QMutexLocker locker(&mutex);
+            threads.swap(ended);
+        }
+        for (QThread *thread : threads) {
+            thread->wait();
+            delete thread;
+        }
+    }
+
+    QSemaphore free;
+    QMutex mutex;
+    QList<QThread *> ended;
+    Application &application;
+};
+
+// The same threads take one request after another.
+class EpollModule : public Module
+{
+public:
+    EpollModule(int threads, Application &application) : application(application)
+    {
+        pool.setMaxThreadCount(threads);
+        pool.setExpiryTimeout(-1);
+    }
+
+    void take(Connection *connection) override
+    {
+        pool.start([this, connection] { serve(connection, application); });
+    }
+
+private:
+    QThreadPool pool;
+    Application &application;
+};
+
+} // namespace
+
+std::unique_ptr<Module> makeModule(const Options &options, Application &application)
+{
+    if (options.module == "thread") {
+        return std::make_unique<ThreadModule>(options.threads, application);
+    }
+    return std::make_unique<EpollModule>(options.threads, application);
+}
