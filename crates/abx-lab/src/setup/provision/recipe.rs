@@ -126,7 +126,8 @@ impl Recipe {
         sources: Sources,
         cache: &Path,
     ) -> Result<Recipe, ContentHashError> {
-        let name = format!("build-{subject}-{}", sources.fingerprint()?);
+        // Without the subject: those that are built alike share it.
+        let name = format!("build-{}", sources.fingerprint()?);
         let folder = CacheFolder::new(cache, &name);
         Ok(Recipe {
             what: format!("the build of {subject}"),

@@ -238,6 +238,32 @@ fn packages_of_a_need_come_before_the_build_that_uses_them() {
 }
 
 #[test]
+fn subjects_that_are_built_alike_share_one_build() {
+    // Method: two subjects with the same build, which counts how often it runs.
+    let machine = Machine::new();
+    fs::create_dir(machine.at("server")).unwrap();
+    let script = format!("echo built >>'{}'", machine.at("builds").display());
+    let build = Need::Build {
+        command: ["sh", "-c", &script, "{build}"].map(str::to_owned).to_vec(),
+        folder: PathBuf::from("server"),
+    };
+    let mut study = study(&[]);
+    for subject in &mut study.subjects {
+        subject.server.needs = vec![build.clone()];
+    }
+    let found = survey_on(
+        &machine.system,
+        &study,
+        machine.folder.path(),
+        &machine.at("cache"),
+    );
+    install(&found, &mut |_| {}).unwrap();
+    assert_eq!(found[0].build(), found[1].build());
+    let builds = fs::read_to_string(machine.at("builds")).unwrap();
+    assert_eq!(builds, "built\n");
+}
+
+#[test]
 fn an_installation_that_is_stopped_puts_the_policy_back() {
     // Method: it is told to stop before the second of apt's commands.
     let machine = Machine::new();
