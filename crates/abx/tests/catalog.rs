@@ -206,6 +206,16 @@ static APP_SERVER: LazyLock<Ended> = LazyLock::new(|| {
     Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
 });
 
+/// Many servers' Hello World, of which one is in no registry; run once. Left out are one
+/// that is too large for every machine that runs tests, and one that differs from
+/// another by a word and has ten thousand threads too.
+static HTTP_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
+    let words = ["study", "run", "http-servers", "--tiny", "--install"];
+    let some = "node,node-cluster,node-json,express,express-cluster,nginx,apache-event,\
+                apache-prefork,aspnet,beast,proxygen";
+    Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
+});
+
 #[test]
 fn subjects_that_are_built_are_measured_and_who_is_missing_is_named() {
     // Method: some of the event servers, one of which nobody can bring from a registry.
@@ -235,27 +245,48 @@ fn the_study_of_application_servers_is_conducted() {
 }
 
 #[test]
+fn the_study_of_many_servers_is_conducted() {
+    // Method: the tiny form over a subject of each kind; every answer is right, and the
+    // bodies that differ are named where they do, in the load of the original.
+    let record = HTTP_SERVERS.json();
+    HTTP_SERVERS.expect_measured(&record);
+    is_measured(&record, &["kept-c100", "post", "original-c100"]);
+    assert_eq!(record["skipped"][0]["name"], "proxygen");
+    let differ = findings(&record, "unequal_responses");
+    assert!(!differ.is_empty());
+    for finding in differ {
+        assert_eq!(finding["load"], "original-c100", "{finding}");
+    }
+}
+
+#[test]
 fn every_subject_that_packages_give_starts_and_answers_rightly() {
     // Method: what is had from npm and pypi is had by a run, and what is built by
-    // another; then all of the catalog is checked. Only what nobody can bring from a
-    // registry is skipped.
+    // others; then all of the catalog is checked. Only what nobody can bring from a
+    // registry is skipped, and only what is too large for them may be missing.
     let record = WEBSOCKET.json();
     WEBSOCKET.expect_measured(&record);
     is_measured(&record, &["echo-b5", "held", "room"]);
     EVENT_SERVERS.expect_measured(&EVENT_SERVERS.json());
     APP_SERVER.expect_measured(&APP_SERVER.json());
+    HTTP_SERVERS.expect_measured(&HTTP_SERVERS.json());
     let brought = [
         "shortfin",
         "lighttpd-1.5",
         "treefrog-thread",
         "treefrog-epoll",
+        "proxygen",
+        "kestrel",
+        "iis",
     ];
     let ended = Home::new().run_with_cache(&["study", "check", "--json", "-", "--quiet"]);
     ended.expect(0, &[]);
     for one in ended.json()["subjects"].as_array().unwrap() {
-        let is_brought = brought.contains(&one["subject"].as_str().unwrap());
+        let subject = one["subject"].as_str().unwrap();
+        let is_brought = brought.contains(&subject);
         let expected = if is_brought { "skipped" } else { "ready" };
-        assert_eq!(one["status"], expected, "{one}");
+        let is_too_large = subject == "aspnet-fastcgi" && one["status"] == "missing";
+        assert!(is_too_large || one["status"] == expected, "{one}");
     }
 }
 
