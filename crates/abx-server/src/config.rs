@@ -287,6 +287,15 @@ pub enum ServeError {
         /// What the kernel says.
         source: io::Error,
     },
+    /// Members of a room would be in different processes.
+    #[error(
+        "a chat's members must be in one process: give one worker, or leave the chat out \
+         (--websocket=echo)"
+    )]
+    ChatOfWorkers,
+    /// The kernel refuses what a supervisor needs.
+    #[error("workers cannot be watched over: {0}")]
+    Supervise(#[source] io::Error),
     /// The kernel gives no thread.
     #[error("a thread cannot be started: {0}: lower --max-threads, or raise `ulimit -u`")]
     Thread(#[source] io::Error),
@@ -359,6 +368,14 @@ impl ServerConfig {
             Content::Page { .. } => {}
         }
         Ok(())
+    }
+
+    /// Refuses what several processes cannot do.
+    pub(crate) fn check_workers(&self, workers: NonZeroU32) -> Result<(), ServeError> {
+        match self.websocket == WebSocketSupport::EchoAndChat && workers.get() > 1 {
+            true => Err(ServeError::ChatOfWorkers),
+            false => Ok(()),
+        }
     }
 
     /// What the model is asked for beyond pages.

@@ -3,7 +3,7 @@
 //! It serves one page or files, echoes and broadcasts WebSocket messages when asked
 //! to, and injects faults of known size, so that a measurement can be checked against
 //! the truth. It is not a product: no TLS, no log, no idle timeout. Start at
-//! [`ServerConfig`] and [`serve`].
+//! [`ServerConfig`] and [`serve`], which is one process, or [`supervise`], which keeps several.
 
 mod admission;
 mod config;
@@ -13,6 +13,7 @@ mod content;
 mod faults;
 mod listener;
 mod models;
+mod supervisor;
 mod websocket;
 
 pub use config::{
@@ -21,6 +22,7 @@ pub use config::{
 };
 pub use faults::work::Work;
 pub use faults::{Faults, Frames, Stall};
+pub use supervisor::{WorkerNews, supervise};
 
 use std::io;
 use std::net::SocketAddr;

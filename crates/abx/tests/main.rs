@@ -24,6 +24,7 @@ mod runs;
 mod signals;
 mod studies;
 mod subjects;
+mod supervised;
 mod support;
 mod sweeps;
 mod usage;

@@ -19,6 +19,8 @@ use crate::connection_table::ConnectionTable;
 use crate::content::ServedContent;
 use crate::listener::ListeningSocket;
 
+pub(crate) use ring::wanted as wanted_ring;
+
 /// Serves until the end, or until the kernel ends the wait.
 pub(crate) fn run(
     config: &ServerConfig,

@@ -368,6 +368,17 @@ pub fn set_name(name: &CStr) -> io::Result<()> {
     Ok(rustix::thread::set_name(name)?)
 }
 
+/// Has the calling process die of the signals of a crash, SIGSEGV and SIGBUS, also where
+/// another process sends one. The standard library has a handler for them that tells of a full
+/// stack, and takes the first one that it cannot explain for nothing.
+#[allow(unsafe_code)]
+pub fn die_of_crashes() {
+    for signal in [libc::SIGSEGV, libc::SIGBUS] {
+        // SAFETY: No handler of ours is behind these signals, and the default needs none.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// Starts a command in its own session, to be killed when its keeper ends.
 ///
 /// SUBTLE: The kernel ties this to the thread that calls, not to its process:

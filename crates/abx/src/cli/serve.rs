@@ -1,16 +1,18 @@
 //! `abx serve`: the reference server.
 
 use std::cell::Cell;
-use std::io;
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use abx_server::{
-    BACKLOG, Content, Faults, Frames, Model, Nagle, ProcessRole, SendMethod, ServerConfig, Stall,
-    WebSocketSupport, Work,
+    BACKLOG, Content, Faults, Frames, Model, Nagle, ProcessRole, SendMethod, ServeError,
+    ServerConfig, Stall, WebSocketSupport, Work, WorkerNews,
 };
+use abx_sys::process::{die_of_crashes, set_name};
 use clap::{Args, ValueEnum};
 
 use super::units;
@@ -22,6 +24,7 @@ use crate::end::{End, Failure, tell};
     abx serve --port 8080\n  \
     abx serve --port 8081 --model thread --work 10us\n  \
     abx serve --port 8081 --model hybrid --max-threads 8\n  \
+    abx serve --port 8081 --model thread --workers 2\n  \
     abx serve --port 8082 --root ./public\n  \
     abx serve --port 8082 --root ./public --files uring\n  \
     abx serve --port 8083 --websocket")]
@@ -35,6 +38,16 @@ pub struct Serve {
     /// How connections are handled.
     #[arg(long, value_enum, default_value_t = ModelName::Event)]
     model: ModelName,
+    /// Serve with N processes under a supervisor, which restarts a worker that ends.
+    ///
+    /// It restarts after 10 ms when a worker ended within a second, twice as long each time,
+    /// up to 1 s. SIGHUP replaces all workers without losing a request, SIGTERM and SIGINT end
+    /// them; they may finish their responses.
+    #[arg(long, value_name = "N")]
+    workers: Option<NonZeroU32>,
+    /// This process is the worker of this number (started by the supervisor).
+    #[arg(long, hide = true, value_name = "N")]
+    worker: Option<u32>,
     /// Threads that answer: at most so many (thread-per-request), or always (hybrid)
     /// [default: 20].
     #[arg(long, value_name = "N")]
@@ -194,7 +207,10 @@ impl Serve {
             backlog: self.backlog,
             shares_port: self.share_port,
             max_threads: self.max_threads,
-            role: ProcessRole::Alone,
+            role: match self.worker {
+                None => ProcessRole::Alone,
+                Some(number) => ProcessRole::Worker { number },
+            },
         }
     }
 }
@@ -203,17 +219,42 @@ impl Serve {
 pub fn serve(serve: &Serve) -> Result<End, Failure> {
     // Each connection needs a descriptor; without the raise the usual limit serves fewer.
     let _ = abx_sys::limits::raise_descriptor_limit();
+    die_of_crashes();
     let on_ready = |address: SocketAddr| tell(&format!("abx serves http://{address}/"));
+    let config = serve.config();
+    let ended = match (serve.worker, serve.workers) {
+        (None, Some(workers)) => {
+            let _ = set_name(c"abx-supervisor");
+            let news = |news: &WorkerNews| tell(&format!("abx: {news}"));
+            abx_server::supervise(&config, workers, worker_command, on_ready, news)
+        }
+        (Some(_), _) => {
+            let _ = set_name(c"abx-worker");
+            // The supervisor waits for this byte; when it is gone, so is this process.
+            let on_ready = |_| drop(io::stdout().write_all(b"\n").and(io::stdout().flush()));
+            serve_alone(&config, on_ready)
+        }
+        (None, None) => serve_alone(&config, on_ready),
+    };
+    ended.map(|()| End::Done).map_err(Failure::usage)
+}
+
+fn serve_alone(config: &ServerConfig, on_ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
     let told = Cell::new(false);
     let on_refusal = |error: &io::Error| {
         if !told.replace(true) {
             tell(&refusal(error));
         }
     };
-    match abx_server::serve(&serve.config(), on_ready, on_refusal) {
-        Ok(()) => Ok(End::Done),
-        Err(error) => Err(Failure::usage(error)),
-    }
+    abx_server::serve(config, on_ready, on_refusal)
+}
+
+/// This program once more, with the same words, as the worker of this number.
+fn worker_command(number: u32) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(std::env::args_os().skip(1));
+    command.arg(format!("--worker={number}"));
+    command
 }
 
 /// What to do about connections that the kernel does not give.

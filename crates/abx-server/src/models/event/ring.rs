@@ -9,7 +9,7 @@ use crate::connection::ring_transfer::RingTransfer;
 use crate::connection_table::ConnectionTable;
 
 /// The ring that this content asks for.
-pub(super) fn wanted(content: &Content) -> Result<Option<FileRing>, ServeError> {
+pub(crate) fn wanted(content: &Content) -> Result<Option<FileRing>, ServeError> {
     match content {
         Content::Files {
             sending: SendMethod::Uring,

@@ -1,0 +1,45 @@
+//! How long to wait before a worker that ended is replaced.
+
+use std::time::Duration;
+
+/// How often in a row a worker ended soon after its start.
+#[derive(Debug, Default)]
+pub(super) struct Backoff {
+    early_ends: u32,
+}
+
+impl Backoff {
+    /// How long to wait after a worker that lived so long: no time after one that did for a
+    /// while, and twice as long each time after one that did not.
+    pub(super) fn after(&mut self, lived: Duration) -> Duration {
+        if lived >= A_WHILE {
+            self.early_ends = 0;
+            return Duration::ZERO;
+        }
+        let wait = FIRST_WAIT * 2_u32.pow(self.early_ends.min(DOUBLINGS_MAX));
+        self.early_ends += 1;
+        wait.min(LONGEST_WAIT)
+    }
+}
+
+/// A worker that lived so long did not end because of its start.
+const A_WHILE: Duration = Duration::from_secs(1);
+const FIRST_WAIT: Duration = Duration::from_millis(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// More of them would be above the longest wait in any case.
+const DOUBLINGS_MAX: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_a_second_until_a_worker_lives() {
+        // Method: nine workers that end at once, one that lives for a second, and one more.
+        let mut backoff = Backoff::default();
+        let mut after = |ms| backoff.after(Duration::from_millis(ms)).as_millis();
+        let waits: Vec<u128> = (0..9).map(|_| after(999)).collect();
+        assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000]);
+        assert_eq!([after(1_000), after(0), after(0)], [0, 10, 20]);
+    }
+}

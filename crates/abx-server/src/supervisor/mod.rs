@@ -1,0 +1,402 @@
+//! The supervisor: it keeps the listening socket, and processes that accept from it.
+//!
+//! A worker that ends is replaced, after a wait that gets longer when workers end soon
+//! after their start. SIGHUP replaces all of them, each as soon as its successor accepts
+//! connections; SIGTERM and SIGINT end all. The socket stays open throughout, so that
+//! connections wait in its backlog and none is refused. Workers are killed by the kernel when
+//! the supervisor is.
+
+mod backoff;
+mod worker_process;
+
+use std::fmt;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use abx_sys::process::{Exit, Reaped, reap};
+use abx_sys::{Epoll, Events, Interest, Nanos, Socket};
+use rustix::process::Signal;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{flag, low_level};
+
+use crate::config::{ServeError, ServerConfig};
+use crate::content::ServedContent;
+use crate::listener::ListeningSocket;
+use crate::models;
+use backoff::Backoff;
+use worker_process::WorkerProcess;
+
+/// What a supervisor has to tell.
+#[derive(Debug)]
+pub enum WorkerNews {
+    /// A worker ended by itself, and another one starts.
+    Ended {
+        /// Its number, from 1.
+        number: u32,
+        /// Its process.
+        pid: u32,
+        /// How it ended.
+        exit: Exit,
+        /// When another one starts.
+        wait: Duration,
+    },
+    /// A worker could not be started, which is tried again.
+    NotStarted {
+        /// Its number.
+        number: u32,
+        /// What the kernel says.
+        error: io::Error,
+        /// When it is tried again.
+        wait: Duration,
+    },
+    /// A successor ended before it accepted connections; who was to be replaced stays.
+    NotReplaced {
+        /// The number of both.
+        number: u32,
+        /// How the successor ended.
+        exit: Exit,
+    },
+    /// A worker that was told to end did not, and was killed.
+    Killed {
+        /// Its process.
+        pid: u32,
+    },
+}
+
+/// Keeps so many workers until it is told to end.
+///
+/// `command` makes the command of the worker with a number, which serves as
+/// [`crate::ProcessRole::Worker`] and writes a byte to its standard output when it is ready.
+/// `on_ready` is called once, when all of them are. To be called on the first thread of a
+/// process that has no other children.
+///
+/// # Errors
+/// [`ServeError`] when no worker could serve what it is told, or the kernel refuses what a
+/// supervisor needs. What happens to workers is told, and is no error.
+pub fn supervise(
+    config: &ServerConfig,
+    workers: NonZeroU32,
+    command: impl Fn(u32) -> Command,
+    on_ready: impl FnOnce(SocketAddr),
+    tell: impl Fn(&WorkerNews),
+) -> Result<(), ServeError> {
+    config.check()?;
+    config.check_workers(workers)?;
+    // What a worker would refuse is said once, and not by each of them.
+    ServedContent::open(config)?;
+    models::event::wanted_ring(&config.content)?;
+    let bind = || {
+        let listener = ListeningSocket::bind(config)?;
+        let address = listener.local_address()?;
+        Ok((listener, address))
+    };
+    let (listener, address) = bind().map_err(|source| ServeError::Listen {
+        address: config.address,
+        source,
+    })?;
+    let orders = Orders::take().map_err(ServeError::Supervise)?;
+    let mut supervisor = Supervisor {
+        listener,
+        command,
+        tell,
+        places: (1..=workers.get()).map(Place::new).collect(),
+        leaving: Vec::new(),
+        orders,
+        is_ending: false,
+    };
+    supervisor
+        .run(|| on_ready(address))
+        .map_err(ServeError::Supervise)
+}
+
+/// What signals ask for.
+struct Orders {
+    ends: Arc<AtomicBool>,
+    renews: Arc<AtomicBool>,
+    /// Gets a byte with every signal.
+    news: UnixStream,
+    epoll: Epoll,
+}
+
+struct Supervisor<C, T> {
+    listener: Socket,
+    command: C,
+    tell: T,
+    places: Vec<Place>,
+    /// Workers that were told to end, and when they are killed.
+    leaving: Vec<(WorkerProcess, Option<Nanos>)>,
+    orders: Orders,
+    is_ending: bool,
+}
+
+/// The place of one worker, which others take after it.
+struct Place {
+    number: u32,
+    worker: Option<WorkerProcess>,
+    /// Who takes the place when it is ready.
+    successor: Option<WorkerProcess>,
+    backoff: Backoff,
+    /// When to start a worker, where there is none.
+    start_at: Option<Nanos>,
+}
+
+impl Place {
+    fn new(number: u32) -> Place {
+        Place {
+            number,
+            worker: None,
+            successor: None,
+            backoff: Backoff::default(),
+            start_at: Some(Nanos(0)),
+        }
+    }
+}
+
+impl<C: Fn(u32) -> Command, T: Fn(&WorkerNews)> Supervisor<C, T> {
+    fn run(&mut self, on_ready: impl FnOnce()) -> io::Result<()> {
+        let mut on_ready = Some(on_ready);
+        loop {
+            self.orders.drain();
+            self.reap()?;
+            self.settle_successors();
+            if self.is_ready()
+                && let Some(on_ready) = on_ready.take()
+            {
+                on_ready();
+            }
+            if self.orders.ends.swap(false, Ordering::Relaxed) {
+                // Who asks again does not want to wait.
+                let grace = if self.is_ending { Nanos(0) } else { END_GRACE };
+                self.is_ending = true;
+                self.end_all(grace);
+            }
+            if self.is_ending && self.leaving.is_empty() {
+                return Ok(());
+            }
+            if self.orders.renews.swap(false, Ordering::Relaxed) && !self.is_ending {
+                self.renew();
+            }
+            self.start_those_due()?;
+            self.kill_those_overdue();
+            self.orders.wait(self.deadline())?;
+        }
+    }
+
+    /// Takes away who has ended, and sees to it that others come.
+    fn reap(&mut self) -> io::Result<()> {
+        while let Reaped::Ended { pid, exit } = reap()? {
+            self.leaving.retain(|(worker, _)| worker.pid() != pid);
+            for place in &mut self.places {
+                if place
+                    .successor
+                    .take_if(|worker| worker.pid() == pid)
+                    .is_some()
+                {
+                    let number = place.number;
+                    (self.tell)(&WorkerNews::NotReplaced { number, exit });
+                }
+                let Some(worker) = place.worker.take_if(|worker| worker.pid() == pid) else {
+                    continue;
+                };
+                if let Some(successor) = place.successor.take() {
+                    place.worker = Some(successor);
+                    continue;
+                }
+                let wait = place.backoff.after(worker.lived());
+                place.start_at = Some(Nanos::now().plus(wait.into()));
+                (self.tell)(&WorkerNews::Ended {
+                    number: place.number,
+                    pid,
+                    exit,
+                    wait,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives successors that are ready their places.
+    fn settle_successors(&mut self) {
+        for place in &mut self.places {
+            if let Some(worker) = &mut place.worker {
+                worker.becomes_ready();
+            }
+            let is_ready = |worker: &mut WorkerProcess| worker.becomes_ready();
+            if let Some(successor) = place.successor.take_if(is_ready) {
+                let old = place.worker.replace(successor);
+                self.leaving
+                    .extend(old.map(|old| dismiss(old, RENEWAL_GRACE)));
+            }
+        }
+    }
+
+    /// Whether every place has a worker that accepts connections.
+    fn is_ready(&self) -> bool {
+        let mut workers = self.places.iter().map(|place| &place.worker);
+        workers.all(|worker| worker.as_ref().is_some_and(|worker| worker.is_ready))
+    }
+
+    /// Starts a successor of each worker that has none.
+    fn renew(&mut self) {
+        for place in &mut self.places {
+            place.backoff = Backoff::default();
+            if place.worker.is_none() || place.successor.is_none() {
+                place.start_at = Some(Nanos(0));
+            }
+        }
+    }
+
+    fn end_all(&mut self, grace: Nanos) {
+        for place in &mut self.places {
+            place.start_at = None;
+            let both = [place.worker.take(), place.successor.take()];
+            let both = both.into_iter().flatten();
+            self.leaving
+                .extend(both.map(|worker| dismiss(worker, grace)));
+        }
+        let now = Nanos::now();
+        for (_, kill_at) in &mut self.leaving {
+            *kill_at = kill_at.map(|at| at.min(now.plus(grace)));
+        }
+    }
+
+    fn start_those_due(&mut self) -> io::Result<()> {
+        for place in &mut self.places {
+            if place.start_at.is_none_or(|at| at > Nanos::now()) {
+                continue;
+            }
+            place.start_at = None;
+            let number = place.number;
+            match WorkerProcess::start((self.command)(number), &self.listener) {
+                Ok(worker) => {
+                    self.orders
+                        .epoll
+                        .add(worker.readiness(), 0, Interest::all())?;
+                    match place.worker {
+                        None => place.worker = Some(worker),
+                        Some(_) => place.successor = Some(worker),
+                    }
+                }
+                Err(error) => {
+                    let wait = place.backoff.after(Duration::ZERO);
+                    place.start_at = Some(Nanos::now().plus(wait.into()));
+                    (self.tell)(&WorkerNews::NotStarted {
+                        number,
+                        error,
+                        wait,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn kill_those_overdue(&mut self) {
+        let now = Nanos::now();
+        for (worker, kill_at) in &mut self.leaving {
+            if kill_at.take_if(|at| *at <= now).is_some() {
+                worker.signal(Signal::KILL);
+                let pid = worker.pid();
+                (self.tell)(&WorkerNews::Killed { pid });
+            }
+        }
+    }
+
+    /// When there is something to do without a signal.
+    fn deadline(&self) -> Option<Nanos> {
+        let starts = self.places.iter().filter_map(|place| place.start_at);
+        let kills = self.leaving.iter().filter_map(|(_, kill_at)| *kill_at);
+        starts.chain(kills).min()
+    }
+}
+
+/// Tells a worker to end, and gives it with the time at which it is killed.
+fn dismiss(worker: WorkerProcess, grace: Nanos) -> (WorkerProcess, Option<Nanos>) {
+    worker.signal(Signal::TERM);
+    (worker, Some(Nanos::now().plus(grace)))
+}
+
+impl Orders {
+    /// Takes the signals over, of which none is lost from now on.
+    fn take() -> io::Result<Orders> {
+        let (news, sender) = UnixStream::pair()?;
+        news.set_nonblocking(true)?;
+        let orders = Orders {
+            ends: Arc::default(),
+            renews: Arc::default(),
+            epoll: Epoll::new()?,
+            news,
+        };
+        // The order matters: who wakes finds it said.
+        for signal in [SIGTERM, SIGINT] {
+            flag::register(signal, Arc::clone(&orders.ends))?;
+        }
+        flag::register(SIGHUP, Arc::clone(&orders.renews))?;
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGCHLD] {
+            low_level::pipe::register(signal, sender.try_clone()?)?;
+        }
+        orders.epoll.add(&orders.news, 0, Interest::all())?;
+        Ok(orders)
+    }
+
+    fn drain(&mut self) {
+        let mut bytes = [0; 64];
+        while matches!(self.news.read(&mut bytes), Ok(1..)) {}
+    }
+
+    /// Sleeps until something happens, at most until `deadline`.
+    fn wait(&self, deadline: Option<Nanos>) -> io::Result<()> {
+        let timeout = deadline.map(|at| at.since(Nanos::now()));
+        self.epoll.wait(&mut Events::with_capacity(8), timeout)
+    }
+}
+
+impl fmt::Display for WorkerNews {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WorkerNews::Ended {
+                number,
+                pid,
+                exit,
+                wait,
+            } => {
+                let wait = wait.as_millis();
+                write!(
+                    formatter,
+                    "worker {number} (process {pid}) ended: {exit}; another one starts in {wait} ms"
+                )
+            }
+            WorkerNews::NotStarted {
+                number,
+                error,
+                wait,
+            } => {
+                let wait = wait.as_millis();
+                write!(
+                    formatter,
+                    "worker {number} cannot be started: {error}; tried again in {wait} ms"
+                )
+            }
+            WorkerNews::NotReplaced { number, exit } => write!(
+                formatter,
+                "worker {number} is not replaced: its successor ended: {exit}"
+            ),
+            WorkerNews::Killed { pid } => write!(
+                formatter,
+                "process {pid} was killed: it did not end when it was told to"
+            ),
+        }
+    }
+}
+
+/// How long workers may go on with what they answer when all end.
+const END_GRACE: Nanos = Nanos(2_000_000_000);
+
+/// How long a worker that is replaced may keep its connections.
+const RENEWAL_GRACE: Nanos = Nanos(10_000_000_000);

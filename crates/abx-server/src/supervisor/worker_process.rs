@@ -1,0 +1,68 @@
+//! One worker: a child that inherits the listening socket and tells when it accepts.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::process::{ChildStdout, Command, Stdio};
+
+use abx_sys::process::spawn_kept;
+use abx_sys::{Nanos, Socket};
+use rustix::io::ioctl_fionbio;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A worker that was started and has not been reaped, so that its number is its own.
+#[derive(Debug)]
+pub(super) struct WorkerProcess {
+    pid: Pid,
+    started: Nanos,
+    /// Gets a byte when the worker accepts connections.
+    readiness: ChildStdout,
+    pub(super) is_ready: bool,
+}
+
+impl WorkerProcess {
+    /// Starts it; it is killed when the calling thread ends.
+    pub(super) fn start(mut command: Command, listener: &Socket) -> io::Result<WorkerProcess> {
+        let listener = listener.as_fd().try_clone_to_owned()?;
+        command.stdin(Stdio::from(listener)).stdout(Stdio::piped());
+        let mut child = spawn_kept(&mut command)?;
+        let readiness = child.stdout.take().expect("it was asked for");
+        ioctl_fionbio(&readiness, true)?;
+        Ok(WorkerProcess {
+            pid: Pid::from_child(&child),
+            started: Nanos::now(),
+            readiness,
+            is_ready: false,
+        })
+    }
+
+    /// Its number.
+    pub(super) fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// How long ago it was started.
+    pub(super) fn lived(&self) -> std::time::Duration {
+        Nanos::now().since(self.started).into()
+    }
+
+    /// What becomes readable when it is ready.
+    pub(super) fn readiness(&self) -> impl AsFd + '_ {
+        &self.readiness
+    }
+
+    /// Looks whether it has become ready, and says so once.
+    pub(super) fn becomes_ready(&mut self) -> bool {
+        if self.is_ready {
+            return false;
+        }
+        // Its end and whatever else happens to the pipe is no readiness.
+        self.is_ready = matches!(self.readiness.read(&mut [0]), Ok(1));
+        self.is_ready
+    }
+
+    /// Sends a signal.
+    pub(super) fn signal(&self, signal: Signal) {
+        // Not yet reaped: at worst the signal comes too late to matter.
+        let _ = kill_process(self.pid, signal);
+    }
+}

@@ -1,0 +1,368 @@
+//! `abx serve --workers`: workers that crash, stop and are replaced, and a supervisor that is
+//! killed. No listening socket is lost, no process stays, and nothing starts without a wait.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use abx_sys::process::{Process, ProcessStat};
+use abx_sys::tree::descendants;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{ABX, Home, Server, wait_for};
+
+/// What a server under a supervisor says and who it is, until it is dropped.
+struct Supervised {
+    child: Child,
+    address: String,
+    said: Arc<Mutex<Vec<String>>>,
+}
+
+impl Supervised {
+    fn start(words: &[&str]) -> Supervised {
+        let mut child = Command::new(ABX)
+            .args(["serve", "--port", "0", "--workers", "2"])
+            .args(words)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        let address = first.split_once("http://").expect(&first).1;
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&said);
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                heard.lock().unwrap().push(line);
+            }
+        });
+        Supervised {
+            child,
+            address: address.trim_end_matches('/').to_owned(),
+            said,
+        }
+    }
+
+    /// Its workers that run.
+    fn workers(&self) -> BTreeSet<u32> {
+        children_of(self.child.id())
+            .into_iter()
+            .map(|process| process.pid)
+            .collect()
+    }
+
+    /// Waits until there are two workers, none of them one of these.
+    fn two_others_than(&self, before: &BTreeSet<u32>) -> BTreeSet<u32> {
+        wait_for("two other workers", || {
+            let now = self.workers();
+            (now.len() == 2 && now.is_disjoint(before)).then_some(now)
+        })
+    }
+
+    /// What it has said since its first line.
+    fn said(&self) -> Vec<String> {
+        self.said.lock().unwrap().clone()
+    }
+
+    /// One request on a connection of its own.
+    fn get(&self) -> std::io::Result<String> {
+        ask(&mut TcpStream::connect(&self.address)?, "close")
+    }
+
+    fn expect_answers(&self) {
+        for _ in 0..20 {
+            let answer = self.get().unwrap();
+            assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        }
+    }
+
+    /// Waits for the end of the supervisor, and looks who is left.
+    fn expect_gone(&mut self, workers: &[Process]) {
+        wait_for("the end of all", || {
+            let is_over = self.child.try_wait().unwrap().is_some();
+            (is_over && !workers.iter().any(|worker| worker.is_alive())).then_some(())
+        });
+        // A listening socket that somebody still had would take the connection.
+        assert!(TcpStream::connect(&self.address).is_err());
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a signal to a process of this test, if it is still there.
+fn send(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let _ = kill_process(pid, signal);
+}
+
+/// Who was started by a process, but for those that have ended.
+fn children_of(pid: u32) -> Vec<Process> {
+    let all = descendants(pid).unwrap();
+    let children = all.into_iter().map(|relative| relative.process);
+    children.filter(|child| child.is_alive()).collect()
+}
+
+/// Sends a request and reads the answer by its length.
+fn ask(stream: &mut TcpStream, connection: &str) -> std::io::Result<String> {
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    let request = format!("GET / HTTP/1.1\r\nHost: h\r\nConnection: {connection}\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut answer = Vec::new();
+    let head_end = |bytes: &[u8]| bytes.windows(4).position(|four| four == b"\r\n\r\n");
+    // The page has 87 bytes.
+    while head_end(&answer).is_none_or(|end| answer.len() < end + 4 + 87) {
+        let mut buffer = [0; 1024];
+        match stream.read(&mut buffer)? {
+            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            count => answer.extend_from_slice(&buffer[..count]),
+        }
+    }
+    Ok(String::from_utf8(answer).unwrap())
+}
+
+#[test]
+fn every_model_serves_with_workers_and_ends_with_them() {
+    // Method: requests on connections of their own, then the signal that ends all.
+    for model in [
+        "event",
+        "thread",
+        "thread-per-request",
+        "hybrid",
+        "prefork",
+        "null",
+    ] {
+        for signal in [Signal::TERM, Signal::INT] {
+            let mut server = Supervised::start(&["--model", model]);
+            let workers = children_of(server.child.id());
+            assert_eq!(workers.len(), 2, "{model}");
+            for worker in &workers {
+                assert_eq!(worker.name().as_deref(), Some("abx-worker"));
+            }
+            match model {
+                // It does not understand a close.
+                "null" => drop(ask(&mut TcpStream::connect(&server.address).unwrap(), "")),
+                _ => server.expect_answers(),
+            }
+            send(server.child.id(), signal);
+            server.expect_gone(&workers);
+            let status = server.child.wait().unwrap();
+            assert_eq!((status.code(), server.said()), (Some(0), vec![]), "{model}");
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
+    // Method: each worker in turn gets the signal of a crash; meanwhile and afterwards
+    // connections are made, all of which must be accepted by somebody, and answered when
+    // the crash is over. Who has crashed must not stay as a zombie.
+    for model in ["event", "hybrid", "prefork"] {
+        let server = Supervised::start(&["--model", model]);
+        let before = server.workers();
+        for worker in &before {
+            send(*worker, Signal::SEGV);
+            let _ = server.get();
+            wait_for("another worker", || {
+                let now = server.workers();
+                (now.len() == 2 && !now.contains(worker)).then_some(())
+            });
+        }
+        server.two_others_than(&before);
+        server.expect_answers();
+        for worker in before {
+            assert_eq!(ProcessStat::read(worker).unwrap(), None, "{model}");
+        }
+        let said = server.said();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said[0].contains("ended: signal 11; another one starts in"),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_storm_of_crashes_is_waited_out() {
+    // Method: whoever is there is killed at once, until a wait of 640 ms is told of each
+    // place; all connections must be accepted. The waits told must double from 10 ms on: a
+    // worker lives for a second only where the machine is very slow, and then they start anew.
+    let server = Supervised::start(&[]);
+    let waits = |number: u32| -> Vec<u64> {
+        let of = format!("worker {number} ");
+        let said = server.said();
+        let lines = said.iter().filter(|line| line.contains(&of));
+        let waits =
+            lines.filter_map(|line| line.rsplit_once(" in ")?.1.split(' ').next()?.parse().ok());
+        waits.collect()
+    };
+    let mut connections = Vec::new();
+    wait_for("long waits", || {
+        for worker in server.workers() {
+            send(worker, Signal::KILL);
+        }
+        connections.push(TcpStream::connect(&server.address).unwrap());
+        (1..=2)
+            .all(|number| waits(number).contains(&640))
+            .then_some(())
+    });
+    for number in 1..=2 {
+        let all = waits(number);
+        let mut expected = 0;
+        for wait in all {
+            let next = match expected {
+                0 => 10,
+                some => (some * 2).min(1_000),
+            };
+            assert!(wait == next || wait == 0, "{number} {wait}");
+            expected = wait;
+        }
+    }
+    drop(connections);
+    server.two_others_than(&BTreeSet::new());
+    server.expect_answers();
+}
+
+#[test]
+fn workers_do_not_outlive_a_killed_supervisor() {
+    // Method: the supervisor is killed; who it had started must be gone, and the port free.
+    for model in ["event", "thread", "prefork"] {
+        let mut server = Supervised::start(&["--model", model]);
+        let workers = children_of(server.child.id());
+        assert_eq!(workers.len(), 2);
+        send(server.child.id(), Signal::KILL);
+        server.expect_gone(&workers);
+    }
+}
+
+#[test]
+fn others_serve_while_a_worker_is_stopped_and_it_is_ended_with_them() {
+    // Method: one of two workers is stopped; who connects from then on is answered by the
+    // other. Then all are told to end, which a stopped process cannot hear.
+    for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
+        let mut server = Supervised::start(&["--model", model]);
+        let workers = children_of(server.child.id());
+        send(workers[0].pid, Signal::STOP);
+        wait_for("the stop", || {
+            let stat = ProcessStat::read(workers[0].pid).unwrap()?;
+            (stat.state == 'T').then_some(())
+        });
+        server.expect_answers();
+        send(server.child.id(), Signal::TERM);
+        server.expect_gone(&workers);
+        let said = server.said().join("\n");
+        assert!(
+            said.contains("was killed: it did not end"),
+            "{model} {said}"
+        );
+    }
+}
+
+#[test]
+fn a_renewal_loses_no_request() {
+    // Method: a client that keeps its connection, and one that makes one for each request,
+    // ask all the time while all workers are replaced three times. A kept connection may end
+    // only with an answer that says so. All workers must be others.
+    for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
+        let server = Supervised::start(&["--model", model]);
+        let is_over = AtomicBool::new(false);
+        let keep = || {
+            let mut count = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                let mut stream = TcpStream::connect(&server.address).unwrap();
+                loop {
+                    let answer = ask(&mut stream, "keep-alive").unwrap();
+                    count += 1;
+                    if answer.contains("\r\nConnection: close\r\n")
+                        || is_over.load(Ordering::Relaxed)
+                    {
+                        break;
+                    }
+                }
+            }
+            count
+        };
+        let connect = || {
+            let mut count = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                server.get().unwrap();
+                count += 1;
+            }
+            count
+        };
+        std::thread::scope(|scope| {
+            let clients = [scope.spawn(keep), scope.spawn(connect)];
+            for _ in 0..3 {
+                let before = server.workers();
+                send(server.child.id(), Signal::HUP);
+                server.two_others_than(&before);
+            }
+            is_over.store(true, Ordering::Relaxed);
+            for client in clients {
+                assert!(client.join().unwrap() > 0, "{model}");
+            }
+        });
+        assert_eq!(server.said(), Vec::<String>::new(), "{model}");
+    }
+}
+
+#[test]
+fn a_worker_that_is_replaced_finishes_its_answer() {
+    // Method: a request whose answer takes a second, and others take over meanwhile.
+    let server = Supervised::start(&["--delay", "1s"]);
+    let before = server.workers();
+    let sockets = || {
+        before
+            .iter()
+            .map(|worker| sockets_of(*worker))
+            .sum::<usize>()
+    };
+    let at_first = sockets();
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    std::thread::scope(|scope| {
+        let answer = scope.spawn(|| ask(&mut stream, "keep-alive").unwrap());
+        wait_for("the connection to be accepted", || {
+            (sockets() > at_first).then_some(())
+        });
+        send(server.child.id(), Signal::HUP);
+        server.two_others_than(&before);
+        assert!(answer.join().unwrap().contains("200 OK"));
+    });
+}
+
+/// How many sockets a process has open.
+fn sockets_of(pid: u32) -> usize {
+    let Ok(all) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return 0;
+    };
+    let links = all.filter_map(|one| std::fs::read_link(one.ok()?.path()).ok());
+    links
+        .filter(|link| link.to_string_lossy().starts_with("socket:"))
+        .count()
+}
+
+#[test]
+fn what_workers_cannot_do_is_refused_once() {
+    // Method: rooms of several processes, no worker at all, and a root that is not there,
+    // which each worker would find out by itself.
+    let home = Home::new();
+    let serve = ["serve", "--port", "0", "--workers"];
+    let run = |words: &[&str]| home.run_abx(&[&serve[..], words].concat());
+    run(&["2", "--websocket"]).expect(2, &["members must be in one process", "--websocket=echo"]);
+    run(&["0"]).expect(2, &["--workers"]);
+    run(&["2", "--root", "/nowhere"]).expect(2, &["root /nowhere"]);
+    let taken = Server::start(&[]);
+    home.run_abx(&["serve", "--workers", "2", "--port", taken.port()])
+        .expect(2, &["cannot listen on"]);
+    let one = Supervised::start(&["--websocket=echo"]);
+    one.expect_answers();
+}
