@@ -58,7 +58,9 @@ pub use record::finding::{Finding, Level, Limits, Status, Validity};
 pub use record::finding_id::FindingId;
 pub use record::objective::{Goal, Kept, LimitUsage, Objective, ObjectiveError};
 pub use record::{Measured, PastBaseline, PastLoad, PastReference, Wait, Waiting};
-pub use series::{BlockFigures, ResponseTimes, SliceFigures, slice_figures};
+pub use series::{
+    BlockFigures, FaultMoment, ResponseTimes, SliceFigures, fault_course, slice_figures,
+};
 pub use view::SubjectView;
 pub use view::ceilings::Ceiling;
 pub use view::summary::Summary;

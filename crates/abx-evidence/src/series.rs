@@ -1,10 +1,12 @@
 //! What plots show of a record: figures of single slices and blocks, and times
 //! of all blocks together. Nothing is concluded from them.
 
+use std::collections::BTreeMap;
+
 use crate::measure::histogram::Histogram;
-use crate::measure::quantile::Quantile;
+use crate::measure::quantile::{Quantile, median};
 use crate::measure::share::share;
-use crate::record::{CEILING, LoadRecord, Measured};
+use crate::record::{CEILING, FaultRecord, LoadRecord, Measured};
 use crate::view::sums::Sums;
 use crate::view::{BlockView, SubjectView};
 
@@ -54,6 +56,17 @@ pub struct ResponseTimes {
     steps: Vec<CountedTime>,
 }
 
+/// What became of the requests of one subject around a fault, the median over blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FaultMoment {
+    /// From the fault to the beginning of this stretch of due times; below 0 before it.
+    pub since_ns: i64,
+    /// The share of the requests due that had a right answer in time.
+    pub in_time: f64,
+    /// The share that had none.
+    pub failed: f64,
+}
+
 /// A time that was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CountedTime {
@@ -96,6 +109,53 @@ impl ResponseTimes {
             at_least: step.known < rank,
         })
     }
+}
+
+/// The course of a fault, in stretches of so many ns; those in which nothing was due are
+/// left out.
+#[must_use]
+pub fn fault_course(
+    study: &Measured,
+    fault: &FaultRecord,
+    subject: &str,
+    stretch_ns: u64,
+) -> Vec<FaultMoment> {
+    let stretch_ns = i64::try_from(stretch_ns.max(1)).unwrap_or(i64::MAX);
+    let slices = study.complete_blocks().flat_map(|block| &block.faults);
+    let own = slices.filter(|one| one.fault == fault.name && one.subject == subject);
+    let mut shares: BTreeMap<i64, [Vec<f64>; 2]> = BTreeMap::new();
+    for slice in own {
+        let Some(struck_ns) = slice.struck_ns else {
+            continue;
+        };
+        let line = &slice.timeline;
+        let mut sums: BTreeMap<i64, [u64; 3]> = BTreeMap::new();
+        let counts = line.due.iter().zip(&line.failed).zip(&line.delayed);
+        for (bucket, ((due, failed), delayed)) in (0_u64..).zip(counts) {
+            let middle_ns = bucket * line.bucket_ns + line.bucket_ns / 2;
+            let since_ns = middle_ns as i64 - struck_ns as i64;
+            let sum = sums.entry(since_ns.div_euclid(stretch_ns)).or_default();
+            for (sum, more) in sum.iter_mut().zip([due, failed, delayed]) {
+                *sum += u64::from(*more);
+            }
+        }
+        for (place, [due, failed, delayed]) in sums {
+            let parts = [due - failed - delayed, failed].map(|part| share(part, due));
+            if let [Some(in_time), Some(failed)] = parts {
+                let all = shares.entry(place).or_default();
+                all[0].push(in_time);
+                all[1].push(failed);
+            }
+        }
+    }
+    let moment = |(place, [in_time, failed]): (i64, [Vec<f64>; 2])| {
+        Some(FaultMoment {
+            since_ns: place * stretch_ns,
+            in_time: median(in_time.into_iter())?,
+            failed: median(failed.into_iter())?,
+        })
+    };
+    shares.into_iter().filter_map(moment).collect()
 }
 
 /// Every slice of one load that loaded a subject in a complete block, in the

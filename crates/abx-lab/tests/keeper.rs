@@ -45,6 +45,14 @@ const CASES: &[(&str, fn())] = &[
         "who_ignores_the_stop_signal_is_killed",
         who_ignores_the_stop_signal_is_killed,
     ),
+    (
+        "a_stopped_process_ends_when_told",
+        a_stopped_process_ends_when_told,
+    ),
+    (
+        "a_family_may_outlive_its_command",
+        a_family_may_outlive_its_command,
+    ),
     ("a_daemon_is_kept_and_stopped", a_daemon_is_kept_and_stopped),
     ("the_end_of_a_daemon_is_told", the_end_of_a_daemon_is_told),
     (
@@ -315,6 +323,48 @@ fn who_ignores_the_stop_signal_is_killed() {
     assert_eq!(ending.manner, EndManner::Killed(3));
     assert_eq!(ending.exit, Some(Exit::Signal(9)));
     assert_gone(&family);
+}
+
+fn a_stopped_process_ends_when_told() {
+    // Method: a shell that passes the signal on to its child and waits for it; the child
+    // is stopped, and hears nothing until it goes on. Nobody is killed.
+    let directory = folder();
+    let text = "sleep 1000 & child=$!; trap 'kill $child; wait; exit 0' TERM; wait; wait";
+    let keeper = start(&script(&directory, text)).unwrap();
+    let family = family(keeper.process_id(), 2, "sleep");
+    assert!(family[1].signal(Signal::Stop).unwrap());
+    within_a_minute("the child is stopped", || {
+        let stat = ProcessStat::read(family[1].pid).unwrap();
+        stat.is_some_and(|stat| stat.is_stopped())
+    });
+    let ending = keeper.stop();
+    assert_eq!(ending.manner, EndManner::WhenTold);
+    assert_gone(&family);
+}
+
+fn a_family_may_outlive_its_command() {
+    // Method: the command is killed and leaves a child; it is kept until told, and its end
+    // is told when nothing is left.
+    let directory = folder();
+    let plan = KeeperPlan {
+        outlives_main: true,
+        ..script(&directory, "sleep 1000 & wait")
+    };
+    let kill_main = |keeper: &mut Keeper| {
+        let family = family(keeper.process_id(), 2, "sleep");
+        assert!(family[0].signal(Signal::Kill).unwrap());
+        within_a_minute("the command is gone", || !family[0].is_alive());
+        family[1]
+    };
+    let mut keeper = start(&plan).unwrap();
+    let child = kill_main(&mut keeper);
+    assert_eq!(keeper.state(), ProcessState::Running);
+    assert!(child.is_alive());
+    let _ = keeper.stop();
+    assert!(!child.is_alive());
+    let mut keeper = start(&plan).unwrap();
+    assert!(kill_main(&mut keeper).signal(Signal::Kill).unwrap());
+    assert_eq!(wait_for_exit(&mut keeper), Exit::Signal(9));
 }
 
 const DAEMON: &str = "(setsid sleep 1000 &) ; exit 0";

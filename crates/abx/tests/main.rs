@@ -20,6 +20,7 @@ mod layers;
 mod manual;
 mod opened;
 mod records;
+mod recovery;
 mod runs;
 mod signals;
 mod studies;

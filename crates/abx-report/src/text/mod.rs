@@ -5,7 +5,7 @@ mod bar;
 mod catalog;
 mod doctor;
 mod expectations;
-mod faults;
+pub(crate) mod faults;
 mod findings;
 mod history;
 pub(crate) mod past_baseline;

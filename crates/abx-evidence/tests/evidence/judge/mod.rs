@@ -7,6 +7,7 @@ mod cpu_fallback;
 mod doctor;
 mod expectations;
 mod failures;
+mod faults;
 mod generator;
 mod machine;
 mod metrics;

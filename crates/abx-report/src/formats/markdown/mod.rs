@@ -7,6 +7,7 @@ use abx_evidence::{
     Comparison, ExpectationResult, Finding, Level, Role, RunRecord, StudyRecord, Summary, Verdict,
 };
 
+use crate::text::faults::faults;
 use crate::text::past_baseline::past_baseline;
 use crate::text::study::how_measured;
 use crate::text::sweeps::{capacities, sweeps};
@@ -107,13 +108,14 @@ fn verdicts(record: &StudyRecord) -> String {
     }
 }
 
-/// What is said of older records, sweeps and capacities, as on the terminal.
+/// What is said of older records, sweeps, capacities and faults, as on the terminal.
 fn beyond_pairs(record: &StudyRecord) -> String {
     let style = Style::plain();
     let text = [
         past_baseline(record, &style),
         sweeps(record, &style),
         capacities(record, &style),
+        faults(record, &style),
     ];
     let text = text.concat();
     match text.is_empty() {

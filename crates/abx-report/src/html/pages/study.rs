@@ -6,6 +6,7 @@ use super::page::Page;
 use crate::html::charts::Subjects;
 use crate::html::conclusions::block_ratios::block_ratios;
 use crate::html::conclusions::capacities::capacities;
+use crate::html::conclusions::faults::faults;
 use crate::html::conclusions::findings::findings;
 use crate::html::conclusions::ranking::rankings;
 use crate::html::conclusions::ratios::ratios;
@@ -41,6 +42,7 @@ pub fn study_html(record: &StudyRecord) -> String {
             ("phases", "Where the time goes", phases(record)),
             ("sweep", "Sweeps", sweeps(record, &subjects)),
             ("capacity", "Capacity", capacities(record)),
+            ("faults", "Faults", faults(record, &subjects)),
             ("cost", "CPU and memory", cost(record, &subjects)),
             ("outcomes", "Outcomes", outcomes(record)),
             ("findings", "Findings", findings(found, loads)),

@@ -1,0 +1,219 @@
+//! Faults of a study: servers that are struck while they are under load, and what they
+//! themselves saw of it.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Ended, Home, findings};
+
+/// One worker that is started again at once, and one that is so later: a whole second.
+const SUPERVISED: &str = r#"
+[[subject]]
+name = "at-once"
+command = ["python3", "SUPERVISOR", "{port}", "0", "LOGS"]
+
+[[subject]]
+name = "later"
+command = ["python3", "SUPERVISOR", "{port}", "1", "LOGS"]
+
+[[load]]
+name = "steady"
+connections = 4
+rate = 100
+requests = [{ path = "/" }]
+expect = { body = "any" }
+"#;
+
+const RATE: f64 = 100.0;
+const DELAYED_AFTER_S: f64 = 0.5;
+
+fn conduct(home: &Home, text: &str, blocks: &str) -> Ended {
+    let supervisor = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/supervisor.py");
+    let logs = home.join("logs");
+    fs::create_dir_all(&logs).unwrap();
+    let text = text
+        .replace("SUPERVISOR", supervisor.to_str().unwrap())
+        .replace("LOGS", logs.to_str().unwrap());
+    let study = home.write("study.toml", &text);
+    let shape = [
+        "--pilot",
+        "brief",
+        "--rounds",
+        "1",
+        "--slice",
+        "100ms",
+        "--no-ceiling",
+    ];
+    let words = [
+        &["compare", &study, "--blocks", blocks, "--json", "-"],
+        &shape[..],
+    ]
+    .concat();
+    home.run_abx(&words)
+}
+
+/// The slices of a fault, of one subject.
+fn slices<'a>(record: &'a Value, fault: &str, subject: &str) -> Vec<&'a Value> {
+    let blocks = record["blocks"].as_array().unwrap().iter();
+    let all = blocks.flat_map(|block| block["faults"].as_array().unwrap());
+    all.filter(|one| one["fault"] == fault && one["subject"] == subject)
+        .collect()
+}
+
+fn counts(slice: &Value, what: &str) -> Vec<u64> {
+    let list = slice["timeline"][what].as_array().unwrap().iter();
+    list.map(|one| one.as_u64().unwrap()).collect()
+}
+
+/// For how long the server answered nothing around the end of a worker: from its last
+/// answer to the first one of the worker that followed it.
+fn gap_s(home: &Home, slice: &Value) -> f64 {
+    let struck = slice["struck"][0]["process_id"]
+        .as_u64()
+        .unwrap()
+        .to_string();
+    let mut times: Vec<(String, String, Vec<u64>)> = Vec::new();
+    for entry in fs::read_dir(home.join("logs")).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let (supervisor, worker) = name.split_once('-').unwrap();
+        let text = fs::read_to_string(entry.path()).unwrap();
+        let answered = text.lines().map(|line| line.parse().unwrap());
+        times.push((supervisor.to_owned(), worker.to_owned(), answered.collect()));
+    }
+    let (supervisor, _, before) = times.iter().find(|one| one.1 == struck).unwrap();
+    let last = *before.last().unwrap();
+    let others = times.iter().filter(|one| one.0 == *supervisor);
+    let after = others.flat_map(|one| &one.2).filter(|time| **time > last);
+    (*after.min().unwrap() - last) as f64 / 1e9
+}
+
+#[test]
+fn who_is_back_sooner_is_found_and_agrees_with_the_servers_own_log() {
+    // Method: the only worker is killed; one supervisor waits for a second before it starts
+    // the next one. Whatever was due while the server itself says that it answered nothing,
+    // but for the last of it, cannot have been answered in time.
+    let home = Home::new();
+    let crash = r#"
+[[fault]]
+name = "crash"
+load = "steady"
+whom = "worker"
+signal = "KILL"
+at = "300ms"
+within = "2500ms"
+delayed_after = "500ms"
+"#;
+    let record = conduct(&home, &format!("{SUPERVISED}{crash}"), "6").json();
+    let mut comparisons = record["comparisons"].as_array().unwrap().iter();
+    let one = comparisons.find(|one| one["metric"] == "recovery").unwrap();
+    assert_eq!(
+        (&one["subject"], &one["load"]),
+        (&"later".into(), &"crash".into())
+    );
+    assert_eq!(one["verdict"], "slower", "{one}");
+    let lost = &record["conclusions"]["lost_to_faults"][0];
+    assert_eq!(
+        (&lost["subject"], &lost["verdict"]),
+        (&"later".into(), &"more".into())
+    );
+    for subject in ["at-once", "later"] {
+        let all = slices(&record, "crash", subject);
+        assert_eq!(all.len(), 6);
+        for slice in all {
+            assert_eq!(slice["processes_before"], 1);
+            assert_eq!(
+                slice["processes_after"], 1,
+                "{subject} was not brought back"
+            );
+            let gap_s = gap_s(&home, slice);
+            assert!(subject == "at-once" || gap_s >= 1.0, "{gap_s}");
+            let certain = (gap_s - DELAYED_AFTER_S) * RATE - 2.0;
+            let disturbed = [counts(slice, "failed"), counts(slice, "delayed")].concat();
+            let disturbed: u64 = disturbed.iter().sum();
+            assert!(
+                disturbed as f64 >= certain,
+                "{disturbed} of {certain} in {gap_s} s"
+            );
+        }
+    }
+    home.wait_until_empty();
+}
+
+/// A server of two workers under a master.
+const NGINX: &str = r#"
+[[subject]]
+name = "nginx"
+command = ["nginx", "-c", "{dir}/nginx.conf", "-e", "stderr"]
+templates = { "nginx.conf" = "nginx.conf.in" }
+from = { packages = ["nginx-light"] }
+reload = "HUP"
+"#;
+
+const NGINX_CONF: &str = "worker_processes 2; daemon off; pid {dir}/pid; error_log stderr;
+events {}
+http {
+  access_log off; client_body_temp_path {dir}; proxy_temp_path {dir}; fastcgi_temp_path {dir};
+  uwsgi_temp_path {dir}; scgi_temp_path {dir};
+  server { listen 127.0.0.1:{port}; location / { return 200 hello; } }
+}
+";
+
+fn fault(name: &str, what: &str) -> String {
+    format!(
+        "[[fault]]\nname = \"{name}\"\nload = \"steady\"\n{what}\nat = \"200ms\"\nwithin = \"900ms\"\n"
+    )
+}
+
+#[test]
+fn each_fault_is_done_to_those_who_can_have_it() {
+    // Method: every kind of fault to nginx with two workers and to a server of one process
+    // beside it, in one block; what is left out is named, and nothing stays.
+    let home = Home::new();
+    home.write("nginx.conf.in", NGINX_CONF);
+    let alone =
+        "[[subject]]\nname = \"alone\"\ncommand = [\"{abx}\", \"serve\", \"--port\", \"{port}\"]\n";
+    let load = "[[load]]\nname = \"steady\"\nconnections = 8\nrate = 200\nrequests = [{ path = \"/\" }]\nexpect = { body = \"any\" }\n";
+    let faults = [
+        fault("hang", "whom = \"worker\"\nsignal = \"STOP\""),
+        fault("headless", "whom = \"supervisor\"\nsignal = \"KILL\""),
+        fault("end", "whom = \"tree\"\nsignal = \"KILL\""),
+        fault("again", "action = \"restart\""),
+        fault("anew", "action = \"reload\""),
+    ];
+    let text = format!("{NGINX}{alone}{load}{}", faults.concat());
+    let record = conduct(&home, &text, "1").json();
+    let only = |fault: &str, subject: &str| slices(&record, fault, subject)[0].clone();
+    let ran = |slice: &Value| {
+        [&slice["processes_before"], &slice["processes_after"]].map(|one| one.as_u64().unwrap())
+    };
+    assert_eq!(ran(&only("hang", "nginx")), [2, 1]);
+    // Workers go on without their master, which abx lets them do here.
+    let headless = only("headless", "nginx");
+    assert_eq!(ran(&headless), [1, 0]);
+    assert_eq!(headless["struck"][0]["name"], "nginx");
+    for subject in ["nginx", "alone"] {
+        let end = only("end", subject);
+        assert_eq!(ran(&end)[1], 0);
+        let struck = (end["struck_ns"].as_u64().unwrap() / 10_000_000) as usize;
+        // A connection that was in use may still be told of its end.
+        let due: u64 = counts(&end, "due")[struck + 1..].iter().sum();
+        let failed: u64 = counts(&end, "failed")[struck + 1..].iter().sum();
+        assert_eq!(failed, due, "nobody is there to answer");
+        assert!(due > 0 && only("again", subject)["struck_ns"].is_number());
+    }
+    assert_eq!(only("anew", "nginx")["struck"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        findings(&record, "fault_left_out").len(),
+        3,
+        "hang, headless and anew of `alone`"
+    );
+    let lost = findings(&record, "not_recovered");
+    assert!(
+        lost.iter()
+            .any(|one| one["subject"] == "alone" && one["load"] == "end")
+    );
+    home.wait_until_empty();
+}
