@@ -198,11 +198,11 @@ pub static WEBSOCKET: LazyLock<Ended> = LazyLock::new(|| {
     Home::new().run_with_cache(&[&words[..], &["--json", "-"]].concat())
 });
 
-/// The application servers that can hold idle connections, of which one program is built
-/// for two of them and one has a library from npm; run once.
+/// Two of the application servers, of which one is built and one has a library from npm;
+/// run once.
 static APP_SERVER: LazyLock<Ended> = LazyLock::new(|| {
     let words = ["study", "run", "app-server", "--tiny", "--install"];
-    let some = "qt-thread,qt-epoll,node-cluster";
+    let some = "qt-thread,node-cluster";
     Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
 });
 
@@ -240,8 +240,9 @@ fn the_study_of_application_servers_is_conducted() {
     // Method: the tiny form, in which every page is the same.
     let record = APP_SERVER.json();
     APP_SERVER.expect_measured(&record);
-    is_measured(&record, &["original", "fresh-c50", "kept-c50", "idle"]);
-    assert!(findings(&record, "bodies_differ").is_empty());
+    let loads = ["original", "fresh-c50", "kept-c50", "idle", "steady"];
+    is_measured(&record, &loads);
+    assert!(findings(&record, "unequal_responses").is_empty());
 }
 
 #[test]
@@ -305,6 +306,16 @@ fn the_study_of_files_is_conducted() {
 fn the_study_of_fastcgi_is_conducted() {
     // Method: as with files.
     conduct("fastcgi", "inside,outside-tcp,nginx-fpm", &["page-c10"]);
+}
+
+#[test]
+fn the_study_of_idle_connections_is_conducted() {
+    // Method: as with files.
+    conduct(
+        "idle-websocket",
+        "event,thread",
+        &["held-c500", "idle", "busy"],
+    );
 }
 
 /// Runs the tiny form of a study with these subjects, and expects these loads.
