@@ -18,6 +18,10 @@ pub struct ServerConfig {
     pub model: Model,
     /// What is served.
     pub content: Content,
+    /// Whether `/blog/index` is a page made of so many rows of a database.
+    pub blog_rows: Option<u32>,
+    /// Whether a request for `/crash` has the process die of SIGSEGV.
+    pub allows_crash: bool,
     /// Whether `/echo` and `/chat/ROOM` speak WebSocket.
     pub websocket: WebSocketSupport,
     /// Whether small segments wait for others.
@@ -84,6 +88,10 @@ pub enum Feature {
     Echo,
     /// WebSocket at `/chat/ROOM`, where one thread holds all members.
     Chat,
+    /// A page of a database's rows.
+    Blog,
+    /// A place where the process dies.
+    Crash,
     /// Injected faults.
     Faults,
     /// A number of threads.
@@ -105,7 +113,9 @@ impl Model {
     #[must_use]
     pub fn supports(self, feature: Feature) -> bool {
         match feature {
-            Feature::Files | Feature::Faults => self != Model::Null,
+            Feature::Files | Feature::Blog | Feature::Crash | Feature::Faults => {
+                self != Model::Null
+            }
             // A process for each connection would be needed.
             Feature::Echo => !matches!(self, Model::Null | Model::Prefork),
             // Each thread would need a ring, and the rooms.
@@ -136,6 +146,8 @@ impl Feature {
             Feature::FilesByRing => "files sent by io_uring",
             Feature::Echo => "WebSocket",
             Feature::Chat => "WebSocket chat",
+            Feature::Blog => "a blog",
+            Feature::Crash => "crashes on request",
             Feature::Faults => "injected faults",
             Feature::Threads => "a number of threads",
         }
@@ -258,6 +270,12 @@ pub enum ServeError {
     /// A fault that only the page can have.
     #[error("files cannot be served with {0}: serve a page, or leave it out")]
     FaultOnFiles(&'static str),
+    /// A page that is made anew has no wrong copy.
+    #[error("a blog cannot be cut off or wrong: leave it out, or these faults")]
+    FaultOnBlog,
+    /// The blog cannot be made.
+    #[error("a blog cannot be served: {0}")]
+    Blog(#[from] BlogError),
     /// Half of nothing cannot be told from all of it.
     #[error("a page of 0 bytes cannot be wrong: give it at least 1 byte, or leave the faults out")]
     EmptyPage,
@@ -304,6 +322,20 @@ pub enum ServeError {
     Wait(#[source] io::Error),
 }
 
+/// Why a blog, or one page of it, cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BlogError {
+    /// There is no folder for its database.
+    #[error("no folder for its database: {0}")]
+    Folder(#[from] io::Error),
+    /// What SQLite says.
+    #[error("its database: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// What the template engine says.
+    #[error("its template: {0}")]
+    Template(#[from] minijinja::Error),
+}
+
 impl ServerConfig {
     /// The usual page, served without faults at a port of the kernel's choice on this machine.
     #[must_use]
@@ -312,6 +344,8 @@ impl ServerConfig {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             model,
             content: Content::Page { bytes: None },
+            blog_rows: None,
+            allows_crash: false,
             websocket: WebSocketSupport::Off,
             nagle: Nagle::Off,
             faults: Faults::default(),
@@ -351,6 +385,9 @@ impl ServerConfig {
             }
         }
         match &self.content {
+            _ if self.blog_rows.is_some() && self.faults.of_the_page().is_some() => {
+                return Err(ServeError::FaultOnBlog);
+            }
             Content::Files { .. } => {
                 if let Some(name) = self.faults.of_the_page() {
                     return Err(ServeError::FaultOnFiles(name));
@@ -392,6 +429,12 @@ impl ServerConfig {
             WebSocketSupport::Echo => features.push(Feature::Echo),
             // Where there is no echo either, that is what to say.
             WebSocketSupport::EchoAndChat => features.extend([Feature::Echo, Feature::Chat]),
+        }
+        if self.blog_rows.is_some() {
+            features.push(Feature::Blog);
+        }
+        if self.allows_crash {
+            features.push(Feature::Crash);
         }
         if self.faults != Faults::default() {
             features.push(Feature::Faults);

@@ -192,6 +192,67 @@ fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
 }
 
 #[test]
+fn a_request_may_crash_a_worker_where_that_is_allowed() {
+    // Method: the request that crashes, which gets no answer; another worker must come, and
+    // pages be served. A server that was not told so has a page there, as anywhere.
+    for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
+        let server = Supervised::start(&["--model", model, "--allow-crash"]);
+        let before = server.workers();
+        let answer = {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            stream
+                .write_all(b"GET /crash HTTP/1.1\r\nHost: h\r\n\r\n")
+                .unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).map(|_| answer)
+        };
+        assert!(answer.is_err() || answer.is_ok_and(|answer| answer.is_empty()));
+        wait_for("another worker", || {
+            let now = server.workers();
+            (now.len() == 2 && now != before).then_some(())
+        });
+        server.expect_answers();
+        assert!(server.said()[0].contains("ended: signal 11"), "{model}");
+    }
+    let safe = Server::start(&[]);
+    let answer = curl(&format!("{}crash", safe.url));
+    assert_eq!(answer.len(), 87);
+}
+
+#[test]
+fn a_blog_is_the_same_page_of_421_bytes_by_every_model() {
+    // Method: curl asks each model with and without rows, and beside it for a page and a file.
+    for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
+        let words = ["--model", model, "--workers", "2", "--blog"];
+        let server = Server::start(&words);
+        for path in ["blog/index", "blog/index/", "blog/index?page=1"] {
+            let page = curl(&format!("{}{path}", server.url));
+            assert!(
+                page.len() == 421 && page.contains("<h1>Listing Blog</h1>"),
+                "{model} {path}"
+            );
+        }
+        assert_eq!(curl(&format!("{}blog", server.url)).len(), 87, "{model}");
+        let filled = Server::start(&[&words[..], &["--rows", "100"]].concat());
+        let page = curl(&format!("{}blog/index", filled.url));
+        assert!(
+            page.matches("<tr>").count() == 101 && page.contains("Entry 100"),
+            "{model}"
+        );
+    }
+}
+
+/// What a foreign client gets.
+fn curl(url: &str) -> String {
+    let output = Command::new("curl")
+        .args(["-sS", "--fail", "--max-time", "60", url])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
 fn a_storm_of_crashes_is_waited_out() {
     // Method: whoever is there is killed at once, until a wait of 640 ms is told of each
     // place; all connections must be accepted. The waits told must double from 10 ms on: a

@@ -1,8 +1,10 @@
-//! What is served: one page from memory, or files below a directory.
+//! What is served: one page from memory, or files below a directory; and beside it a blog, and
+//! a place where the process dies.
 //!
 //! An answer is made in two steps: a [`Plan`] when the request's head is read,
-//! then bytes when it is due. Both models share them.
+//! then bytes when it is due. All models share them.
 
+mod blog;
 mod files;
 
 use std::io;
@@ -10,17 +12,28 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 
 use abx_sys::FilePart;
+use abx_sys::process::die_of_crashes;
 use abx_wire::http1::{AnswerHead, Method, RequestHead, Version, answer_head};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
+use rustix::process::{Signal, getpid, kill_process};
 
 use crate::config::{Content, SendMethod, ServeError, ServerConfig};
+use crate::content::blog::Blog;
 use crate::content::files::{Folder, FoundFile, READ_BYTES_MAX, read_piece, send_piece};
 use crate::faults::InjectedFault;
 
 /// All that is served.
 #[derive(Debug)]
-pub(crate) enum ServedContent {
+pub(crate) struct ServedContent {
+    main: MainContent,
+    blog: Option<Blog>,
+    allows_crash: bool,
+}
+
+/// What is served wherever nothing else is.
+#[derive(Debug)]
+enum MainContent {
     Page(PageAnswers),
     Files(Folder),
 }
@@ -47,6 +60,8 @@ pub(crate) struct Plan {
 enum FoundContent {
     Page,
     File(FoundFile),
+    Blog,
+    Crash,
     /// Nothing: an error with this status.
     Refused(u16),
 }
@@ -78,29 +93,34 @@ pub(crate) struct PreparedAnswer {
 impl ServedContent {
     /// Makes the page or opens the directory.
     pub(crate) fn open(config: &ServerConfig) -> Result<ServedContent, ServeError> {
-        match &config.content {
+        let main = match &config.content {
             Content::Page { bytes } => {
                 let needs_changed = config.faults.wrong_body_percent > 0.0;
-                Ok(ServedContent::Page(PageAnswers::new(*bytes, needs_changed)))
+                MainContent::Page(PageAnswers::new(*bytes, needs_changed))
             }
             Content::Files { root, sending } => {
                 let folder = Folder::open(root, *sending);
-                folder
-                    .map(ServedContent::Files)
-                    .map_err(|error| ServeError::Root {
-                        root: root.clone(),
-                        source: error.into(),
-                    })
+                MainContent::Files(folder.map_err(|error| ServeError::Root {
+                    root: root.clone(),
+                    source: error.into(),
+                })?)
             }
-        }
+        };
+        Ok(ServedContent {
+            main,
+            blog: config.blog_rows.map(Blog::open).transpose()?,
+            allows_crash: config.allows_crash,
+        })
     }
 
     /// Decides what a request is answered with.
     pub(crate) fn plan(&self, head: &RequestHead<'_>) -> Plan {
-        let found = match self {
-            ServedContent::Page(_) => FoundContent::Page,
-            ServedContent::Files(_) if head.method == Method::Other => FoundContent::Refused(405),
-            ServedContent::Files(folder) => match folder.find(head.target) {
+        let found = match &self.main {
+            _ if self.has_blog_at(head.target) => FoundContent::Blog,
+            _ if self.allows_crash && is_path(head.target, CRASH) => FoundContent::Crash,
+            MainContent::Page(_) => FoundContent::Page,
+            MainContent::Files(_) if head.method == Method::Other => FoundContent::Refused(405),
+            MainContent::Files(folder) => match folder.find(head.target) {
                 Ok(found) => FoundContent::File(found),
                 // Trouble of ours that passes; all else means that the file cannot be had.
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => {
@@ -132,9 +152,11 @@ impl ServedContent {
             version: plan.version,
             keep_alive: plan.keep_alive,
         };
-        let found = match injected {
-            InjectedFault::Fail => FoundContent::Refused(503),
-            _ => plan.found,
+        let mut blog_page = String::new();
+        let found = match (injected, plan.found) {
+            (InjectedFault::Fail, _) => FoundContent::Refused(503),
+            (_, FoundContent::Blog) => self.render_blog(&mut blog_page),
+            (_, found) => found,
         };
         let tail = match found {
             FoundContent::Refused(status) => {
@@ -144,6 +166,16 @@ impl ServedContent {
                 answer_head(&head, out);
                 if !plan.is_head_only {
                     out.extend_from_slice(body);
+                }
+                Tail::None
+            }
+            FoundContent::Crash => crash(),
+            FoundContent::Blog => {
+                head.content_length = blog_page.len() as u64;
+                head.content_type = "text/html";
+                answer_head(&head, out);
+                if !plan.is_head_only {
+                    out.extend_from_slice(blog_page.as_bytes());
                 }
                 Tail::None
             }
@@ -193,10 +225,25 @@ impl ServedContent {
         Ok(())
     }
 
+    fn has_blog_at(&self, target: &str) -> bool {
+        self.blog.is_some() && [BLOG, BLOG_FOLDER].iter().any(|path| is_path(target, path))
+    }
+
+    /// Makes the blog's page, or says that it cannot be had.
+    fn render_blog(&self, page: &mut String) -> FoundContent {
+        match self.blog.as_ref().map(Blog::page) {
+            Some(Ok(made)) => {
+                *page = made;
+                FoundContent::Blog
+            }
+            _ => FoundContent::Refused(503),
+        }
+    }
+
     fn page(&self) -> &PageAnswers {
-        match self {
-            ServedContent::Page(page) => page,
-            ServedContent::Files(_) => unreachable!("a page is planned only where there is one"),
+        match &self.main {
+            MainContent::Page(page) => page,
+            MainContent::Files(_) => unreachable!("a page is planned only where there is one"),
         }
     }
 
@@ -316,6 +363,24 @@ impl PageAnswers {
         }
     }
 }
+
+/// Whether a target names this path, with or without a query.
+fn is_path(target: &str, path: &str) -> bool {
+    let rest = target.strip_prefix(path);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('?'))
+}
+
+/// Dies as a process does that has written where it must not.
+fn crash() -> ! {
+    die_of_crashes();
+    let _ = kill_process(getpid(), Signal::SEGV);
+    // Another thread may have got the signal, but nobody survives it.
+    std::process::abort()
+}
+
+const BLOG: &str = "/blog/index";
+const BLOG_FOLDER: &str = "/blog/index/";
+const CRASH: &str = "/crash";
 
 /// Writes the answer to a request that makes no sense.
 pub(crate) fn answer_malformed(out: &mut Vec<u8>) {

@@ -13,7 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitOptions, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
@@ -370,9 +370,16 @@ pub fn set_name(name: &CStr) -> io::Result<()> {
 
 /// Has the calling process die of the signals of a crash, SIGSEGV and SIGBUS, also where
 /// another process sends one. The standard library has a handler for them that tells of a full
-/// stack, and takes the first one that it cannot explain for nothing.
+/// stack, and takes the first one that it cannot explain for nothing. No core file is left.
 #[allow(unsafe_code)]
 pub fn die_of_crashes() {
+    let limit = getrlimit(Resource::Core);
+    let none = Rlimit {
+        current: Some(0),
+        ..limit
+    };
+    // Lowering a limit is refused to nobody.
+    let _ = setrlimit(Resource::Core, none);
     for signal in [libc::SIGSEGV, libc::SIGBUS] {
         // SAFETY: No handler of ours is behind these signals, and the default needs none.
         unsafe { libc::signal(signal, libc::SIG_DFL) };

@@ -25,6 +25,7 @@ use crate::end::{End, Failure, tell};
     abx serve --port 8081 --model thread --work 10us\n  \
     abx serve --port 8081 --model hybrid --max-threads 8\n  \
     abx serve --port 8081 --model thread --workers 2\n  \
+    abx serve --port 8081 --model hybrid --workers 2 --blog\n  \
     abx serve --port 8082 --root ./public\n  \
     abx serve --port 8082 --root ./public --files uring\n  \
     abx serve --port 8083 --websocket")]
@@ -58,6 +59,16 @@ pub struct Serve {
     /// Serve files from this directory instead of one page.
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
+    /// Serve a page at /blog/index that is made for each request: a query with SQLite, and a
+    /// template.
+    #[arg(long)]
+    blog: bool,
+    /// Rows of the blog's table; without any the page has 421 bytes.
+    #[arg(long, requires = "blog", default_value_t = 0, value_name = "N")]
+    rows: u32,
+    /// Have the process die of SIGSEGV when /crash is requested.
+    #[arg(long)]
+    allow_crash: bool,
     /// How files are sent [default: sendfile].
     #[arg(long, value_enum, requires = "root", value_name = "WAY")]
     files: Option<SendingName>,
@@ -181,6 +192,8 @@ impl Serve {
                     bytes: self.page_bytes,
                 },
             },
+            blog_rows: self.blog.then_some(self.rows),
+            allows_crash: self.allow_crash,
             websocket: match self.websocket {
                 None => WebSocketSupport::Off,
                 Some(WebSocketName::Echo) => WebSocketSupport::Echo,

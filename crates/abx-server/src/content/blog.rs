@@ -1,0 +1,132 @@
+//! A page that is made for each request: rows of a database, through a template.
+//!
+//! What an application does where a fixed page would only measure the server: a query with
+//! SQLite, and a page rendered from what it gives.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use minijinja::{Environment, context};
+use rusqlite::{Connection, OpenFlags};
+
+use crate::config::BlogError;
+
+/// The blog: its table and its template.
+#[derive(Debug)]
+pub(crate) struct Blog {
+    /// Open connections to the database that nobody uses, which threads take in turns.
+    spare: Mutex<Vec<Connection>>,
+    is_spare: Condvar,
+    template: Environment<'static>,
+}
+
+impl Blog {
+    /// Makes the table with so many rows, in a file that is deleted when it is open.
+    pub(crate) fn open(rows: u32) -> Result<Blog, BlogError> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("blog.sqlite3");
+        let mut writer = Connection::open(&path)?;
+        writer.execute_batch(
+            "CREATE TABLE blog (id INTEGER PRIMARY KEY, title TEXT NOT NULL, \
+             body TEXT NOT NULL, lock_revision INTEGER NOT NULL)",
+        )?;
+        let transaction = writer.transaction()?;
+        for number in 1..=rows {
+            transaction.execute(
+                "INSERT INTO blog VALUES (?1, ?2, ?3, 1)",
+                (number, format!("Entry {number}"), "A row of the table."),
+            )?;
+        }
+        transaction.commit()?;
+        drop(writer);
+        let open = |_| {
+            let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            // Nothing is read before that, and the file must be open when it is deleted.
+            read_rows(&connection)?;
+            Ok(connection)
+        };
+        let spare = (0..CONNECTIONS).map(open);
+        let mut template = Environment::new();
+        template.add_template(PAGE, include_str!("blog.html"))?;
+        Ok(Blog {
+            spare: Mutex::new(spare.collect::<Result<_, BlogError>>()?),
+            is_spare: Condvar::new(),
+            template,
+        })
+    }
+
+    /// The page as it is now.
+    pub(crate) fn page(&self) -> Result<String, BlogError> {
+        let connection = self.take();
+        let rows = read_rows(&connection);
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.push(connection);
+        drop(spare);
+        self.is_spare.notify_one();
+        let rows: Vec<_> = rows?
+            .into_iter()
+            .map(|(id, title, body)| context! { id, title, body })
+            .collect();
+        Ok(self
+            .template
+            .get_template(PAGE)?
+            .render(context! { rows })?)
+    }
+
+    fn take(&self) -> Connection {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match spare.pop() {
+                Some(connection) => return connection,
+                None => {
+                    let woken = self.is_spare.wait(spare);
+                    spare = woken.unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+}
+
+type Row = (i64, String, String);
+
+fn read_rows(connection: &Connection) -> Result<Vec<Row>, rusqlite::Error> {
+    let mut query = connection.prepare("SELECT id, title, body FROM blog ORDER BY id")?;
+    let rows = query.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    rows.collect()
+}
+
+/// The template's name; its ending has what it shows escaped.
+const PAGE: &str = "index.html";
+
+/// How many threads can read at once; more wait for one another.
+const CONNECTIONS: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_an_empty_table_has_421_bytes_and_rows_make_it_longer() {
+        // Method: no row and three; each row is there, and the page is the same each time.
+        let empty = Blog::open(0).unwrap();
+        assert_eq!(empty.page().unwrap().len(), 421);
+        let blog = Blog::open(3).unwrap();
+        let page = blog.page().unwrap();
+        assert_eq!(page.matches("<td>A row of the table.</td>").count(), 3);
+        assert!(page.contains("<td>3</td>") && page.contains("<td>Entry 3</td>"));
+        assert_eq!(blog.page().unwrap(), page);
+    }
+
+    #[test]
+    fn more_readers_than_connections_wait_and_are_served() {
+        // Method: three times as many threads as there are connections, twice each.
+        let blog = Blog::open(1).unwrap();
+        std::thread::scope(|scope| {
+            let read = || (blog.page().unwrap().len(), blog.page().unwrap().len());
+            let readers: Vec<_> = (0..3 * CONNECTIONS).map(|_| scope.spawn(read)).collect();
+            for reader in readers {
+                let (first, second) = reader.join().unwrap();
+                assert!(first == second && first > 421);
+            }
+        });
+    }
+}
