@@ -12,31 +12,44 @@ async function create() {
   const database = new (await openLibrary()).Database();
   database.run('CREATE TABLE blog (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL)');
   for (let row = 1; row <= Number(rows); row++) {
-    database.run('INSERT INTO blog VALUES (?, ?, ?)', [row, `Entry ${row}`, `Text of entry ${row}.`]);
+    database.run('INSERT INTO blog VALUES (?, ?, ?)', [row, `Entry ${row}`, 'A row of the table.']);
   }
   fs.writeFileSync(file, database.export());
 }
 
 const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escape = (text) => text.replace(/[&<>"]/g, (one) => escapes[one]);
-const row = ({ id, title, body }) => `    <tr><td>${id}</td><td>${escape(title)}</td><td>${escape(body)}</td></tr>\n`;
+const row = ({ id, title, body }) => `  <tr>
+    <td>${id}</td>
+    <td>${escape(title)}</td>
+    <td>${escape(body)}</td>
+    <td><a href="/blog/show/${id}">Show</a></td>
+  </tr>
+`;
 const page = (entries) => `<!DOCTYPE html>
 <html lang="en">
 <head>
   <meta charset="utf-8">
-  <title>Blog: index</title>
-  <style>table { border-collapse: collapse } td, th { border: 1px solid gray; padding: 5px }</style>
+  <title>Blog: Index</title>
 </head>
 <body>
-  <h1>All entries of the blog</h1>
-  <p><a href="/blog/create">Write a new entry</a></p>
-  <table>
-    <tr><th>Number</th><th>Title</th><th>Text</th></tr>
-${entries.map(row).join('')}  </table>
-  <p><a href="/">Top</a></p>
+
+<h1>Listing Blog</h1>
+
+<p>One row for each entry.</p>
+
+<p><a href="/blog/entry">Create a new entry</a></p>
+
+<table border="1" cellpadding="5" style="border: 1px solid #d0d0d0; border-collapse: collapse;">
+  <tr>
+    <th>ID</th>
+    <th>Title</th>
+    <th>Body</th>
+    <th></th>
+  </tr>
+${entries.map(row).join('')}</table>
 </body>
-</html>
-`;
+</html>`;
 
 function entries(query) {
   const all = [];

@@ -11,10 +11,15 @@ import threading
 DATABASE = os.environ["BLOG_DATABASE"]
 ROWS = int(os.environ.get("BLOG_ROWS", "0"))
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROW = string.Template("    <tr><td>$id</td><td>$title</td><td>$body</td></tr>\n")
 
-with open(os.path.join(HERE, "index.html"), encoding="utf-8") as page:
-    PAGE = string.Template(page.read())
+
+def template(name):
+    with open(os.path.join(HERE, name), encoding="utf-8") as text:
+        return text.read()
+
+
+ROW = string.Template(template("row.html"))
+PAGE = string.Template(template("index.html").rstrip())
 
 # A thread has its own connection.
 threads = threading.local()
@@ -29,7 +34,7 @@ def create():
                 "CREATE TABLE blog (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL)"
             )
             for row in range(1, ROWS + 1):
-                entry = (row, f"Entry {row}", f"Text of entry {row}.")
+                entry = (row, f"Entry {row}", "A row of the table.")
                 database.execute("INSERT INTO blog VALUES (?, ?, ?)", entry)
         database.execute("COMMIT")
 

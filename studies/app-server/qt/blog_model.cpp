@@ -43,7 +43,7 @@ void createBlog(const QString &file, int rows)
         run(query, "CREATE TABLE blog (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL)");
         run(query, "BEGIN");
         for (int row = 1; row <= rows; ++row) {
-            run(query, QString("INSERT INTO blog VALUES (%1, 'Entry %1', 'Text of entry %1.')").arg(row));
+            run(query, QString("INSERT INTO blog VALUES (%1, 'Entry %1', 'A row of the table.')").arg(row));
         }
         run(query, "COMMIT");
     }
