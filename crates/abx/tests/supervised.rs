@@ -69,6 +69,13 @@ impl Supervised {
         self.said.lock().unwrap().clone()
     }
 
+    /// Waits until it has said so many lines, of which it says no more.
+    fn heard(&self, lines: usize) -> Vec<String> {
+        wait_for("what the supervisor says", || {
+            Some(self.said()).filter(|said| said.len() >= lines)
+        })
+    }
+
     /// One request on a connection of its own.
     fn get(&self) -> std::io::Result<String> {
         ask(&mut TcpStream::connect(&self.address)?, "close")
@@ -182,7 +189,7 @@ fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
         for worker in before {
             assert_eq!(ProcessStat::read(worker).unwrap(), None, "{model}");
         }
-        let said = server.said();
+        let said = server.heard(2);
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(
             said[0].contains("ended: signal 11; another one starts in"),
@@ -212,7 +219,7 @@ fn a_request_may_crash_a_worker_where_that_is_allowed() {
             (now.len() == 2 && now != before).then_some(())
         });
         server.expect_answers();
-        assert!(server.said()[0].contains("ended: signal 11"), "{model}");
+        assert!(server.heard(1)[0].contains("ended: signal 11"), "{model}");
     }
     let safe = Server::start(&[]);
     let answer = curl(&format!("{}crash", safe.url));
@@ -320,7 +327,7 @@ fn others_serve_while_a_worker_is_stopped_and_it_is_ended_with_them() {
         server.expect_answers();
         send(server.child.id(), Signal::TERM);
         server.expect_gone(&workers);
-        let said = server.said().join("\n");
+        let said = server.heard(1).join("\n");
         assert!(
             said.contains("was killed: it did not end"),
             "{model} {said}"

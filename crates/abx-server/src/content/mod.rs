@@ -10,6 +10,7 @@ mod files;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use abx_sys::FilePart;
 use abx_sys::process::die_of_crashes;
@@ -373,9 +374,11 @@ fn is_path(target: &str, path: &str) -> bool {
 /// Dies as a process does that has written where it must not.
 fn crash() -> ! {
     die_of_crashes();
-    let _ = kill_process(getpid(), Signal::SEGV);
-    // Another thread may have got the signal, but nobody survives it.
-    std::process::abort()
+    loop {
+        let _ = kill_process(getpid(), Signal::SEGV);
+        // Another thread may have got the signal, and this one goes on until all are gone.
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 const BLOG: &str = "/blog/index";
