@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Ended, Home, findings};
+use crate::support::{Ended, Home, findings, in_five_looks};
 
 /// One worker that is started again at once, and one that is so later: a whole second.
 const SUPERVISED: &str = r#"
+wait = "asleep"
 [[subject]]
 name = "at-once"
 command = ["python3", "SUPERVISOR", "{port}", "0", "LOGS"]
@@ -21,13 +22,13 @@ command = ["python3", "SUPERVISOR", "{port}", "1", "LOGS"]
 [[load]]
 name = "steady"
 connections = 4
-rate = 100
+rate = 50
 requests = [{ path = "/" }]
 expect = { body = "any" }
 "#;
 
-const RATE: f64 = 100.0;
-const DELAYED_AFTER_S: f64 = 0.5;
+const RATE: f64 = 50.0;
+const DELAYED_AFTER_S: f64 = 0.9;
 
 fn conduct(home: &Home, text: &str, blocks: &str) -> Ended {
     let supervisor = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/supervisor.py");
@@ -104,11 +105,22 @@ whom = "worker"
 signal = "KILL"
 at = "300ms"
 within = "2500ms"
-delayed_after = "500ms"
+delayed_after = "900ms"
 "#;
-    let record = conduct(&home, &format!("{SUPERVISED}{crash}"), "6").json();
-    let mut comparisons = record["comparisons"].as_array().unwrap().iter();
-    let one = comparisons.find(|one| one["metric"] == "recovery").unwrap();
+    let text = format!("{SUPERVISED}{crash}");
+    // A machine that has no time for this may disturb a slice to its end.
+    let (record, one) = in_five_looks(|| {
+        let record = conduct(&home, &text, "6").json();
+        let comparisons = record["comparisons"].as_array().unwrap();
+        let found = comparisons.iter().find(|one| one["metric"] == "recovery");
+        match found
+            .cloned()
+            .filter(|one| one["verdict"] != "inconclusive")
+        {
+            Some(one) => Ok((record, one)),
+            None => Err(format!("{}", record["validity"])),
+        }
+    });
     assert_eq!(
         (&one["subject"], &one["load"]),
         (&"later".into(), &"crash".into())
@@ -183,8 +195,17 @@ fn each_fault_is_done_to_those_who_can_have_it() {
         fault("again", "action = \"restart\""),
         fault("anew", "action = \"reload\""),
     ];
-    let text = format!("{NGINX}{alone}{load}{}", faults.concat());
-    let record = conduct(&home, &text, "1").json();
+    let text = format!("wait = \"asleep\"\n{NGINX}{alone}{load}{}", faults.concat());
+    // The same for a fault that came when the slice was nearly over.
+    let record = in_five_looks(|| {
+        let record = conduct(&home, &text, "1").json();
+        let all = record["blocks"][0]["faults"].as_array().unwrap();
+        let is_late = |one: &&Value| one["struck_ns"].as_u64().is_none_or(|at| at > 500_000_000);
+        match all.iter().find(is_late) {
+            Some(late) => Err(format!("{} {}", late["fault"], late["struck_ns"])),
+            None => Ok(record),
+        }
+    });
     let only = |fault: &str, subject: &str| slices(&record, fault, subject)[0].clone();
     let ran = |slice: &Value| {
         [&slice["processes_before"], &slice["processes_after"]].map(|one| one.as_u64().unwrap())
