@@ -32,13 +32,19 @@ impl Admission {
         })
     }
 
-    /// Whether the end has come; from then on nobody is accepted.
-    pub(crate) fn is_ending(&mut self, epoll: &Epoll) -> bool {
+    /// Whether the end has come; from then on nobody is accepted, but for one who waits.
+    ///
+    /// SUBTLE: A connection wakes one worker. If that is this one, it must be accepted here:
+    /// the others were not woken, and would leave it until the next one comes.
+    pub(crate) fn is_ending(&mut self, epoll: &Epoll, admit: impl FnOnce(Socket)) -> bool {
         if self.accepts && self.listener.ending.has_come() {
             // All that can be wrong is that it is not watched.
             let _ = epoll.forget(&self.listener.socket);
             self.accepts = false;
             self.retry_at = None;
+            if let Ok(socket) = self.listener.accept() {
+                admit(socket);
+            }
         }
         !self.accepts
     }

@@ -14,9 +14,29 @@ use crate::listener::ListeningSocket;
 pub(crate) struct ConnectionTable<T> {
     admission: Admission,
     epoll: Epoll,
+    places: Places<T>,
+}
+
+/// The connections with their numbers.
+#[derive(Debug)]
+struct Places<T> {
     connections: Vec<Option<T>>,
     /// Numbers that may be given out again.
     free: Vec<usize>,
+}
+
+impl<T> Places<T> {
+    fn admit(&mut self, epoll: &Epoll, socket: Socket, make: impl Fn(Socket) -> T) {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        match epoll.add(&socket, number as u64, Interest::all()) {
+            Ok(()) => self.connections[number] = Some(make(socket)),
+            // Without a watch the connection would hang: better that it is closed.
+            Err(_) => self.free.push(number),
+        }
+    }
 }
 
 impl<T> ConnectionTable<T> {
@@ -27,19 +47,23 @@ impl<T> ConnectionTable<T> {
         Ok(ConnectionTable {
             admission,
             epoll,
-            connections: Vec::new(),
-            free: Vec::new(),
+            places: Places {
+                connections: Vec::new(),
+                free: Vec::new(),
+            },
         })
     }
 
-    /// Whether the end has come; from then on nobody is accepted.
-    pub(crate) fn is_ending(&mut self) -> bool {
-        self.admission.is_ending(&self.epoll)
+    /// Whether the end has come; from then on nobody is accepted, but for one who waits.
+    pub(crate) fn is_ending(&mut self, make: impl Fn(Socket) -> T) -> bool {
+        let places = &mut self.places;
+        let admit = |socket| places.admit(&self.epoll, socket, make);
+        self.admission.is_ending(&self.epoll, admit)
     }
 
     /// Whether no connection is left.
     pub(crate) fn is_empty(&self) -> bool {
-        self.free.len() == self.connections.len()
+        self.places.free.len() == self.places.connections.len()
     }
 
     /// Has the wait end also when this becomes readable; its event is of no connection.
@@ -60,19 +84,9 @@ impl<T> ConnectionTable<T> {
 
     /// Accepts those who wait, each as what `make` makes of its socket.
     pub(crate) fn accept(&mut self, make: impl Fn(Socket) -> T) {
-        let (epoll, connections) = (&self.epoll, &mut self.connections);
-        let free = &mut self.free;
-        self.admission.accept(|socket| {
-            let number = free.pop().unwrap_or_else(|| {
-                connections.push(None);
-                connections.len() - 1
-            });
-            match epoll.add(&socket, number as u64, Interest::all()) {
-                Ok(()) => connections[number] = Some(make(socket)),
-                // Without a watch the connection would hang: better that it is closed.
-                Err(_) => free.push(number),
-            }
-        });
+        let places = &mut self.places;
+        self.admission
+            .accept(|socket| places.admit(&self.epoll, socket, &make));
     }
 
     /// Accepts again, if it is time to.
@@ -89,13 +103,13 @@ impl<T> ConnectionTable<T> {
 
     /// The connection with this number, if it is still there.
     pub(crate) fn connection(&mut self, number: usize) -> Option<&mut T> {
-        self.connections.get_mut(number)?.as_mut()
+        self.places.connections.get_mut(number)?.as_mut()
     }
 
     /// Ends a connection; its number may be given out again.
     pub(crate) fn close(&mut self, number: usize) {
-        self.connections[number] = None;
-        self.free.push(number);
+        self.places.connections[number] = None;
+        self.places.free.push(number);
         self.admission.retry_now();
     }
 }

@@ -143,17 +143,31 @@ impl Acceptor {
         accept: impl Fn(&ListeningSocket) -> io::Result<Socket>,
     ) -> io::Result<Option<Socket>> {
         loop {
-            if let Some(epoll) = &self.epoll {
+            let ending = &self.listener.ending;
+            if let Some(epoll) = &self.epoll
+                && !ending.has_come()
+            {
                 epoll.wait(&mut Events::with_capacity(2), None)?;
             }
-            if self.listener.ending.has_come() {
-                return Ok(None);
+            if ending.has_come() {
+                return Ok(self.last(accept));
             }
             match accept(&self.listener) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 accepted => return accepted.map(Some),
             }
         }
+    }
+
+    /// At the end: who waits, once.
+    ///
+    /// SUBTLE: A connection wakes one worker. If that is this one, it must be accepted here:
+    /// the others were not woken, and would leave it until the next one comes.
+    fn last(&self, accept: impl Fn(&ListeningSocket) -> io::Result<Socket>) -> Option<Socket> {
+        let epoll = self.epoll.as_ref()?;
+        // It is watched until this was done once.
+        epoll.forget(&self.listener.socket).ok()?;
+        accept(&self.listener).ok()
     }
 }
 

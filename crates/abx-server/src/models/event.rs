@@ -66,7 +66,7 @@ pub(crate) fn run(
         if let Some(error) = table.take_refusal() {
             on_refusal(&error);
         }
-        if table.is_ending() && table.is_empty() {
+        if table.is_ending(Connection::new) && table.is_empty() {
             return Ok(());
         }
     }

@@ -66,7 +66,7 @@ impl IdleWatch {
     ) -> Result<(), ServeError> {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
-            let is_ending = admission.is_ending(&self.epoll);
+            let is_ending = admission.is_ending(&self.epoll, |socket| self.admit(socket));
             if is_ending && self.is_empty() {
                 return Ok(());
             }

@@ -49,7 +49,7 @@ pub(crate) fn run(
             on_refusal(&error);
         }
         // Clients are not told that a connection ends, so there is nothing to wait for.
-        if table.is_ending() {
+        if table.is_ending(NullConnection::new) {
             return Ok(());
         }
     }
