@@ -33,6 +33,8 @@ const DELAYED_AFTER_S: f64 = 0.9;
 fn conduct(home: &Home, text: &str, blocks: &str) -> Ended {
     let supervisor = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/supervisor.py");
     let logs = home.join("logs");
+    // Process ids come again: what an earlier look has logged is none of this one's.
+    let _ = fs::remove_dir_all(&logs);
     fs::create_dir_all(&logs).unwrap();
     let text = text
         .replace("SUPERVISOR", supervisor.to_str().unwrap())
