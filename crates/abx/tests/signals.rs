@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
+use std::process::Command;
 
 use abx_sys::process::{Process, ProcessStat, Signal};
 
@@ -231,11 +232,24 @@ fn a_lost_keeper_takes_its_server_with_it() {
     // Method: SIGKILL to one keeper in a block. abx notices, says so, and ends
     // what the keeper had kept.
     let home = Home::new();
-    let mut running = home.start(&mut home.abx(&LONG));
+    loses_a_keeper(&home, &mut home.abx(&LONG));
+}
+
+#[test]
+fn a_lost_keeper_takes_its_server_with_it_in_a_container() {
+    // Method: the same where abx is the first process of a PID namespace, and its session's
+    // leader is outside of it: the kernel then names that session 0.
+    let home = Home::new();
+    let mut abx = home.abx_apart("pfm", "mount -t proc proc /proc", &LONG);
+    loses_a_keeper(&home, &mut abx);
+}
+
+fn loses_a_keeper(home: &Home, abx: &mut Command) {
+    let mut running = home.start(abx);
     running.in_a_block("--model thread");
     wait_for("the end of abx", || {
         // At the end of a block nobody would miss it: then the next one's is killed.
-        if let Some(keeper) = loaded_server(&home, "--model thread").and_then(keeper_of) {
+        if let Some(keeper) = loaded_server(home, "--model thread").and_then(keeper_of) {
             keeper.signal(Signal::Kill).unwrap();
         }
         running.has_ended().then_some(())

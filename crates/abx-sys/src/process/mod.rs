@@ -93,6 +93,10 @@ pub struct ProcessStat {
     pub state: char,
     /// The parent's number.
     pub parent: u32,
+    /// Its process group; 0 for one whose leader is outside of this PID namespace.
+    pub group: u32,
+    /// Its session; 0 for one whose leader is outside of this PID namespace.
+    pub session: u32,
     /// Time in user mode, in clock ticks; [`process_cpu`] is finer.
     pub user_ticks: u64,
     /// Time in the kernel, in clock ticks.
@@ -121,6 +125,8 @@ impl ProcessStat {
         Some(ProcessStat {
             state: field(3)?.chars().next()?,
             parent: field(4)?.parse().ok()?,
+            group: field(5)?.parse().ok()?,
+            session: field(6)?.parse().ok()?,
             user_ticks: number(14)?,
             system_ticks: number(15)?,
             children_user_ticks: number(16)?,
@@ -337,14 +343,12 @@ pub fn adopt_orphans() -> io::Result<()> {
 /// What the kernel says when /proc cannot be read.
 pub fn adopted(group: u32) -> io::Result<Vec<Process>> {
     let this = std::process::id();
-    let own_session = rustix::process::getsid(None)?;
-    let group = raw_pid(group);
+    // From /proc, since a session is no process number where its leader is outside of the
+    // PID namespace, as it is in many containers.
+    let own = ProcessStat::read(this)?.ok_or(io::ErrorKind::NotFound)?;
     let is_elsewhere = |pid| {
-        let pid = raw_pid(pid);
-        let session = pid.and_then(|pid| rustix::process::getsid(Some(pid)).ok());
-        let in_group = pid.and_then(|pid| rustix::process::getpgid(Some(pid)).ok());
-        session.is_some_and(|session| session != own_session)
-            || in_group.is_some() && in_group == group
+        let stat = ProcessStat::read(pid).ok().flatten();
+        stat.is_some_and(|stat| stat.session != own.session || stat.group == group)
     };
     let mut found = Vec::new();
     let mut numbers = HashSet::new();
@@ -436,7 +440,7 @@ mod tests {
 
     use super::*;
 
-    const LINE: &str = "812 (a ) R (b) S 7 812 812 0 -1 4194560 500 900 0 3 11 12 13 14 \
+    const LINE: &str = "812 (a ) R (b) S 7 811 810 0 -1 4194560 500 900 0 3 11 12 13 14 \
         20 0 5 0 8804 3133440 413 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0\n";
 
     #[test]
@@ -446,6 +450,8 @@ mod tests {
         let expected = ProcessStat {
             state: 'S',
             parent: 7,
+            group: 811,
+            session: 810,
             user_ticks: 11,
             system_ticks: 12,
             children_user_ticks: 13,
