@@ -21,6 +21,22 @@ pub(crate) enum SlotState {
     Standing,
 }
 
+/// What a connection has been used for, which says whether its end may be no answer to a
+/// request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConnectionUse {
+    /// It has given no whole answer.
+    New,
+    /// Its load was suspended for [`RESTED_MIN`] or more, and it has given no whole answer
+    /// since.
+    Rested,
+    /// It has given a whole answer.
+    Used,
+}
+
+/// No server is set to close connections that were idle for less.
+const RESTED_MIN: Nanos = Nanos(1_000_000_000);
+
 /// A place for one connection at a time.
 pub(crate) struct Slot<T> {
     pub(crate) state: SlotState,
@@ -36,8 +52,7 @@ pub(crate) struct Slot<T> {
     pub(crate) sending: usize,
     /// Bytes of these copies that the kernel has not taken yet.
     pub(crate) unsent_bytes: usize,
-    /// Whether this connection has given a whole answer before.
-    pub(crate) reused: bool,
+    pub(crate) usage: ConnectionUse,
     /// Connects in a row that failed.
     pub(crate) refusals: u32,
     /// Calls of the session that it is in.
@@ -63,7 +78,7 @@ impl<T> Slot<T> {
             handed: 0,
             sending: 0,
             unsent_bytes: 0,
-            reused: false,
+            usage: ConnectionUse::New,
             refusals: 0,
             calls: 0,
             free_since: Nanos(0),
@@ -137,8 +152,17 @@ impl<T> Slot<T> {
         self.flights.complete();
     }
 
-    /// Forgets the last slice.
-    pub(crate) fn start_slice(&mut self, start: Nanos, counting: &Counting) {
+    /// Forgets the last slice, which ended at `suspended_since`.
+    pub(crate) fn start_slice(
+        &mut self,
+        start: Nanos,
+        suspended_since: Nanos,
+        counting: &Counting,
+    ) {
+        let idle_since = suspended_since.max(self.free_since);
+        if self.state == SlotState::Standing && start.since(idle_since) >= RESTED_MIN {
+            self.usage = ConnectionUse::Rested;
+        }
         self.clock = Clock::new(counting);
         self.calls = 0;
         self.free_since = start;
@@ -165,7 +189,7 @@ impl<T> Slot<T> {
         self.state = SlotState::Connecting;
         self.timing.connecting(began);
         self.client = client;
-        self.reused = false;
+        self.usage = ConnectionUse::New;
     }
 }
 

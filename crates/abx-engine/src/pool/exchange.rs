@@ -8,7 +8,7 @@ use abx_sys::Nanos;
 use super::Pool;
 use super::outbox::has_outbox;
 use crate::connection::encoded::Encoded;
-use crate::connection::slot::{Slot, SlotState};
+use crate::connection::slot::{ConnectionUse, Slot, SlotState};
 use crate::io::{Io, Received, Token};
 use crate::plan::{Asked, LoadPlan};
 use crate::protocol::Protocol;
@@ -220,6 +220,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let slot = &self.slots[token.slot as usize];
         let is_sent = slot.handed == 1 && slot.flights.len() == 1 && slot.unsent_bytes == 0;
         is_sent
+            && slot.usage != ConnectionUse::Rested
             && !C::HAS_HANDSHAKE
             && !C::has_begun(&slot.client)
             && self.io.is_acknowledged(token)

@@ -15,6 +15,9 @@
 //! - On a connection that broke and had given a whole answer before, each one
 //!   whose answer had not begun is `idle_close` and is sent once more; a second
 //!   time it fails as the connection did. On a fresh connection it fails at once.
+//! - So it is with the first requests on a connection behind a rest of a second or more
+//!   between two slices, whether it is fresh or not: each is `rest_close`. A server may end
+//!   what is idle, and it is we who let it idle.
 //! - Only one that is idempotent is sent again after that (RFC 9110, section 9.2.2);
 //!   another one fails as the connection did, since nobody knows what became of it.
 //! - But a peer that took a request and closed without a byte of an answer has failed it:
@@ -28,7 +31,9 @@
 //! Whether a peer took a request is told by its kernel. A socket that is closed in an
 //! orderly way sends its end behind an acknowledgement of all that had come by then. When
 //! that is all of the request, the connection was open when it came, and the peer read it:
-//! closing with unread bytes is a reset (RFC 2525, section 2.17). When the end crossed with
+//! closing with unread bytes is a reset (RFC 2525, section 2.17). Not so behind a rest, when
+//! an idle timeout may be noticed that late: servers then shut a connection down, which
+//! sends the same end, with the request unread. When the end crossed with
 //! the request, this is acknowledged by nobody. A reset tells less: the peer had not read
 //! the request, or threw its connection away after that; so it remains `idle_close` on a
 //! connection that is used again, which a finding counts. Nor is it known of several in
@@ -38,7 +43,7 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::Pool;
-use crate::connection::slot::SlotState;
+use crate::connection::slot::{ConnectionUse, SlotState};
 use crate::io::Io;
 use crate::protocol::{Lost, Protocol};
 
@@ -49,6 +54,8 @@ enum Again {
     Always,
     /// Once, over all of its connections.
     Once,
+    /// The same, on a connection that had rested.
+    AfterRest,
     Never,
 }
 
@@ -75,8 +82,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         });
         let again = match outcome {
             Outcome::EmptyResponse => Again::Never,
-            _ if slot.reused => Again::Once,
-            _ => Again::Never,
+            _ => match slot.usage {
+                ConnectionUse::New => Again::Never,
+                ConnectionUse::Rested if is_silent(outcome) => Again::AfterRest,
+                ConnectionUse::Rested | ConnectionUse::Used => Again::Once,
+            },
         };
         // What broke a rule was said, even where its parser kept none of it.
         let has_said = slot.handed > 0 && !is_silent(outcome);
@@ -124,7 +134,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             let first = first.expect("one is looked at in each turn");
             let stays = match again {
                 Again::Always => true,
-                Again::Once => !first.retried && self.encoded[first.request].is_idempotent,
+                Again::Once | Again::AfterRest => {
+                    !first.retried && self.encoded[first.request].is_idempotent
+                }
                 Again::Never => false,
             };
             if first.sent.is_some() && !stays {
@@ -132,8 +144,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 continue;
             }
             if first.sent.is_some() {
-                first.record(&mut self.tally, Outcome::IdleClose, now);
-                first.retried |= again == Again::Once;
+                let attempt = match again {
+                    Again::AfterRest => Outcome::RestClose,
+                    _ => Outcome::IdleClose,
+                };
+                first.record(&mut self.tally, attempt, now);
+                first.retried |= again != Again::Always;
                 first.sent = None;
             }
             let flights = &mut self.slots[index].flights;

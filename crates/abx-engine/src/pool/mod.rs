@@ -75,6 +75,8 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     company: Company,
     census: Census,
     opening_share: ScheduleShare,
+    /// When the last slice ended.
+    suspended_since: Nanos,
     /// Slices that have run, each of which draws its own arrivals.
     slices: u64,
     /// Connections that bytes came on which no request asked for, outside of what counts;
@@ -147,6 +149,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             company: Company::alone(),
             census: Census::default(),
             opening_share: ScheduleShare::WHOLE,
+            suspended_since: Nanos(0),
             slices: 0,
             unsolicited: 0,
             connect_failures: Outcomes::default(),

@@ -103,6 +103,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             now = self.turn(&slice, now);
         }
         self.stop_load(now);
+        self.suspended_since = now;
         for _ in 0..std::mem::take(&mut self.unsolicited) {
             self.tally.discarded.add(Outcome::Unsolicited);
         }
@@ -140,7 +141,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             .begin(slice, &self.plan.pacing, seed, self.slots.len());
         for index in 0..self.slots.len() {
             let now = self.io.now();
-            self.slots[index].start_slice(slice.start, &self.progress.counting);
+            let counting = &self.progress.counting;
+            self.slots[index].start_slice(slice.start, self.suspended_since, counting);
             self.freed(index, now);
         }
     }

@@ -9,7 +9,7 @@ use abx_sys::Nanos;
 
 use crate::connection::encoded::Encoded;
 use crate::connection::progress::Progress;
-use crate::connection::slot::Slot;
+use crate::connection::slot::{ConnectionUse, Slot};
 use crate::plan::{ExpectedAnswer, LoadPlan};
 use crate::protocol::Protocol;
 use crate::protocol::check::Hashers;
@@ -71,7 +71,7 @@ impl<C: Protocol> Intake<'_, C> {
         judge: impl FnOnce(&ExpectedAnswer, Option<u64>) -> Outcome,
     ) {
         self.answers += 1;
-        self.slot.reused = true;
+        self.slot.usage = ConnectionUse::Used;
         let hash = match self.slot.is_sampled() {
             true => look_closer(self.slot, self.tally, self.hashers, self.now),
             false => None,

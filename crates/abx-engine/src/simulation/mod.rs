@@ -14,6 +14,7 @@ mod opened;
 mod paced;
 mod phased;
 mod pipelined;
+mod rests;
 pub(crate) mod script;
 pub(crate) mod sealed;
 mod several_workers;

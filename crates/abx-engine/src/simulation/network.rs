@@ -56,6 +56,9 @@ pub(crate) struct Network {
     pub(crate) accepting: Accepting,
     /// Connections that the client's machine has ports for.
     pub(crate) ports: usize,
+    /// A request that meets a connection that was idle for longer is left unread: the peer
+    /// shuts the connection down.
+    pub(crate) idle_max: Nanos,
     pub(crate) faults: NetworkFaults,
 }
 
@@ -106,6 +109,7 @@ impl Network {
                 from: Nanos(0),
             },
             ports: usize::MAX,
+            idle_max: Nanos::MAX,
             faults: NetworkFaults::default(),
         }
     }
@@ -173,6 +177,8 @@ struct SimulatedConnection {
     /// Bytes of the client that have not reached a peer who had not closed.
     unacknowledged: usize,
     is_served: bool,
+    /// When the peer last sent anything, or was asked for the connection.
+    idle_since: Nanos,
     peer_closed: bool,
 }
 
@@ -429,6 +435,7 @@ impl Io for Sim {
             unread: VecDeque::new(),
             unacknowledged: 0,
             is_served: false,
+            idle_since: self.now,
             peer_closed: false,
         });
         let at = self.now.plus(Nanos(2 * self.network.delay.0));

@@ -133,6 +133,14 @@ impl Connection {
         Some(std::mem::replace(&mut self.unread, rest))
     }
 
+    /// Waits until bytes have come, shuts the connection down without reading them, and
+    /// lingers until the client closes too: an idle timeout that is only noticed then.
+    pub fn end_unread(mut self) {
+        self.await_unread();
+        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+        while self.read_more().is_some() {}
+    }
+
     /// Waits until bytes have come, and leaves them to the kernel.
     pub fn await_unread(&mut self) {
         while !self.seen.stopping.load(Ordering::SeqCst) {

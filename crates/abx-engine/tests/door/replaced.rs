@@ -3,7 +3,7 @@
 use abx_evidence::Outcome;
 
 use crate::peer::{Peer, wait_ms};
-use crate::{HELLO, load, outcomes, requests, run};
+use crate::{HELLO, engine, load, outcomes, requests, run};
 
 #[test]
 fn a_request_on_a_connection_closed_while_idle_is_sent_once_more() {
@@ -132,4 +132,34 @@ fn an_answer_before_the_whole_request_costs_the_connection() {
 
     assert_eq!(outcomes(&slice), [(Outcome::Ok, 3)]);
     assert_eq!((slice.tally.connects, peer.connections()), (2, 3));
+}
+
+#[test]
+fn a_connection_that_is_shut_down_unread_after_a_rest_is_opened_again() {
+    // Method: each connection answers once, and is shut down when the next request has come,
+    // as by a server that looks at its idle timeout only then. After a rest of a second
+    // this is no failure; within a slice the server dropped what its kernel had taken.
+    let peer = Peer::start(|mut connection| {
+        if connection.read_request() {
+            connection.send(HELLO);
+        }
+        connection.end_unread();
+    });
+    let mut engine = engine(1);
+    let (pool, _) = engine.open(&load(peer.address(), 4)).unwrap();
+    let slice = engine.slice(pool, &requests(4)).unwrap();
+    assert_eq!(outcomes(&slice), [(Outcome::Ok, 4)]);
+    wait_ms(1_000);
+    assert_eq!(engine.refresh(pool).unwrap().opened, 0);
+    let slice = engine.slice(pool, &requests(4)).unwrap();
+    assert_eq!(
+        outcomes(&slice),
+        [(Outcome::Ok, 4), (Outcome::RestClose, 4)]
+    );
+
+    let slice = run(1, &load(peer.address(), 1), &requests(40));
+    assert_eq!(
+        outcomes(&slice),
+        [(Outcome::Ok, 20), (Outcome::EmptyResponse, 20)]
+    );
 }

@@ -50,6 +50,10 @@ pub enum Outcome {
     /// not known to have taken the request; it was then sent once more, with an outcome
     /// of its own.
     IdleClose,
+    /// The same for the first request after the load had been suspended for a second or more,
+    /// on any connection, and whatever the peer's kernel had taken: a server may close what
+    /// is idle, and here we let it be idle.
+    RestClose,
     /// No local port was free for a new connection.
     NoPort,
     /// No file descriptor was free for a new connection.
@@ -65,7 +69,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the counters.
-    pub const ALL: [Outcome; 20] = [
+    pub const ALL: [Outcome; 21] = [
         Outcome::Ok,
         Outcome::WrongStatus,
         Outcome::WrongLength,
@@ -81,6 +85,7 @@ impl Outcome {
         Outcome::EmptyResponse,
         Outcome::Unsolicited,
         Outcome::IdleClose,
+        Outcome::RestClose,
         Outcome::NoPort,
         Outcome::NoDescriptor,
         Outcome::NoMemory,
@@ -107,6 +112,7 @@ impl Outcome {
             Outcome::EmptyResponse => "empty_response",
             Outcome::Unsolicited => "unsolicited",
             Outcome::IdleClose => "idle_close",
+            Outcome::RestClose => "rest_close",
             Outcome::NoPort => "no_port",
             Outcome::NoDescriptor => "no_descriptor",
             Outcome::NoMemory => "no_memory",
@@ -124,14 +130,15 @@ impl Outcome {
         )
     }
 
-    /// Whether it speaks against the subject. `IdleClose` does not, since the
-    /// request was sent again; nor do our own interruption and our own limits.
+    /// Whether it speaks against the subject. `IdleClose` and `RestClose` do not, since
+    /// the request was sent again; nor do our own interruption and our own limits.
     #[must_use]
     pub fn is_failure(self) -> bool {
         !matches!(
             self,
             Outcome::Ok
                 | Outcome::IdleClose
+                | Outcome::RestClose
                 | Outcome::Unfinished
                 | Outcome::NoPort
                 | Outcome::NoDescriptor
@@ -146,7 +153,7 @@ impl Outcome {
     pub fn is_of_request(self) -> bool {
         !matches!(
             self,
-            Outcome::IdleClose | Outcome::Unsolicited | Outcome::Unopened
+            Outcome::IdleClose | Outcome::RestClose | Outcome::Unsolicited | Outcome::Unopened
         )
     }
 
@@ -314,7 +321,7 @@ mod tests {
         // Method: one of each; the classes must not overlap in what matters.
         let mut outcomes = Outcomes::default();
         Outcome::ALL.into_iter().for_each(|one| outcomes.add(one));
-        assert_eq!((outcomes.sent(), outcomes.requests()), (20, 17));
+        assert_eq!((outcomes.sent(), outcomes.requests()), (21, 17));
         assert_eq!(outcomes.completed(), 4);
         assert_eq!(outcomes.ok(), 1);
         assert_eq!(outcomes.failed(), 13);

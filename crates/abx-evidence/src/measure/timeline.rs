@@ -78,7 +78,7 @@ impl TimelineTally {
         let response_ns = done_ns.saturating_sub(intended_ns);
         let fate = match outcome {
             // It is sent once more.
-            Outcome::IdleClose => return,
+            Outcome::IdleClose | Outcome::RestClose => return,
             Outcome::Ok if response_ns > self.delayed_after_ns => Fate::Delayed,
             Outcome::Ok => Fate::InTime,
             _ => Fate::Failed,

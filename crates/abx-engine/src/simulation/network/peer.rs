@@ -24,6 +24,11 @@ impl Sim {
             return;
         }
         connection.unacknowledged -= bytes.len();
+        let is_idle = connection.unread.is_empty() && !connection.is_served;
+        if is_idle && self.now.since(self.connection(token).idle_since) > self.network.idle_max {
+            self.connection(token).peer_closed = true;
+            return self.arrives(token, self.now, TcpSegment::End);
+        }
         if self.hub.is_some() {
             return self.told(token, bytes);
         }
@@ -257,7 +262,9 @@ impl Sim {
     /// What is sent at `sent` arrives after all that was sent before.
     fn arrives(&mut self, token: Token, sent: Nanos, piece: TcpSegment) {
         let at = sent.plus(self.network.delay);
+        let now = self.now;
         let connection = self.connection(token);
+        connection.idle_since = now;
         connection.last_arrival = connection.last_arrival.max(at);
         let at = connection.last_arrival;
         self.cause(at, token, What::Arrives(piece));
