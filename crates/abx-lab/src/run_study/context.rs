@@ -171,12 +171,13 @@ impl<'a> StudyContext<'a> {
         for load in &study.loads {
             check_descriptors(load.connections, threads, descriptors.soft)?;
         }
+        let sources: Vec<&Source> = study.subjects.iter().map(|one| &one.source).collect();
         let waiting = waiting::decide(
             study.wait,
             &CpuAssignment {
                 threads,
                 generator: split.generator.clone(),
-                subjects: subject_cpus(study, &split),
+                subjects: subject_cpus(&sources, &split.subjects),
             },
         )?;
         let engine = Engine::start(&EnginePlan {
@@ -228,18 +229,18 @@ pub fn this_machine() -> Result<Machine, PrepareError> {
     Ok(machine::describe(&cpus, descriptors, []))
 }
 
-/// The processors of all subjects: those that abx gives them, and those that others
-/// have who run already; `None` when that is not known of one.
-fn subject_cpus(study: &Study, split: &CpuSplit) -> Option<Vec<usize>> {
-    let running = study
-        .subjects
-        .iter()
-        .filter_map(|subject| match &subject.source {
-            Source::Address(target) => Some(target.address),
-            Source::Command(_) => None,
-        });
+/// The processors of all subjects: those that abx gives to whom it starts, and those that
+/// others have who run already; `None` when that is not known of one.
+fn subject_cpus(sources: &[&Source], given: &[usize]) -> Option<Vec<usize>> {
+    let running = sources.iter().filter_map(|source| match source {
+        Source::Address(target) => Some(target.address),
+        Source::Command(_) => None,
+    });
     let mut cpus = waiting::cpus_of(running)?;
-    cpus.extend(&split.subjects);
+    let is_given = |source: &&Source| matches!(source, Source::Command(_));
+    if sources.iter().any(is_given) {
+        cpus.extend(given);
+    }
     Some(cpus)
 }
 
@@ -261,6 +262,7 @@ fn check_programs(study: &Study) -> Result<(), PrepareError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Launch, Target};
 
     #[test]
     fn a_server_elsewhere_takes_no_processor() {
@@ -274,5 +276,19 @@ mod tests {
         assert_eq!(cpus(Pin::Split, true), (vec![0, 2], vec![1, 3]));
         assert_eq!(cpus(Pin::Split, false), (Vec::new(), all.clone()));
         assert_eq!(cpus(Pin::Shared, true), (all.clone(), all));
+    }
+
+    #[test]
+    fn a_generator_confined_to_one_processor_shares_it_with_whom_it_starts_alone() {
+        // Method: this process listens, and may use what it may; the processor that abx would
+        // give to a command is another one, which only a command takes.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let running = Source::Address(Target::parse(&url).unwrap());
+        let own = abx_sys::cpus::allowed().unwrap();
+        assert_eq!(subject_cpus(&[&running], &[4321]).unwrap(), own);
+        let launch = Launch::new(vec!["true".to_owned()]);
+        let both = subject_cpus(&[&running, &Source::Command(launch)], &[4321]).unwrap();
+        assert_eq!(both, [&own[..], &[4321]].concat());
     }
 }
