@@ -22,7 +22,8 @@ pub use html::{
     side_by_side_html, study_html, study_svg,
 };
 pub use text::{
-    check_text, doctor_text, expectations_text, failures_line, files_line, history_text, plan_text,
-    pooled_text, progress_line, ready_line, responses_line, run_text, study_text,
+    ReportExtent, check_text, doctor_text, expectations_text, failures_line, files_line,
+    history_text, plan_text, pooled_text, progress_line, ready_line, responses_line, run_text,
+    study_text,
 };
 pub use words::style::Style;

@@ -203,7 +203,7 @@ fn a_load_whose_limit_was_the_generator_is_answered_by_processor_time() {
         "/../../studies/event-servers/record.json.zst"
     );
     let home = Home::new();
-    let asked = |words: &[&str]| home.run_abx(&[&["report", record], words].concat());
+    let asked = |words: &[&str]| home.run_abx(&[&["report", record, "--full"], words].concat());
     // Other loads of this record are invalid, so each answer ends with that code.
     let said = |wish: &str| {
         let ended = asked(&["--expect", wish]);

@@ -8,10 +8,11 @@ use super::also_compared::also_compared;
 use super::bar::bars;
 use super::faults::faults;
 use super::findings::findings;
+use super::overview::{self, needs_overview};
 use super::past_baseline::past_baseline;
 use super::phases;
 use super::ranking::rankings;
-use super::sweeps::{capacities, sweeps};
+use super::sweeps::{capacities, crossovers, sweeps};
 use crate::words::figures::{loaded, neither, table, unsent};
 use crate::words::findings::LoadCount;
 use crate::words::held::{HELD_LEGEND, held_table};
@@ -24,15 +25,45 @@ use crate::words::units::{UNKNOWN, figure, plural, seconds, whole_percent};
 use crate::words::verdict::{instead_of_throughput, name, remarks, sentence};
 use crate::words::wrap::clean_name;
 
+/// How much of a study is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportExtent {
+    /// All of a study that compares little; of another one what fits on a screen.
+    Overview,
+    /// All of it.
+    Full,
+}
+
 /// The report of a study, ready to be printed.
 #[must_use]
-pub fn study_text(record: &StudyRecord, style: &Style) -> String {
+pub fn study_text(record: &StudyRecord, extent: ReportExtent, style: &Style) -> String {
+    let mut sections = match extent {
+        ReportExtent::Overview if needs_overview(record) => overview_sections(record, style),
+        _ => all_sections(record, style),
+    };
+    sections.retain(|section| !section.is_empty());
+    style.finish(&sections.join("\n"))
+}
+
+fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
+    vec![
+        overview::found(record, style) + &past_baseline(record, style),
+        crossovers(record, style),
+        capacities(record, style),
+        faults(record, style),
+        overview::causes(record, style),
+        scope(record, style) + &style.paragraph(&measured(record)),
+        overview::rest(style),
+    ]
+}
+
+fn all_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
     let loads = if record.measured.loads.len() > 1 {
         LoadCount::Several
     } else {
         LoadCount::One
     };
-    let mut sections = vec![
+    vec![
         verdicts(record, style) + &past_baseline(record, style),
         scope(record, style),
         rankings(record, style),
@@ -46,9 +77,7 @@ pub fn study_text(record: &StudyRecord, style: &Style) -> String {
         loaded(record, style),
         findings(&record.conclusions.validity.findings, loads, style),
         how_measured(record, style),
-    ];
-    sections.retain(|section| !section.is_empty());
-    style.finish(&sections.join("\n"))
+    ]
 }
 
 fn verdicts(record: &StudyRecord, style: &Style) -> String {
@@ -147,8 +176,8 @@ fn ceiling(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     style.note(&text)
 }
 
-/// How the study was measured and why it ended.
-pub(crate) fn how_measured(record: &StudyRecord, style: &Style) -> String {
+/// Why the study ended, and with how much.
+fn measured(record: &StudyRecord) -> String {
     let complete = record.measured.complete_blocks().count();
     let broken = record.measured.blocks.len() - complete;
     let incomplete = match broken {
@@ -158,15 +187,19 @@ pub(crate) fn how_measured(record: &StudyRecord, style: &Style) -> String {
             plural(broken as u64, "block")
         ),
     };
-    let text = format!(
+    format!(
         "{}. {}{incomplete} in {}, seed {}, abx {}.",
         ended(record).trim_end_matches(['.', ':', ' ']),
         plural(complete as u64, "block"),
         seconds(record.measured.elapsed_s),
         record.measured.seed,
         clean_name(&record.measured.abx_version)
-    );
-    let mut out = style.paragraph(&text);
+    )
+}
+
+/// How the study was measured and why it ended.
+pub(crate) fn how_measured(record: &StudyRecord, style: &Style) -> String {
+    let mut out = style.paragraph(&measured(record));
     out.push_str(&style.paragraph(&versions(record)));
     for load in alone(record) {
         out.push_str(&style.paragraph(&turns(record, load)));

@@ -20,6 +20,13 @@ pub(crate) fn sweeps(record: &StudyRecord, style: &Style) -> String {
     each.collect::<Vec<_>>().join("")
 }
 
+/// Those sweeps in which subjects certainly change places; empty when there are none.
+pub(crate) fn crossovers(record: &StudyRecord, style: &Style) -> String {
+    let all = record.conclusions.sweeps.iter();
+    let crossed = all.filter(|sweep| !sweep.crossovers.is_empty());
+    crossed.map(|sweep| text(record, sweep, style)).collect()
+}
+
 /// Capacities, a table for each objective; empty when there are none.
 pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
     let mut out = String::new();

@@ -6,6 +6,7 @@ pub(crate) mod expectations;
 pub(crate) mod faults;
 pub(crate) mod figures;
 pub(crate) mod findings;
+pub(crate) mod grid;
 pub(crate) mod held;
 pub(crate) mod history;
 pub(crate) mod how_measured;

@@ -55,6 +55,11 @@ impl Style {
         if self.unicode { "≥" } else { ">=" }
     }
 
+    /// The sign of a figure that is only known as "at most".
+    pub(crate) fn at_most(&self) -> &'static str {
+        if self.unicode { "≤" } else { "<=" }
+    }
+
     /// A single word in bold and colour, where that is allowed.
     pub(crate) fn paint(&self, word: &str, tint: Tint) -> String {
         let code = match tint {
@@ -82,7 +87,7 @@ impl Style {
             '×' => 'x',
             '◀' => '<',
             'µ' => 'u',
-            '━' => '-',
+            '━' | '–' => '-',
             '┣' => '[',
             '┫' => ']',
             '●' => '*',

@@ -6,6 +6,7 @@ mod formats;
 mod history;
 mod html;
 mod lists;
+mod overview;
 mod page;
 mod past_baseline;
 mod phases;

@@ -4,7 +4,7 @@ use abx_evidence::{
     Finding, FindingId, Level, Metric, PastBaseline, SessionReference, StudyRecord, Unpaired,
     Validity, Verdict,
 };
-use abx_report::{Style, progress_line, study_text};
+use abx_report::{ReportExtent, Style, progress_line, study_text};
 use insta::assert_snapshot;
 
 use crate::support::{finding, set_blocks, study, subject, summary};
@@ -68,7 +68,7 @@ fn beside(comparison: Unpaired) -> StudyRecord {
 }
 
 fn text(record: &StudyRecord) -> String {
-    study_text(record, &Style::plain())
+    study_text(record, ReportExtent::Full, &Style::plain())
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn beside_each_other_and_then() {
         unicode: false,
         ..Style::plain()
     };
-    let text = study_text(&record, &style);
+    let text = study_text(&record, ReportExtent::Full, &style);
     assert!(text.is_ascii(), "{text}");
     assert_snapshot!(text);
 }

@@ -2,7 +2,7 @@
 
 use abx_evidence::{Phase, StudyRecord};
 use abx_report::{
-    Style, run_html, run_openmetrics, run_otlp, run_text, study_html, study_markdown,
+    ReportExtent, Style, run_html, run_openmetrics, run_otlp, run_text, study_html, study_markdown,
     study_openmetrics, study_text,
 };
 use insta::assert_snapshot;
@@ -36,9 +36,11 @@ fn a_run_says_where_its_time_went() {
 fn a_study_says_where_the_time_goes_when_that_tells_anything() {
     // Method: a subject with much connecting; and none that spends its time on
     // more than the first byte, of which nothing is said.
-    let text = study_text(&connecting(), &Style::plain());
+    let text = study_text(&connecting(), ReportExtent::Full, &Style::plain());
     assert_snapshot!(between(&text, "Where the time goes", "\n\n"));
-    assert!(!study_text(&study(), &Style::plain()).contains("Where the time goes"));
+    assert!(
+        !study_text(&study(), ReportExtent::Full, &Style::plain()).contains("Where the time goes")
+    );
 }
 
 #[test]

@@ -6,6 +6,13 @@ use std::path::{Path, PathBuf};
 use abx_evidence::{Comparison, StudyRecord};
 use abx_report::verdict_matrix;
 
+/// The record of a study of the catalog, judged anew.
+pub fn record_of(study: &str) -> StudyRecord {
+    let mut all = records().into_iter();
+    let found = all.find(|(folder, _)| folder.ends_with(study));
+    found.expect("a study with a record").1
+}
+
 /// Every study of the catalog that has a record, judged anew, with its folder.
 fn records() -> Vec<(PathBuf, StudyRecord)> {
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");

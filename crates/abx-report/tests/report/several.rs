@@ -6,8 +6,8 @@ use abx_evidence::{
     Scalability, StudyRecord, Sweep, Verdict,
 };
 use abx_report::{
-    Style, comparisons_csv, run_html, run_json, run_markdown, run_text, study_html, study_json,
-    study_junit, study_markdown, study_text, verdict_matrix,
+    ReportExtent, Style, comparisons_csv, run_html, run_json, run_markdown, run_text, study_html,
+    study_json, study_junit, study_markdown, study_text, verdict_matrix,
 };
 
 use crate::support::{comparison, load, run, study, subject};
@@ -50,7 +50,7 @@ fn an_order_names_what_the_blocks_hold() {
         throughput_per_s: 180_400.0,
         generator_busy: Some(0.996),
     }];
-    insta::assert_snapshot!(study_text(&record, &plain()));
+    insta::assert_snapshot!(study_text(&record, ReportExtent::Full, &plain()));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
         Verdict::Slower,
         "",
     );
-    insta::assert_snapshot!(study_text(&record, &plain()));
+    insta::assert_snapshot!(study_text(&record, ReportExtent::Full, &plain()));
 }
 
 /// What one subject keeps to; `None` when that lies above the rates that were tried.
@@ -181,7 +181,7 @@ fn sweeps_and_capacities_are_told_in_sentences() {
     record.conclusions.validity.findings = ["c1", "c10", "c100", "c1000", "c5000", "c9000"]
         .map(note)
         .into();
-    insta::assert_snapshot!(study_text(&record, &plain()));
+    insta::assert_snapshot!(study_text(&record, ReportExtent::Full, &plain()));
 }
 
 /// Two declared pairs of three subjects, each with its own baseline, under three loads, and
@@ -230,7 +230,7 @@ fn where_baselines_differ_every_row_says_its_own() {
     // Method: declared pairs with two baselines, in every format that has rows of them;
     // then both with one baseline, which is not the study's.
     let mut record = contrasts();
-    let text = study_text(&record, &plain());
+    let text = study_text(&record, ReportExtent::Full, &plain());
     for part in [
         "Requests/s relative to the baseline of each:",
         "  kept-c10:\n  lighttpd / nginx  ",
@@ -269,7 +269,10 @@ fn where_baselines_differ_every_row_says_its_own() {
         one.baseline = "lighttpd".to_owned();
     }
     record.measured.settings.contrasts[0].subject = "nginx".to_owned();
-    assert!(study_text(&record, &plain()).contains("Also compared, relative to lighttpd"));
+    assert!(
+        study_text(&record, ReportExtent::Full, &plain())
+            .contains("Also compared, relative to lighttpd")
+    );
     let matrix = verdict_matrix(&record);
     assert!(matrix.contains("| `lighttpd` | 1 | 1 |"), "{matrix}");
 }
@@ -289,7 +292,11 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
             width: 1_000,
             ..plain()
         };
-        let all = [study_text(record, &wide), study_markdown(record, &[]), page];
+        let all = [
+            study_text(record, ReportExtent::Full, &wide),
+            study_markdown(record, &[]),
+            page,
+        ];
         all.map(|report| report.replace('\u{a0}', " "))
     };
     for report in reports(&record) {

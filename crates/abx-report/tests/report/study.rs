@@ -9,8 +9,8 @@ use abx_evidence::{
     Verdict,
 };
 use abx_report::{
-    Style, failures_line, files_line, progress_line, ready_line, responses_line, study_json,
-    study_text,
+    ReportExtent, Style, failures_line, files_line, progress_line, ready_line, responses_line,
+    study_json, study_text,
 };
 use insta::assert_snapshot;
 
@@ -20,7 +20,7 @@ use crate::support::{
 };
 
 fn text(record: &StudyRecord) -> String {
-    study_text(record, &Style::plain())
+    study_text(record, ReportExtent::Full, &Style::plain())
 }
 
 /// The study with another result; its own findings become the study's.
@@ -104,7 +104,7 @@ fn at_most() {
         unicode: false,
         ..Style::plain()
     };
-    let report = study_text(&record, &style);
+    let report = study_text(&record, ReportExtent::Full, &style);
     assert!(report.is_ascii());
     assert_snapshot!(report);
 }
@@ -302,7 +302,7 @@ fn colour_only_repeats_what_words_say() {
         color: true,
         ..Style::plain()
     };
-    let mut colored = study_text(&record, &style);
+    let mut colored = study_text(&record, ReportExtent::Full, &style);
     assert!(colored.contains("\x1b[1;32mfaster\x1b[0m"));
     for code in ["1;31", "1;32", "1;33", "1", "0"] {
         colored = colored.replace(&format!("\x1b[{code}m"), "");

@@ -4,7 +4,7 @@ use abx_evidence::{
     Axis, Broadcasts, Held, HeldFigures, LoadShape, Message, MessageKind, Metric, RunRecord,
     Scalability, Sweep, Verdict,
 };
-use abx_report::{Style, run_html, run_text, study_html, study_markdown, study_text};
+use abx_report::{ReportExtent, Style, run_html, run_text, study_html, study_markdown, study_text};
 
 use crate::support::{comparison, run, study, times};
 
@@ -91,7 +91,7 @@ fn a_study_of_messages_compares_messages() {
     for load in &mut record.measured.loads {
         load.settings.exchange.shape = LoadShape::Echo;
     }
-    let text = study_text(&record, &Style::plain());
+    let text = study_text(&record, ReportExtent::Full, &Style::plain());
     let markdown = study_markdown(&record, &[]);
     for report in [&text, &markdown] {
         let joined = report.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -122,7 +122,7 @@ fn a_study_of_held_connections_shows_the_memory_of_each() {
     let mut one = comparison("lighttpd", Some([0.9, 0.8, 1.1]), Verdict::Inconclusive);
     one.metric = Metric::MemoryPerConnection;
     record.conclusions.comparisons = vec![one];
-    let text = study_text(&record, &Style::plain());
+    let text = study_text(&record, ReportExtent::Full, &Style::plain());
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.contains("lighttpd or nginx needs less"), "{text}");
     assert!(
@@ -156,7 +156,7 @@ fn a_sweep_of_echoes_is_told_in_messages() {
             r2: Some(0.97),
         }],
     }];
-    let text = study_text(&record, &Style::plain());
+    let text = study_text(&record, ReportExtent::Full, &Style::plain());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("7,140 messages/s with one"), "{text}");
     let page = study_html(&record);

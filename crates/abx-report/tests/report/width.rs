@@ -4,7 +4,7 @@ use abx_evidence::{
     ArrivalKind, ArrivalSettings, Bounds, Comparison, Figure, Finding, FindingId, Offered, Times,
     Undisturbed, Validity, Verdict,
 };
-use abx_report::{Style, progress_line, run_text, study_text};
+use abx_report::{ReportExtent, Style, progress_line, run_text, study_text};
 use proptest::prelude::*;
 
 use crate::support::{comparison, load, run, set_blocks, study, subject, summary};
@@ -140,7 +140,7 @@ proptest! {
         let all = record.conclusions.comparisons.iter().flat_map(|one| one.own_findings.clone());
         record.conclusions.validity = Validity::of(all.map(|one| one.under(&names[0])).collect());
         set_blocks(&mut record, 2);
-        check(&study_text(&record, &style), style.width)?;
+        check(&study_text(&record, ReportExtent::Full, &style), style.width)?;
         check(&progress_line(&record), 1_000)?;
     }
 

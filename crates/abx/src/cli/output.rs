@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use abx_lab::Target;
-use abx_report::Style;
+use abx_report::{ReportExtent, Style};
 use clap::Args;
 use serde::Serialize;
 
@@ -47,6 +47,9 @@ pub struct FormatFlags {
 /// Formats that only a study has.
 #[derive(Debug, Clone, Args)]
 pub struct StudyFormatFlags {
+    /// Print all of a study that compares much, and not only what fits on a screen.
+    #[arg(long)]
+    pub full: bool,
     /// Write a picture of the verdicts as SVG, for a README; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub svg: Option<String>,
@@ -128,6 +131,14 @@ impl<'a> Outputs<'a> {
             study: Some(study),
         };
         all.checked()
+    }
+
+    /// How much of a study is to be printed.
+    pub fn extent(&self) -> ReportExtent {
+        match self.study {
+            Some(study) if study.full => ReportExtent::Full,
+            _ => ReportExtent::Overview,
+        }
     }
 
     /// Two formats in one place would overwrite each other.

@@ -1,9 +1,9 @@
-//! Verdicts at a glance: a row for each subject, or for each pair where their baselines
-//! differ, and a column for each load.
+//! Verdicts at a glance, in tables.
 
-use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
+use abx_evidence::{Comparison, StudyRecord, Verdict};
 
 use super::{code, escape, row};
+use crate::words::grid::{self, GridCell, GridColumn, GridRow};
 use crate::words::metrics::metric_under;
 use crate::words::units::ratio_cells;
 use crate::words::verdict::word;
@@ -13,56 +13,22 @@ const COLUMNS_MAX: usize = 4;
 /// Fewer are as soon read as sentences.
 const CELLS_MIN: usize = 6;
 
-/// One thing that all subjects were asked.
-struct MatrixColumn<'a> {
-    load: &'a str,
-    metric: Metric,
-}
-
-/// One row: what is compared, `None` for the baseline itself, and what it is called.
-struct MatrixRow<'a> {
-    pair: Option<[&'a str; 2]>,
-    name: String,
-}
-
 /// The primary verdicts of a study in Markdown tables: what each subject is as a
 /// multiple of the baseline. Empty where they are few.
 #[must_use]
 pub fn verdict_matrix(record: &StudyRecord) -> String {
-    let columns = columns(record);
+    let columns = grid::columns(record);
     if record.measured.pairs().len() * columns.len() < CELLS_MIN {
         return String::new();
     }
     let tables: Vec<String> = together(&columns)
-        .map(|columns| table(record, &rows(record), columns))
+        .map(|columns| table(record, &grid::rows(record), columns))
         .collect();
     tables.join("\n")
 }
 
-/// What was asked, in the order of the loads.
-fn columns(record: &StudyRecord) -> Vec<MatrixColumn<'_>> {
-    let mut columns: Vec<MatrixColumn> = Vec::new();
-    for load in &record.measured.loads {
-        let under = record
-            .conclusions
-            .primary()
-            .filter(|one| one.load == load.name);
-        for one in under {
-            let is_known =
-                |column: &MatrixColumn| (column.load, column.metric) == (&load.name, one.metric);
-            if !columns.iter().any(is_known) {
-                columns.push(MatrixColumn {
-                    load: &load.name,
-                    metric: one.metric,
-                });
-            }
-        }
-    }
-    columns
-}
-
 /// Columns of one table: those of one row of the study file, as many as a page has room for.
-fn together<'a>(columns: &'a [MatrixColumn<'a>]) -> impl Iterator<Item = &'a [MatrixColumn<'a>]> {
+fn together<'a>(columns: &'a [GridColumn<'a>]) -> impl Iterator<Item = &'a [GridColumn<'a>]> {
     columns
         .chunk_by(|one, next| stem(one.load) == stem(next.load))
         .flat_map(|chunk| chunk.chunks(COLUMNS_MAX))
@@ -73,32 +39,7 @@ fn stem(load: &str) -> &str {
     load.rsplit_once('-').map_or(load, |(stem, _)| stem)
 }
 
-/// The subjects in their order, the baseline among them; or the pairs.
-fn rows(record: &StudyRecord) -> Vec<MatrixRow<'_>> {
-    let pairs = record.measured.pairs();
-    let Some(baseline) = record.measured.only_baseline() else {
-        let row =
-            |[subject, baseline]: [&'_ str; 2]| format!("{} / {}", code(subject), code(baseline));
-        let each = pairs.into_iter();
-        return each
-            .map(|pair| MatrixRow {
-                pair: Some(pair),
-                name: row(pair),
-            })
-            .collect();
-    };
-    let names = record.measured.subjects.iter().map(|one| one.name.as_str());
-    let pair = |name| Some([name, baseline]).filter(|pair| pairs.contains(pair));
-    let shown = names.filter(|name| *name == baseline || pair(*name).is_some());
-    shown
-        .map(|name| MatrixRow {
-            pair: pair(name),
-            name: code(name),
-        })
-        .collect()
-}
-
-fn table(record: &StudyRecord, rows: &[MatrixRow], columns: &[MatrixColumn]) -> String {
+fn table(record: &StudyRecord, rows: &[GridRow], columns: &[GridColumn]) -> String {
     let headers = columns.iter().map(|column| {
         let metric = metric_under(record, column.load, column.metric);
         format!("{}, {metric}", code(column.load))
@@ -106,26 +47,17 @@ fn table(record: &StudyRecord, rows: &[MatrixRow], columns: &[MatrixColumn]) -> 
     let headers: Vec<String> = std::iter::once(String::new()).chain(headers).collect();
     let line = vec!["---".to_owned(); headers.len()];
     let rows = rows.iter().map(|own| {
-        let cells = columns.iter().map(|column| {
-            let Some(pair) = own.pair else {
-                return "1".to_owned();
-            };
-            let by = |metric: Metric| {
-                record.conclusions.primary().find(|one| {
-                    [&*one.subject, &*one.baseline] == pair
-                        && (one.load.as_str(), one.metric) == (column.load, metric)
-                })
-            };
-            match by(column.metric) {
-                Some(one) => cell(one),
-                // What the generator limited has no throughput of its own.
-                None if column.metric == Metric::Throughput && by(Metric::ServerCpu).is_some() => {
-                    "not known".to_owned()
-                }
-                None => String::new(),
-            }
+        let cells = { columns.iter() }.map(|column| match grid::cell(record, *own, *column) {
+            GridCell::One => "1".to_owned(),
+            GridCell::Found(one) => cell(one),
+            GridCell::NotKnown => "not known".to_owned(),
+            GridCell::Nothing => String::new(),
         });
-        let cells: Vec<String> = std::iter::once(own.name.clone()).chain(cells).collect();
+        let name = match own {
+            GridRow::Baseline(name) | GridRow::Subject([name, _]) => code(name),
+            GridRow::Pair([subject, baseline]) => format!("{} / {}", code(subject), code(baseline)),
+        };
+        let cells: Vec<String> = std::iter::once(name).chain(cells).collect();
         row(&cells)
     });
     row(&headers) + &row(&line) + &rows.collect::<String>()

@@ -94,7 +94,7 @@ pub fn print(
     flags: &OutputFlags,
 ) -> Result<(), Failure> {
     let style = output::style(flags);
-    let mut report = abx_report::study_text(record, &style);
+    let mut report = abx_report::study_text(record, outputs.extent(), &style);
     if !answers.is_empty() {
         report.push('\n');
         report.push_str(&abx_report::expectations_text(record, answers, &style));

@@ -1,0 +1,254 @@
+//! Verdicts at a glance: the grid of a study, as many columns beside each other as fit.
+
+use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
+
+use crate::words::grid::{self, GridCell, GridColumn, GridRow};
+use crate::words::metrics::metric_under;
+use crate::words::style::{Style, Tint};
+use crate::words::units::{percent, ratios};
+use crate::words::verdict::tint;
+use crate::words::wrap::{clean_name, shorten};
+
+/// The primary verdicts of a study, and what the signs mean.
+pub(crate) fn verdict_grid(record: &StudyRecord, style: &Style) -> String {
+    let rows = grid::rows(record);
+    let columns: Vec<Column> = { grid::columns(record).into_iter() }
+        .filter(|column| !stands_in(record, *column))
+        .map(|column| Column::new(record, column, &rows, style))
+        .collect();
+    let names: Vec<String> = rows.iter().map(|row| row_name(*row)).collect();
+    let name_width = name_width(&names, &columns, style.columns());
+    let mut out = String::new();
+    for together in abreast(&columns, style.columns() - name_width) {
+        out.push_str(&table(&names, name_width, together, style));
+    }
+    out + &style.note(&legend(record, style))
+}
+
+/// Whether a column holds what stands in for throughput, and is shown in that one's place.
+fn stands_in(record: &StudyRecord, column: GridColumn) -> bool {
+    let throughput = GridColumn {
+        metric: Metric::Throughput,
+        ..column
+    };
+    column.metric == Metric::ServerCpu && grid::columns(record).contains(&throughput)
+}
+
+/// One column: two lines of header, and a cell for each row.
+struct Column {
+    headers: [String; 2],
+    cells: Vec<Cell>,
+    width: usize,
+}
+
+/// What is printed in one place.
+struct Cell {
+    text: String,
+    tint: Option<Tint>,
+}
+
+impl Column {
+    fn new(record: &StudyRecord, column: GridColumn, rows: &[GridRow], style: &Style) -> Column {
+        let metric = metric_under(record, column.load, column.metric);
+        let metric = metric.trim_end_matches(" response time");
+        let headers = [column.load, metric].map(|text| shorten(&clean_name(text), HEADER_MAX));
+        let cells: Vec<Cell> = { rows.iter() }
+            .map(|row| match grid::cell(record, *row, column) {
+                GridCell::One => Cell::plain("1"),
+                GridCell::Found(one) => Cell::of(one, style),
+                GridCell::NotKnown => Cell::instead(record, *row, column.load, style),
+                GridCell::Nothing => Cell::plain(""),
+            })
+            .collect();
+        let texts = headers.iter().chain(cells.iter().map(|cell| &cell.text));
+        let width = texts.map(|text| letters(text)).max().unwrap_or_default();
+        Column {
+            headers,
+            cells,
+            width,
+        }
+    }
+}
+
+impl Cell {
+    fn plain(text: &str) -> Cell {
+        Cell {
+            text: text.to_owned(),
+            tint: None,
+        }
+    }
+
+    /// What is known instead of throughput, marked.
+    fn instead(record: &StudyRecord, row: GridRow, load: &str, style: &Style) -> Cell {
+        let metric = Metric::ServerCpu;
+        match grid::cell(record, row, GridColumn { load, metric }) {
+            GridCell::Found(one) => {
+                let found = Cell::of(one, style);
+                Cell {
+                    text: found.text + INSTEAD,
+                    ..found
+                }
+            }
+            _ => Cell::plain("not known"),
+        }
+    }
+
+    /// Ratio, interval and the sign of its verdict.
+    fn of(one: &Comparison, style: &Style) -> Cell {
+        let sign = match one.verdict {
+            Verdict::Faster | Verdict::Less => "+",
+            Verdict::Slower | Verdict::More => "-",
+            Verdict::Equivalent => "=",
+            Verdict::Inconclusive => "?",
+            Verdict::Invalid => return Cell::tinted("void", one.verdict),
+        };
+        let Some(found) = one.bounds() else {
+            return Cell::tinted(sign, one.verdict);
+        };
+        let [ratio, low, high] = match one.verdict {
+            // The third digit tells on which side of 1 a settled one ends.
+            Verdict::Inconclusive => short_ratios(found),
+            _ => ratios(found),
+        };
+        let limit = match one.ratio {
+            Some(ratio) if one.at_least && one.verdict.is_directed() => match ratio > 1.0 {
+                true => style.at_least(),
+                false => style.at_most(),
+            },
+            _ => "",
+        };
+        let fragile = if one.fragile { "~" } else { "" };
+        let text = format!("{limit}{ratio} {low}–{high} {fragile}{sign}");
+        Cell::tinted(&text, one.verdict)
+    }
+
+    fn tinted(text: &str, verdict: Verdict) -> Cell {
+        Cell {
+            text: text.to_owned(),
+            tint: Some(tint(verdict)),
+        }
+    }
+
+    /// The text at the right of `width` columns.
+    fn right(&self, width: usize, style: &Style) -> String {
+        let blanks = " ".repeat(width - letters(&self.text).min(width));
+        match self.tint {
+            // What is open is most of a grid: colour is for what is settled.
+            Some(tint @ (Tint::Good | Tint::Bad)) => blanks + &style.paint(&self.text, tint),
+            _ => blanks + &self.text,
+        }
+    }
+}
+
+/// As wide as the longest name, where that costs no further table.
+fn name_width(names: &[String], columns: &[Column], width: usize) -> usize {
+    let longest = names.iter().map(|name| letters(name)).max();
+    let longest = longest.unwrap_or_default().min(width / 2);
+    let least = longest.min(width / 4);
+    let tables = |name_width: usize| abreast(columns, width - name_width).len();
+    let mut wide_to_narrow = (least..=longest).rev();
+    let free = wide_to_narrow.find(|name_width| tables(*name_width) == tables(least));
+    free.unwrap_or(least)
+}
+
+/// As many columns beside each other as there is room for, at least one.
+fn abreast(columns: &[Column], room: usize) -> Vec<&[Column]> {
+    let mut tables = Vec::new();
+    let mut rest = columns;
+    while !rest.is_empty() {
+        let mut taken = 0;
+        let fits = rest.iter().take_while(|column| {
+            taken += GAP.len() + column.width;
+            taken <= room
+        });
+        let (together, behind) = rest.split_at(fits.count().max(1));
+        tables.push(together);
+        rest = behind;
+    }
+    tables
+}
+
+fn table(names: &[String], name_width: usize, columns: &[Column], style: &Style) -> String {
+    let mut out = String::new();
+    for line in 0..2 {
+        let headers = { columns.iter() }.map(|column| {
+            format!(
+                "{GAP}{:>width$}",
+                column.headers[line],
+                width = column.width
+            )
+        });
+        let headers: String = headers.collect();
+        out.push_str(&format!("{:name_width$}{headers}\n", ""));
+    }
+    for (row, name) in names.iter().enumerate() {
+        out.push_str(&format!("{:name_width$}", shorten(name, name_width)));
+        for column in columns {
+            out.push_str(GAP);
+            out.push_str(&column.cells[row].right(column.width, style));
+        }
+        out.push('\n');
+    }
+    let lines = out.lines().map(|line| format!("{}\n", line.trim_end()));
+    lines.collect()
+}
+
+fn row_name(row: GridRow) -> String {
+    match row {
+        GridRow::Baseline(name) | GridRow::Subject([name, _]) => clean_name(name),
+        GridRow::Pair([subject, baseline]) => {
+            format!("{} / {}", clean_name(subject), clean_name(baseline))
+        }
+    }
+}
+
+/// What the signs say, those that stand there.
+fn legend(record: &StudyRecord, style: &Style) -> String {
+    let has = |is: fn(&Comparison) -> bool| record.conclusions.primary().any(is);
+    let margin = percent(record.measured.settings.margin);
+    let equal = format!("= no difference larger than {margin}");
+    let bound = format!("{} a bound", style.at_least());
+    let instead = format!(
+        "{INSTEAD}: CPU per response where the generator was the limit, with no claim of throughput"
+    );
+    let signs = [
+        (true, "ratio, 95 % interval; + better"),
+        (true, "- worse"),
+        (has(|one| one.verdict == Verdict::Equivalent), &equal),
+        (has(|one| one.verdict == Verdict::Inconclusive), "? open"),
+        (has(|one| one.fragile), "~ fragile"),
+        (has(|one| one.at_least), &bound),
+        (
+            has(|one| one.verdict == Verdict::Invalid),
+            "void: no claim can be made",
+        ),
+        (
+            grid::columns(record)
+                .into_iter()
+                .any(|column| stands_in(record, column)),
+            &instead,
+        ),
+    ];
+    let said = signs.iter().filter(|(is_there, _)| *is_there);
+    said.map(|(_, text)| *text).collect::<Vec<_>>().join(", ")
+}
+
+/// Ratios with two digits behind the point at most.
+fn short_ratios(found: [f64; 3]) -> [String; 3] {
+    let shorter = found.map(|ratio| format!("{ratio:.2}"));
+    let whole = ratios(found);
+    match whole[0].len() > shorter[0].len() {
+        true => shorter,
+        false => whole,
+    }
+}
+
+fn letters(text: &str) -> usize {
+    text.chars().count()
+}
+
+const GAP: &str = "  ";
+/// Marks processor time that stands in for throughput.
+const INSTEAD: &str = "c";
+/// A header is no wider than most cells.
+const HEADER_MAX: usize = 16;

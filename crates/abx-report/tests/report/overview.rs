@@ -1,0 +1,54 @@
+//! The first screen of studies that compare much.
+
+use abx_evidence::StudyRecord;
+use abx_report::{ReportExtent, Style, study_text};
+
+use crate::readmes::record_of;
+
+/// A wide terminal.
+const WIDE: Style = Style {
+    width: 100,
+    ..Style::plain()
+};
+
+fn overview(record: &StudyRecord, style: &Style) -> String {
+    study_text(record, ReportExtent::Overview, style)
+}
+
+#[test]
+fn the_largest_studies_fit_on_a_screen() {
+    // Method: 9 subjects under 11 loads, and 19 under 7: no more than 60 lines of 100 columns
+    // for the first, and not wider anywhere, also where a terminal is narrow.
+    let events = record_of("event-servers");
+    let text = overview(&events, &WIDE);
+    assert!(text.lines().count() <= 60, "{}", text.lines().count());
+    for record in [events, record_of("static-files")] {
+        for width in [60, 80, 100] {
+            let text = overview(&record, &Style { width, ..WIDE });
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width), "{text}");
+        }
+    }
+}
+
+#[test]
+fn every_primary_verdict_stands_in_the_overview() {
+    // Method: each comparison of a real record has its ratio, interval and sign in the row of
+    // its pair.
+    let record = record_of("fastcgi");
+    let text = overview(&record, &WIDE);
+    let full = study_text(&record, ReportExtent::Full, &WIDE);
+    assert!(full.len() > 2 * text.len() && text.contains("--full"));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn what_compares_little_is_told_whole() {
+    // Method: the study of two servers under one way of sending, as an overview and in full.
+    let record = record_of("nginx-sendfile");
+    let few = record.conclusions.primary().count() <= 4;
+    assert_eq!(
+        few,
+        overview(&record, &WIDE) == study_text(&record, ReportExtent::Full, &WIDE)
+    );
+}
