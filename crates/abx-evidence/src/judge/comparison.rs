@@ -301,7 +301,7 @@ impl<'a> ComparisonFamily<'a> {
             .cloned()
             .collect();
         let mean = PairedMean::of(log_ratios).ok();
-        let ratio = mean.map(|mean| mean.interval(Confidence::PRINTED).center.exp());
+        let ratio = mean.map(|mean| mean.mean().exp());
         if let (Ground::Grid(grid), Some(ratio)) = (self.ground, ratio) {
             let [subject, baseline] = pair;
             let by_size = if ratio >= 1.0 {
@@ -503,8 +503,6 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
         ratio: bounds.map(|bounds| bounds.ratio),
         low: bounds.map(|bounds| bounds.low),
         high: bounds.map(|bounds| bounds.high),
-        confidence: one.confidence,
-        blocks: one.blocks,
         p_adjusted: Some(one.p_adjusted),
         verdict,
         fragile,
@@ -529,4 +527,26 @@ fn bounds(one: &Assessment) -> Option<Bounds> {
 /// The difference that as many blocks of the same spread show in 4 of 5 studies.
 fn detectable(one: &Assessment) -> Option<f64> {
     power::detectable((one.high / one.low).ln() / 2.0, one.blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::verdict::assess;
+
+    #[test]
+    fn an_interval_is_given_only_with_two_ends_that_are_numbers() {
+        // Method: blocks 10 % apart, then with a lower end that is nothing and an upper
+        // one without end, each beside a sound other.
+        let sound = assess(&[0.1, 0.11, 0.09], Margin::DEFAULT).unwrap();
+        let given = bounds(&sound).unwrap();
+        assert!(given.low < given.ratio && given.ratio < given.high);
+        let from_nothing = Assessment { low: 0.0, ..sound };
+        let to_infinity = Assessment {
+            high: f64::INFINITY,
+            ..sound
+        };
+        assert_eq!(bounds(&from_nothing), None);
+        assert_eq!(bounds(&to_infinity), None);
+    }
 }

@@ -6,7 +6,6 @@ use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::record::finding::{Finding, Level, Limits};
 use crate::stats::paired::PairedMean;
-use crate::stats::student::Confidence;
 use crate::view::LoadView;
 
 /// Throughput and processor time of one load, with who held the throughput back.
@@ -31,8 +30,7 @@ impl<'a> CpuFallback<'a> {
         if !speed.are_whole(pair) || !self.cpu.are_whole(pair) {
             return None;
         }
-        let mean = PairedMean::of(&speed.log_ratios(pair)).ok()?;
-        let ratio = mean.interval(Confidence::PRINTED).center.exp();
+        let ratio = PairedMean::of(&speed.log_ratios(pair)).ok()?.mean().exp();
         let found = self.limit.finding(pair, Some(ratio))?;
         if found.level != Level::Void {
             return None;

@@ -223,20 +223,18 @@ fn behind_gate(asked: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
 /// Subjects by the average of their logarithms, the best first; those without a
 /// number last.
 fn in_order<'a>(names: &[&'a str], family: &ComparisonFamily) -> Vec<&'a str> {
-    let average = |name: &str| {
-        let numbers = family.values.of(name);
-        let sum: f64 = numbers
-            .iter()
-            .map(|number| number.map_or(f64::NEG_INFINITY, |one| one.amount.ln()))
-            .sum();
-        let mean = sum / numbers.len().max(1) as f64;
+    let place = |name: &str| {
+        // All have as many blocks, so that sums stand in the order of averages.
+        let numbers = family.values.of(name).iter();
+        let logs = numbers.map(|number| number.map_or(f64::NEG_INFINITY, |one| one.amount.ln()));
+        let sum: f64 = logs.sum();
         match family.metric {
-            Metric::Throughput => -mean,
-            _ => mean,
+            Metric::Throughput => -sum,
+            _ => sum,
         }
     };
     let mut order = names.to_vec();
-    order.sort_by(|one, other| average(one).total_cmp(&average(other)));
+    order.sort_by(|one, other| place(one).total_cmp(&place(other)));
     order
 }
 

@@ -182,6 +182,24 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_excludes_zero_only_where_both_ends_are_beyond_it() {
+        // Method: each way to lie to 0, also to end there.
+        let table = [
+            (0.01, 0.02, true),
+            (-0.02, -0.01, true),
+            (-0.03, 0.01, false),
+            (-0.01, 0.03, false),
+            (0.0, 0.02, false),
+            (-0.02, 0.0, false),
+        ];
+        for (low, high, expected) in table {
+            let center = f64::midpoint(low, high);
+            let interval = LogInterval { center, low, high };
+            assert_eq!(interval.excludes_zero(), expected, "{low} to {high}");
+        }
+    }
+
+    #[test]
     fn the_p_value_is_where_the_interval_touches_zero() {
         // Method: the interval at one minus it ends at 0; and without a spread.
         let paired = PairedMean::of(&[0.01, 0.02, 0.03, -0.005]).unwrap();

@@ -154,6 +154,46 @@ mod tests {
     }
 
     #[test]
+    fn fewer_than_two_blocks_or_without_a_spread_tell_nothing() {
+        // Method: two comparisons of one block and of none, and no comparison; then one
+        // without a spread beside two that have one.
+        for blocks in [&[0.1][..], &[]] {
+            assert_eq!(SpreadPrior::of(&[blocks, blocks]), None);
+        }
+        assert_eq!(SpreadPrior::of(&[]), None);
+        let [one, other] = [[0.01, -0.01, 0.01, -0.01], [0.01, 0.01, -0.01, -0.01]];
+        assert!(SpreadPrior::of(&[&one, &other]).is_some());
+        assert_eq!(SpreadPrior::of(&[&one, &other, &[0.0; 4]]), None);
+    }
+
+    #[test]
+    fn spreads_that_differ_by_a_known_amount_count_as_many_degrees_as_that_leaves() {
+        // Method: four comparisons with orthogonal blocks, two of which are further apart by
+        // e on the logarithm of the variance. Around their mean the four logarithms have the
+        // variance e²/3, of which trigamma(7/2) = π²/2 − 4 · (1 + 1/9 + 1/25) is what seven
+        // degrees of freedom make of equal spreads. With e² = 3 · (that + π²/6 − 1) the rest is
+        // trigamma(2), so that the spreads count for four degrees. With ψ(7/2) = 1.1031566
+        // and ψ(2) = 0.4227843 from printed tables, and the mean of the logarithms.
+        let pi2 = std::f64::consts::PI.powi(2);
+        let by_chance = pi2 / 2.0 - 4.0 * (1.0 + 1.0 / 9.0 + 1.0 / 25.0);
+        let apart = (3.0 * (by_chance + pi2 / 6.0 - 1.0)).sqrt();
+        let row = |bits: u8, side: f64| -> Vec<f64> {
+            (0..8)
+                .map(|bit| if bits >> bit & 1 == 1 { side } else { -side })
+                .collect()
+        };
+        let wide = 0.01 * (apart / 2.0).exp();
+        let all = [row(0x55, 0.01), row(0x33, wide), row(0x0f, 0.01), row(0x66, wide)];
+        let prior = SpreadPrior::of(&all.each_ref().map(Vec::as_slice)).unwrap();
+        assert!((prior.degrees - 4.0).abs() < 1e-6, "{prior:?}");
+        let mean = (0.01_f64.powi(2) * 8.0 / 7.0).ln() + apart / 2.0;
+        let of_seven = 1.103_156_6 - 3.5_f64.ln();
+        let of_four = 0.422_784_3 - 2.0_f64.ln();
+        let by_hand = (mean - of_seven + of_four).exp();
+        assert!((prior.variance / by_hand - 1.0).abs() < 1e-6, "{prior:?}");
+    }
+
+    #[test]
     fn spreads_that_differ_count_less() {
         // Method: orthogonal blocks, one of the four comparisons ten times as far apart.
         let row = |bits: u8, apart: f64| -> Vec<f64> {

@@ -146,6 +146,9 @@ mod tests {
             assert_eq!(decided(count, 0.6, 0.1), expected, "{count} blocks");
             assert_eq!(decided(count, -0.6, 0.1), expected, "{count} blocks");
         }
+        // Seven blocks 21 % apart on average: 97 % reach 2.829 · 4.04 % = 11 % to each side,
+        // and 99.9 % reach 5.959 · 4.04 % = 24 %.
+        assert_eq!(decided(7, 0.2, 0.1), Decision::Continue);
     }
 
     #[test]

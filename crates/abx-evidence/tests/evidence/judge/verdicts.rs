@@ -71,6 +71,13 @@ fn each_verdict_comes_from_its_interval() {
         assert_close(found.ratio.unwrap(), expected.ratio);
         assert_close(found.low.unwrap(), expected.low);
         assert_close(found.high.unwrap(), expected.high);
+        let bounds = [found.ratio, found.low, found.high].map(Option::unwrap);
+        assert_eq!(found.bounds(), Some(bounds));
+        let (ranks, by_ranks) = (found.hodges_lehmann, expected.hodges_lehmann);
+        let (ranks, by_ranks) = (ranks.unwrap(), by_ranks.unwrap());
+        assert_close(ranks.low, by_ranks.low);
+        assert_close(ranks.ratio, by_ranks.ratio);
+        assert_close(ranks.high, by_ranks.high);
         assert_eq!((found.confidence, found.blocks), (0.95, 6));
         assert!(!found.at_least);
         let has_more = found.blocks_more.is_some_and(|more| more > 0);
@@ -139,6 +146,9 @@ fn a_block_without_a_verified_answer_has_no_ratio_and_voids() {
         let found = compared(record);
         assert_eq!(found.verdict, Verdict::Invalid);
         assert_eq!((found.ratio, found.low, found.high), (None, None, None));
+        assert_eq!(found.confidence, 0.95);
+        let has_ratio = found.per_block.iter().map(Option::is_some);
+        assert!(has_ratio.eq([true, true, true, true, false, true]));
         let expected = vec![(FindingId::NoAnswers, Level::Void); silent.len()];
         assert_eq!(ids(&found.findings), expected);
         for (finding, subject) in found.findings.iter().zip(silent) {
