@@ -67,6 +67,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn four_words_say_which_way_two_differ() {
+        // Method: every verdict, and that the other side says the opposite.
+        let directed = [
+            Verdict::Faster,
+            Verdict::Slower,
+            Verdict::Less,
+            Verdict::More,
+        ];
+        for verdict in directed {
+            assert!(verdict.is_directed(), "{verdict:?}");
+            assert_ne!(verdict.mirrored(), verdict);
+        }
+        for verdict in [Verdict::Invalid, Verdict::Equivalent, Verdict::Inconclusive] {
+            assert!(!verdict.is_directed(), "{verdict:?}");
+            assert_eq!(verdict.mirrored(), verdict);
+        }
+    }
+
+    #[test]
     fn a_cost_is_less_or_more_and_a_time_is_mirrored() {
         // Method: each direction in each sense.
         let table = [

@@ -233,6 +233,15 @@ mod tests {
     }
 
     #[test]
+    fn pools_count_as_often_as_they_have_values() {
+        // Method: a third value that is below a pool of two; and a pool of two that is below
+        // the value before it.
+        assert_eq!(non_decreasing(&[3.0, 2.0, 1.0]), [2.0; 3]);
+        assert_eq!(non_decreasing(&[3.0, 3.5, 1.0]), [2.5; 3]);
+        assert_eq!(non_decreasing(&[1.0, 3.0, 2.0]), [1.0, 2.5, 2.5]);
+    }
+
+    #[test]
     fn a_value_without_end_leaves_the_rate_before() {
         // Method: infinity after a value that meets the limit, and before one.
         let found = blocks(&[

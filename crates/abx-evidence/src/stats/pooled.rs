@@ -183,7 +183,12 @@ mod tests {
                 .collect()
         };
         let wide = 0.01 * (apart / 2.0).exp();
-        let all = [row(0x55, 0.01), row(0x33, wide), row(0x0f, 0.01), row(0x66, wide)];
+        let all = [
+            row(0x55, 0.01),
+            row(0x33, wide),
+            row(0x0f, 0.01),
+            row(0x66, wide),
+        ];
         let prior = SpreadPrior::of(&all.each_ref().map(Vec::as_slice)).unwrap();
         assert!((prior.degrees - 4.0).abs() < 1e-6, "{prior:?}");
         let mean = (0.01_f64.powi(2) * 8.0 / 7.0).ln() + apart / 2.0;

@@ -150,6 +150,8 @@ mod tests {
         let blocks =
             |spread, together, most| blocks_to_end(spread, Margin::DEFAULT, together, most);
         assert_eq!(blocks(0.02, 1, 100), 12);
+        // At 1.95 %, 11 blocks have 2.528 · 1.95 % ÷ √11 = 1.486 %, just too much.
+        assert_eq!(blocks(0.0195, 1, 100), 12);
         assert!(blocks(0.02, 5, 100) > 15);
         assert_eq!(blocks(1e-6, 1, 100), BLOCKS_FOR_VERDICT);
         assert_eq!(blocks(0.02, 1, 9), 9);
@@ -170,8 +172,11 @@ mod tests {
         // Method: the edges: none and one block, equal blocks, a hopeless spread.
         let equal = PairedMean::of(&[0.1; 3]).unwrap();
         assert_eq!((equal.detectable(0), equal.detectable(1)), (None, None));
+        assert_eq!((detectable(0.01, 0), detectable(0.01, 1)), (None, None));
         assert_eq!(equal.detectable(10), Some(0.0));
         assert_eq!(equal.blocks_to_detect(0.03, 9), Some(2));
+        assert_eq!(equal.blocks_to_detect(0.03, 2), Some(2));
+        assert_eq!(equal.blocks_to_detect(0.03, 1), None);
         let wild = PairedMean::of(&[-2e4, 2e4]).unwrap();
         assert_eq!(wild.detectable(2), None);
         assert_eq!(wild.blocks_to_detect(0.03, 99), None);
@@ -198,5 +203,7 @@ mod tests {
         let fewest = paired.blocks_to_detect(0.03, 1_000).unwrap();
         assert!(paired.detectable(fewest).unwrap() <= 0.03);
         assert!(paired.detectable(fewest - 1).unwrap() > 0.03);
+        assert_eq!(paired.blocks_to_detect(0.03, fewest), Some(fewest));
+        assert_eq!(paired.blocks_to_detect(0.03, fewest - 1), None);
     }
 }

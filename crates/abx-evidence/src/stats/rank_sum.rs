@@ -166,6 +166,50 @@ mod tests {
     }
 
     #[test]
+    fn many_pairs_have_the_normal_approximation_by_hand() {
+        // Method: sixty blocks and fifty: the number of pairs has the mean 1500 and the spread
+        // √(60 · 50 · 111 ÷ 12) = 166.58; 1500 − 1.95996 · 166.58 − 0.5 = 1173.003, and half
+        // a pair above 1173 is missed by 2.5 % on each side. No more can be left out than all
+        // for next to no confidence, nor less than none.
+        let [now, then] = [60, 50].map(|count| (0..count).map(f64::from).collect::<Vec<_>>());
+        let found = shifts(&now, &then, 0.0);
+        let (outside, coverage) = found.cut(0.025);
+        assert_eq!(outside, 1_173);
+        assert!((coverage - 0.950_002).abs() < 1e-6, "{coverage}");
+        assert_eq!(found.cut(1e-300).0, 0);
+    }
+
+    #[test]
+    fn a_cut_that_misses_just_as_much_as_may_be_is_taken() {
+        // Method: of the 924 orders of six and six blocks one has no pair and one has one.
+        let blocks = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+        let chance = probabilities(6, 6);
+        assert!((chance[0] * 924.0 - 1.0).abs() < 1e-12);
+        let (outside, coverage) = shifts(&blocks, &blocks, 0.0).cut(chance[0] + chance[1]);
+        assert_eq!(outside, 1);
+        assert!((coverage - (1.0 - 4.0 / 924.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn both_ends_are_differences_equally_far_from_the_least_and_the_largest() {
+        // Method: six and six blocks, whose 36 differences are all different: 97 % leaves out
+        // as many on each side as the cut says, and the median is between the middle two.
+        let now = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+        let then = [0.0, 0.1, 0.21, 0.33, 0.46, 0.6];
+        let found = shifts(&now, &then, 0.0);
+        let mut all: Vec<f64> = Vec::new();
+        now.iter()
+            .for_each(|one| all.extend(then.iter().map(|other| one - other)));
+        all.sort_by(f64::total_cmp);
+        let outside = found.cut(0.015).0;
+        assert!(outside > 0);
+        let interval = found.interval(Confidence::COMPUTED).interval;
+        assert!((interval.center - (all[17] + all[18]) / 2.0).abs() < 1e-12);
+        assert!((interval.low - all[outside]).abs() < 1e-12);
+        assert!((interval.high - all[35 - outside]).abs() < 1e-12);
+    }
+
+    #[test]
     fn the_estimate_is_the_median_of_differences() {
         // Method: six blocks 0.2 apart from seven without spread, one of them wild; few
         // blocks have no opinion; what changed between is in the interval.

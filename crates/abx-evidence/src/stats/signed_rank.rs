@@ -129,7 +129,7 @@ fn rank_sum_probabilities(blocks: usize) -> Vec<f64> {
 }
 
 fn walsh_averages(values: &[f64]) -> Vec<f64> {
-    let mut averages = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
+    let mut averages = Vec::new();
     for (index, first) in values.iter().enumerate() {
         averages.extend(
             values[index..]
@@ -176,6 +176,7 @@ mod tests {
             (15, 25),
             (20, 52),
             (25, 89),
+            (50, 434),
         ];
         for (blocks, printed) in table {
             assert_eq!(cut(blocks, 0.025).outside, printed, "{blocks} blocks");
@@ -208,6 +209,23 @@ mod tests {
                 .unwrap()
                 .is_some()
         );
+    }
+
+    #[test]
+    fn a_cut_that_misses_just_as_much_as_may_be_is_taken() {
+        // Method: two of the 64 ways to give six blocks signs, exactly: the rank sums 0 and 1.
+        let found = cut(6, 2.0 / 64.0);
+        assert_eq!((found.outside, found.coverage), (1, 1.0 - 4.0 / 64.0));
+    }
+
+    #[test]
+    fn many_blocks_have_the_normal_approximation_by_hand() {
+        // Method: sixty blocks: the rank sum has the mean 60 · 61 ÷ 4 = 915 and the spread
+        // √(60 · 61 · 121 ÷ 24) = 135.84; 915 − 1.95996 · 135.84 − 0.5 = 648.3, and half a
+        // rank above 648 lies 1.9619 spreads below the mean.
+        let found = cut(60, 0.025);
+        assert_eq!(found.outside, 648);
+        assert!((found.coverage - 0.950_222).abs() < 1e-6);
     }
 
     #[test]

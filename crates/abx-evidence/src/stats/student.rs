@@ -82,6 +82,15 @@ mod tests {
         assert_eq!(two_sided_p(f64::INFINITY, 5), 0.0);
     }
 
+    #[test]
+    fn a_confidence_is_a_share_between_nothing_and_everything() {
+        // Method: both edges, which nothing reaches, and every kind of number that is no share.
+        assert_eq!(Confidence::new(0.5).map(Confidence::share), Some(0.5));
+        for refused in [0.0, 1.0, -0.1, 1.1, f64::NAN, f64::INFINITY] {
+            assert_eq!(Confidence::new(refused), None, "{refused}");
+        }
+    }
+
     /// The share of a t variable within plus and minus `t`, as a finite sum of
     /// powers of a cosine. Source: Abramowitz and Stegun (1964), 26.7.3-4.
     fn share_within(t: f64, degrees: usize) -> f64 {

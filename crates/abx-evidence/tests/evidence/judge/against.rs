@@ -251,6 +251,24 @@ fn it_stops_as_soon_as_it_is_precise() {
 }
 
 #[test]
+fn it_stops_when_those_side_by_side_are_settled_too() {
+    // Method: two subjects whose seven blocks lie 1 % to each side of what `old` had, which is
+    // narrow enough beside it. When they swing together it is so between them too, and when
+    // one is up while the other is down their own interval is twice as wide.
+    let then = study(&[("old", &[OK; 7])]);
+    let up = [9_090, 8_910, 9_090, 8_910, 9_090, 8_910, 9_000];
+    let down = up.map(|one| 2 * OK - one);
+    let decision = |new: &[u64]| {
+        let now = study(&[("fresh", &up), ("new", new)]);
+        may_stop(&with_ceilings(now, &then))
+    };
+    assert_eq!(decision(&up), Decision::Stop(Reason::Precise));
+    assert_eq!(decision(&down), Decision::Continue);
+    let alone = may_stop(&with_ceilings(alone(&down), &then));
+    assert_eq!(alone, Decision::Stop(Reason::Precise));
+}
+
+#[test]
 fn another_machine_is_refused_with_what_differs() {
     // Method: another processor, kernel and thread; then a machine that has
     // only a patched kernel.

@@ -453,3 +453,28 @@ fn a_study_is_hopeless_when_failures_leave_nothing_to_compare() {
         assert_eq!(is_hopeless(&judged(record)), hopeless, "{failed}");
     }
 }
+
+#[test]
+fn only_failures_make_a_study_hopeless() {
+    // Method: what is void since the generator was the limit may be better in the next
+    // block; failures that only bound leave a claim; and where nothing is compared
+    // as both kept up, nothing has failed.
+    let mut limited = pair();
+    for slice in all_slices(&mut limited) {
+        slice.busiest_worker_ns = slice.wall_ns;
+        slice.server_cpu_ns = None;
+    }
+    for name in ["old", "new"] {
+        sides(&mut limited, name).for_each(|side| side.busiest_thread_ns = Some(0));
+    }
+    let limited = judged(limited);
+    assert_eq!(primary(&limited)[0].verdict, Verdict::Invalid);
+    assert!(!is_hopeless(&limited));
+
+    let mut kept_up = pair();
+    kept_up.loads[0].settings.arrivals.rate_per_s = Some(100_000.0);
+    kept_up.loads[0].settings.arrivals.kind = abx_evidence::ArrivalKind::Constant;
+    let kept_up = judged(kept_up);
+    assert_eq!(primary(&kept_up), []);
+    assert!(!is_hopeless(&kept_up));
+}
