@@ -267,6 +267,119 @@ fn equivalence_among_many_takes_more_in_tables_and_in_rankings() {
 }
 
 #[test]
+fn equivalence_is_held_to_how_many_subjects_there_are_and_not_to_how_many_pairs() {
+    // Method: `c` beside `b`, equal blocks, within 0.97 of the margin at 98.5 %, which three
+    // subjects ask for (3.203 · 2.53 % ÷ √8), and beyond it at 99 % (3.499). Behind the
+    // gate, and asked for together with both other pairs.
+    let mut record = study(&[
+        ("a", &[4_500; 8]),
+        ("b", &[OK; 8]),
+        (
+            "c",
+            &[9_216, 8_789, 9_216, 8_789, 9_216, 8_789, 9_216, 8_789],
+        ),
+    ]);
+    record.settings.blocks = None;
+    let verdict = |record: &Measured| {
+        let mut pairs = ranking(record.clone()).pairs.into_iter();
+        let own = pairs.find(|one| one.subject == "c" && one.baseline == "b");
+        own.unwrap().verdict
+    };
+    assert_eq!(verdict(&record), Verdict::Equivalent);
+    record.settings.contrasts = ["a", "b"]
+        .map(|baseline| contrast("c", baseline, &[]))
+        .to_vec();
+    record.settings.contrasts.push(contrast("b", "a", &[]));
+    assert_eq!(verdict(&record), Verdict::Equivalent);
+}
+
+#[test]
+fn those_asked_for_first_leave_a_tenth_to_the_pairs_behind() {
+    // Method: two pairs that were asked for: the smaller p-value is multiplied by two, and
+    // the larger divided by 0.9 + 0.1 ÷ 2, whose rest is handed on.
+    let blocks = [
+        ("a", [9_000, 9_300, 8_800, 9_100, 8_600, 9_200, 9_000]),
+        ("b", [9_550, 9_550, 9_250, 9_300, 8_850, 10_050, 9_600]),
+        ("c", [9_300, 9_500, 8_900, 9_100, 8_900, 9_300, 9_000]),
+    ];
+    let adjusted = |names: &[&str]| -> Vec<f64> {
+        let own = blocks.iter().filter(|(name, _)| names.contains(name));
+        let own: Vec<(&str, &[u64])> = own.map(|(name, blocks)| (*name, &blocks[..])).collect();
+        let mut record = study(&own);
+        record.settings.blocks = None;
+        let found = primary(&judged(record));
+        found.iter().map(|one| one.p_adjusted.unwrap()).collect()
+    };
+    let [b, c] = [adjusted(&["a", "b"])[0], adjusted(&["a", "c"])[0]];
+    assert!(b < c, "{b} {c}");
+    let both = adjusted(&["a", "b", "c"]);
+    assert!((both[0] / b - 2.0).abs() < 1e-9, "{both:?} {b}");
+    assert!((both[1] / c - 1.0 / 0.95).abs() < 1e-9, "{both:?} {c}");
+}
+
+#[test]
+fn a_ranking_has_the_pairs_of_its_load_in_short() {
+    // Method: four subjects under two loads, of which `c` is faster under the first only;
+    // each pair in the file says what the comparison says.
+    let mut record = four();
+    let mut more = record.loads[0].clone();
+    more.name = "large".to_owned();
+    record.loads.push(more);
+    for block in &mut record.blocks {
+        let mut more = block.loads[0].clone();
+        more.load = "large".to_owned();
+        for slice in more.rounds.iter_mut().flat_map(|round| &mut round.slices) {
+            if slice.subject == "c" {
+                answer(slice, &[(abx_evidence::Outcome::Ok, slice.ok / 2)]);
+            }
+        }
+        block.loads.push(more);
+    }
+    let rankings = judged(record).rankings;
+    let place = |ranking: &Ranking, name: &str| {
+        let mut places = ranking.places.iter();
+        places.position(|one| one.subject == name).unwrap()
+    };
+    assert!(place(&rankings[0], "c") < place(&rankings[0], "a"));
+    assert!(place(&rankings[1], "c") > place(&rankings[1], "a"));
+    for ranking in &rankings {
+        assert_eq!(ranking.pairs.len(), 6);
+        assert!(ranking.pairs.iter().all(|one| one.load == ranking.load));
+        assert!(ranking.pairs.iter().all(|one| one.metric == ranking.metric));
+        let json = serde_json::to_value(ranking).unwrap();
+        for (short, one) in json["pairs"].as_array().unwrap().iter().zip(&ranking.pairs) {
+            let number = |key: &str| short[key].as_f64();
+            let bounds = [number("ratio"), number("low"), number("high")];
+            assert_eq!(bounds, [one.ratio, one.low, one.high]);
+        }
+    }
+}
+
+#[test]
+fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
+    // Method: three that answer all that an open loop offers; then one that leaves a fifth
+    // unsent; and one that keeps up with failures, so that its pairs are void.
+    let mut open = study(&[("a", &[OK; 6]), ("b", &[OK; 6]), ("c", &[OK; 6])]);
+    open.loads[0].settings.arrivals.kind = abx_evidence::ArrivalKind::Constant;
+    open.loads[0].settings.arrivals.rate_per_s = Some(100_000.0);
+    assert_eq!(ranking(open.clone()).metric, Metric::ResponseP99);
+    let mut one_behind = open.clone();
+    for slice in all_slices(&mut one_behind).filter(|slice| slice.subject == "c") {
+        answer(slice, &[(abx_evidence::Outcome::Ok, OK - OK / 5)]);
+        slice.unsent = OK / 5;
+    }
+    assert_eq!(ranking(one_behind).metric, Metric::Throughput);
+    for slice in all_slices(&mut open).filter(|slice| slice.subject == "c") {
+        let counts = [
+            (abx_evidence::Outcome::Ok, OK - 45),
+            (abx_evidence::Outcome::Reset, 45),
+        ];
+        answer(slice, &counts);
+    }
+    assert_eq!(ranking(open).metric, Metric::Throughput);
+}
+
+#[test]
 fn a_pair_has_one_verdict_wherever_it_stands() {
     // Method: five subjects, of which one is faster than the baseline by so much that it
     // stands among the four that were asked for, and would not among all ten pairs.

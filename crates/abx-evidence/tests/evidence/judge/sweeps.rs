@@ -233,6 +233,80 @@ fn capacities_are_read_off_a_grid_and_compared() {
     assert_eq!(record.sweeps, []);
 }
 
+/// Sets what one subject's p99 is at one rate of the grid in each block.
+fn set_p99(record: &mut Measured, subject: &str, rate: usize, us: impl Fn(u32) -> f64) {
+    for block in &mut record.blocks {
+        let mut histograms = Histograms::default();
+        let us = us(block.index).round() as u64;
+        fill(&mut histograms.response, 1_000, us);
+        let own = &mut block.loads[rate].histograms;
+        own.insert(subject.to_owned(), histograms);
+    }
+}
+
+#[test]
+fn the_interval_of_a_capacity_is_that_of_its_blocks() {
+    // Method: in block b the limit is met by half at 1,000/s and missed twice 1.3 to the
+    // power b at 2,000/s, so that the capacity is at the share ln 2 ÷ ln(4 · 1.3^b) of
+    // the octave. Six logarithms by hand, and 3.0029 standard errors for 97 %.
+    let same = [25_000, 100_000, 400_000];
+    let mut record = over_rates(&[("old", same), ("new", same)]);
+    let times = |block: u32| 1.3_f64.powi(block as i32);
+    set_p99(&mut record, "old", 0, |_| 25_000.0);
+    set_p99(&mut record, "old", 1, |block| 100_000.0 * times(block));
+    set_p99(&mut record, "old", 2, |_| 900_000.0);
+    let log = |block| 2.0_f64.ln().powi(2) / (4.0 * times(block)).ln();
+    let logs: Vec<f64> = (0..6).map(log).collect();
+    let mean = logs.iter().sum::<f64>() / 6.0;
+    let squares: f64 = logs.iter().map(|one| (one - mean).powi(2)).sum();
+    let half_width = 3.0029 * (squares / 5.0 / 6.0).sqrt();
+    let found = &judged(record).capacities[0];
+    assert_eq!((found.subject.as_str(), found.confidence), ("old", 0.95));
+    let [rate, low, high] = [found.rate_per_s, found.low, found.high].map(Option::unwrap);
+    assert!(
+        (rate / 1_000.0 / mean.exp() - 1.0).abs() < 2e-3,
+        "{found:?}"
+    );
+    assert!(
+        ((rate / low).ln() / half_width - 1.0).abs() < 0.03,
+        "{found:?}"
+    );
+    assert!(
+        ((high / rate).ln() / half_width - 1.0).abs() < 0.03,
+        "{found:?}"
+    );
+}
+
+#[test]
+fn one_block_beyond_the_grid_is_enough_to_bound_or_void() {
+    // Method: in the last block `new` meets the objective everywhere, or misses it, which
+    // leaves the direction or not; and `old`, which is the smaller, the other way round.
+    let compared = |subject: &str, rates: [f64; 3]| {
+        let mut record = over_rates(&[
+            ("old", [25_000, 100_000, 400_000]),
+            ("new", [6_250, 25_000, 100_000]),
+        ]);
+        let usual = match subject {
+            "old" => [25_000.0, 100_000.0, 400_000.0],
+            _ => [6_250.0, 25_000.0, 100_000.0],
+        };
+        for rate in 0..3 {
+            set_p99(&mut record, subject, rate, |block| match block {
+                5 => rates[rate],
+                _ => usual[rate],
+            });
+        }
+        let one = capacity(&judged(record));
+        let found = find(&one.findings, FindingId::BeyondTheGrid);
+        found.expect("it lies beyond").level
+    };
+    let (above, below) = ([1_000.0, 2_000.0, 3_000.0], [60_000.0, 70_000.0, 80_000.0]);
+    assert_eq!(compared("new", above), Level::Bound);
+    assert_eq!(compared("new", below), Level::Void);
+    assert_eq!(compared("old", below), Level::Bound);
+    assert_eq!(compared("old", above), Level::Void);
+}
+
 #[test]
 fn a_capacity_beyond_the_grid_bounds_or_voids() {
     // Method: `new` meets the objective everywhere, which leaves the direction;
