@@ -31,7 +31,7 @@ pub use plan::{
     Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
     SliceEnd, SlicePlan,
 };
-pub use pool::AwaitedResponses;
+pub use pool::{AwaitedConnections, AwaitedResponses};
 pub use probe::{Answer, Echo, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket};
 pub use protocol::message::payload;
 pub use workers::engine::{Engine, OpenReport, Stopper};

@@ -4,7 +4,7 @@ use abx_evidence::SliceTally;
 use abx_sys::Nanos;
 
 use crate::plan::{LoadPlan, SlicePlan};
-use crate::pool::AwaitedResponses;
+use crate::pool::{AwaitedConnections, AwaitedResponses};
 use crate::workers::engine::{Engine, OpenReport, Stopper};
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
@@ -26,17 +26,27 @@ pub trait LoadGenerator {
         Nanos::now()
     }
 
-    /// Makes a pool and its connections, and waits until each try has ended.
+    /// Makes a pool and its connections, and waits until each try has ended. When that
+    /// takes seconds, tells now and then how far it is.
     ///
     /// # Errors
     /// As [`Engine::open`]. Refused connections are in the report.
-    fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError>;
+    fn open(
+        &mut self,
+        plan: &LoadPlan,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<(PoolId, OpenReport), EngineError>;
 
-    /// Reopens the connections of a pool that have died since its last slice.
+    /// Reopens the connections of a pool that have died since its last slice, and tells
+    /// of that as [`LoadGenerator::open`] does.
     ///
     /// # Errors
     /// As [`Engine::refresh`].
-    fn refresh(&mut self, pool: PoolId) -> Result<OpenReport, EngineError>;
+    fn refresh(
+        &mut self,
+        pool: PoolId,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<OpenReport, EngineError>;
 
     /// Loads a pool for one slice and waits for what is in flight. When that takes
     /// seconds, tells now and then whom it waits for.
@@ -63,12 +73,20 @@ impl LoadGenerator for Engine {
         Engine::threads(self)
     }
 
-    fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
-        Engine::open(self, plan)
+    fn open(
+        &mut self,
+        plan: &LoadPlan,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<(PoolId, OpenReport), EngineError> {
+        Engine::open_watched(self, plan, on_wait)
     }
 
-    fn refresh(&mut self, pool: PoolId) -> Result<OpenReport, EngineError> {
-        Engine::refresh(self, pool)
+    fn refresh(
+        &mut self,
+        pool: PoolId,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<OpenReport, EngineError> {
+        Engine::refresh_watched(self, pool, on_wait)
     }
 
     fn slice(

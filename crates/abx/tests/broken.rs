@@ -1,6 +1,7 @@
 //! Servers that break under load, of another program: each study ends by itself, names
 //! who broke in its first sentence, and still has the figures of the other subject.
 
+use std::net::TcpListener;
 use std::process::Command;
 
 use serde_json::Value;
@@ -96,16 +97,10 @@ fn the_budget_bounds_a_start_too() {
     assert!(!ended.stderr.contains("within 30 s"), "{ended:#?}");
 }
 
-#[test]
-fn a_terminal_says_who_is_waited_for() {
-    // Method: a terminal made by `script`; each tenth connection is never answered.
+/// What a terminal shows of a study of these words, line by line; it is made by `script`.
+fn lines_on_a_terminal(words: &[&str]) -> Vec<String> {
     let home = Home::new();
-    let words = [
-        "compare",
-        &server("good", "none"),
-        &server("bad", "mute-tenth --after 50"),
-    ];
-    let words = [&words[..], &["--no-ceiling", "--timeout", "4s"], &BRIEF].concat();
+    let words = [&["compare"], words, &["--no-ceiling"], &BRIEF].concat();
     let quoted = |word: &&str| format!("\"{word}\"");
     let words: Vec<String> = std::iter::once(&ABX).chain(&words).map(quoted).collect();
     let line = format!("stty cols 200; exec {}", words.join(" "));
@@ -114,11 +109,42 @@ fn a_terminal_says_who_is_waited_for() {
     home.settle(&mut command);
     command.env("SHELL", "/bin/sh").env("TERM", "xterm");
     let ended = home.run(&mut command);
-    let mut lines = ended.stdout.split(['\r', '\n']);
-    let is_told = |line: &str| {
-        line.contains("waiting for ")
-            && line.contains(" of bad's connections, ")
-            && line.contains(" s of 4")
-    };
-    assert!(lines.any(is_told), "{ended:#?}");
+    let lines = ended.stdout.split(['\r', '\n']);
+    lines.map(str::to_owned).collect()
+}
+
+/// Whether one line has all of these.
+fn has_line(lines: &[String], parts: &[&str]) -> bool {
+    let has = |line: &String| parts.iter().all(|part| line.contains(part));
+    lines.iter().any(has)
+}
+
+#[test]
+fn a_terminal_says_who_is_waited_for() {
+    // Method: each tenth connection is never answered.
+    let bad = server("bad", "mute-tenth --after 50");
+    let lines = lines_on_a_terminal(&[&server("good", "none"), &bad, "--timeout", "4s"]);
+    let parts = ["waiting for ", " of bad's connections, ", " s of 4"];
+    assert!(has_line(&lines, &parts), "{lines:#?}");
+}
+
+#[test]
+fn a_terminal_says_whose_first_response_is_waited_for() {
+    // Method: a server that somebody else runs, so that its first response is not waited
+    // for as a start is, takes connections and answers nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let bad = format!("bad=http://{}/", silent.local_addr().unwrap());
+    let lines = lines_on_a_terminal(&[&bad, &server("good", "none"), "--timeout", "4s"]);
+    let parts = ["checking bad's first response, ", " s of 4"];
+    assert!(has_line(&lines, &parts), "{lines:#?}");
+}
+
+#[test]
+fn a_terminal_says_how_many_connections_are_open() {
+    // Method: a rate at which 60 connections take three seconds.
+    let servers = ["one", "two"].map(|name| server(name, "none"));
+    let [one, two] = servers.each_ref();
+    let lines = lines_on_a_terminal(&[one, two, "-c", "60", "--open-rate", "20"]);
+    let parts = ["opening 60 connections to two: ", " open"];
+    assert!(has_line(&lines, &parts), "{lines:#?}");
 }

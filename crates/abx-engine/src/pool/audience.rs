@@ -171,6 +171,12 @@ impl Audience {
         Some(first.flight.begun)
     }
 
+    /// How many listeners do not have the oldest round.
+    pub(super) fn missing(&self) -> u64 {
+        let oldest = self.rounds.iter().flatten().next();
+        oldest.map_or(0, |round| (self.next.len() - round.received) as u64)
+    }
+
     /// Ends every round, interrupted.
     pub(super) fn abandon(&mut self, tally: &mut Tally) -> Option<Ended> {
         let place = self.rounds.iter().position(Option::is_some)?;

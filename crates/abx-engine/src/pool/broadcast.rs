@@ -14,6 +14,7 @@ use abx_sys::Nanos;
 use super::audience::{Audience, Ended, Expected};
 use super::dispatcher::Dispatcher;
 use super::opening::CONNECTING_MAX;
+use super::worker_slice::TELL_EVERY;
 use super::{Pool, REST_DOUBLINGS_MAX, REST_MIN, SliceOutcome, WAIT_MAX, WorkerSlice};
 use crate::connection::clock::{Basis, Clock, Counting};
 use crate::connection::flights::Flight;
@@ -243,6 +244,9 @@ impl<I: Io> Broadcast<I> {
         let now = self.pool.take_ready(until, awaits);
         self.hear(now);
         self.miss(now);
+        if now >= slice.end.plus(TELL_EVERY) {
+            self.tell_awaited(timeout);
+        }
         self.time_out(now);
         if !was_whole && self.is_whole() {
             self.refusals = 0;
@@ -252,6 +256,17 @@ impl<I: Io> Broadcast<I> {
             }
         }
         now
+    }
+
+    /// Tells how many listeners the end of the slice waits for, and since when: for those
+    /// who do not have the oldest message, or whose connection is missing.
+    fn tell_awaited(&mut self, timeout: Nanos) {
+        let begun = self.waiting.front().map(|flight| flight.begun);
+        let since = self.audience.oldest().into_iter().chain(begun).min();
+        let unconnected = (self.pool.slots.len() - self.pool.standing()) as u64;
+        let missing = self.audience.missing().max(unconnected);
+        let company = &mut self.pool.company;
+        company.tells_awaited(missing, since.unwrap_or(Nanos::MAX), timeout);
     }
 
     /// Takes the messages that came.

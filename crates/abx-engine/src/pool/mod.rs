@@ -15,9 +15,11 @@ mod hold;
 mod lost;
 mod opening;
 mod outbox;
+mod shared_opening;
 mod worker_slice;
 
 use std::io;
+use std::sync::Arc;
 
 use abx_evidence::{Outcome, Outcomes, Tally};
 use abx_sys::Nanos;
@@ -35,6 +37,8 @@ use crate::schedule::{Arrivals, ScheduleShare};
 pub(crate) use broadcast::Broadcast;
 pub use company::AwaitedResponses;
 pub(crate) use company::{Company, Part, SharedSlice};
+pub use shared_opening::AwaitedConnections;
+pub(crate) use shared_opening::{OpeningLook, OpeningPart};
 pub(crate) use worker_slice::{SliceOutcome, WorkerSlice};
 
 use census::Census;
@@ -75,6 +79,7 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     company: Company,
     census: Census,
     opening_share: ScheduleShare,
+    opening_part: OpeningPart,
     /// When the last slice ended.
     suspended_since: Nanos,
     /// Slices that have run, each of which draws its own arrivals.
@@ -149,6 +154,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             company: Company::alone(),
             census: Census::default(),
             opening_share: ScheduleShare::WHOLE,
+            opening_part: OpeningPart::of(&Arc::default()),
             suspended_since: Nanos(0),
             slices: 0,
             unsolicited: 0,
@@ -173,6 +179,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             ..
         } = self.census;
         (connecting, standing) == (count(SlotState::Connecting), count(SlotState::Standing))
+    }
+
+    /// Says to whom it is told how the next opening goes.
+    pub(crate) fn tells(&mut self, opening_part: OpeningPart) {
+        self.opening_part = opening_part;
     }
 
     /// Says with whom the next slice is run.

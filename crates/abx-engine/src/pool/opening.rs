@@ -117,6 +117,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             };
             now = self.take_ready(until.min(now.plus(WAIT_MAX)), Awaits::Nothing);
             self.note_made(&mut opening, now);
+            self.opening_part
+                .tells(self.census.standing, opening.timeout);
             self.time_out_connects(&mut opening, now);
         }
         self.end_opening(&opening);

@@ -22,7 +22,7 @@ const FAILURES_PER_SLOT_MAX: usize = 3;
 /// if the slice itself is shorter.
 const PATIENCE_OF_TIMEOUT: u64 = 20;
 /// So long after the counted part, and then so often, a worker tells whom it waits for.
-const TELL_EVERY: Nanos = Nanos(500_000_000);
+pub(super) const TELL_EVERY: Nanos = Nanos(500_000_000);
 
 /// One worker's part of a slice.
 #[derive(Debug, Clone, Copy)]

@@ -88,7 +88,7 @@ impl<'a> ProbeConnection<'a> {
                 return Ok(());
             }
             if let Some(on_wait) = self.patience.on_wait {
-                on_wait();
+                on_wait(self.elapsed());
             }
         }
     }

@@ -41,8 +41,8 @@ pub struct Patience<'a> {
     pub timeout: Duration,
     /// Who may stop it before that.
     pub stopper: Option<&'a Stopper>,
-    /// Who hears now and then that it still waits.
-    pub on_wait: Option<&'a dyn Fn()>,
+    /// Who hears now and then that it still waits, and for how long it has.
+    pub on_wait: Option<&'a dyn Fn(Duration)>,
 }
 
 impl From<Duration> for Patience<'_> {

@@ -8,7 +8,7 @@ use abx_sys::Nanos;
 use super::echoes::talking;
 use super::simulated::{MS, SECOND, count, plan};
 use crate::plan::LoadPlan;
-use crate::pool::{Broadcast, SliceOutcome, WorkerSlice};
+use crate::pool::{Broadcast, Company, Part, SharedSlice, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::schedule::{Arrivals, ScheduleShare};
 use crate::simulation::network::hub::{Act, Hub, HubMessage, frame, to_all};
@@ -56,6 +56,29 @@ fn tally_of(
     let mut broadcast = broadcast(Network::faultless(1), &plan, Hub::new(rule));
     run(&mut broadcast, count, 3_600 * SECOND);
     broadcast.pool().tally().clone()
+}
+
+#[test]
+fn who_misses_a_message_is_told_while_it_is_waited_for() {
+    // Method: two of five listeners are told nothing; what was told of them is looked at
+    // when 2 s of the timeout are over.
+    let mut plan = broadcast_plan(5);
+    plan.timeout_ns = 3 * SECOND;
+    let hub = Hub::new(|said| {
+        let open = said.open.iter().filter(|to| **to < 3);
+        open.map(|to| Act::Send(*to, frame(&said), Nanos(0)))
+            .collect()
+    });
+    let mut broadcast = broadcast(Network::faultless(1), &plan, hub);
+    let shared = SharedSlice::new(1, 1);
+    let company = Company::of(&shared, Part::Connections);
+    broadcast.pool_mut().joins(company);
+    let start = broadcast.pool_mut().now();
+    run(&mut broadcast, u64::MAX, 100 * MS);
+    let told = shared.awaited(start.plus(Nanos(2 * SECOND)));
+    let told = told.expect("it was waited for seconds");
+    assert_eq!((told.connections, told.waited_ns), (2, 2 * SECOND));
+    assert_eq!(told.at_most_ns, 3 * SECOND);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use abx_evidence::{Outcomes, Shape, Tally, Wait};
 use abx_sys::Nanos;
 
 use crate::io::{Awake, EpollIo, Io};
-use crate::pool::{Broadcast, Company, Pool, SliceOutcome, WorkerSlice};
+use crate::pool::{Broadcast, Company, OpeningPart, Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Protocol, WebSocket};
 use crate::schedule::ScheduleShare;
@@ -29,7 +29,7 @@ pub(crate) struct PoolParts {
 pub(crate) trait AnyPool {
     /// Makes the connections that are missing; answers how many stand, how many
     /// of them are new, and how tries ended badly.
-    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes);
+    fn connect_all(&mut self, part: OpeningPart, stop: &AtomicBool) -> (usize, usize, Outcomes);
 
     /// Loads the subject for one slice, together with others.
     fn run(&mut self, slice: WorkerSlice, company: Company, stop: &AtomicBool) -> SliceOutcome;
@@ -48,7 +48,8 @@ pub(crate) trait AnyPool {
 }
 
 impl<I: Io, C: Protocol> AnyPool for Pool<I, C> {
-    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes) {
+    fn connect_all(&mut self, part: OpeningPart, stop: &AtomicBool) -> (usize, usize, Outcomes) {
+        self.tells(part);
         let (standing, opened) = Pool::connect_all(self, stop);
         let failures = std::mem::take(&mut self.connect_failures);
         (standing, opened, failures)
@@ -77,12 +78,13 @@ impl<I: Io, C: Protocol> AnyPool for Pool<I, C> {
 }
 
 impl<I: Io> AnyPool for Broadcast<I> {
-    fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize, Outcomes) {
-        AnyPool::connect_all(self.pool_mut(), stop)
+    fn connect_all(&mut self, part: OpeningPart, stop: &AtomicBool) -> (usize, usize, Outcomes) {
+        AnyPool::connect_all(self.pool_mut(), part, stop)
     }
 
     /// One worker has all of a broadcast's connections.
-    fn run(&mut self, slice: WorkerSlice, _: Company, stop: &AtomicBool) -> SliceOutcome {
+    fn run(&mut self, slice: WorkerSlice, company: Company, stop: &AtomicBool) -> SliceOutcome {
+        self.pool_mut().joins(company);
         Broadcast::run(self, slice, stop)
     }
 

@@ -10,7 +10,9 @@ use abx_evidence::{Outcomes, Shape, SliceTally, Wait};
 use abx_sys::Nanos;
 
 use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
-use crate::pool::{AwaitedResponses, Part, SharedSlice};
+use crate::pool::{
+    AwaitedConnections, AwaitedResponses, OpeningLook, OpeningPart, Part, SharedSlice,
+};
 use crate::schedule;
 use crate::workers::any_pool::PoolParts;
 use crate::workers::error::EngineError;
@@ -18,7 +20,8 @@ use crate::workers::pool_id::PoolId;
 use crate::workers::prepared::Prepared;
 use crate::workers::worker::{SliceShare, WorkerOrder, WorkerReply, work};
 
-/// So long after a slice was to end, and then so often, whom it waits for is told.
+/// So long after a slice was to end, or an opening began, and then so often, is told what
+/// it waits for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// How the making of connections went.
@@ -111,6 +114,18 @@ impl Engine {
     /// [`EngineError::Shape`] for WebSocket, [`EngineError::System`] when the kernel
     /// refuses an epoll set. Refused connections are in the report.
     pub fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
+        self.open_watched(plan, &mut |_| {})
+    }
+
+    /// The same, and tells every second how far it is.
+    ///
+    /// # Errors
+    /// As [`Engine::open`].
+    pub fn open_watched(
+        &mut self,
+        plan: &LoadPlan,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<(PoolId, OpenReport), EngineError> {
         let load = Prepared::of(plan)?;
         let workers = match load.plan.shape {
             // Who speaks and who listens are one thing, on one clock.
@@ -120,6 +135,7 @@ impl Engine {
         let connections = u64::from(load.plan.connections);
         let id = PoolId::new(self.next_pool, connections, workers);
         self.next_pool += 1;
+        let shared = Arc::default();
         for (number, worker) in self.workers.iter().enumerate() {
             let (first, next) = self.connections_of(number, id);
             let parts = PoolParts {
@@ -129,9 +145,13 @@ impl Engine {
                 connections: (next - first) as usize,
                 opening_share: self.part_of_schedule(number, id),
             };
-            worker.order(WorkerOrder::Open(id, Box::new(parts)))?;
+            worker.order(WorkerOrder::Open(
+                id,
+                Box::new(parts),
+                OpeningPart::of(&shared),
+            ))?;
         }
-        match self.connected() {
+        match self.connected(&mut OpeningLook::at(&shared, connections), on_wait) {
             Ok(report) => Ok((id, report)),
             Err(error) => {
                 // Other workers have their part.
@@ -146,10 +166,23 @@ impl Engine {
     /// # Errors
     /// [`EngineError::WorkerDied`] only.
     pub fn refresh(&mut self, pool: PoolId) -> Result<OpenReport, EngineError> {
+        self.refresh_watched(pool, &mut |_| {})
+    }
+
+    /// The same, and tells every second how far it is.
+    ///
+    /// # Errors
+    /// As [`Engine::refresh`].
+    pub fn refresh_watched(
+        &mut self,
+        pool: PoolId,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<OpenReport, EngineError> {
+        let shared = Arc::default();
         for worker in &self.workers {
-            worker.order(WorkerOrder::Refresh(pool))?;
+            worker.order(WorkerOrder::Refresh(pool, OpeningPart::of(&shared)))?;
         }
-        self.connected()
+        self.connected(&mut OpeningLook::at(&shared, pool.connections), on_wait)
     }
 
     /// Loads a pool for one slice and waits for what is in flight.
@@ -249,11 +282,17 @@ impl Engine {
         schedule::ScheduleShare::of(worker.min(workers - 1), workers)
     }
 
-    fn connected(&self) -> Result<OpenReport, EngineError> {
+    fn connected(
+        &self,
+        opening: &mut OpeningLook,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<OpenReport, EngineError> {
+        let mut looks_at = Some(Instant::now() + LOOK_EVERY);
+        let mut look = || on_wait(opening.look());
         let mut report = OpenReport::default();
         let mut refused = None;
         for worker in &self.workers {
-            match worker.reply()? {
+            match worker.reply_watched(&mut looks_at, &mut look)? {
                 WorkerReply::Connected(standing, opened, failures) => {
                     report.standing += standing;
                     report.opened += opened;

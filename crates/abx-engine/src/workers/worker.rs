@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use abx_evidence::{Connections, Outcomes, SliceTally};
 use abx_sys::Nanos;
 
-use crate::pool::{Company, Part, SharedSlice, SliceOutcome, WorkerSlice};
+use crate::pool::{Company, OpeningPart, Part, SharedSlice, SliceOutcome, WorkerSlice};
 use crate::schedule;
 use crate::workers::any_pool::{AnyPool, PoolParts};
 use crate::workers::error::EngineError;
@@ -17,9 +17,9 @@ use crate::workers::pool_id::PoolId;
 /// What a worker is told. Each order but the last has one answer.
 pub(crate) enum WorkerOrder {
     /// Make a pool of this many connections and connect them.
-    Open(PoolId, Box<PoolParts>),
+    Open(PoolId, Box<PoolParts>, OpeningPart),
     /// Reopen what has died, before a slice.
-    Refresh(PoolId),
+    Refresh(PoolId, OpeningPart),
     /// Load.
     Run(PoolId, SliceShare),
     /// Close the connections.
@@ -65,11 +65,11 @@ pub(crate) fn work(
     let mut pools: HashMap<PoolId, Box<dyn AnyPool>> = HashMap::new();
     while let Ok(order) = orders.recv() {
         let reply = match order {
-            WorkerOrder::Open(id, parts) => match parts.pool() {
-                Ok(pool) => connect(&mut **pools.entry(id).or_insert(pool), stop),
+            WorkerOrder::Open(id, parts, part) => match parts.pool() {
+                Ok(pool) => connect(&mut **pools.entry(id).or_insert(pool), part, stop),
                 Err(error) => WorkerReply::Failed(error),
             },
-            WorkerOrder::Refresh(id) => connect(pool(&mut pools, id), stop),
+            WorkerOrder::Refresh(id, part) => connect(pool(&mut pools, id), part, stop),
             WorkerOrder::Run(id, share) => run(pool(&mut pools, id), &share, stop),
             WorkerOrder::Close(id) => {
                 pools.remove(&id);
@@ -87,8 +87,8 @@ fn pool(pools: &mut HashMap<PoolId, Box<dyn AnyPool>>, id: PoolId) -> &mut dyn A
     &mut **pool.expect("the engine names only pools that it opened")
 }
 
-fn connect(pool: &mut dyn AnyPool, stop: &AtomicBool) -> WorkerReply {
-    let (standing, opened, failures) = pool.connect_all(stop);
+fn connect(pool: &mut dyn AnyPool, part: OpeningPart, stop: &AtomicBool) -> WorkerReply {
+    let (standing, opened, failures) = pool.connect_all(part, stop);
     WorkerReply::Connected(standing, opened, failures)
 }
 

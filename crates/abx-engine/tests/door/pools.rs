@@ -80,6 +80,34 @@ fn every_connection_that_does_not_stand_has_a_reason() {
 }
 
 #[test]
+fn how_far_an_opening_is_is_told_while_it_lasts() {
+    // Method: the same listener, which leaves most connects without an answer for seconds.
+    let options = ListenOptions {
+        backlog: 1,
+        shares_port: false,
+    };
+    let listener = Socket::listen("127.0.0.1:0".parse().unwrap(), options).unwrap();
+    let mut plan = load(listener.local_address().unwrap(), 100);
+    plan.timeout_ns = 4_000_000_000;
+    let mut told = Vec::new();
+    let mut engine = engine(2);
+    let (pool, report) = engine
+        .open_watched(&plan, &mut |one| told.push(one))
+        .unwrap();
+    let last = told.last().expect("it took seconds");
+    assert_eq!((last.open, last.asked), (report.standing as u64, 100));
+    assert_eq!(last.at_most.as_secs(), 4);
+    assert!(last.open > 0 && !last.silent.is_zero(), "{last:?}");
+    // What takes no time is not told.
+    let answering = Peer::answering(HELLO);
+    let mut count = 0;
+    let plan = load(answering.address(), 4);
+    engine.open_watched(&plan, &mut |_| count += 1).unwrap();
+    assert_eq!(count, 0);
+    engine.close(pool);
+}
+
+#[test]
 fn a_stopped_engine_opens_nothing() {
     // Method: stop, then open more connections than are tried at one time.
     let peer = Peer::answering(HELLO);

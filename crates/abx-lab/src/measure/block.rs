@@ -14,8 +14,9 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::measure::host::troubles::Troubles;
 use crate::measure::idle_connections::{held, hold};
+use crate::measure::opened_pool::OpenedPool;
 use crate::measure::planned_load::{PlannedCeiling, PlannedLoad};
-use crate::measure::running_subjects::{Abort, MeasuredSlice, OpenedPool, RunningSubjects, WarmIn};
+use crate::measure::running_subjects::{Abort, MeasuredSlice, RunningSubjects, WarmIn};
 
 /// A round is disturbed when the hypervisor took this many ticks of it, and
 /// this share: one tick may be rounding.

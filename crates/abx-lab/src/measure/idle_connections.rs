@@ -7,7 +7,8 @@ use abx_engine::LoadPlan;
 use abx_evidence::Held;
 use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
 
-use crate::measure::running_subjects::{Abort, OpenedPool, RunningSubjects};
+use crate::measure::opened_pool::OpenedPool;
+use crate::measure::running_subjects::{Abort, RunningSubjects};
 
 /// Opens and holds one subject's connections once, and sets how blocks run:
 /// nothing is warmed up, since a fresh server is what is looked at.

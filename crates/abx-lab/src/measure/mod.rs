@@ -5,6 +5,7 @@ pub mod host;
 pub mod idle_connections;
 pub mod machine;
 pub mod meter;
+pub mod opened_pool;
 pub mod pilot;
 pub mod planned_load;
 pub mod rate_search;

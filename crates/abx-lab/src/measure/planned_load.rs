@@ -5,6 +5,7 @@ use abx_engine::{Asked, LoadPlan, Patience, RequestPlan, Stopper};
 use abx_sys::Nanos;
 
 use crate::measure::running_subjects::{Abort, Cache};
+use crate::process::pending::{PENDING_FROM, Pending, while_pending};
 use crate::process::probe::Probe;
 use crate::process::subject_process::SubjectProcess;
 use crate::process::verify::{Verified, agree, verify};
@@ -43,6 +44,7 @@ pub fn plan_load(
     load: &Load,
     (subjects, processes): (&[Subject], &[SubjectProcess]),
     stopper: &Stopper,
+    on_pending: &dyn Fn(Pending),
     seed: u64,
 ) -> Result<PlannedLoad, Abort> {
     // Messages are drawn from it, and are the same in every block.
@@ -86,7 +88,7 @@ pub fn plan_load(
             stopper: Some(stopper),
             on_wait: None,
         };
-        let answers = ask_all(subjects, processes, asked, patience)?;
+        let answers = ask_all(subjects, processes, asked, patience, on_pending)?;
         let named: Vec<(&str, &Verified)> = subjects
             .iter()
             .map(|subject| subject.name.as_str())
@@ -126,12 +128,29 @@ fn ask_all(
     processes: &[SubjectProcess],
     asked: impl Fn(&Subject, &SubjectProcess) -> Probe,
     patience: Patience,
+    on_pending: &dyn Fn(Pending),
 ) -> Result<Vec<(RequestPlan, Verified)>, Abort> {
     let mut answers = Vec::with_capacity(processes.len());
     for (subject, process) in subjects.iter().zip(processes) {
         let asked = asked(subject, process);
-        let answer = verify(&subject.name, process.address, &asked, patience)
-            .map_err(|error| Abort::subject(&subject.name, error))?;
+        let (name, at_most) = (subject.name.as_str(), patience.timeout);
+        let answer = while_pending(on_pending, |tell| {
+            let on_wait = |waited| {
+                if waited >= PENDING_FROM {
+                    tell(Pending::Verification {
+                        subject: name,
+                        waited,
+                        at_most,
+                    });
+                }
+            };
+            let patience = Patience {
+                on_wait: Some(&on_wait),
+                ..patience
+            };
+            verify(name, process.address, &asked, patience)
+        });
+        let answer = answer.map_err(|error| Abort::subject(name, error))?;
         answers.push((asked.request, answer));
     }
     Ok(answers)

@@ -1,18 +1,17 @@
 //! Subjects that run, side by side, and the slice that loads one of them.
 //! Pilot and blocks are made of this.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use abx_engine::{EngineError, LoadGenerator, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::record::{BlockSubject, Histograms, InUse, PilotRecord, SliceRecord};
-use abx_evidence::{ConnectionOpening, Outcomes, SliceTally, TimelineTally};
-use abx_sys::{Nanos, tree};
+use abx_evidence::{Outcomes, SliceTally, TimelineTally};
+use abx_sys::Nanos;
 
 use crate::measure::host::troubles::Troubles;
 use crate::measure::meter::Meter;
 use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, unanswered};
-use crate::process::pending::{Pending, unwatched};
+use crate::process::pending::{Pending, unwatched, while_pending};
 use crate::process::subject_process::{SubjectProcess, SubjectProcessError};
 use crate::process::verify::VerifyError;
 use crate::study::Load;
@@ -105,27 +104,6 @@ pub struct RunningSubjects<'a> {
     timeout_waits: TimeoutWaits,
     /// Whether the person stopped the study.
     stopper: Stopper,
-}
-
-/// A server that accepts no connection for so long takes no more of them.
-const ACCEPTS_WITHIN: Nanos = Nanos(100_000_000);
-/// How often its queue is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
-
-/// A pool that was opened.
-pub struct OpenedPool {
-    /// The pool.
-    pub pool: PoolId,
-    /// How its connections were opened.
-    pub opening: ConnectionOpening,
-}
-
-impl OpenedPool {
-    /// Connections that could not be made.
-    #[must_use]
-    pub fn missing(&self) -> u64 {
-        self.opening.asked.saturating_sub(self.opening.standing)
-    }
 }
 
 /// One slice as measured.
@@ -261,53 +239,6 @@ impl<'a> RunningSubjects<'a> {
         }
     }
 
-    /// Opens a pool, within the time that is left.
-    ///
-    /// # Errors
-    /// [`Abort::Engine`].
-    pub fn open(&mut self, plan: &LoadPlan) -> Result<OpenedPool, Abort> {
-        let began = self.generator.now();
-        let left = |deadline: Nanos| deadline.since(began).0;
-        let plan = LoadPlan {
-            open_within_ns: self.deadline.map(left),
-            ..plan.clone()
-        };
-        let (pool, report) = self.generator.open(&plan)?;
-        self.wait_until_accepted(plan.address);
-        Ok(OpenedPool {
-            pool,
-            opening: ConnectionOpening {
-                asked: plan.connections.into(),
-                standing: report.standing as u64,
-                open_ns: self.generator.now().since(began).0,
-                failures: report.failures,
-            },
-        })
-    }
-
-    /// Waits while a server on this machine accepts what was opened: the kernel does the
-    /// handshake for it, and one that accepts between its answers, as node does, would let
-    /// thousands of connections wait as soon as others load it. One that takes no
-    /// more is not waited for.
-    fn wait_until_accepted(&self, address: SocketAddr) {
-        let mut left = u64::MAX;
-        let mut progress_at = Nanos::now();
-        loop {
-            // What cannot be read is not waited for either.
-            let queued = tree::accept_queue(address).unwrap_or_default();
-            let now = Nanos::now();
-            if queued < left {
-                (left, progress_at) = (queued, now);
-            }
-            let is_over = self.deadline.is_some_and(|deadline| deadline <= now);
-            let is_stuck = now.since(progress_at) >= ACCEPTS_WITHIN;
-            if left == 0 || is_over || is_stuck || self.stopper.is_stopped() {
-                return;
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-    }
-
     /// Slices are of another load from here on.
     pub fn begin_load(&mut self, cache: Cache) {
         self.cache = cache;
@@ -404,21 +335,17 @@ impl<'a> RunningSubjects<'a> {
         pool: PoolId,
         plan: &SlicePlan,
     ) -> Result<SliceTally, EngineError> {
-        let (on_pending, subject) = (self.on_pending, self.names[subject].as_str());
-        let mut is_pending = false;
-        let tally = self.generator.slice(pool, plan, &mut |awaited| {
-            is_pending = true;
-            on_pending(Pending::Responses {
-                subject,
-                connections: awaited.connections,
-                waited: Duration::from_nanos(awaited.waited_ns),
-                at_most: Duration::from_nanos(awaited.at_most_ns),
-            });
-        });
-        if is_pending {
-            on_pending(Pending::Over);
-        }
-        tally
+        let subject = self.names[subject].as_str();
+        while_pending(self.on_pending, |tell| {
+            self.generator.slice(pool, plan, &mut |awaited| {
+                tell(Pending::Responses {
+                    subject,
+                    connections: awaited.connections,
+                    waited: Duration::from_nanos(awaited.waited_ns),
+                    at_most: Duration::from_nanos(awaited.at_most_ns),
+                });
+            })
+        })
     }
 
     /// Loads one subject, and reads at both edges what was used. A stop ends it early.
@@ -451,7 +378,11 @@ impl<'a> RunningSubjects<'a> {
 
     fn refresh(&mut self, subject: usize, pool: PoolId) -> Result<u64, Abort> {
         let began = Nanos::now();
-        let report = self.generator.refresh(pool)?;
+        let name = &self.names[subject];
+        let report = while_pending(self.on_pending, |tell| {
+            let mut on_wait = |awaited| tell(Pending::connections(name, awaited));
+            self.generator.refresh(pool, &mut on_wait)
+        })?;
         let waited = Nanos::now().since(began);
         self.timeout_waits
             .note_opening(subject, waited.0, &report.failures);

@@ -1,6 +1,9 @@
 //! What a study waits for while nothing is measured, for whoever watches it.
 
+use std::cell::Cell;
 use std::time::Duration;
+
+use abx_engine::AwaitedConnections;
 
 /// What is waited for. Told now and then while it lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +26,28 @@ pub enum Pending<'a> {
         /// For how long it is waited at most.
         at_most: Duration,
     },
+    /// The responses of a subject that are looked at closely before a load.
+    Verification {
+        /// The subject.
+        subject: &'a str,
+        /// For how long the one at hand was waited so far.
+        waited: Duration,
+        /// For how long it is waited at most.
+        at_most: Duration,
+    },
+    /// Connections that are opened before a load or a slice.
+    Connections {
+        /// The subject.
+        subject: &'a str,
+        /// How many are open, and accepted as far as that is seen.
+        open: u64,
+        /// How many there are to be.
+        asked: u64,
+        /// For how long no other one was opened.
+        silent: Duration,
+        /// After how long without another one no more are tried.
+        at_most: Duration,
+    },
     /// Responses to requests that a slice has left.
     Responses {
         /// The subject.
@@ -36,6 +61,39 @@ pub enum Pending<'a> {
     },
     /// Nothing any more.
     Over,
+}
+
+impl<'a> Pending<'a> {
+    /// How far a subject's connections are.
+    #[must_use]
+    pub fn connections(subject: &'a str, awaited: AwaitedConnections) -> Pending<'a> {
+        Pending::Connections {
+            subject,
+            open: awaited.open,
+            asked: awaited.asked,
+            silent: awaited.silent,
+            at_most: awaited.at_most,
+        }
+    }
+}
+
+/// What is over sooner is not told.
+pub const PENDING_FROM: Duration = Duration::from_secs(1);
+
+/// Waits for something that says so, and tells when that is over.
+pub fn while_pending<T>(
+    on_pending: &dyn Fn(Pending),
+    wait: impl FnOnce(&dyn Fn(Pending)) -> T,
+) -> T {
+    let is_told = Cell::new(false);
+    let answer = wait(&|pending| {
+        is_told.set(true);
+        on_pending(pending);
+    });
+    if is_told.get() {
+        on_pending(Pending::Over);
+    }
+    answer
 }
 
 /// For those whom nobody watches.

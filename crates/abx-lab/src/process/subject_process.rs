@@ -18,15 +18,12 @@ use crate::process::keeper::{
 };
 use crate::process::listener;
 use crate::process::log_tail::SHOWN_LINES;
-use crate::process::pending::Pending;
+use crate::process::pending::{PENDING_FROM, Pending};
 use crate::process::probe::Probe;
 use crate::process::verify::{ReadinessOutcome, VerifyError, wait_ready};
 use crate::study::GeneratedFile;
 use crate::study::launch::Launch;
 use crate::study::subject::Source;
-
-/// Who is ready sooner is not said to be waited for.
-const PENDING_FROM: Duration = Duration::from_secs(1);
 
 /// Why a subject is not there to be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -241,7 +238,7 @@ impl SubjectProcess {
             !matches!(state, Some(ProcessState::Running)) || stopper.is_stopped()
         };
         let (name, started) = (&self.name, self.started);
-        let on_wait = || {
+        let on_wait = |_| {
             let waited = started.elapsed();
             if waited >= PENDING_FROM {
                 let (subject, at_most) = (name.as_str(), within);

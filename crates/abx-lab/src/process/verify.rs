@@ -293,7 +293,8 @@ pub fn wait_ready(
     patience: Patience,
     mut gone: impl FnMut() -> bool,
 ) -> Option<ReadinessOutcome> {
-    let deadline = Instant::now() + patience.timeout;
+    let begun = Instant::now();
+    let deadline = begun + patience.timeout;
     let mut rest = Duration::from_millis(2);
     let mut first_right = None;
     let mut right = 0;
@@ -331,7 +332,7 @@ pub fn wait_ready(
         }
         before = Some(why);
         if let Some(on_wait) = patience.on_wait {
-            on_wait();
+            on_wait(begun.elapsed());
         }
         std::thread::sleep(rest);
         rest = (rest * 3 / 2).min(Duration::from_millis(100));

@@ -121,7 +121,8 @@ impl StudyContext<'_> {
         let alone = std::slice::from_ref(order.subject);
         let process = std::slice::from_ref(process);
         let stopper = self.generator.stopper();
-        let mut planned = plan_load(self.study, load, (alone, process), &stopper, seed)?;
+        let only = (alone, process);
+        let mut planned = plan_load(self.study, load, only, &stopper, self.on_pending, seed)?;
         let within_ns = Nanos::from(fault.within).0;
         let plan = planned.plans.pop().expect("one for the only subject");
         Ok(LoadPlan {
@@ -170,7 +171,7 @@ impl StudyContext<'_> {
         if order.warm_up_ns > 0 {
             running.measure(ONLY, pool, &slice(order.warm_up_ns, 0))?;
         }
-        running.generator.refresh(pool)?;
+        running.generator.refresh(pool, &mut |_| {})?;
         let plan = slice(within_ns, Nanos::from(fault.at / DISCARDED).0);
         let (over, until_over) = channel();
         let striker = Striker {

@@ -84,6 +84,7 @@ impl StudyContext<'_> {
                     load,
                     (&study.subjects, &processes),
                     &stopper,
+                    self.on_pending,
                     random.random(),
                 )
             })

@@ -54,6 +54,29 @@ pub fn responses_line(
     format!("waiting for {count} of {subject}'s connections, {time}")
 }
 
+/// How many of a subject's connections are open, and for how long no other one was opened.
+#[must_use]
+pub fn opening_line(
+    subject: &str,
+    (open, asked): (u64, u64),
+    silent: Duration,
+    at_most: Duration,
+) -> String {
+    let ([open, asked], subject) = ([open, asked].map(count), short(subject));
+    let line = format!("opening {asked} connections to {subject}: {open} open");
+    match silent.as_secs() {
+        0 => line,
+        _ => format!("{line}, no other one for {}", of_at_most(silent, at_most)),
+    }
+}
+
+/// For how long a response is waited for that is checked before a load.
+#[must_use]
+pub fn verification_line(subject: &str, waited: Duration, at_most: Duration) -> String {
+    let (subject, time) = (short(subject), of_at_most(waited, at_most));
+    format!("checking {subject}'s first response, {time}")
+}
+
 /// For how long a subject is waited that was started.
 #[must_use]
 pub fn ready_line(subject: &str, waited: Duration, at_most: Duration) -> String {

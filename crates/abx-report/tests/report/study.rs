@@ -9,8 +9,8 @@ use abx_evidence::{
     Verdict,
 };
 use abx_report::{
-    ReportExtent, Style, failures_line, files_line, progress_line, ready_line, responses_line,
-    study_json, study_text,
+    ReportExtent, Style, failures_line, files_line, opening_line, progress_line, ready_line,
+    responses_line, study_json, study_text, verification_line,
 };
 use insta::assert_snapshot;
 
@@ -358,6 +358,12 @@ fn what_is_waited_for_is_said_with_how_long_at_most() {
         responses,
         "waiting for 1,310 of half's connections, 6 s of 10"
     );
+    let checked = verification_line("half", six, ten);
+    assert_eq!(checked, "checking half's first response, 6 s of 10");
+    let opening = |silent| opening_line("half", (3_412, 10_000), silent, ten);
+    let open = "opening 10,000 connections to half: 3,412 open";
+    assert_eq!(opening(Duration::from_millis(900)), open);
+    assert_eq!(opening(six), format!("{open}, no other one for 6 s of 10"));
     let ready = ready_line("a-name-that-is-too-long", ten + ten, ten);
     assert_eq!(ready, "waiting for a-name-…o-long to be ready, 10 s of 10");
     let files = files_line("a", 120_400_000, 700_000_000);

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use abx_engine::schedule::Arrivals;
 use abx_engine::{
-    AwaitedResponses, EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing, PoolId, SliceEnd,
-    SlicePlan, Stopper,
+    AwaitedConnections, AwaitedResponses, EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing,
+    PoolId, SliceEnd, SlicePlan, Stopper,
 };
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
@@ -193,7 +193,11 @@ impl LoadGenerator for ScriptedGenerator {
         self.now
     }
 
-    fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
+    fn open(
+        &mut self,
+        plan: &LoadPlan,
+        _: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<(PoolId, OpenReport), EngineError> {
         self.opened += 1;
         self.pools.insert(self.opened, plan.clone());
         let connections = plan.connections as usize;
@@ -206,7 +210,11 @@ impl LoadGenerator for ScriptedGenerator {
         Ok((pool, report))
     }
 
-    fn refresh(&mut self, _: PoolId) -> Result<OpenReport, EngineError> {
+    fn refresh(
+        &mut self,
+        _: PoolId,
+        _: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<OpenReport, EngineError> {
         Ok(OpenReport::default())
     }
 

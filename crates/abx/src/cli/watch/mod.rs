@@ -42,6 +42,18 @@ fn waiting(pending: &Pending) -> String {
             waited,
             at_most,
         } => abx_report::ready_line(subject, waited, at_most),
+        Pending::Verification {
+            subject,
+            waited,
+            at_most,
+        } => abx_report::verification_line(subject, waited, at_most),
+        Pending::Connections {
+            subject,
+            open,
+            asked,
+            silent,
+            at_most,
+        } => abx_report::opening_line(subject, (open, asked), silent, at_most),
         Pending::Responses {
             subject,
             connections,

@@ -1,0 +1,85 @@
+//! How far the workers of one pool are with its connections, for whoever waits for them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use abx_sys::Nanos;
+
+/// Connections that are being opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AwaitedConnections {
+    /// Connections of the pool that stand.
+    pub open: u64,
+    /// All that it is to have.
+    pub asked: u64,
+    /// For how long no other one was seen to stand.
+    pub silent: Duration,
+    /// After how long without another one it is given up.
+    pub at_most: Duration,
+}
+
+/// What the workers that open connections tell.
+#[derive(Debug, Default)]
+pub(crate) struct SharedOpening {
+    open: AtomicU64,
+    timeout_ns: AtomicU64,
+}
+
+/// One worker's part of it.
+pub(crate) struct OpeningPart {
+    shared: Arc<SharedOpening>,
+    told: u64,
+}
+
+impl OpeningPart {
+    pub(crate) fn of(shared: &Arc<SharedOpening>) -> OpeningPart {
+        OpeningPart {
+            shared: Arc::clone(shared),
+            told: 0,
+        }
+    }
+
+    /// So many of this worker's connections stand, each of which had this timeout.
+    pub(super) fn tells(&mut self, open: usize, timeout: Nanos) {
+        let before = std::mem::replace(&mut self.told, open as u64);
+        // A difference below zero wraps around to the right sum.
+        let more = self.told.wrapping_sub(before);
+        self.shared.open.fetch_add(more, Ordering::Relaxed);
+        self.shared
+            .timeout_ns
+            .fetch_max(timeout.0, Ordering::Relaxed);
+    }
+}
+
+/// Looks at an opening now and then.
+pub(crate) struct OpeningLook<'a> {
+    shared: &'a SharedOpening,
+    asked: u64,
+    most: u64,
+    progress_at: Instant,
+}
+
+impl OpeningLook<'_> {
+    pub(crate) fn at(shared: &SharedOpening, asked: u64) -> OpeningLook<'_> {
+        OpeningLook {
+            shared,
+            asked,
+            most: 0,
+            progress_at: Instant::now(),
+        }
+    }
+
+    pub(crate) fn look(&mut self) -> AwaitedConnections {
+        let open = self.shared.open.load(Ordering::Relaxed);
+        if open > self.most {
+            (self.most, self.progress_at) = (open, Instant::now());
+        }
+        AwaitedConnections {
+            open,
+            asked: self.asked,
+            silent: self.progress_at.elapsed(),
+            at_most: Duration::from_nanos(self.shared.timeout_ns.load(Ordering::Relaxed)),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A pool of connections to one subject, opened before a load.
+
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use abx_engine::{AwaitedConnections, LoadPlan, PoolId};
+use abx_evidence::ConnectionOpening;
+use abx_sys::{Nanos, tree};
+
+use crate::measure::running_subjects::{Abort, RunningSubjects};
+use crate::process::pending::{PENDING_FROM, Pending, while_pending};
+
+/// A server that accepts no connection for so long takes no more of them.
+const ACCEPTS_WITHIN: Nanos = Nanos(100_000_000);
+/// How often its queue is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// A pool that was opened.
+pub struct OpenedPool {
+    /// The pool.
+    pub pool: PoolId,
+    /// How its connections were opened.
+    pub opening: ConnectionOpening,
+}
+
+impl OpenedPool {
+    /// Connections that could not be made.
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        self.opening.asked.saturating_sub(self.opening.standing)
+    }
+}
+
+impl RunningSubjects<'_> {
+    /// Opens a pool, within the time that is left, and tells how far it is.
+    ///
+    /// # Errors
+    /// [`Abort::Engine`].
+    pub fn open(&mut self, plan: &LoadPlan) -> Result<OpenedPool, Abort> {
+        let began = self.generator.now();
+        let left = |deadline: Nanos| deadline.since(began).0;
+        let plan = LoadPlan {
+            open_within_ns: self.deadline.map(left),
+            ..plan.clone()
+        };
+        let subject = self.name_at(plan.address);
+        let (pool, report) = while_pending(self.on_pending, |tell| {
+            let mut on_wait = |awaited| tell(Pending::connections(&subject, awaited));
+            let opened = self.generator.open(&plan, &mut on_wait);
+            if opened.is_ok() {
+                self.wait_until_accepted(&plan, &mut on_wait);
+            }
+            opened
+        })?;
+        Ok(OpenedPool {
+            pool,
+            opening: ConnectionOpening {
+                asked: plan.connections.into(),
+                standing: report.standing as u64,
+                open_ns: self.generator.now().since(began).0,
+                failures: report.failures,
+            },
+        })
+    }
+
+    /// Waits while a server on this machine accepts what was opened: the kernel does the
+    /// handshake for it, and one that accepts between its answers, as node does, would let
+    /// thousands of connections wait as soon as others load it. One that takes no
+    /// more is not waited for.
+    fn wait_until_accepted(&self, plan: &LoadPlan, on_wait: &mut dyn FnMut(AwaitedConnections)) {
+        let stopper = self.generator.stopper();
+        let mut left = u64::MAX;
+        let began = Nanos::now();
+        let mut progress_at = began;
+        loop {
+            // What cannot be read is not waited for either.
+            let queued = tree::accept_queue(plan.address).unwrap_or_default();
+            let now = Nanos::now();
+            if queued < left {
+                (left, progress_at) = (queued, now);
+            }
+            let is_over = self.deadline.is_some_and(|deadline| deadline <= now);
+            let is_stuck = now.since(progress_at) >= ACCEPTS_WITHIN;
+            if left == 0 || is_over || is_stuck || stopper.is_stopped() {
+                return;
+            }
+            if now.since(began) >= PENDING_FROM.into() {
+                let asked = u64::from(plan.connections);
+                on_wait(AwaitedConnections {
+                    open: asked.saturating_sub(left),
+                    asked,
+                    silent: Duration::ZERO,
+                    at_most: ACCEPTS_WITHIN.into(),
+                });
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// The name of the subject at an address.
+    fn name_at(&self, address: SocketAddr) -> String {
+        let place = { self.processes.iter() }.position(|one| one.address == address);
+        let name = place.and_then(|place| self.names.get(place));
+        name.cloned().unwrap_or_else(|| address.to_string())
+    }
+}
