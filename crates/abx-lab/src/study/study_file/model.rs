@@ -187,11 +187,14 @@ impl StudyFile {
         });
     }
 
-    /// Leaves out all but the first position of every sweep.
+    /// Leaves out all but the first position of every sweep, and those under which a fault is.
     pub fn keep_first_positions(&mut self) {
-        let mut positions = self.positions.iter();
-        self.loads.retain(|_| positions.next() == Some(&0));
-        self.positions.retain(|position| *position == 0);
+        let loads = std::mem::take(&mut self.loads).into_iter();
+        let pairs = loads.zip(std::mem::take(&mut self.positions));
+        let faults = &self.faults;
+        let is_struck = |load: &Load| faults.iter().any(|fault| fault.load == load.name);
+        let kept = pairs.filter(|(load, position)| *position == 0 || is_struck(load));
+        (self.loads, self.positions) = kept.unzip();
         self.keep_contrasts();
     }
 }

@@ -2,7 +2,7 @@
 
 use abx_lab::study_file::StudyFile;
 
-use crate::end::Failure;
+use crate::end::{Failure, tell};
 
 /// How much of a study file is conducted.
 pub struct Extent<'a> {
@@ -55,6 +55,7 @@ impl Extent<'_> {
                 known.join(", ")
             ))
         };
+        let faults = file.faults.clone();
         match self.loads {
             Loads::All => {}
             Loads::First => file.keep_first_positions(),
@@ -63,6 +64,12 @@ impl Extent<'_> {
                 file.keep_loads(names)
                     .map_err(|name| unknown("--loads", "load", name, known))?;
             }
+        }
+        for fault in faults.iter().filter(|one| !file.faults.contains(one)) {
+            tell(&format!(
+                "leaving out the fault {}: it is under the load {}, which --loads does not name",
+                fault.name, fault.load
+            ));
         }
         if !self.subjects.is_empty() {
             let known = file.subjects.iter().map(|one| one.name.clone()).collect();
