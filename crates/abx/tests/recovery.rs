@@ -77,9 +77,36 @@ fn has_late(record: &Value) -> bool {
     all.any(|one| one["struck_ns"].as_u64().is_none_or(|at| at > 500_000_000))
 }
 
+/// What was sent after a fault and is not lost, the server has answered; and what it has answered
+/// is not lost. Not certain are only the few that were under way at the fault or at the end.
+fn agrees_with_log(home: &Home, slice: &Value) {
+    const UNCERTAIN: i64 = 8;
+    let struck_ns = slice["struck_ns"].as_u64().unwrap();
+    let bucket_ns = slice["timeline"]["bucket_ns"].as_u64().unwrap();
+    let struck = usize::try_from(struck_ns / bucket_ns).unwrap();
+    let after = |what| counts(slice, what)[struck..].iter().sum::<u64>() as i64;
+    let [sent, lost] = [after("due"), after("failed")];
+    let answered = answered_after(home, slice).len() as i64;
+    assert!(
+        (sent - answered - lost).abs() <= UNCERTAIN,
+        "{lost} lost of {sent}, and {answered} answered: {slice}"
+    );
+}
+
 /// For how long the server answered nothing around the end of a worker: from its last
 /// answer to the first one of the worker that followed it.
 fn gap_s(home: &Home, slice: &Value) -> f64 {
+    let (last, after) = around_end(home, slice);
+    (*after.iter().min().unwrap() - last) as f64 / 1e9
+}
+
+/// When the workers that followed the struck one have answered.
+fn answered_after(home: &Home, slice: &Value) -> Vec<u64> {
+    around_end(home, slice).1
+}
+
+/// The last answer of the struck worker, and those of the same server after it.
+fn around_end(home: &Home, slice: &Value) -> (u64, Vec<u64>) {
     let struck = slice["struck"][0]["process_id"]
         .as_u64()
         .unwrap()
@@ -97,7 +124,7 @@ fn gap_s(home: &Home, slice: &Value) -> f64 {
     let last = *before.last().unwrap();
     let others = times.iter().filter(|one| one.0 == *supervisor);
     let after = others.flat_map(|one| &one.2).filter(|time| **time > last);
-    (*after.min().unwrap() - last) as f64 / 1e9
+    (last, after.copied().collect())
 }
 
 #[test]
@@ -151,6 +178,7 @@ delayed_after = "900ms"
             );
             let gap_s = gap_s(&home, slice);
             assert!(subject == "at-once" || gap_s >= 1.0, "{gap_s}");
+            agrees_with_log(&home, slice);
             let certain = (gap_s - DELAYED_AFTER_S) * RATE - 2.0;
             let disturbed = [counts(slice, "failed"), counts(slice, "delayed")].concat();
             let disturbed: u64 = disturbed.iter().sum();
@@ -243,5 +271,39 @@ fn each_fault_is_done_to_those_who_can_have_it() {
         lost.iter()
             .any(|one| one["subject"] == "alone" && one["load"] == "end")
     );
+    home.wait_until_empty();
+}
+
+#[test]
+fn a_subject_that_fails_before_a_fault_is_void_and_the_others_are_measured_on() {
+    // Method: a server that does not start for the third time, which is after the pilot and a block
+    // for the first fault; the other one has its fault in both blocks.
+    let home = Home::new();
+    let starts = home.join("starts");
+    let starts = starts.to_str().unwrap();
+    let third = format!(
+        "echo start >> {starts}; [ $(wc -l < {starts}) -ne 3 ] || {{ echo no more; exit 3; }}; \
+         exec \"$0\" serve --port \"$1\""
+    );
+    let text = format!(
+        "wait = \"asleep\"\n[[subject]]\nname = \"sound\"\ncommand = [\"{{abx}}\", \"serve\", \"--port\", \"{{port}}\"]\n\
+         [[subject]]\nname = \"weak\"\ncommand = [\"sh\", \"-c\", '''{third}''', \"{{abx}}\", \"{{port}}\"]\n\
+         [[load]]\nname = \"steady\"\nconnections = 4\nrate = 100\nrequests = [{{ path = \"/\" }}]\n\
+         {}",
+        fault("again", "action = \"restart\"")
+    );
+    let ended = conduct(&home, &text, "2");
+    let record = ended.json();
+    assert_eq!(slices(&record, "again", "sound").len(), 2);
+    assert_eq!(slices(&record, "again", "weak").len(), 0);
+    assert_eq!(record["blocks"].as_array().unwrap().len(), 2);
+    let found = findings(&record, "fault_failed");
+    assert_eq!(found.len(), 1, "{record}");
+    let said = found[0]["message"].as_str().unwrap();
+    assert!(
+        said.contains("weak is left out of again: it failed in block 1"),
+        "{said}"
+    );
+    assert!(said.contains("no more"), "{said}");
     home.wait_until_empty();
 }

@@ -1,8 +1,8 @@
 //! What limits what is said of faults that were done on purpose.
 
-use crate::record::Measured;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
+use crate::record::{FaultAction, LeftOut, Measured, Whom};
 use crate::view::faults::{FaultToll, FaultView, Recovery};
 
 /// Those of every fault and subject.
@@ -18,9 +18,13 @@ pub(super) fn of_faults(study: &Measured) -> Vec<Finding> {
 fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
     let fault = &view.fault.name;
     let found = |id, message: String| Finding::new(id, message).about(subject).under(fault);
-    if let Some(why) = view.left_out(subject) {
+    if let Some(LeftOut { why, failed, .. }) = view.left_out(subject) {
         let message = format!("{subject} is left out of {fault}: it {why}");
-        return vec![found(FindingId::FaultLeftOut, message)];
+        let id = match failed {
+            true => FindingId::FaultFailed,
+            false => FindingId::FaultLeftOut,
+        };
+        return vec![found(id, message)];
     }
     let all = view.tolls(subject);
     let of = |count: usize| format!("in {count} of {} blocks", all.len());
@@ -53,10 +57,7 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
         (
             gone,
             FindingId::NotBroughtBack,
-            format!(
-                "{} fewer processes of {subject} ran after {fault} than before",
-                of(gone)
-            ),
+            format!("{} {}", of(gone), not_back(view, subject)),
         ),
         (
             unfelt,
@@ -77,4 +78,19 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
     ];
     let each = each.into_iter().filter(|(count, ..)| *count > 0);
     each.map(|(_, id, message)| found(id, message)).collect()
+}
+
+/// Who did not come back.
+fn not_back(view: &FaultView, subject: &str) -> String {
+    let fault = &view.fault.name;
+    let whom = match view.fault.action {
+        FaultAction::Signal { whom, .. } => Some(whom),
+        FaultAction::Reload | FaultAction::Restart => None,
+    };
+    match whom {
+        Some(Whom::Supervisor) => {
+            format!("the supervisor of {subject} did not come back after {fault}")
+        }
+        _ => format!("fewer processes of {subject} ran after {fault} than before"),
+    }
 }

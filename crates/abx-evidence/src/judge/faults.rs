@@ -109,7 +109,7 @@ fn summary<'a>(view: &FaultView<'a>, subject: &'a str) -> FaultSummary {
     FaultSummary {
         fault: view.fault.name.clone(),
         subject: subject.to_owned(),
-        left_out: view.left_out(subject).map(str::to_owned),
+        left_out: view.left_out(subject).map(|one| one.why.clone()),
         times,
         lost: MeanInterval::of(&lost),
         delayed: mean(delayed),

@@ -20,7 +20,7 @@ pub struct FaultRecord {
     pub within_ns: u64,
     /// A request whose right answer took longer than this was delayed.
     pub delayed_after_ns: u64,
-    /// Subjects to which it cannot be done.
+    /// Subjects to which it cannot be done, or that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
 }
@@ -54,13 +54,16 @@ pub enum Whom {
     Tree,
 }
 
-/// A subject to which a fault cannot be done.
+/// A subject to which a fault cannot be done, or that failed so that nothing is said of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Its name.
     pub subject: String,
     /// Why, in words that follow it.
     pub why: String,
+    /// Whether it failed: it did not start, or answered wrongly before the fault was done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
 }
 
 /// One fault that one subject had in one block.

@@ -282,6 +282,9 @@ finding_ids! {
     FaultLeftOut: "fault_left_out", [Note],
         "a fault cannot be done to a subject",
         "name its `worker` processes or its `reload` signal, or leave the fault out";
+    FaultFailed: "fault_failed", [Void],
+        "a subject did not start for a fault, or answered wrongly before it was done",
+        "look at what the subject printed; start it again and again by hand";
     FaultMissed: "fault_missed", [Note],
         "a fault found no process to be done to",
         "look whether the subject's workers end by themselves";
@@ -290,7 +293,7 @@ finding_ids! {
         "lengthen `within`, or take it as it is: the service does not come back by itself";
     NotBroughtBack: "not_brought_back", [Note],
         "fewer processes of a subject ran after a fault than before",
-        "look whether its supervisor restarts workers, and how late";
+        "look who starts again what has gone, and how late; a supervisor needs one of its own";
     FaultUnfelt: "fault_unfelt", [Note],
         "a fault cost no request anything",
         "raise the rate, or take it as it is: the fault cannot be felt";

@@ -1,6 +1,6 @@
 //! Faults seen by subject and block: what each cost, and how long until all was well.
 
-use crate::record::{FaultRecord, FaultSlice, Measured};
+use crate::record::{FaultRecord, FaultSlice, LeftOut, Measured};
 
 /// One fault of a study.
 pub(crate) struct FaultView<'a> {
@@ -67,10 +67,9 @@ impl<'a> FaultView<'a> {
     }
 
     /// Why a subject is left out of it.
-    pub(crate) fn left_out(&self, subject: &str) -> Option<&'a str> {
+    pub(crate) fn left_out(&self, subject: &str) -> Option<&'a LeftOut> {
         let mut all = self.fault.left_out.iter();
-        let found = all.find(|one| one.subject == subject);
-        found.map(|one| one.why.as_str())
+        all.find(|one| one.subject == subject)
     }
 
     /// What was measured of a subject: one for each complete block.
@@ -87,8 +86,11 @@ impl<'a> FaultView<'a> {
 
     /// What it did to a subject: one for each complete block; `None` where it was not done.
     pub(crate) fn tolls(&self, subject: &'a str) -> Vec<Option<FaultToll>> {
+        // Nothing is said of one that failed in some block.
+        let is_void = self.left_out(subject).is_some();
         let each = self.slices(subject);
-        each.map(|slice| self.toll(slice?)).collect()
+        each.map(|slice| self.toll(slice.filter(|_| !is_void)?))
+            .collect()
     }
 
     fn toll(&self, slice: &FaultSlice) -> Option<FaultToll> {

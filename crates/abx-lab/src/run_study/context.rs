@@ -200,6 +200,12 @@ impl<'a> StudyContext<'a> {
         })
     }
 
+    /// Whether somebody stopped the study, or its time is up.
+    pub fn is_over(&self) -> bool {
+        let is_late = { self.deadline }.is_some_and(|deadline| Nanos::now() >= deadline);
+        is_late || self.generator.stopper().is_stopped()
+    }
+
     /// What every start needs beside the subject itself.
     pub fn start_context<'b>(&'b self, draw: &'b mut dyn FnMut(u32) -> u32) -> StartContext<'b> {
         StartContext {

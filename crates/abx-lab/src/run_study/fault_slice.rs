@@ -50,6 +50,8 @@ pub enum FaultEffect {
     Struck(Box<FaultSlice>),
     /// It cannot be done to this subject, and why.
     Impossible(String),
+    /// The subject did not start or answered wrongly, and how.
+    Failed(String),
 }
 
 impl StudyContext<'_> {

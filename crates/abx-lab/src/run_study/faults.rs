@@ -51,14 +51,36 @@ impl StudyRunner<'_> {
                 subject,
                 warm_up_ns: pilot.map_or(0, |pilot| pilot.warm_up_ns),
             };
-            match self.context.fault_slice(&order, random)? {
-                FaultEffect::Struck(slice) => block.faults.push(*slice),
-                FaultEffect::Impossible(why) => measured.faults[place].left_out.push(LeftOut {
-                    subject: subject.name.clone(),
-                    why,
-                }),
-            }
+            let effect = self.context.fault_slice(&order, random);
+            let (why, failed) = match effect.or_else(|abort| self.failure(abort, block.index))? {
+                FaultEffect::Struck(slice) => {
+                    block.faults.push(*slice);
+                    continue;
+                }
+                FaultEffect::Impossible(why) => (why, false),
+                FaultEffect::Failed(why) => (why, true),
+            };
+            let subject = subject.name.clone();
+            let left_out = &mut self.record.measured.faults[place].left_out;
+            left_out.push(LeftOut {
+                subject,
+                why,
+                failed,
+            });
         }
         Ok(())
+    }
+
+    /// What goes wrong with the one subject that runs is about that subject alone: the others
+    /// are measured on.
+    fn failure(&self, abort: Abort, block: u32) -> Result<FaultEffect, Abort> {
+        let is_of_subject = matches!(abort, Abort::Subject { .. } | Abort::Answers(_));
+        if !is_of_subject || self.context.is_over() {
+            return Err(abort);
+        }
+        let number = block + 1;
+        Ok(FaultEffect::Failed(format!(
+            "failed in block {number}: {abort}"
+        )))
     }
 }

@@ -50,9 +50,12 @@ pub(crate) fn fault_table(record: &StudyRecord, fault: &FaultRecord) -> Table<5>
     let rows = all.filter(|one| one.fault == fault.name).map(|one| {
         let subject = clean_name(&one.subject);
         if one.left_out.is_some() {
-            let rest = [UNKNOWN; 3].map(str::to_owned);
-            let [delayed, recovers, back] = rest;
-            return [subject, "left out".to_owned(), delayed, recovers, back];
+            let word = match has_failed(fault, &one.subject) {
+                true => "failed",
+                false => "left out",
+            };
+            let [delayed, recovers, back] = [UNKNOWN; 3].map(str::to_owned);
+            return [subject, word.to_owned(), delayed, recovers, back];
         }
         [
             subject,
@@ -63,6 +66,11 @@ pub(crate) fn fault_table(record: &StudyRecord, fault: &FaultRecord) -> Table<5>
         ]
     });
     Table::new(["subject", "lost", "delayed", "recovers in", "back"], rows)
+}
+
+fn has_failed(fault: &FaultRecord, subject: &str) -> bool {
+    let mut all = fault.left_out.iter();
+    all.any(|one| one.failed && one.subject == subject)
 }
 
 /// What the columns of that table mean.

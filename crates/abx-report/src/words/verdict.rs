@@ -90,9 +90,10 @@ fn recovers([subject, baseline]: [&str; 2], [ratio, low, high]: [f64; 3]) -> Str
 
 /// What a comparison is to tell of one of two.
 fn asked(one: &Comparison) -> &'static str {
-    match one.metric.sense() {
-        Sense::Speed | Sense::Time => "is faster",
-        Sense::Cost => "needs less",
+    match (one.metric, one.metric.sense()) {
+        (Metric::Recovery, _) => "recovers sooner",
+        (_, Sense::Speed | Sense::Time) => "is faster",
+        (_, Sense::Cost) => "needs less",
     }
 }
 

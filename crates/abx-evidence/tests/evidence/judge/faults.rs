@@ -199,6 +199,7 @@ fn what_limits_a_fault_is_named() {
         record.faults[0].left_out.push(LeftOut {
             subject: "new".to_owned(),
             why: "has no worker processes".to_owned(),
+            failed: false,
         });
         record
             .blocks
