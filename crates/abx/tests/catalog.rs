@@ -309,6 +309,17 @@ fn the_study_of_fastcgi_is_conducted() {
 }
 
 #[test]
+fn the_study_of_faults_of_workers_is_conducted() {
+    // Method: as with files, over those of the first question; each fault was done to each, but
+    // for one who has no supervisor.
+    let record = conduct("worker-faults", "inside,outside", &["steady"]);
+    let faults = record["blocks"][0]["faults"].as_array().unwrap();
+    assert_eq!(faults.len(), 2 * 5 - 1);
+    assert_eq!(findings(&record, "fault_left_out").len(), 1);
+    assert!(findings(&record, "fault_failed").is_empty());
+}
+
+#[test]
 fn the_study_of_idle_connections_is_conducted() {
     // Method: as with files.
     conduct(
@@ -319,7 +330,7 @@ fn the_study_of_idle_connections_is_conducted() {
 }
 
 /// Runs the tiny form of a study with these subjects, and expects these loads.
-fn conduct(name: &str, subjects: &str, rows: &[&str]) {
+fn conduct(name: &str, subjects: &str, rows: &[&str]) -> Value {
     let home = Home::new();
     let words = ["study", "run", name, "--tiny", "--json", "-"];
     let ended = home.run_abx(&[&words[..], &["--subjects", subjects]].concat());
@@ -331,6 +342,7 @@ fn conduct(name: &str, subjects: &str, rows: &[&str]) {
         record["settings"]["baseline"],
         subjects.split(',').next().unwrap()
     );
+    record
 }
 
 /// Every load was offered, and every attempt has its outcome; none was wrong.

@@ -1,0 +1,4 @@
+<?php usleep(3000); ?>
+<!DOCTYPE html>
+<title>A page</title>
+<p>One worker ends, and another one answers.</p>
