@@ -388,7 +388,7 @@ impl<'a> ComparisonFamily<'a> {
         let one = assess_as(&kept, required, self.margin()).ok()?;
         Some(Undisturbed {
             bounds: bounds(&one)?,
-            verdict: one.verdict,
+            verdict: one.verdict.in_sense(self.metric.sense()),
             rounds_left_out,
         })
     }

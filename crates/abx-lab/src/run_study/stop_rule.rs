@@ -170,6 +170,13 @@ mod tests {
             (StudyEnd::Certain, fewest)
         );
         assert_eq!(ends([1_000.0, 1_000.0].map(noisy)), (StudyEnd::Budget, 9));
+        // Nine blocks that fill a budget to the end fit into it.
+        let filled = Study {
+            budget: Some(9 * BLOCK),
+            ..study
+        };
+        let ended = blocks_until_stop(&filled, [1_000.0, 1_000.0].map(noisy));
+        assert_eq!(ended, (StudyEnd::Budget, 9));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Processor time for each answer, where the generator was the limit.
 
 use abx_evidence::expectation::{KnownNames, answers};
+use abx_evidence::record::Disturbance;
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
     Conclusions, Doubt, Expectation, FindingId, Level, Limits, Measured, Metric, Outcome, Role,
@@ -8,7 +9,7 @@ use abx_evidence::{
 };
 
 use abx_fixtures::{
-    MS, OK, answer, compared, each_slice, find, judged, longer, pair, primary, study,
+    MS, OK, answer, compared, each_slice, find, judged, longer, pair, primary, rounds, study,
 };
 
 use super::generator::busy;
@@ -66,6 +67,26 @@ fn two_that_the_generator_limits_are_compared_by_processor_time() {
         (same.metric, same.verdict),
         (Metric::ServerCpu, Verdict::Equivalent)
     );
+}
+
+#[test]
+fn processor_time_in_place_of_throughput_is_read_without_disturbed_rounds_too() {
+    // Method: the second round of each block is marked, in a study that is judged by it,
+    // and in one that has it only besides.
+    let undisturbed = |mut record: Measured| {
+        for round in rounds(&mut record).skip(1).step_by(2) {
+            round.disturbed.push(Disturbance::Wait);
+        }
+        let found = judged(record).comparisons.into_iter();
+        let mut by_cpu = found.filter(|one| one.metric == Metric::ServerCpu);
+        let one = by_cpu.next().unwrap();
+        assert!(!one.fragile, "{one:?}");
+        one.undisturbed
+    };
+    let read = undisturbed(both_limited(54_000)).unwrap();
+    assert_eq!((read.verdict, read.rounds_left_out), (Verdict::Less, 6));
+    assert!((read.bounds.ratio - 0.9).abs() < 0.001, "{read:?}");
+    assert_eq!(undisturbed(pair()), None);
 }
 
 #[test]

@@ -73,6 +73,7 @@ fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
     );
     assert_eq!(by(&record, Metric::ResponseP999), None);
     assert_eq!(by(&record, Metric::Throughput), None);
+    assert!(find(&record.validity.findings, FindingId::TooFewRequests).is_none());
 
     let mut fewer = open(&[]);
     fewer.loads[0].settings.arrivals.rate_per_s = Some(2_500.0);
@@ -105,6 +106,16 @@ fn a_quantile_that_rests_on_no_answer_bounds_one_way_only() {
     let faster = judged(open(&["new"]));
     let p99 = by(&faster, Metric::ResponseP99).unwrap();
     assert_eq!(p99.verdict, Verdict::Invalid);
+    // One block of six is enough for either.
+    for (subject, verdict) in [("old", Verdict::Faster), ("new", Verdict::Invalid)] {
+        let mut one = open(&[subject]);
+        for block in &mut one.blocks[1..] {
+            let own = block.loads[0].histograms.get_mut(subject).unwrap();
+            own.response_at_least = Histogram::default();
+        }
+        let p99 = by(&judged(one), Metric::ResponseP99).unwrap();
+        assert_eq!((p99.verdict, p99.at_least), (verdict, subject == "old"));
+    }
 }
 
 #[test]
@@ -140,6 +151,18 @@ fn what_an_answer_costs_is_compared_beside_throughput() {
         (ready.verdict, ready.load.as_str()),
         (Verdict::Equivalent, "")
     );
+}
+
+#[test]
+fn memory_is_compared_by_what_processes_do_not_share() {
+    // Method: `new` has 1.2 times the pages that nobody else has.
+    let mut record = pair();
+    for (name, bytes) in [("old", 100_000_000), ("new", 120_000_000)] {
+        sides(&mut record, name).for_each(|side| side.pss_bytes = Some(bytes));
+    }
+    let memory = by(&judged(record), Metric::Memory).unwrap();
+    assert_eq!(memory.verdict, Verdict::More);
+    assert_close(memory.ratio.unwrap(), 1.2);
 }
 
 #[test]
