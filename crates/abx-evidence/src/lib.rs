@@ -63,4 +63,4 @@ pub use series::{
 };
 pub use view::SubjectView;
 pub use view::ceilings::Ceiling;
-pub use view::summary::Summary;
+pub use view::summary::{ServiceUse, Summary};

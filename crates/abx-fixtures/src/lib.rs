@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, BlockSubject, CEILING, Canary, Histograms, HostCounters,
-    InUse, Interleave, ListenerRecord, LoadRecord, LoadSettings, Machine, PilotRecord,
-    PilotSubject, RequestSettings, Round, Settings, SliceRecord, StudyEnd, SubjectReadings,
-    SubjectRecord,
+    AnswerRecord, BlockLoad, BlockRecord, BlockService, BlockSubject, CEILING, Canary, Histograms,
+    HostCounters, InUse, Interleave, ListenerRecord, LoadRecord, LoadSettings, Machine,
+    PilotRecord, PilotSubject, RequestSettings, Restarted, Round, ServiceRecord, Settings,
+    SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
 };
 use abx_evidence::{
     Comparison, Conclusions, Finding, FindingId, Histogram, Level, Measured, Outcome, Outcomes,
@@ -53,6 +53,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
         },
         machine: Machine::default(),
         subjects: subjects.iter().map(|(name, _)| subject(name)).collect(),
+        services: Vec::new(),
         skipped: Vec::new(),
         loads: vec![load("small", subjects)],
         faults: Vec::new(),
@@ -82,6 +83,33 @@ pub fn with_ceiling(mut record: Measured, times: f64) -> Measured {
             &[(Outcome::Ok, (2.0 * times * OK as f64).round() as u64)],
         );
         slices.push(ceiling);
+    }
+    record
+}
+
+/// The same with a service of this name that did nothing.
+#[must_use]
+pub fn serve(mut record: Measured, service: &str) -> Measured {
+    record.services.push(ServiceRecord {
+        name: service.to_owned(),
+        command: vec![service.to_owned()],
+        restart: Restarted::Study,
+    });
+    for block in &mut record.blocks {
+        let life = BlockService {
+            port: 20_001,
+            started: false,
+            ready_s: Some(0.5),
+            seed_s: None,
+            cpu_s: Some(0.2),
+            rss_bytes_max: Some(50_000_000),
+            died: None,
+        };
+        block.services.insert(service.to_owned(), life);
+    }
+    for slice in all_slices(&mut record) {
+        slice.services_cpu_ns.push(Some(0));
+        slice.services_thread_ns.push(Some(0));
     }
     record
 }
@@ -284,6 +312,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         complete: true,
         order: names().collect(),
         subjects: names().map(|name| (name, life.clone())).collect(),
+        services: BTreeMap::new(),
         loads: vec![BlockLoad {
             load: "small".to_owned(),
             rounds: vec![round; ROUNDS],

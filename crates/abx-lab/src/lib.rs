@@ -21,6 +21,7 @@ mod study;
 pub use measure::running_subjects::Abort;
 pub use process::keeper;
 pub use process::pending::Pending;
+pub use process::service_process::ServiceError;
 pub use process::subject_process::SubjectProcessError;
 pub use process::verify::VerifyError;
 pub use records::file::{fuzz as record_file_fuzz, read_text};
@@ -34,6 +35,7 @@ pub use setup::{catalog, provision};
 pub use study::fault::{Fault, Strike};
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
+pub use study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService};
 pub use study::shape::{
     BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,
 };

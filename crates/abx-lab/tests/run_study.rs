@@ -145,6 +145,7 @@ fn study(blocks: Option<u32>) -> Study {
         seed: 42,
         command: Vec::new(),
         against: None,
+        services: Vec::new(),
         skipped: Vec::new(),
         blocks_within: None,
         pilot: PilotEffort::Brief,

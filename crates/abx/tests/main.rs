@@ -22,6 +22,7 @@ mod opened;
 mod records;
 mod recovery;
 mod runs;
+mod services;
 mod signals;
 mod studies;
 mod subjects;

@@ -291,8 +291,8 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
     ),
     (
         "[[file]]",
-        "[[service]]",
-        &["study.toml:7: ", "service", "reserved"],
+        "[[factor]]",
+        &["study.toml:7: ", "factor", "reserved"],
     ),
 ];
 

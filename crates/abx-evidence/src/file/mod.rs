@@ -23,8 +23,8 @@ use crate::judge::scope::Scope;
 use crate::judge::sweeps::Sweep;
 use crate::record::finding::Validity;
 use crate::record::{
-    BlockRecord, FaultRecord, LoadRecord, Machine, Measured, PastBaseline, STUDY_SCHEMA, Settings,
-    SkippedSubject, StudyEnd, SubjectRecord,
+    BlockRecord, FaultRecord, LoadRecord, Machine, Measured, PastBaseline, STUDY_SCHEMA,
+    ServiceRecord, Settings, SkippedSubject, StudyEnd, SubjectRecord,
 };
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
@@ -73,6 +73,9 @@ struct RecordFile<'a> {
     machine: Cow<'a, Machine>,
     /// The servers under test, in the order in which they were named.
     subjects: Cow<'a, [SubjectRecord]>,
+    /// The servers that they need, in the order in which they were started.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    services: Cow<'a, [ServiceRecord]>,
     /// Subjects of the study that were not measured, for want of what they need.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     skipped: Cow<'a, [SkippedSubject]>,
@@ -145,6 +148,7 @@ impl<'a> From<&'a StudyRecord> for RecordFile<'a> {
             settings: Cow::Borrowed(&measured.settings),
             machine: Cow::Borrowed(&measured.machine),
             subjects: (&measured.subjects).into(),
+            services: (&measured.services).into(),
             skipped: (&measured.skipped).into(),
             loads: (&measured.loads).into(),
             faults: (&measured.faults).into(),

@@ -1,4 +1,4 @@
-//! Who held a throughput back: the subject, the generator or neither.
+//! Who held a throughput back: the subject, a service that it needs, the generator or nobody.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +16,37 @@ pub(crate) const GENERATOR_BUSY: f64 = 0.90;
 
 /// Who held the throughput back, for each subject of one load.
 #[derive(Debug, Default)]
-pub(crate) struct Bottleneck(BTreeMap<String, Busy>);
+pub(crate) struct Bottleneck {
+    subjects: BTreeMap<String, Busy>,
+    /// The names of the services.
+    services: Vec<String>,
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Busy {
     subject: Option<f64>,
     generator: Option<f64>,
+    services: ServicesBusy,
 }
 
 impl Busy {
+    /// Whether the server's side was the limit: the subject, or what it needs.
     pub(super) fn is_subject_bound(self) -> bool {
-        self.subject.is_some_and(|busy| busy >= SUBJECT_BUSY)
+        let has_no_more = |busy: f64| busy >= SUBJECT_BUSY;
+        self.server_side().is_some_and(has_no_more) || self.bound_service().is_some()
+    }
+
+    /// How busy the subject was, or all of the processors that it shares with services.
+    fn server_side(self) -> Option<f64> {
+        let both = self.subject.into_iter().chain(self.services.with_subject);
+        both.reduce(f64::max)
+    }
+
+    /// The service that was the limit, by its place, and how busy it was.
+    fn bound_service(self) -> Option<(usize, f64)> {
+        let is_own = self.subject.is_some_and(|busy| busy >= SUBJECT_BUSY);
+        let busiest = self.services.busiest.filter(|_| !is_own);
+        busiest.filter(|(_, busy)| *busy >= SUBJECT_BUSY)
     }
 
     fn is_generator_bound(self) -> bool {
@@ -51,7 +71,7 @@ impl Bottleneck {
     pub(crate) fn of(view: &LoadView) -> Bottleneck {
         let settings = &view.study.settings;
         let cpus = settings.subject_cpus.len().max(1) as u64;
-        let busy = view.subjects.iter().map(|own| {
+        let subjects = view.subjects.iter().map(|own| {
             let sums = &own.sums;
             let given = Given::of(settings, sums);
             let of_given = |cpu: u64| share(cpu, given.subject_ns).map(|part| part.min(1.0));
@@ -64,13 +84,19 @@ impl Bottleneck {
             let busy = Busy {
                 subject: all.into_iter().chain(thread).reduce(f64::max),
                 generator: share(generator_ns(sums, settings.threads), given.generator_ns),
+                services: ServicesBusy::of(sums, given.subject_ns, cpus),
             };
             (own.subject.to_owned(), busy)
         });
-        Bottleneck(busy.collect())
+        let services = view.study.services.iter();
+        Bottleneck {
+            subjects: subjects.collect(),
+            services: services.map(|one| one.name.clone()).collect(),
+        }
     }
 
-    /// What the generator's limit means for one comparison, given its ratio.
+    /// What the limit of a service or of the generator means for one comparison, given its
+    /// ratio.
     pub(crate) fn finding(
         &self,
         [subject, baseline]: [&str; 2],
@@ -81,6 +107,52 @@ impl Bottleneck {
         } else {
             (baseline, subject)
         };
+        let of_service = self.service_finding(faster, slower);
+        match of_service {
+            Some(found) if found.level > Level::Note => Some(found),
+            other => self.generator_finding(faster, slower).or(other),
+        }
+    }
+
+    /// What it means that a service was the limit of one of these, or of both.
+    fn service_finding(&self, faster: &str, slower: &str) -> Option<Finding> {
+        let bound = |name: &str| self.busy(name).bound_service();
+        let told = |(place, busy): (usize, f64)| {
+            let name = self.services.get(place).map_or("", String::as_str);
+            format!("the service {name} ({:.0} % busy)", 100.0 * busy)
+        };
+        let new = |message: String| Finding::new(FindingId::ServiceBound, message);
+        match [bound(faster), bound(slower)] {
+            [None, None] => None,
+            [Some(own), None] => Some(
+                new(format!(
+                    "{} was the limit for {faster}: {faster} could have done more with a faster \
+                     one",
+                    told(own)
+                ))
+                .at(Level::Bound)
+                .about(faster),
+            ),
+            [None, Some(own)] => Some(
+                new(format!(
+                    "{} was the limit for {slower}: the ratio includes what {slower} asks of it",
+                    told(own)
+                ))
+                .about(slower),
+            ),
+            [Some(one), Some(other)] => Some(
+                new(format!(
+                    "{} was the limit for {faster}, and {} for {slower}: their throughput is that \
+                     of what they need",
+                    told(one),
+                    told(other)
+                ))
+                .at(Level::Void),
+            ),
+        }
+    }
+
+    fn generator_finding(&self, faster: &str, slower: &str) -> Option<Finding> {
         let busy = |name: &str| self.busy(name);
         let percent = |name: &str| 100.0 * busy(name).generator.unwrap_or_default();
         let bound = [faster, slower].map(|name| busy(name).is_generator_bound());
@@ -116,7 +188,7 @@ impl Bottleneck {
 
     /// What the generator's limit means for subjects that nothing is compared with.
     pub(super) fn alone(&self, load: &LoadRecord) -> impl Iterator<Item = Finding> {
-        let bound = { self.0.iter() }.filter(|(_, busy)| busy.is_generator_bound());
+        let bound = { self.subjects.iter() }.filter(|(_, busy)| busy.is_generator_bound());
         bound.map(|(subject, busy)| busy.bound(subject).under(&load.name))
     }
 
@@ -127,25 +199,33 @@ impl Bottleneck {
 
     /// What a subject's throughput would be with all of its time, if that grew with it.
     pub(crate) fn at_all_its_time(&self, subject: &str, throughput: f64) -> Option<f64> {
-        let busy = self.busy(subject).subject.filter(|busy| *busy > 0.0)?;
+        let busy = self
+            .busy(subject)
+            .server_side()
+            .filter(|busy| *busy > 0.0)?;
         Some(throughput / busy)
     }
 
     /// How busy both sides were while this subject was loaded.
     pub(super) fn busy(&self, subject: &str) -> Busy {
-        self.0.get(subject).copied().unwrap_or_default()
+        self.subjects.get(subject).copied().unwrap_or_default()
     }
 
     pub(super) fn notes(&self, load: &LoadRecord) -> impl Iterator<Item = Finding> {
-        self.0.iter().filter_map(|(subject, busy)| {
-            let idle = busy.subject.is_some() && !busy.is_subject_bound();
-            (idle && !busy.is_generator_bound()).then(|| {
+        self.subjects.iter().filter_map(|(subject, busy)| {
+            let server_side = busy.server_side()?;
+            let is_idle = !busy.is_subject_bound() && !busy.is_generator_bound();
+            let with = match self.services.is_empty() {
+                true => "",
+                false => ", with its services,",
+            };
+            is_idle.then(|| {
                 Finding::new(
                     FindingId::NotSaturated,
                     format!(
-                        "neither {subject} ({:.0} % busy) nor the generator ({:.0} %) was at its \
-                         limit: throughput is connections divided by response time here",
-                        100.0 * busy.subject.unwrap_or_default(),
+                        "neither {subject}{with} ({:.0} % busy) nor the generator ({:.0} %) was at \
+                         its limit: throughput is connections divided by response time here",
+                        100.0 * server_side,
                         100.0 * busy.generator.unwrap_or_default()
                     ),
                 )
@@ -153,6 +233,77 @@ impl Bottleneck {
                 .under(&load.name)
             })
         })
+    }
+
+    /// Subjects that filled their processors together with services which used most of
+    /// them, or whose service was the limit where nothing is compared.
+    pub(super) fn beside_services(
+        &self,
+        load: &LoadRecord,
+        is_comparison: bool,
+    ) -> impl Iterator<Item = Finding> {
+        self.subjects.iter().filter_map(move |(subject, busy)| {
+            let message = match busy.bound_service() {
+                Some(_) if is_comparison => None,
+                Some((place, part)) => Some(format!(
+                    "the service {} ({:.0} % busy) was the limit for {subject}",
+                    self.services.get(place)?,
+                    100.0 * part
+                )),
+                None => busy.services.most_of_full(busy.subject).map(|[all, part]| {
+                    format!(
+                        "services used {:.0} % of the servers' CPUs while {subject} was loaded, \
+                         which were {:.0} % busy: its throughput is that of both together; CPU \
+                         per response is its own",
+                        100.0 * part,
+                        100.0 * all
+                    )
+                }),
+            };
+            let finding = Finding::new(FindingId::ServiceBound, message?);
+            Some(finding.about(subject).under(&load.name))
+        })
+    }
+}
+
+/// How busy services were while one subject was loaded.
+#[derive(Debug, Clone, Copy, Default)]
+struct ServicesBusy {
+    /// The busiest of them by its place, and how busy it or its busiest thread was.
+    busiest: Option<(usize, f64)>,
+    /// The share of the servers' processors that all of them used.
+    all: Option<f64>,
+    /// The same with the subject.
+    with_subject: Option<f64>,
+}
+
+impl ServicesBusy {
+    fn of(sums: &Sums, given_ns: u64, cpus: u64) -> ServicesBusy {
+        let of_one = |ns: u64| share(ns, given_ns).map(|part| part.min(1.0));
+        let of_all = |ns: u64| of_one(ns / cpus);
+        let threads = sums.services_thread_ns.iter();
+        let each = sums.services_cpu_ns.iter().zip(threads).enumerate();
+        let busy = each.filter_map(|(place, (cpu, thread))| {
+            let all = cpu.and_then(of_all);
+            let thread = thread.and_then(of_one);
+            Some((place, all.into_iter().chain(thread).reduce(f64::max)?))
+        });
+        let services = sums.all_services_cpu_ns();
+        let services = services.filter(|_| !sums.services_cpu_ns.is_empty());
+        let both = services.zip(sums.server_cpu_ns);
+        ServicesBusy {
+            busiest: busy.reduce(|one, other| if other.1 > one.1 { other } else { one }),
+            all: services.and_then(of_all),
+            with_subject: both.and_then(|(services, own)| of_all(services + own)),
+        }
+    }
+
+    /// How busy the processors were and the services' part of that, where they were full,
+    /// and not by the subject alone, and the services used more than it.
+    fn most_of_full(self, subject: Option<f64>) -> Option<[f64; 2]> {
+        let (all, part) = (self.with_subject?, self.all?);
+        let is_own = subject.is_some_and(|busy| busy >= SUBJECT_BUSY);
+        (all >= SUBJECT_BUSY && !is_own && 2.0 * part > all).then_some([all, part])
     }
 }
 

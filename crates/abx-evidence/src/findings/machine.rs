@@ -63,10 +63,13 @@ pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
         STEAL,
         "the hypervisor gave our CPUs to others",
     );
-    let known = all
-        .server_cpu_ns
-        .zip(all.others_cpu_ns)
-        .map(|(server, others)| server + others + all.generator_cpu_ns + all.waiting_awake_ns);
+    let servers = [
+        all.server_cpu_ns,
+        all.others_cpu_ns,
+        all.all_services_cpu_ns(),
+    ];
+    let servers: Option<u64> = servers.into_iter().sum();
+    let known = servers.map(|servers| servers + all.generator_cpu_ns + all.waiting_awake_ns);
     let foreign = all
         .busy_ns
         .zip(known)

@@ -18,6 +18,7 @@ mod machine;
 mod network;
 mod opening;
 pub(crate) mod pace;
+mod services;
 mod slices;
 mod steady;
 mod strain;
@@ -91,6 +92,9 @@ fn of_load(view: &LoadView, summaries: &[Summary]) -> Vec<Finding> {
         })
         .collect();
     let disturbances = machine(view);
+    if is_saturating {
+        found.extend(limit.beside_services(load, view.study.is_comparison()));
+    }
     if is_saturating && disturbances.is_empty() {
         // Else a subject that wanted to run and could not would be taken for idle.
         found.extend(limit.notes(load));
@@ -344,6 +348,7 @@ fn whole(record: &Measured) -> Vec<Finding> {
         )
         .with_remedy(&one.how)
     }));
+    found.extend(services::died(record));
     match &record.end {
         StudyEnd::SubjectFailed { subject, how } => found.push(
             Finding::new(
@@ -352,6 +357,10 @@ fn whole(record: &Measured) -> Vec<Finding> {
             )
             .about(subject),
         ),
+        StudyEnd::ServiceFailed { how, .. } => found.push(Finding::new(
+            FindingId::ServiceFailed,
+            format!("the study ended early: {how}"),
+        )),
         StudyEnd::Failed { why } => found.push(Finding::new(
             FindingId::StudyFailed,
             format!("the study ended early: {why}"),

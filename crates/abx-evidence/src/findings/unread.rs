@@ -59,6 +59,11 @@ fn of_slices(view: &LoadView) -> Vec<Unread> {
             KEPT,
         ),
         (
+            all.all_services_cpu_ns().is_none(),
+            "the CPU time of at least one service, and with it whether it was the limit",
+            KEPT,
+        ),
+        (
             all.generator_wait_ns.is_none(),
             "whether the generator had to wait for a CPU (/proc/thread-self/schedstat)",
             "run on a kernel with scheduler statistics",

@@ -9,6 +9,7 @@ use crate::record::columns;
 use crate::record::fault::FaultSlice;
 use crate::record::histograms::Histograms;
 use crate::record::readings::{Canary, SubjectReadings};
+use crate::record::service::BlockService;
 use crate::record::slice::SliceRecord;
 
 /// One block: every subject started afresh, loaded, stopped.
@@ -27,6 +28,9 @@ pub struct BlockRecord {
     pub order: Vec<String>,
     /// What became of each subject.
     pub subjects: BTreeMap<String, BlockSubject>,
+    /// What became of each service.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub services: BTreeMap<String, BlockService>,
     /// What each load gave.
     pub loads: Vec<BlockLoad>,
     /// What was done to each subject on purpose, and what came of it.

@@ -118,6 +118,12 @@ finding_ids! {
          compared instead where it could be read",
         "add a thread (`-t`) on a processor of its own, make the subject do more for each request, \
          or run on a machine with more processors";
+    ServiceBound: "service_bound", [Note, Bound, Void],
+        "a service that subjects need was the limit, or used most of the CPUs that it shares with \
+         them: when it limited the faster subject the ratio is a bound, when both, there is no \
+         ratio of throughputs, and CPU per response is compared instead where it could be read",
+        "give the service more CPUs, have the subjects ask less of it, or go by CPU per response, \
+         which is the subjects' own";
     NotSaturated: "not_saturated", [Note],
         "neither the subject nor the generator was at its limit: throughput is connections \
          divided by response time",
@@ -214,6 +220,10 @@ finding_ids! {
     SubjectFailed: "subject_failed", [Void],
         "a subject could not go on",
         "look at its log, and try it alone with `abx run`";
+    ServiceFailed: "service_failed", [Note],
+        "a service that the subjects need ended under load, or could not be started, made ready \
+         or filled",
+        "look at its output; the blocks in which it ended are not judged";
 
     // What else the machine did.
     Steal: "steal", [Note],

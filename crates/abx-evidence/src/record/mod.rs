@@ -15,6 +15,7 @@ pub(crate) mod objective;
 mod past_baseline;
 mod pilot;
 mod readings;
+mod service;
 mod slice;
 mod waiting;
 
@@ -31,6 +32,7 @@ pub use load::{AnswerRecord, LoadRecord, LoadSettings, RequestSettings};
 pub use past_baseline::{PastBaseline, PastLoad, PastReference};
 pub use pilot::{Interleave, PilotRecord, PilotSubject, SliceChoiceRecord, SliceLengthRecord};
 pub use readings::{Canary, HostCounters, InUse, SubjectReadings};
+pub use service::{BlockService, Restarted, ServiceRecord};
 pub use slice::SliceRecord;
 pub use waiting::{Wait, Waiting};
 
@@ -62,6 +64,9 @@ pub struct Measured {
     pub machine: Machine,
     /// The servers under test, in the order in which they were named.
     pub subjects: Vec<SubjectRecord>,
+    /// The servers that they need, in the order in which they were started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceRecord>,
     /// Subjects of the study that were not measured, for want of what they need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedSubject>,
@@ -252,6 +257,13 @@ pub enum StudyEnd {
     SubjectFailed {
         /// Which one.
         subject: String,
+        /// How.
+        how: String,
+    },
+    /// A service could not go on.
+    ServiceFailed {
+        /// Which one.
+        service: String,
         /// How.
         how: String,
     },

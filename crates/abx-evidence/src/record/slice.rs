@@ -68,6 +68,11 @@ pub struct SliceRecord {
     /// the window's part, by time, of all that it used while it was left alone under this
     /// load. They are not read at each slice, since there may be thousands of processes.
     pub others_cpu_ns: Option<u64>,
+    /// Processor time of each service, in the order of the record's services; `None` when
+    /// not readable.
+    pub services_cpu_ns: Vec<Option<u64>>,
+    /// The same of the busiest thread of each.
+    pub services_thread_ns: Vec<Option<u64>>,
     /// Processor time of the generator's threads, without what they waited awake.
     pub generator_cpu_ns: u64,
     /// Processor time in which they waited awake for answers.
@@ -121,6 +126,8 @@ impl SliceRecord {
             server_cpu_ns: None,
             server_switches: None,
             others_cpu_ns: None,
+            services_cpu_ns: Vec::new(),
+            services_thread_ns: Vec::new(),
             generator_cpu_ns: slice.generator_cpu_ns,
             waiting_awake_ns: slice.waiting_awake_ns,
             busiest_worker_ns: slice.busiest_worker_ns,

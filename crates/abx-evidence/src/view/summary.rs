@@ -38,6 +38,9 @@ pub struct Summary {
     pub server_switches_per_request: Option<f64>,
     /// The share of its processors that the subject used.
     pub server_busy: Option<f64>,
+    /// What the services used meanwhile, in the order of the study.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceUse>,
     /// The share of one processor that the generator's busiest thread used.
     pub generator_busy: Option<f64>,
     /// The most memory seen in a block, the median over blocks.
@@ -72,6 +75,19 @@ pub struct Summary {
     /// What came of holding connections that say nothing, where the load is that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldFigures>,
+}
+
+/// What a service used while one subject was under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceUse {
+    /// Its name.
+    pub service: String,
+    /// Its processor time for each of the subject's whole answers; `None` when not readable.
+    pub cpu_us_per_request: Option<f64>,
+    /// The share of the servers' processors that it used.
+    pub busy: Option<f64>,
+    /// The most memory seen in a block, whoever was loaded, the median over blocks.
+    pub rss_bytes: Option<u64>,
 }
 
 /// Describes every subject under every load.
@@ -118,6 +134,7 @@ fn summary(view: &SubjectView) -> Summary {
             .server_switches
             .and_then(|switches| share(switches, all_completed)),
         server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
+        services: services(view),
         generator_busy: share(sums.busiest_worker_ns, sums.wall_ns),
         rss_bytes: median(lives.iter().filter_map(|life| life.rss_bytes_max)),
         pss_bytes: median(view.readings().filter_map(|side| side.pss_bytes)),
@@ -140,6 +157,26 @@ fn summary(view: &SubjectView) -> Summary {
         broadcasts: broadcasts(view),
         held: HeldFigures::of(&held),
     }
+}
+
+/// What services used while a subject was loaded; nothing where it was not.
+fn services(view: &SubjectView) -> Vec<ServiceUse> {
+    let (study, sums) = (view.study, &view.sums);
+    let cpus = study.settings.subject_cpus.len().max(1) as u64;
+    let each = study.services.iter().zip(&sums.services_cpu_ns);
+    each.map(|(service, cpu)| {
+        let blocks = study.complete_blocks();
+        let lives = blocks.filter_map(|block| block.services.get(&service.name));
+        ServiceUse {
+            service: service.name.clone(),
+            cpu_us_per_request: cpu
+                .and_then(|cpu| share(cpu, sums.all_completed()))
+                .map(|ns| ns / 1e3),
+            busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
+            rss_bytes: median(lives.filter_map(|life| life.rss_bytes_max)),
+        }
+    })
+    .collect()
 }
 
 /// When listeners had broadcasts; `None` under any other load.

@@ -32,6 +32,9 @@ pub(crate) struct Sums {
     pub(crate) server_cpu_ns: Option<u64>,
     pub(crate) server_switches: Option<u64>,
     pub(crate) others_cpu_ns: Option<u64>,
+    /// Of each service; empty where there is none.
+    pub(crate) services_cpu_ns: Vec<Option<u64>>,
+    pub(crate) services_thread_ns: Vec<Option<u64>>,
     pub(crate) generator_cpu_ns: u64,
     pub(crate) waiting_awake_ns: u64,
     pub(crate) busiest_worker_ns: u64,
@@ -67,6 +70,8 @@ impl From<&SliceRecord> for Sums {
             server_cpu_ns: slice.server_cpu_ns,
             server_switches: slice.server_switches,
             others_cpu_ns: slice.others_cpu_ns,
+            services_cpu_ns: slice.services_cpu_ns.clone(),
+            services_thread_ns: slice.services_thread_ns.clone(),
             generator_cpu_ns: slice.generator_cpu_ns,
             waiting_awake_ns: slice.waiting_awake_ns,
             busiest_worker_ns: slice.busiest_worker_ns,
@@ -131,6 +136,8 @@ impl Sums {
             server_cpu_ns: both(self.server_cpu_ns, other.server_cpu_ns),
             server_switches: both(self.server_switches, other.server_switches),
             others_cpu_ns: both(self.others_cpu_ns, other.others_cpu_ns),
+            services_cpu_ns: each(self.services_cpu_ns, &other.services_cpu_ns),
+            services_thread_ns: each(self.services_thread_ns, &other.services_thread_ns),
             generator_cpu_ns: self.generator_cpu_ns + other.generator_cpu_ns,
             waiting_awake_ns: self.waiting_awake_ns + other.waiting_awake_ns,
             busiest_worker_ns: self.busiest_worker_ns + other.busiest_worker_ns,
@@ -140,6 +147,11 @@ impl Sums {
             busy_ns: both(self.busy_ns, other.busy_ns),
             stopped_answering: self.stopped_answering + other.stopped_answering,
         }
+    }
+
+    /// Processor time of all services together; none where there is no service.
+    pub(crate) fn all_services_cpu_ns(&self) -> Option<u64> {
+        self.services_cpu_ns.iter().copied().sum()
     }
 
     /// Whole answers over whole slices: what is read at a slice's edges holds
@@ -167,4 +179,16 @@ impl Sums {
         };
         Offered::counted(arrivals, &self.outcomes, late)
     }
+}
+
+/// Sums of several readings; those of no slice are empty.
+fn each(one: Vec<Option<u64>>, other: &[Option<u64>]) -> Vec<Option<u64>> {
+    if one.is_empty() {
+        return other.to_vec();
+    }
+    if other.is_empty() {
+        return one;
+    }
+    let pairs = one.into_iter().zip(other);
+    pairs.map(|(one, other)| Some(one? + (*other)?)).collect()
 }

@@ -52,8 +52,9 @@ fn slice() -> BoxedStrategy<SliceRecord> {
     let numbers = prop::array::uniform22(counter());
     let readings = prop::array::uniform8(reading());
     let named = ("[a-c]", outcomes(), outcomes(), phase_sums(), any::<bool>());
-    (numbers, readings, named)
-        .prop_map(|(numbers, readings, named)| {
+    let services = (vec(reading(), 0..3), vec(reading(), 0..3));
+    (numbers, readings, named, services)
+        .prop_map(|(numbers, readings, named, services)| {
             let (subject, outcomes, discarded, phases, stopped_answering) = named;
             SliceRecord {
                 subject,
@@ -83,6 +84,8 @@ fn slice() -> BoxedStrategy<SliceRecord> {
                 server_cpu_ns: readings[0],
                 server_switches: readings[1],
                 others_cpu_ns: readings[2],
+                services_cpu_ns: services.0,
+                services_thread_ns: services.1,
                 generator_cpu_ns: numbers[17],
                 waiting_awake_ns: numbers[21],
                 busiest_worker_ns: numbers[18],
@@ -232,6 +235,7 @@ fn block(loads: Vec<BlockLoad>) -> BlockRecord {
         complete: true,
         order: vec!["a".to_owned()],
         subjects: BTreeMap::new(),
+        services: BTreeMap::new(),
         loads,
         faults: Vec::new(),
         canaries: Vec::new(),

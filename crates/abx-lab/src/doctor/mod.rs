@@ -144,6 +144,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         cold: None,
         ceiling: None,
         against: None,
+        services: Vec::new(),
         skipped: Vec::new(),
         pilot: PilotEffort::Usual,
         interleave: Interleave::Slices,

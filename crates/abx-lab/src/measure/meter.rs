@@ -9,6 +9,7 @@ use abx_sys::tree::ProcTree;
 
 use crate::measure::host::generator::GeneratorHost;
 use crate::measure::host::processors::Processors;
+use crate::measure::host::services::{ServiceHost, ServiceReading};
 use crate::measure::host::subjects::{SubjectHost, SubjectReading};
 use crate::measure::host::troubles::Troubles;
 
@@ -16,6 +17,8 @@ use crate::measure::host::troubles::Troubles;
 pub struct Meter {
     /// Where the subjects are.
     pub subjects: SubjectHost,
+    /// What the subjects need beside themselves.
+    pub services: ServiceHost,
     /// Where the load comes from.
     pub generator: GeneratorHost,
     /// The processors of both, which are of one machine.
@@ -29,10 +32,11 @@ pub struct MeterReading {
     /// One look at this machine, which both hosts are.
     machine: Option<MachineCounters>,
     subject: SubjectReading,
+    services: Vec<ServiceReading>,
 }
 
 /// What happened between two edges.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MeterWindow {
     /// How long it was.
     pub window_ns: u64,
@@ -43,6 +47,8 @@ pub struct MeterWindow {
     /// Processor time of the others together: none where there are no others, and not
     /// yet known where there are.
     pub others_cpu_ns: Option<u64>,
+    /// Processor time of each service, and of the busiest thread of each.
+    pub services: Vec<[Option<u64>; 2]>,
     /// Time that the hypervisor took from our processors.
     pub steal_ns: Option<u64>,
     /// What of it was taken from the generator's.
@@ -59,9 +65,17 @@ impl Meter {
     pub fn new(trees: Vec<Option<ProcTree>>, split: &CpuSplit) -> Meter {
         Meter {
             subjects: SubjectHost::new(trees),
+            services: ServiceHost::default(),
             generator: GeneratorHost::new(&split.generator),
             processors: Processors::new(&[&split.subjects[..], &split.generator[..]].concat()),
         }
+    }
+
+    /// The same, and the process trees of services.
+    #[must_use]
+    pub fn with_services(mut self, trees: Vec<Option<ProcTree>>) -> Meter {
+        self.services = ServiceHost::new(trees);
+        self
     }
 
     /// Reads everything once, before subject `loaded` is loaded.
@@ -69,12 +83,14 @@ impl Meter {
     /// SUBTLE: What is nearest to the slice is read last here and first
     /// afterwards, so that our own reading is not taken for foreign work.
     pub fn before(&mut self, loaded: usize) -> MeterReading {
+        let services = self.services.read();
         let subject = self.subjects.before(loaded);
         let machine = MachineCounters::read().ok();
         MeterReading {
             at: Nanos::now(),
             machine,
             subject,
+            services,
         }
     }
 
@@ -84,6 +100,7 @@ impl Meter {
             at: Nanos::now(),
             machine: MachineCounters::read().ok(),
             subject: self.subjects.after(loaded),
+            services: self.services.read(),
         }
     }
 
@@ -94,11 +111,13 @@ impl Meter {
         let (one, two) = (&before.subject, &after.subject);
         let used = one.cpu.zip(two.cpu);
         let switches = one.switches.as_ref().zip(two.switches.as_ref());
+        let services = after.services.iter().zip(&before.services);
         MeterWindow {
             window_ns: after.at.since(before.at).0,
             server_cpu_ns: used.map(|(before, after)| after.since(before).0),
             server_switches: switches.and_then(|(before, after)| after.since(before)),
             others_cpu_ns: self.subjects.has_one().then_some(0),
+            services: services.map(|(now, then)| now.since(then)).collect(),
             steal_ns: machine.and_then(|(one, two)| self.processors.steal_ns(one, two)),
             generator_steal_ns: machine.and_then(|(one, two)| self.generator.steal_ns(one, two)),
             busy_ns: machine.and_then(|(one, two)| self.processors.busy_ns(one, two)),
@@ -114,6 +133,8 @@ impl MeterWindow {
         slice.server_cpu_ns = self.server_cpu_ns;
         slice.server_switches = self.server_switches;
         slice.others_cpu_ns = self.others_cpu_ns;
+        slice.services_cpu_ns = self.services.iter().map(|[cpu, _]| *cpu).collect();
+        slice.services_thread_ns = self.services.iter().map(|[_, thread]| *thread).collect();
         slice.steal_ns = self.steal_ns;
         slice.generator_steal_ns = self.generator_steal_ns;
         slice.busy_ns = self.busy_ns;
@@ -135,6 +156,7 @@ mod tests {
                 switches: None,
                 strain: Strain::default(),
             },
+            services: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Loading servers that run, and reading what they and the machine used meanwhile.
 
+pub mod abort;
 pub mod block;
 pub mod host;
 pub mod idle_connections;
@@ -9,6 +10,7 @@ pub mod opened_pool;
 pub mod pilot;
 pub mod planned_load;
 pub mod rate_search;
+pub mod running_services;
 pub mod running_subjects;
 #[cfg(test)]
 pub mod simulation;

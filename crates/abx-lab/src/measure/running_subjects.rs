@@ -1,19 +1,23 @@
 //! Subjects that run, side by side, and the slice that loads one of them.
 //! Pilot and blocks are made of this.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use abx_engine::{EngineError, LoadGenerator, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
-use abx_evidence::record::{BlockSubject, Histograms, InUse, PilotRecord, SliceRecord};
+use abx_evidence::record::{
+    BlockService, BlockSubject, Histograms, InUse, PilotRecord, SliceRecord,
+};
 use abx_evidence::{Outcomes, SliceTally, TimelineTally};
 use abx_sys::Nanos;
 
+pub use crate::measure::abort::Abort;
 use crate::measure::host::troubles::Troubles;
 use crate::measure::meter::Meter;
+use crate::measure::running_services::RunningServices;
 use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, unanswered};
 use crate::process::pending::{Pending, unwatched, while_pending};
 use crate::process::subject_process::{SubjectProcess, SubjectProcessError};
-use crate::process::verify::VerifyError;
 use crate::study::Load;
 
 /// The first part of a slice that is not counted: a tenth.
@@ -25,57 +29,6 @@ const END_LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Looks at memory take this part of the time: a fiftieth.
 const MEMORY_EVERY: u64 = 50;
 
-/// Why a study cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum Abort {
-    /// The person stopped it.
-    #[error("stopped")]
-    Interrupted,
-    /// A subject is not there, not right, or gone.
-    #[error("{error}")]
-    Subject {
-        /// Which one.
-        name: String,
-        /// Why.
-        error: Box<SubjectProcessError>,
-    },
-    /// The subjects do not answer alike.
-    #[error("{0}")]
-    Answers(Box<VerifyError>),
-    /// No rate can be derived from what the subjects answer.
-    #[error(
-        "no rate can be found for the load `{load}`: a subject gave no right answer; \
-         try each alone with `abx run`"
-    )]
-    NoRate {
-        /// The load.
-        load: String,
-    },
-    /// The time is up.
-    #[error(
-        "the budget was used up before a block was complete: give more time (`--budget`), or \
-         measure fewer subjects or loads"
-    )]
-    Budget,
-    /// abx itself cannot go on.
-    #[error("{0}")]
-    Engine(#[from] EngineError),
-}
-
-impl Abort {
-    /// An error of the subject of this name, or [`Abort::Interrupted`] when it is none.
-    pub fn subject(name: &str, error: impl Into<SubjectProcessError>) -> Abort {
-        let error = error.into();
-        match error.is_stop() {
-            true => Abort::Interrupted,
-            false => Abort::Subject {
-                name: name.to_owned(),
-                error: Box::new(error),
-            },
-        }
-    }
-}
-
 /// Subjects that run, with everything to load and watch them.
 pub struct RunningSubjects<'a> {
     /// Makes the load.
@@ -86,6 +39,8 @@ pub struct RunningSubjects<'a> {
     pub processes: Vec<SubjectProcess>,
     /// Their names.
     pub names: Vec<String>,
+    /// What they need beside themselves, where they need something.
+    pub services: Option<&'a mut RunningServices>,
     /// The most memory of each that was seen.
     rss_bytes_max: Vec<Option<u64>>,
     /// The next look in passing is not before.
@@ -218,6 +173,7 @@ impl<'a> RunningSubjects<'a> {
             meter,
             processes,
             names,
+            services: None,
         }
     }
 
@@ -227,6 +183,7 @@ impl<'a> RunningSubjects<'a> {
         for (subject, most) in self.rss_bytes_max.iter_mut().enumerate() {
             *most = (*most).max(self.meter.subjects.rss_bytes(subject));
         }
+        self.meter.services.note_memory();
         let took = Nanos::now().since(began);
         self.memory_due = began.plus(Nanos(MEMORY_EVERY * took.0));
     }
@@ -389,11 +346,14 @@ impl<'a> RunningSubjects<'a> {
         Ok(report.opened as u64)
     }
 
-    /// Whether a subject still runs.
+    /// Whether a subject still runs, and what it needs: without that it may well end.
     ///
     /// # Errors
-    /// [`Abort::Subject`].
+    /// [`Abort::ServiceDied`], [`Abort::Subject`].
     pub fn check(&mut self, subject: usize) -> Result<(), Abort> {
+        if let Some(services) = &mut self.services {
+            services.check()?;
+        }
         let checked = self.processes[subject].check();
         checked.map_err(|error| Abort::subject(&self.names[subject], error))
     }
@@ -466,6 +426,14 @@ impl<'a> RunningSubjects<'a> {
             left = left.saturating_sub(step);
         }
         Ok(())
+    }
+
+    /// What became of the services in a block that ended so.
+    #[must_use]
+    pub fn services_record(&mut self, ended: &Result<(), Abort>) -> BTreeMap<String, BlockService> {
+        let host = &mut self.meter.services;
+        let services = self.services.as_ref();
+        services.map_or_else(BTreeMap::new, |services| services.record(host, ended))
     }
 
     /// Stops every subject; `died` is the one that had ended by itself.

@@ -3,9 +3,12 @@
 pub mod family_roles;
 pub mod generated_files;
 pub mod keeper;
+pub mod kept_command;
 pub mod listener;
 pub mod log_tail;
 pub mod pending;
 pub mod probe;
+pub mod service_process;
+pub mod start_context;
 pub mod subject_process;
 pub mod verify;

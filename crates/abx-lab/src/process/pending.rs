@@ -48,6 +48,11 @@ pub enum Pending<'a> {
         /// After how long without another one no more are tried.
         at_most: Duration,
     },
+    /// The end of what fills a service with data.
+    Seed {
+        /// The service.
+        service: &'a str,
+    },
     /// Responses to requests that a slice has left.
     Responses {
         /// The subject.

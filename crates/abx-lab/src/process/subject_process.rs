@@ -1,13 +1,12 @@
 //! One subject in one block: started, found ready, watched, stopped.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use abx_engine::{Patience, Stopper};
 use abx_evidence::record::{BlockSubject, InUse, ListenerRecord};
 use abx_sys::Nanos;
-use abx_sys::limits::DescriptorLimit;
 use abx_sys::ports::{FreePort, PortError};
 use abx_sys::tree::ProcTree;
 
@@ -16,13 +15,17 @@ use crate::process::keeper::{
     EndManner, FileContent, Keeper, KeeperError, KeeperPlan, ProcessEnd, ProcessState,
     SCRATCH_EMPTY, ScratchFile,
 };
+use crate::process::kept_command::Surroundings;
 use crate::process::listener;
 use crate::process::log_tail::SHOWN_LINES;
 use crate::process::pending::{PENDING_FROM, Pending};
 use crate::process::probe::Probe;
-use crate::process::verify::{ReadinessOutcome, VerifyError, wait_ready};
+pub use crate::process::start_context::StartContext;
+use crate::process::verify::{ReadinessLook, ReadinessOutcome, VerifyError, look, wait_ready};
 use crate::study::GeneratedFile;
 use crate::study::launch::Launch;
+use crate::study::placeholder::FilledWord;
+use crate::study::service::leads;
 use crate::study::subject::Source;
 
 /// Why a subject is not there to be loaded.
@@ -126,36 +129,13 @@ fn waited(within: Duration, is_budget: bool) -> String {
     }
 }
 
-fn tail(output: &str) -> String {
+/// The end of an output behind a message; empty without any.
+pub fn tail(output: &str) -> String {
     if output.is_empty() {
         String::new()
     } else {
         format!("; the end of its output:\n{output}")
     }
-}
-
-/// What every start needs beside the subject itself.
-pub struct StartContext<'a> {
-    /// The program that becomes a keeper when given `keeper_arguments`.
-    pub program: &'a Path,
-    /// See `program`.
-    pub keeper_arguments: &'a [&'a str],
-    /// Processors of the subjects.
-    pub cpus: &'a [usize],
-    /// File descriptors that a subject may have.
-    pub descriptors: DescriptorLimit,
-    /// Files that are made for every subject.
-    pub files: &'a [GeneratedFile],
-    /// What made files are drawn from.
-    pub seed: u64,
-    /// Whether what it starts may go on when its main process fails.
-    pub outlives_main: bool,
-    /// Ends the start, too.
-    pub stopper: Stopper,
-    /// Draws a number below the given one.
-    pub draw: &'a mut dyn FnMut(u32) -> u32,
-    /// Told what is waited for.
-    pub on_pending: &'a dyn Fn(Pending),
 }
 
 /// A subject that runs.
@@ -165,11 +145,17 @@ pub struct SubjectProcess {
     pub address: SocketAddr,
     /// `None` for a server that abx leaves alone.
     keeper: Option<Keeper>,
-    /// Given to nobody else until the server has stopped.
-    _port: Option<FreePort>,
+    /// Given to nobody else until the server has stopped; the further ones have names.
+    ports: Option<GivenPorts>,
     files: GeneratedFiles,
     started: Instant,
     ready_s: Option<f64>,
+}
+
+/// The ports of a server.
+struct GivenPorts {
+    main: FreePort,
+    further: Vec<(String, FreePort)>,
 }
 
 impl SubjectProcess {
@@ -185,17 +171,18 @@ impl SubjectProcess {
         let (address, kept, files) = match source {
             Source::Address(target) => (target.address, None, GeneratedFiles::default()),
             Source::Command(launch) => {
-                let (port, keeper, files) = start_kept(name, launch, start)?;
-                let address = SocketAddr::from(([127, 0, 0, 1], port.number()));
-                (address, Some((keeper, port)), files)
+                let ports = GivenPorts::of(name, launch, start)?;
+                let (keeper, files) = keep(name, launch, &ports, start)?;
+                let address = SocketAddr::from(([127, 0, 0, 1], ports.main.number()));
+                (address, Some((keeper, ports)), files)
             }
         };
-        let (keeper, port) = kept.unzip();
+        let (keeper, ports) = kept.unzip();
         Ok(SubjectProcess {
             name: name.to_owned(),
             address,
             keeper,
-            _port: port,
+            ports,
             files,
             started: Instant::now(),
             ready_s: None,
@@ -226,12 +213,31 @@ impl SubjectProcess {
             // It runs already; verification will tell what it answers.
             return Ok(());
         };
+        let (name, address) = (self.name.clone(), self.address);
+        let mut look = |patience: Patience| look(&name, address, probe, patience);
+        let within = launch.ready.within;
+        self.wait_until(within, &mut look, stopper, deadline, on_pending)
+    }
+
+    /// Waits until a look at it is right, at most so long from its start and not beyond
+    /// the deadline.
+    ///
+    /// # Errors
+    /// As [`SubjectProcess::wait_ready`].
+    pub fn wait_until(
+        &mut self,
+        at_most: Duration,
+        look: &mut dyn FnMut(Patience) -> ReadinessLook,
+        stopper: &Stopper,
+        deadline: Option<Nanos>,
+        on_pending: &dyn Fn(Pending),
+    ) -> Result<(), SubjectProcessError> {
         let waited = self.started.elapsed();
-        let left = launch.ready.within.saturating_sub(waited);
+        let left = at_most.saturating_sub(waited);
         let left = deadline.map_or(left, |deadline| {
             left.min(deadline.since(Nanos::now()).into())
         });
-        let within = (waited + left).min(launch.ready.within);
+        let within = (waited + left).min(at_most);
         let keeper = &mut self.keeper;
         let gone = || {
             let state = keeper.as_mut().map(Keeper::state);
@@ -254,7 +260,7 @@ impl SubjectProcess {
             stopper: Some(stopper),
             on_wait: Some(&on_wait),
         };
-        let ready = wait_ready(name, self.address, probe, patience, gone);
+        let ready = wait_ready(patience, look, gone);
         on_pending(Pending::Over);
         match ready {
             None if stopper.is_stopped() => return Ok(()),
@@ -263,7 +269,7 @@ impl SubjectProcess {
                 return Err(SubjectProcessError::NotReady {
                     name: self.name.clone(),
                     within,
-                    is_budget: within < launch.ready.within,
+                    is_budget: within < at_most,
                     why,
                     output: self.output(),
                 });
@@ -286,6 +292,29 @@ impl SubjectProcess {
         Ok(())
     }
 
+    /// What leads to it, as a service.
+    #[must_use]
+    pub fn leads(&self) -> Vec<FilledWord> {
+        let dir = scratch(&self.name, self.address.port()).join(SCRATCH_EMPTY);
+        let ports = self
+            .ports
+            .as_ref()
+            .map_or_else(Vec::new, GivenPorts::numbers);
+        leads(&self.name, &ports, &dir.to_string_lossy())
+    }
+
+    /// What a command beside it is given: its placeholders and its environment.
+    #[must_use]
+    pub fn surroundings(&self, launch: &Launch, start: &StartContext) -> Surroundings {
+        let ports = self.ports.iter().flat_map(GivenPorts::words);
+        Surroundings {
+            address: self.address,
+            scratch: scratch(&self.name, self.address.port()),
+            words: ports.chain(start.services.iter().cloned()).collect(),
+            launch: launch.clone(),
+        }
+    }
+
     /// The keeper's process number; `None` of a server that abx leaves alone.
     #[must_use]
     pub fn keeper_id(&self) -> Option<u32> {
@@ -302,12 +331,18 @@ impl SubjectProcess {
         launch: &Launch,
         start: &mut StartContext,
     ) -> Result<(), SubjectProcessError> {
-        if let Some(keeper) = self.keeper.take() {
+        if let (Some(keeper), Some(ports)) = (self.keeper.take(), &self.ports) {
             let _ = keeper.stop();
-            let (keeper, files) = keep(&self.name, launch, self.address.port(), start)?;
+            let (keeper, files) = keep(&self.name, launch, ports, start)?;
             (self.keeper, self.files) = (Some(keeper), files);
         }
         Ok(())
+    }
+
+    /// From its start until it was ready, in seconds; `None` before that.
+    #[must_use]
+    pub fn ready_s(&self) -> Option<f64> {
+        self.ready_s
     }
 
     /// Its processes, when they can be seen.
@@ -381,35 +416,71 @@ fn listener_record(tree: &ProcTree) -> Option<ListenerRecord> {
     })
 }
 
-fn start_kept(
-    name: &str,
-    launch: &Launch,
-    start: &mut StartContext,
-) -> Result<(FreePort, Keeper, GeneratedFiles), SubjectProcessError> {
-    let no_port = |source| SubjectProcessError::Port {
-        name: name.to_owned(),
-        source,
-    };
-    let candidates = abx_sys::ports::candidates().map_err(no_port)?;
-    let free = abx_sys::ports::free_port(candidates, start.draw).map_err(no_port)?;
-    let (keeper, files) = keep(name, launch, free.number(), start)?;
-    Ok((free, keeper, files))
+impl GivenPorts {
+    /// As many as a launch asks for.
+    fn of(
+        name: &str,
+        launch: &Launch,
+        start: &mut StartContext,
+    ) -> Result<GivenPorts, SubjectProcessError> {
+        let mut port = || {
+            let candidates = abx_sys::ports::candidates();
+            candidates
+                .and_then(|range| abx_sys::ports::free_port(range, start.draw))
+                .map_err(|source| SubjectProcessError::Port {
+                    name: name.to_owned(),
+                    source,
+                })
+        };
+        let main = port()?;
+        let further = launch.ports.iter();
+        Ok(GivenPorts {
+            main,
+            further: further
+                .map(|name| Ok((name.clone(), port()?)))
+                .collect::<Result<_, SubjectProcessError>>()?,
+        })
+    }
+
+    /// All of them, the main one without a name.
+    fn numbers(&self) -> Vec<(Option<&str>, u16)> {
+        let further = self.further.iter();
+        std::iter::once((None, self.main.number()))
+            .chain(further.map(|(name, port)| (Some(name.as_str()), port.number())))
+            .collect()
+    }
+
+    /// What the names of the further ones stand for in its own texts.
+    fn words(&self) -> impl Iterator<Item = FilledWord> {
+        let further = self.further.iter();
+        further.map(|(name, port)| (format!("port.{name}"), port.number().to_string()))
+    }
 }
 
-/// Starts a server on a port.
+/// The folder of a start on this port: one for each, so that nothing of the last one is
+/// found in it.
+fn scratch(name: &str, port: u16) -> PathBuf {
+    let scratch = format!("abx-{}-{name}-{port}", std::process::id());
+    std::env::temp_dir().join(scratch)
+}
+
+/// Starts a server on its ports.
 fn keep(
     name: &str,
     launch: &Launch,
-    port: u16,
+    ports: &GivenPorts,
     start: &mut StartContext,
 ) -> Result<(Keeper, GeneratedFiles), SubjectProcessError> {
     // The length of the environment moves the stack, and with it the speed.
     let padding = usize::try_from((start.draw)(4096)).unwrap_or_default();
-    // A folder for each start, so that nothing of the last one is found in it.
-    let scratch = format!("abx-{}-{name}-{port}", std::process::id());
-    let scratch = std::env::temp_dir().join(scratch);
+    let port = ports.main.number();
+    let scratch = scratch(name, port);
     let directory = scratch.join(SCRATCH_EMPTY);
-    let filled = launch.fill(port, &directory);
+    let words: Vec<FilledWord> = ports
+        .words()
+        .chain(start.services.iter().cloned())
+        .collect();
+    let filled = launch.fill(port, &directory, &words);
     let mut words = filled.command.into_iter();
     let usual = [
         ("PORT".to_owned(), port.to_string()),

@@ -275,7 +275,7 @@ pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool
 /// Whether a subject is ready to be verified.
 #[derive(Debug)]
 pub enum ReadinessOutcome {
-    /// It gave the right answer three times in a row, the first time at this moment.
+    /// It was right three times in a row, the first time at this moment.
     Ready(Instant),
     /// Not within the time; what it did instead.
     Late(String),
@@ -283,14 +283,36 @@ pub enum ReadinessOutcome {
     Wrong(VerifyError),
 }
 
-/// Asks until the answer is right three times in a row on fresh connections.
-/// Refused and 503 mean "not yet"; any other wrong status ends the wait.
-/// `gone` tells whether it has ended, which ends the wait too, with `None`.
+/// What one look at a server that was started shows.
+#[derive(Debug)]
+pub enum ReadinessLook {
+    /// It is as it should be.
+    Right,
+    /// It may be so later; what it did instead.
+    NotYet(String),
+    /// It never will be.
+    Wrong(VerifyError),
+}
+
+/// Asks a server once. Refused and 503 mean "not yet"; any other wrong status is wrong.
+pub fn look(name: &str, address: SocketAddr, probe: &Probe, patience: Patience) -> ReadinessLook {
+    match probe.ask(address, patience) {
+        Ok(ProbeReply::Answer(answer)) if answer.status == 503 && probe.status != 503 => {
+            ReadinessLook::NotYet("it answers 503".to_owned())
+        }
+        Ok(reply) => match right_answer(name, probe, reply) {
+            Err(wrong) => ReadinessLook::Wrong(wrong),
+            Ok(_) => ReadinessLook::Right,
+        },
+        Err(error) => ReadinessLook::NotYet(error.to_string()),
+    }
+}
+
+/// Looks until it is right three times in a row. `gone` tells whether it has ended, which
+/// ends the wait too, with `None`.
 pub fn wait_ready(
-    name: &str,
-    address: SocketAddr,
-    probe: &Probe,
     patience: Patience,
+    look: &mut dyn FnMut(Patience) -> ReadinessLook,
     mut gone: impl FnMut() -> bool,
 ) -> Option<ReadinessOutcome> {
     let begun = Instant::now();
@@ -305,22 +327,17 @@ pub fn wait_ready(
             timeout: left.max(Duration::from_millis(1)),
             ..patience
         };
-        let why = match probe.ask(address, patience) {
-            Ok(ProbeReply::Answer(answer)) if answer.status == 503 && probe.status != 503 => {
-                "it answers 503".to_owned()
-            }
-            Ok(reply) => match right_answer(name, probe, reply) {
-                Err(wrong) => return Some(ReadinessOutcome::Wrong(wrong)),
-                Ok(_) => {
-                    first_right.get_or_insert_with(Instant::now);
-                    right += 1;
-                    if right == ASKED {
-                        return first_right.map(ReadinessOutcome::Ready);
-                    }
-                    continue;
+        let why = match look(patience) {
+            ReadinessLook::Wrong(wrong) => return Some(ReadinessOutcome::Wrong(wrong)),
+            ReadinessLook::Right => {
+                first_right.get_or_insert_with(Instant::now);
+                right += 1;
+                if right == ASKED {
+                    return first_right.map(ReadinessOutcome::Ready);
                 }
-            },
-            Err(error) => error.to_string(),
+                continue;
+            }
+            ReadinessLook::NotYet(why) => why,
         };
         (right, first_right) = (0, None);
         if gone() {

@@ -11,6 +11,7 @@ use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
 
 use crate::measure::machine;
+use crate::measure::running_services::RunningServices;
 use crate::process::listener;
 use crate::process::pending::{Pending, unwatched};
 use crate::process::subject_process::StartContext;
@@ -82,6 +83,8 @@ pub struct StudyContext<'a> {
     pub generator: Box<dyn LoadGenerator>,
     /// How its workers wait for answers.
     pub waiting: Waiting,
+    /// What the subjects need beside themselves.
+    pub services: RunningServices,
     /// Who uses which processors.
     pub split: CpuSplit,
     /// How many processors abx may use.
@@ -192,6 +195,7 @@ impl<'a> StudyContext<'a> {
             keeper_arguments,
             generator: Box::new(engine),
             waiting,
+            services: RunningServices::none_of(&study.services),
             split,
             cpus: allowed,
             descriptors,
@@ -215,6 +219,7 @@ impl<'a> StudyContext<'a> {
             descriptors: self.descriptors,
             files: &self.study.files,
             seed: self.study.seed,
+            services: self.services.words(),
             outlives_main: false,
             stopper: self.generator.stopper(),
             draw,
@@ -252,12 +257,14 @@ fn subject_cpus(sources: &[&Source], given: &[usize]) -> Option<Vec<usize>> {
 
 /// Looks for every program before the first one is started.
 fn check_programs(study: &Study) -> Result<(), PrepareError> {
-    for subject in &study.subjects {
-        if let Source::Command(launch) = &subject.source
+    let services = study.services.iter().map(|one| (&one.name, &one.source));
+    let subjects = study.subjects.iter().map(|one| (&one.name, &one.source));
+    for (name, source) in services.chain(subjects) {
+        if let Source::Command(launch) = source
             && let Some(program) = launch.missing_program()
         {
             return Err(PrepareError::Program {
-                subject: subject.name.clone(),
+                subject: name.clone(),
                 program,
             });
         }

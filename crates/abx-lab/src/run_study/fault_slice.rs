@@ -25,6 +25,7 @@ use crate::run_study::context::StudyContext;
 use crate::study::GeneratedFile;
 use crate::study::fault::{Fault, Strike};
 use crate::study::launch::Launch;
+use crate::study::placeholder::FilledWord;
 use crate::study::subject::{Source, Subject};
 
 /// A timeline has buckets of this length, or longer ones where there would be more than so
@@ -155,6 +156,7 @@ impl StudyContext<'_> {
             descriptors: self.descriptors,
             files: &self.study.files,
             seed: self.study.seed,
+            services: self.services.words(),
             stopper: self.generator.stopper(),
         };
         let meter = Meter::new(vec![process.tree()], &self.split);
@@ -283,6 +285,7 @@ struct Restarts<'a> {
     descriptors: DescriptorLimit,
     files: &'a [GeneratedFile],
     seed: u64,
+    services: &'a [FilledWord],
     stopper: Stopper,
 }
 
@@ -337,6 +340,7 @@ impl Striker<'_> {
             descriptors,
             files,
             seed,
+            services,
             ref stopper,
         } = self.restarts;
         let mut start = StartContext {
@@ -346,6 +350,7 @@ impl Striker<'_> {
             descriptors,
             files,
             seed,
+            services,
             outlives_main: true,
             stopper: stopper.clone(),
             draw: &mut number,

@@ -52,6 +52,7 @@ impl StudyRunner<'_> {
                 warm_up_ns: pilot.map_or(0, |pilot| pilot.warm_up_ns),
             };
             let effect = self.context.fault_slice(&order, random);
+            self.context.services.check()?;
             let (why, failed) = match effect.or_else(|abort| self.failure(abort, block.index))? {
                 FaultEffect::Struck(slice) => {
                     block.faults.push(*slice);

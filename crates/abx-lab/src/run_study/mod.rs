@@ -10,6 +10,7 @@ pub mod progress;
 pub mod run;
 mod shorten_blocks;
 pub mod start_block;
+mod start_services;
 mod stop_rule;
 mod waiting;
 mod worker_threads;
@@ -21,8 +22,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::Stopper;
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord, Settings,
-    StudyEnd, SubjectRecord,
+    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord,
+    Restarted, ServiceRecord, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
     Conclusions, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord, SubjectView,
@@ -40,12 +41,14 @@ use crate::measure::machine;
 use crate::measure::pilot::pilot;
 use crate::measure::planned_load::PlannedLoad;
 use crate::measure::rate_search::RateSearch;
+use crate::measure::running_services::how;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
 use crate::process::subject_process::SubjectProcessError;
 use crate::process::verify::Verified;
 use crate::records::store::{Store, StoreError};
 use crate::study::fault::Fault;
+use crate::study::service::{ServiceRestart, StudyService};
 use crate::study::subject::{Source, Subject};
 use crate::study::{Load, OlderRecord, SliceLength, Study};
 use context::{PrepareError, StudyContext, descriptors_needed};
@@ -130,6 +133,7 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         started,
     };
     let ended = runner.run();
+    runner.context.services.stop();
     let saved = runner.conclude(&ended);
     let error = ended.err();
     let is_budget = |error: &StudyError| matches!(error, StudyError::Abort(Abort::Budget));
@@ -160,7 +164,7 @@ impl StudyRunner<'_> {
         let is_hopeless_already = is_hopeless(&judge(&self.record.measured));
         loop {
             let began = Instant::now();
-            let block = self.block();
+            let block = self.block().or_else(|abort| self.note_death(abort));
             self.record.measured.elapsed_s = self.started.elapsed().as_secs_f64();
             self.store.save_somewhere(&self.record)?;
             block?;
@@ -188,6 +192,12 @@ impl StudyRunner<'_> {
                 subject: name.clone(),
                 how: error.to_string(),
             },
+            Err(StudyError::Abort(
+                Abort::Service { name, error } | Abort::ServiceDied { name, error },
+            )) => StudyEnd::ServiceFailed {
+                service: name.clone(),
+                how: error.to_string(),
+            },
             Err(StudyError::Abort(Abort::Interrupted)) => StudyEnd::Interrupted,
             Err(StudyError::Abort(Abort::Budget)) => StudyEnd::Budget,
             Err(error) => StudyEnd::Failed {
@@ -197,6 +207,17 @@ impl StudyRunner<'_> {
         self.record.measured.elapsed_s = self.started.elapsed().as_secs_f64();
         self.record.conclusions = judge(&self.record.measured);
         self.store.save_somewhere(&self.record)
+    }
+
+    /// Goes on where a service died, unless they do so too often.
+    fn note_death(&mut self, abort: Abort) -> Result<(), Abort> {
+        if let Abort::ServiceDied { name, error } = &abort {
+            (self.watch)(StudyProgress::ServiceDied {
+                service: name,
+                how: &how(error),
+            });
+        }
+        self.context.note_death(abort)
     }
 
     /// Replaces loads whose rate depends on the subjects by what is found.
@@ -223,6 +244,7 @@ impl StudyRunner<'_> {
             })
             .collect();
         let _ = running.stop_all(None);
+        self.context.services.note_used();
         self.context.loads = found?.into_iter().flatten().collect();
         self.record.measured.loads = self.context.loads.iter().map(load_record).collect();
         Ok(())
@@ -268,6 +290,7 @@ impl StudyRunner<'_> {
             load.settings.bodies_compared = started.bodies_compared;
         }
         let _ = running.stop_all(None);
+        self.context.services.note_used();
         note_answers(&mut self.record.measured, &loads);
         self.shorten_blocks(starting);
         self.failure_in_pilot().map_or(Ok(()), Err)
@@ -348,7 +371,10 @@ impl StudyRunner<'_> {
         let index = u32::try_from(self.record.measured.blocks.len()).unwrap_or(u32::MAX);
         let seed = self.random(u64::from(index)).random();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let started = self.context.start_block(&mut random)?;
+        let started = match self.context.start_block(&mut random) {
+            Ok(started) => started,
+            Err(abort) => return Err(self.context.blame(abort)),
+        };
         note_answers(&mut self.record.measured, &started.loads);
         let loads = { &self.record.measured.loads }.iter();
         let loads: Vec<LoadOfBlock> = loads
@@ -369,9 +395,16 @@ impl StudyRunner<'_> {
         block.index = index;
         block.seed = seed;
         if ended.is_ok() {
-            ended = self.add_faults(&mut block, &mut random);
+            let added = self.add_faults(&mut block, &mut random);
+            ended = added.map_err(|abort| self.context.blame(abort));
+            if let Err(Abort::ServiceDied { name, error }) = &ended
+                && let Some(service) = block.services.get_mut(name)
+            {
+                service.died = Some(how(error));
+            }
             block.complete = ended.is_ok();
         }
+        self.context.services.note_used();
         self.record.measured.blocks.push(block);
         ended
     }
@@ -479,6 +512,7 @@ fn measure(
         seed: 0,
         complete: ended.is_ok(),
         order,
+        services: running.services_record(&ended),
         subjects: running
             .stop_all(died.as_deref())
             .into_iter()
@@ -548,6 +582,7 @@ fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured 
             study.subjects.iter().map(|subject| &subject.source),
         ),
         subjects: study.subjects.iter().map(subject_record).collect(),
+        services: study.services.iter().map(service_record).collect(),
         skipped: study.skipped.clone(),
         loads: study.loads.iter().map(load_record).collect(),
         faults: study.faults.iter().map(Fault::record).collect(),
@@ -569,6 +604,17 @@ fn subject_record(subject: &Subject) -> SubjectRecord {
         connected_to: target.map(|target| target.address.to_string()),
         version: None,
         stand_in_for: subject.stand_in_for.clone(),
+    }
+}
+
+fn service_record(service: &StudyService) -> ServiceRecord {
+    ServiceRecord {
+        name: service.name.clone(),
+        command: service.launch().command.clone(),
+        restart: match service.restart {
+            ServiceRestart::Study => Restarted::Study,
+            ServiceRestart::Block => Restarted::Block,
+        },
     }
 }
 

@@ -33,6 +33,13 @@ pub enum StudyProgress<'a> {
         /// The subject.
         subject: &'a str,
     },
+    /// A service has ended under load; it is started again.
+    ServiceDied {
+        /// Which one.
+        service: &'a str,
+        /// How.
+        how: &'a str,
+    },
     /// A block has ended, and this is what the blocks so far say.
     Block(&'a StudyRecord),
 }

@@ -1,6 +1,7 @@
 //! One server under one load: the everyday measurement, which is a study of one
 //! subject in one block, without a pilot, a warm-up or a comparison.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -113,6 +114,7 @@ fn study(plan: RunPlan) -> Study {
             source: Source::Address(plan.target),
             stand_in_for: None,
         }],
+        services: Vec::new(),
         contrasts: Vec::new(),
         loads: vec![load],
         faults: Vec::new(),
@@ -184,6 +186,7 @@ fn block(
         // What was measured until it was stopped counts.
         complete: true,
         order,
+        services: BTreeMap::new(),
         canaries: canaries(&speeds, &running.meter.processors.speeds()),
         subjects: running.stop_all(None).into_iter().collect(),
         loads: vec![part],

@@ -51,12 +51,13 @@ impl StudyContext<'_> {
         }
     }
 
-    /// Starts every subject, waits until each is ready, and verifies what they answer.
+    /// Has services run, starts every subject, waits until each is ready, and verifies what they answer.
     ///
     /// # Errors
     /// [`Abort`]; whatever was started is stopped again.
     pub fn start_block(&mut self, random: &mut ChaCha8Rng) -> Result<StartedBlock<'_>, Abort> {
         let study = self.study;
+        self.start_services(random)?;
         let mut order: Vec<usize> = (0..study.subjects.len()).collect();
         order.shuffle(random);
         let mut processes: Vec<Option<SubjectProcess>> =
@@ -98,9 +99,11 @@ impl StudyContext<'_> {
             processes.iter().map(SubjectProcess::tree).collect(),
             &self.split,
         );
+        let meter = meter.with_services(self.services.trees());
         let mut names: Vec<String> = study.subjects.iter().map(|one| one.name.clone()).collect();
         names.resize(processes.len(), CEILING.to_owned());
         let mut running = RunningSubjects::new(&mut *self.generator, meter, processes, names);
+        running.services = Some(&mut self.services);
         running.deadline = deadline;
         running.on_pending = on_pending;
         Ok(StartedBlock {

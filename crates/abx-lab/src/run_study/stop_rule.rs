@@ -22,7 +22,7 @@ pub struct TimeSpent {
 /// compare, or when one more block would not fit into its budget.
 pub fn reason_to_stop(study: &Study, record: &StudyRecord, spent: TimeSpent) -> Option<StudyEnd> {
     if let Some(ordered) = study.blocks {
-        let done = record.measured.blocks.len() >= ordered as usize;
+        let done = record.measured.complete_blocks().count() >= ordered as usize;
         return done.then_some(StudyEnd::Blocks);
     }
     if is_hopeless(&record.conclusions) {
@@ -85,6 +85,7 @@ mod tests {
             },
             machine: Machine::default(),
             subjects: ["a", "b"].map(subject).into(),
+            services: Vec::new(),
             skipped: Vec::new(),
             loads: vec![load_record(load)],
             faults: Vec::new(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use abx_sys::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use crate::study::placeholder::{PlaceholderValues, fill};
+use crate::study::placeholder::{FilledWord, PlaceholderValues, fill, placeholders};
 use crate::study::program;
 
 /// How abx starts and stops a subject. Texts may hold the placeholders of
@@ -15,6 +15,8 @@ use crate::study::program;
 pub struct Launch {
     /// The argument list, not empty.
     pub command: Vec<String>,
+    /// The names of further ports that it is given, each for `{port.NAME}`.
+    pub ports: Vec<String>,
     /// Further variables of its environment.
     pub environment: Vec<(String, String)>,
     /// Files written into its folder before each start.
@@ -97,6 +99,7 @@ impl Launch {
     pub fn new(command: Vec<String>) -> Launch {
         Launch {
             command,
+            ports: Vec::new(),
             environment: Vec::new(),
             templates: Vec::new(),
             ready: ReadinessRule::default(),
@@ -120,8 +123,12 @@ impl Launch {
     #[must_use]
     pub fn missing_program(&self) -> Option<String> {
         // Only a path that has these in it changes with them.
-        let one = self.fill(0, Path::new("/")).command.into_iter().next();
-        let other = self.fill(1, Path::new("/x")).command.into_iter().next();
+        let one = self.fill(0, Path::new("/"), &[]).command.into_iter().next();
+        let other = self
+            .fill(1, Path::new("/x"), &[])
+            .command
+            .into_iter()
+            .next();
         let program = one.filter(|one| Some(one) == other.as_ref())?;
         let own = self.environment.iter().rfind(|(name, _)| name == "PATH");
         let path = match own {
@@ -133,9 +140,18 @@ impl Launch {
             .then_some(program)
     }
 
-    /// Every placeholder with its value, for a start on `port` with `dir` as its folder.
+    /// The words in braces of all its texts.
+    pub fn placeholders(&self) -> impl Iterator<Item = &str> {
+        let environment = self.environment.iter().map(|(_, value)| value);
+        let templates = self.templates.iter().map(|template| &template.text);
+        let texts = self.command.iter().chain(environment).chain(templates);
+        texts.flat_map(|text| placeholders(text).map(|one| one.word))
+    }
+
+    /// Every placeholder with its value, for a start on `port` with `dir` as its folder;
+    /// `paths` are what paths of names stand for.
     #[must_use]
-    pub fn fill(&self, port: u16, dir: &Path) -> FilledLaunch {
+    pub fn fill(&self, port: u16, dir: &Path, paths: &[FilledWord]) -> FilledLaunch {
         let study = self.start_folder();
         let abx = std::env::current_exe().ok();
         let values = PlaceholderValues {
@@ -144,6 +160,7 @@ impl Launch {
             study: &study,
             abx: abx.as_deref(),
             build: self.build.as_deref(),
+            paths,
         };
         let fill = |text: &String| fill(text, &values);
         let templates = self.templates.iter();
@@ -180,7 +197,7 @@ mod tests {
             build: Some("/b".into()),
             ..Launch::new(vec!["./x".into(), "{dir}/n.conf".into(), "{}".into()])
         };
-        let filled = launch.fill(81, Path::new("/d"));
+        let filled = launch.fill(81, Path::new("/d"), &[]);
         assert_eq!(filled.command, ["./x", "/d/n.conf", "{}"]);
         assert_eq!(filled.environment, [("A".into(), "/s/x".into())]);
         assert_eq!(filled.templates[0].text, "listen 81; /b");

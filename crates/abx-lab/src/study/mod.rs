@@ -6,6 +6,7 @@ pub mod launch;
 pub mod placeholder;
 pub mod program;
 pub mod rates;
+pub mod service;
 pub mod shape;
 pub mod study_file;
 pub mod subject;
@@ -22,6 +23,7 @@ use abx_evidence::{ArrivalKind, ArrivalSettings, Exchange, Measured, Shape};
 
 use fault::Fault;
 use rates::RateSpec;
+use service::StudyService;
 use subject::Subject;
 
 /// A study.
@@ -29,6 +31,8 @@ use subject::Subject;
 pub struct Study {
     /// The servers under test; the first is the baseline.
     pub subjects: Vec<Subject>,
+    /// What subjects need beside themselves, in the order in which it is started.
+    pub services: Vec<StudyService>,
     /// The pairs that are compared; none for each subject beside the baseline.
     pub contrasts: Vec<Contrast>,
     /// The loads.

@@ -1,12 +1,20 @@
-//! `{port}`, `{dir}`, `{study}`, `{abx}` and `{build}` in commands, environments and templates.
+//! `{port}`, `{dir}`, `{study}`, `{abx}` and `{build}` in commands, environments and templates;
+//! `{port.NAME}` for a further port, and what leads to a service, such as `{service.NAME.port}`.
 //!
-//! Only braces around letters of `a-z` and `_` are a placeholder, so the braces
-//! of a configuration need no care. `{{word}}` writes `{word}` where that is meant.
+//! Only braces around letters of `a-z` and `_`, or around such a path of names, are a
+//! placeholder, so the braces of a configuration need no care. `{{word}}` writes `{word}`
+//! where that is meant.
 
 use std::path::Path;
 
 /// The words that may stand in braces, the last one only where something is built.
 pub const WORDS: [&str; 5] = ["port", "dir", "study", "abx", "build"];
+
+/// The words that may begin a path of names.
+const PATHS: [&str; 2] = ["port", "service"];
+
+/// A word, and what it stands for.
+pub type FilledWord = (String, String);
 
 /// What placeholders stand for.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +29,8 @@ pub struct PlaceholderValues<'a> {
     pub abx: Option<&'a Path>,
     /// Where the subject's build is, when it has one.
     pub build: Option<&'a Path>,
+    /// What paths of names stand for.
+    pub paths: &'a [FilledWord],
 }
 
 /// A word in braces.
@@ -63,7 +73,11 @@ pub fn fill(text: &str, values: &PlaceholderValues) -> String {
             "study" => filled.push_str(&values.study.to_string_lossy()),
             "abx" if abx.is_some() => filled.push_str(abx.as_deref().unwrap_or_default()),
             "build" if build.is_some() => filled.push_str(build.as_deref().unwrap_or_default()),
-            _ => filled.push_str(&text[one.offset..copied]),
+            word => {
+                let known = values.paths.iter().find(|(path, _)| path == word);
+                let as_it_is = &text[one.offset..copied];
+                filled.push_str(known.map_or(as_it_is, |(_, value)| value));
+            }
         }
     }
     filled.push_str(&text[copied..]);
@@ -87,7 +101,11 @@ fn words(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
 
 fn word_at<'a>(text: &'a str, offset: usize, open: &str, close: &str) -> Option<Placeholder<'a>> {
     let inner = text[offset..].strip_prefix(open)?;
-    let length = inner.find(|letter: char| !(letter.is_ascii_lowercase() || letter == '_'))?;
+    let mut length = inner.find(|letter: char| !(letter.is_ascii_lowercase() || letter == '_'))?;
+    if PATHS.contains(&&inner[..length]) && inner[length..].starts_with('.') {
+        let is_of_names = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        length = inner.find(|letter| !is_of_names(letter))?;
+    }
     let (word, rest) = inner.split_at(length);
     (!word.is_empty() && rest.starts_with(close)).then_some(Placeholder {
         offset,
@@ -108,6 +126,7 @@ mod tests {
             study,
             abx: Some(Path::new("/a")),
             build: None,
+            paths: &[("service.db-1.port".to_owned(), "82".to_owned())],
         };
         fill(text, &values)
     }
@@ -123,6 +142,11 @@ mod tests {
             ("{{port}", "{81"),
             ("{build}", "{build}"),
             ("{é}{port", "{é}{port"),
+            (
+                "{service.db-1.port}{{service.db-1.port}}",
+                "82{service.db-1.port}",
+            ),
+            ("{service.db-1.dir} {dir.x}", "{service.db-1.dir} {dir.x}"),
             ("", ""),
         ] {
             assert_eq!(filled(text), expected, "{text}");

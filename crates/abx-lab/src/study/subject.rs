@@ -432,7 +432,7 @@ mod tests {
             panic!("a command");
         };
         assert_eq!(
-            launch.fill(81, Path::new("/t")).command,
+            launch.fill(81, Path::new("/t"), &[]).command,
             ["env", "X=1", "./s", "-p 81", "--dir", "/t/x", "$HOME"]
         );
     }

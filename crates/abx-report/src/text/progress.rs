@@ -84,6 +84,22 @@ pub fn ready_line(subject: &str, waited: Duration, at_most: Duration) -> String 
     format!("waiting for {} to be ready, {time}", short(subject))
 }
 
+/// That a service is being filled.
+#[must_use]
+pub fn seed_line(service: &str) -> String {
+    format!("filling the service {} with data", short(service))
+}
+
+/// That a service has ended, and what becomes of that.
+#[must_use]
+pub fn service_died_line(service: &str, how: &str) -> String {
+    format!(
+        "the service {} ended ({}): its block does not count, and it is started again",
+        short(service),
+        clean_name(how)
+    )
+}
+
 /// How much of a subject's files there is.
 #[must_use]
 pub fn files_line(subject: &str, made_bytes: u64, all_bytes: u64) -> String {

@@ -41,6 +41,7 @@ pub(crate) fn ended(record: &StudyRecord) -> String {
             name(subject),
             first_line(how)
         ),
+        StudyEnd::ServiceFailed { how, .. } => format!("Ended early: {}", first_line(how)),
     }
 }
 

@@ -13,8 +13,8 @@ use crate::measure::opening::ConnectionOpening;
 use crate::measure::outcome::Outcomes;
 use crate::measure::phases::PhaseSums;
 use crate::record::{
-    BlockLoad, BlockRecord, BlockSubject, Canary, Disturbance, FaultSlice, Histograms,
-    HostCounters, InUse, Round, SliceRecord, SubjectReadings,
+    BlockLoad, BlockRecord, BlockService, BlockSubject, Canary, Disturbance, FaultSlice,
+    Histograms, HostCounters, InUse, Round, SliceRecord, SubjectReadings,
 };
 
 columns! {
@@ -47,6 +47,8 @@ columns! {
         server_cpu_ns: Option<u64>,
         server_switches: Option<u64>,
         others_cpu_ns: Option<u64>,
+        services_cpu_ns: Vec<Option<u64>>,
+        services_thread_ns: Vec<Option<u64>>,
         generator_cpu_ns: u64,
         waiting_awake_ns: u64,
         busiest_worker_ns: u64,
@@ -251,6 +253,8 @@ pub(in crate::record) struct BlockForm {
     complete: bool,
     order: Vec<String>,
     subjects: BTreeMap<String, BlockSubject>,
+    #[serde(default)]
+    services: BTreeMap<String, BlockService>,
     loads: Vec<LoadForm<'static>>,
     #[serde(default)]
     faults: Vec<FaultSlice>,
@@ -273,6 +277,7 @@ impl TryFrom<BlockForm> for BlockRecord {
             complete: form.complete,
             order: form.order,
             subjects: form.subjects,
+            services: form.services,
             loads: form.loads.into_iter().map(load).collect::<Result<_, _>>()?,
             faults: form.faults,
             canaries: form.canaries,

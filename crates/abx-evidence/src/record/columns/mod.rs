@@ -87,7 +87,13 @@ macro_rules! plain_cells {
     )+};
 }
 
-plain_cells!(bool, u64, Option<u64>, Vec<super::Disturbance>);
+plain_cells!(
+    bool,
+    u64,
+    Option<u64>,
+    Vec<Option<u64>>,
+    Vec<super::Disturbance>
+);
 
 /// Declares the columns of a row: every field of it, by its name and type.
 macro_rules! columns {

@@ -20,6 +20,7 @@ mod readings;
 mod runs;
 mod scope;
 mod series;
+mod services;
 mod several;
 mod steady;
 mod studies;

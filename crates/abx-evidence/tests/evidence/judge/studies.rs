@@ -25,7 +25,7 @@ fn three() -> Measured {
 type Case = (FindingId, Level, fn(&mut Measured));
 
 /// Findings about subjects and the study, apart from what slices show.
-const CASES: [Case; 12] = [
+const CASES: [Case; 13] = [
     (FindingId::NotRestarted, Level::Note, |record| {
         record.subjects[1].address = Some("http://127.0.0.1:80".to_owned());
     }),
@@ -81,6 +81,12 @@ const CASES: [Case; 12] = [
             how: "it exited with 1".to_owned(),
         };
     }),
+    (FindingId::ServiceFailed, Level::Note, |record| {
+        record.end = StudyEnd::ServiceFailed {
+            service: "db".to_owned(),
+            how: "service db was not ready".to_owned(),
+        };
+    }),
     (FindingId::FewBlocks, Level::Note, |record| {
         record.blocks.truncate(5);
     }),
@@ -124,6 +130,7 @@ fn causes_are_told_in_the_words_that_were_recorded() {
         (FindingId::RanAsTrials, &["12 s"]),
         (FindingId::StudyFailed, &["no space left"]),
         (FindingId::SubjectFailed, &["new", "it exited with 1"]),
+        (FindingId::ServiceFailed, &["service db was not ready"]),
         (FindingId::FewBlocks, &["5 blocks", "needs 6"]),
     ];
     for (id, parts) in texts {

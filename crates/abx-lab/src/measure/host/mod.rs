@@ -5,5 +5,6 @@
 pub mod generator;
 mod idle_time;
 pub mod processors;
+pub mod services;
 pub mod subjects;
 pub mod troubles;

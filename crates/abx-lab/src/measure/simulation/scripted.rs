@@ -245,6 +245,7 @@ fn process(name: &str, port: u16) -> SubjectProcess {
         descriptors: DescriptorLimit { soft: 0, hard: 0 },
         files: &[],
         seed: 0,
+        services: &[],
         outlives_main: false,
         stopper: Stopper::default(),
         draw: &mut |_| 0,
@@ -278,6 +279,7 @@ pub fn study(slice: SliceLength) -> Study {
         seed: 1,
         command: Vec::new(),
         against: None,
+        services: Vec::new(),
         skipped: Vec::new(),
         pilot: PilotEffort::Usual,
     }

@@ -1,6 +1,8 @@
-//! Which subjects of a study start here and answer rightly. Each is started
-//! alone, asked everything that its loads ask, and stopped; none is loaded.
+//! Which services and subjects of a study start here and answer rightly. Services are
+//! started first, and run meanwhile. Each subject is started alone, asked everything that
+//! its loads ask, and stopped; none is loaded.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use abx_engine::{Engine, EngineError, EnginePlan, Patience, Stopper};
@@ -12,10 +14,13 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::process::pending::unwatched;
 use crate::process::probe::Probe;
+use crate::process::service_process::ServiceProcess;
 use crate::process::subject_process::{StartContext, SubjectProcess, SubjectProcessError};
 use crate::process::verify::{Verified, agree, verify};
 use crate::setup::provision::{self, Provision};
-use crate::study::study_file::{StudyFile, SubjectSpec};
+use crate::study::placeholder::FilledWord;
+use crate::study::service::names;
+use crate::study::study_file::{RunSpec, ServiceSpec, StudyFile, SubjectSpec};
 use crate::study::subject::{Source, Subject};
 
 /// A study whose subjects are looked at.
@@ -66,6 +71,10 @@ struct SubjectChecks<'a> {
     cpus: Vec<usize>,
     descriptors: DescriptorLimit,
     stopper: Stopper,
+    /// The services that run, in the order of the study.
+    services: Vec<ServiceProcess>,
+    /// Those that do not, and whether they are there.
+    absent: BTreeMap<String, SubjectStatus>,
     /// The first subject that was ready, and what it answered to each request.
     first: Option<(String, Vec<Verified>)>,
 }
@@ -106,31 +115,42 @@ pub fn check(
         cpus,
         descriptors,
         stopper: engine.stopper(),
+        services: Vec::new(),
+        absent: BTreeMap::new(),
         first: None,
     };
     let mut checked = Vec::new();
-    for subject in &study.file.subjects {
-        let one = look.at(subject);
-        if look.stopper.is_stopped() {
+    let mut has_ended = |look: &SubjectChecks, one: CheckedSubject| {
+        let has_ended = look.stopper.is_stopped();
+        if !has_ended {
+            (around.watch)(&one);
+            checked.push(one);
+        }
+        has_ended
+    };
+    for service in &study.file.services {
+        let one = look.at_service(service);
+        if has_ended(&look, one) {
             break;
         }
-        (around.watch)(&one);
-        checked.push(one);
+    }
+    for subject in &study.file.subjects {
+        let one = look.at(subject);
+        if has_ended(&look, one) {
+            break;
+        }
+    }
+    // Later ones may need those before them until their end.
+    while let Some(service) = look.services.pop() {
+        service.stop();
     }
     Ok(checked)
 }
 
 impl SubjectChecks<'_> {
     fn at(&mut self, spec: &SubjectSpec) -> CheckedSubject {
-        let mut checked = CheckedSubject {
-            study: self.study.file.name.clone(),
-            subject: spec.name.clone(),
-            status: SubjectStatus::Ready,
-            ready_s: None,
-            rss_bytes: None,
-            why: None,
-        };
-        if let Some((status, why)) = self.missing(&spec.name) {
+        let mut checked = self.unseen(&spec.name);
+        if let Some((status, why)) = self.missing(&spec.name).or_else(|| self.lacks(spec)) {
             (checked.status, checked.why) = (status, Some(why));
             return checked;
         }
@@ -142,6 +162,54 @@ impl SubjectChecks<'_> {
             Err(why) => (checked.status, checked.why) = (SubjectStatus::Broken, Some(why)),
         }
         checked
+    }
+
+    /// Starts a service, which then runs on.
+    fn at_service(&mut self, spec: &ServiceSpec) -> CheckedSubject {
+        let mut checked = self.unseen(&spec.name);
+        let started = match self.missing(&spec.name) {
+            Some(missing) => Err(missing),
+            None => self
+                .start_service(spec)
+                .map_err(|why| (SubjectStatus::Broken, why)),
+        };
+        match started {
+            Ok(service) => {
+                checked.ready_s = service.ready_s();
+                checked.rss_bytes = service.tree().and_then(|mut tree| tree.rss_bytes().ok());
+                self.services.push(service);
+            }
+            Err((status, why)) => {
+                (checked.status, checked.why) = (status, Some(why));
+                self.absent.insert(spec.name.clone(), status);
+            }
+        }
+        checked
+    }
+
+    fn unseen(&self, name: &str) -> CheckedSubject {
+        CheckedSubject {
+            study: self.study.file.name.clone(),
+            subject: name.to_owned(),
+            status: SubjectStatus::Ready,
+            ready_s: None,
+            rss_bytes: None,
+            why: None,
+        }
+    }
+
+    /// The service that a subject cannot do without and that is not there.
+    fn lacks(&self, spec: &SubjectSpec) -> Option<(SubjectStatus, String)> {
+        let RunSpec::Launch(launch) = &spec.server.run else {
+            return None;
+        };
+        let mut services = self.study.file.services.iter();
+        let service = services.find(|one| {
+            let is_absent = self.absent.contains_key(&one.name);
+            is_absent && names(launch, &one.name, &one.launch().ports)
+        })?;
+        let why = format!("needs the service {}, which does not run", service.name);
+        Some((self.absent[&service.name], why))
     }
 
     /// What is not there, if something is not.
@@ -164,31 +232,12 @@ impl SubjectChecks<'_> {
     fn see(&self, spec: &SubjectSpec) -> Result<Seen, String> {
         let subject = spec.subject(&self.study.folder);
         let mut subject = subject.map_err(|error| error.to_string())?;
-        if let Some(had) = { self.provisions.iter() }.find(|one| one.subject() == spec.name) {
-            had.equip(&mut subject.source);
-        }
-        if let Source::Command(launch) = &subject.source
-            && let Some(program) = launch.missing_program()
-        {
-            return Err(format!(
-                "the program `{program}` is not found, or not executable"
-            ));
-        }
-        let seed = self.study.file.seed.unwrap_or_default();
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        self.equip(&spec.name, &mut subject.source)?;
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed());
         let mut draw = |below: u32| random.random_range(0..below.max(1));
-        let mut start = StartContext {
-            program: self.program,
-            keeper_arguments: self.keeper_arguments,
-            cpus: &self.cpus,
-            descriptors: self.descriptors,
-            files: &self.study.file.files,
-            seed,
-            outlives_main: false,
-            stopper: self.stopper.clone(),
-            draw: &mut draw,
-            on_pending: &unwatched,
-        };
+        let services = self.leads();
+        let mut start = self.start_context(&services, &mut draw);
+        start.files = &self.study.file.files;
         let mut process = SubjectProcess::start(&subject.name, &subject.source, &mut start)
             .map_err(|error| error.to_string())?;
         let answers = self.ask(&subject, &mut process);
@@ -203,13 +252,71 @@ impl SubjectChecks<'_> {
         })
     }
 
+    fn start_service(&self, spec: &ServiceSpec) -> Result<ServiceProcess, String> {
+        let mut service = spec.service(&self.study.folder);
+        self.equip(&spec.name, &mut service.source)?;
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed());
+        let mut draw = |below: u32| random.random_range(0..below.max(1));
+        let services = self.leads();
+        let mut start = self.start_context(&services, &mut draw);
+        ServiceProcess::start(&service, &mut start, None).map_err(|error| error.to_string())
+    }
+
+    /// Gives a server what was had for it; its program is there then.
+    fn equip(&self, name: &str, source: &mut Source) -> Result<(), String> {
+        if let Some(had) = { self.provisions.iter() }.find(|one| one.subject() == name) {
+            had.equip(source);
+        }
+        match source {
+            Source::Command(launch) => match launch.missing_program() {
+                Some(program) => Err(format!(
+                    "the program `{program}` is not found, or not executable"
+                )),
+                None => Ok(()),
+            },
+            Source::Address(_) => Ok(()),
+        }
+    }
+
+    fn seed(&self) -> u64 {
+        self.study.file.seed.unwrap_or_default()
+    }
+
+    /// What leads to the services that run.
+    fn leads(&self) -> Vec<FilledWord> {
+        self.services
+            .iter()
+            .flat_map(ServiceProcess::leads)
+            .collect()
+    }
+
+    fn start_context<'b>(
+        &'b self,
+        services: &'b [FilledWord],
+        draw: &'b mut dyn FnMut(u32) -> u32,
+    ) -> StartContext<'b> {
+        StartContext {
+            program: self.program,
+            keeper_arguments: self.keeper_arguments,
+            cpus: &self.cpus,
+            descriptors: self.descriptors,
+            files: &[],
+            seed: self.seed(),
+            services,
+            outlives_main: false,
+            stopper: self.stopper.clone(),
+            draw,
+            on_pending: &unwatched,
+        }
+    }
+
     /// What it answers to every request of every load, once it is ready.
     fn ask(
         &self,
         subject: &Subject,
         process: &mut SubjectProcess,
     ) -> Result<Vec<Verified>, SubjectProcessError> {
-        let seed = self.study.file.seed.unwrap_or_default();
+        let seed = self.seed();
         let mut answers = Vec::new();
         for load in &self.study.file.loads {
             for request in &load.requests {

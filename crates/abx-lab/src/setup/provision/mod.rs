@@ -101,8 +101,8 @@ impl Provision {
     }
 }
 
-/// Looks what each subject of a study needs and has: one [`Provision`] for each
-/// subject that needs something, in the order of the study. `folder` is the
+/// Looks what each service and subject of a study needs and has: one [`Provision`] for each
+/// that needs something, in the order of the study, services first. `folder` is the
 /// study's, `cache` mostly [`cache_folder`].
 ///
 /// Nothing is changed or fetched. The system's package database is asked,
@@ -131,10 +131,12 @@ fn survey_on(system: &System, study: &StudyFile, folder: &Path, cache: &Path) ->
     // Commands run in other folders than abx does.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (folder, cache) = (absolute(folder), absolute(cache));
-    let subjects = study.subjects.iter();
-    subjects
-        .filter(|subject| !subject.server.needs.is_empty())
-        .map(|subject| provision(system, (&subject.name, &subject.server), &folder, &cache))
+    let subjects = study.subjects.iter().map(|one| (&*one.name, &one.server));
+    let services = study.services.iter().map(|one| (&*one.name, &one.server));
+    services
+        .chain(subjects)
+        .filter(|(_, server)| !server.needs.is_empty())
+        .map(|named| provision(system, named, &folder, &cache))
         .collect()
 }
 

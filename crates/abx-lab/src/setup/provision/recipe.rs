@@ -219,6 +219,7 @@ impl Sources {
             // A build is named for its content, and abx is none of it.
             abx: None,
             build,
+            paths: &[],
         };
         let words = self.command.iter();
         words.map(|word| fill(word, &values)).collect()

@@ -13,6 +13,7 @@ use super::Templates;
 use super::check_contrast::{check_known, contrasts};
 use super::check_fault::faults;
 use super::check_name::{check_free, check_name};
+use super::check_service::{check_used, leading, services};
 use super::check_shape::shapes;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
@@ -45,7 +46,9 @@ pub fn check(
     let slice = raw.slice.as_ref();
     let slice = slice.map(|one| top.key("slice").read(|key| unit::slice_length(key, &one.0)));
     let rows = loads(raw.load, &top.key("load"))?;
-    let subjects = subjects(raw.subject, &top.key("subject"), templates)?;
+    let services = services(raw.service, top, &raw.subject, templates)?;
+    let leading = leading(&services);
+    let subjects = subjects(raw.subject, &top.key("subject"), templates, &leading)?;
     let faults = faults(raw.fault, &top.key("fault"), &rows.loads)?;
     let contrasts = contrasts(
         raw.contrast,
@@ -77,6 +80,7 @@ pub fn check(
         seed: raw.seed,
         files: files(raw.file, &top.key("file"))?,
         subjects,
+        services,
         loads: rows.loads,
         positions: rows.positions,
         faults,
@@ -88,6 +92,7 @@ pub fn check(
         check_known("subject", baseline, &known, &top.key("baseline"))?;
     }
     check_targets(&study, top)?;
+    check_used(&study.services, study.launches(), &top.key("service"))?;
     Ok(study)
 }
 
@@ -143,6 +148,7 @@ fn subjects(
     raw: Vec<RawSubject>,
     list: &KeyPosition,
     templates: Templates,
+    leading: &[String],
 ) -> Result<Vec<SubjectSpec>, Diagnostic> {
     let mut seen = BTreeMap::new();
     let mut subjects = Vec::new();
@@ -150,7 +156,7 @@ fn subjects(
         let here = list.item(index);
         let first = seen.insert(raw.name.clone(), index);
         check_name(first, &raw.name, list, &here.key("name"))?;
-        subjects.push(check_subject::subject(raw, &here, templates)?);
+        subjects.push(check_subject::subject(raw, &here, templates, leading)?);
     }
     Ok(subjects)
 }

@@ -17,7 +17,8 @@ use crate::study::launch::Stop;
 use crate::study::launch::{Launch, ReadinessRule, Template};
 use crate::study::placeholder::{WORDS, placeholders};
 
-/// What a subject's table means; its name is checked already.
+/// What a subject's table means; its name is checked already. `leading` are the words
+/// that lead to services.
 ///
 /// # Errors
 /// The first fault.
@@ -25,9 +26,10 @@ pub fn subject(
     raw: RawSubject,
     here: &KeyPosition,
     templates: Templates,
+    leading: &[String],
 ) -> Result<SubjectSpec, Diagnostic> {
     Ok(SubjectSpec {
-        server: server(&raw, here, templates)?,
+        server: server(&raw, here, templates, leading)?,
         stand_in_for: stand_in_for(&raw.from, &here.key("from"))?,
         name: raw.name,
     })
@@ -38,31 +40,27 @@ fn server(
     raw: &RawSubject,
     here: &KeyPosition,
     templates: Templates,
+    leading: &[String],
 ) -> Result<ServerSpec, Diagnostic> {
     let run = match (&raw.command, &raw.address) {
         (None, None) => return Err(here.fault(Mistake::NoWay)),
         (Some(_), Some(_)) => return Err(here.key("address").fault(Mistake::TwoWays)),
         (None, Some(address)) => RunSpec::Address(address_alone(raw, address, here)?),
         (Some(command), None) => {
-            let known = known_words(&raw.from);
-            let launch = Launch {
-                command: words(command, &here.key("command"), known)?,
-                environment: environment(&raw.env, &here.key("env"), known)?,
-                templates: read_templates(
-                    &raw.templates,
-                    &here.key("templates"),
-                    templates,
-                    known,
-                )?,
+            let table = LaunchTable {
+                from: &raw.from,
+                command,
+                ports: &[],
+                env: &raw.env,
+                templates: &raw.templates,
+                stop: raw.stop.as_ref(),
+            };
+            RunSpec::Launch(Launch {
                 ready: ready(raw.ready.as_ref(), &here.key("ready"))?,
-                stop: stop(raw.stop.as_ref(), &here.key("stop"))?,
                 worker: worker(raw.worker.as_deref(), &here.key("worker"))?,
                 reload: raw.reload.as_ref().map(signal),
-                folder: None,
-                build: None,
-            };
-            check_port(&launch, &here.key("command"))?;
-            RunSpec::Launch(launch)
+                ..table.launch(here, templates, leading)?
+            })
         }
     };
     let way = match run {
@@ -74,6 +72,53 @@ fn server(
         needs: needs(&raw.from, &here.key("from"))?,
         run,
     })
+}
+
+/// What every table has that says how abx starts a server.
+pub struct LaunchTable<'a> {
+    pub from: &'a RawFrom,
+    pub command: &'a [String],
+    pub ports: &'a [String],
+    pub env: &'a BTreeMap<String, String>,
+    pub templates: &'a BTreeMap<String, String>,
+    pub stop: Option<&'a RawStop>,
+}
+
+impl LaunchTable<'_> {
+    /// How abx starts and stops it, ready by the usual rule.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn launch(
+        &self,
+        here: &KeyPosition,
+        templates: Templates,
+        leading: &[String],
+    ) -> Result<Launch, Diagnostic> {
+        let known = self.known_words(leading);
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let named = &here.key("templates");
+        let launch = Launch {
+            ports: self.ports.to_vec(),
+            environment: environment(self.env, &here.key("env"), &known)?,
+            templates: read_templates(self.templates, named, templates, &known)?,
+            stop: stop(self.stop, &here.key("stop"))?,
+            ..Launch::new(words(self.command, &here.key("command"), &known)?)
+        };
+        check_port(&launch, &here.key("command"))?;
+        Ok(launch)
+    }
+
+    /// Its placeholders: `{build}` only where something is built.
+    pub fn known_words(&self, leading: &[String]) -> Vec<String> {
+        let own = match self.from.build {
+            Some(_) => &WORDS[..],
+            None => &WORDS[..WORDS.len() - 1],
+        };
+        let own = own.iter().map(|word| (*word).to_owned());
+        let ports = self.ports.iter().map(|port| format!("port.{port}"));
+        own.chain(ports).chain(leading.iter().cloned()).collect()
+    }
 }
 
 fn address_alone(
@@ -103,16 +148,15 @@ fn address_alone(
     Ok(address.to_owned())
 }
 
-/// The placeholders of a subject: `{build}` only where something is built.
-fn known_words(from: &RawFrom) -> &'static [&'static str] {
-    match from.build {
-        Some(_) => &WORDS,
-        None => &WORDS[..WORDS.len() - 1],
-    }
-}
-
 /// An argument list: a program, and nothing that no program can be given.
-fn words(words: &[String], list: &KeyPosition, known: &[&str]) -> Result<Vec<String>, Diagnostic> {
+///
+/// # Errors
+/// The first fault.
+pub fn words(
+    words: &[String],
+    list: &KeyPosition,
+    known: &[&str],
+) -> Result<Vec<String>, Diagnostic> {
     if words.first().is_none_or(String::is_empty) {
         let key = list.name();
         return Err(list.fault(Mistake::NoProgram { key }));
@@ -241,18 +285,18 @@ fn worker(raw: Option<&str>, here: &KeyPosition) -> Result<Option<String>, Diagn
 
 /// Without a place for its port a subject would listen where nobody asks.
 fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
-    let environment = launch.environment.iter().map(|(_, value)| value);
-    let templates = launch.templates.iter().map(|template| &template.text);
-    let mut texts = launch.command.iter().chain(environment).chain(templates);
-    let has_port = |text: &String| placeholders(text).any(|one| one.word == "port");
-    if texts.any(has_port) {
+    if launch.placeholders().any(|word| word == "port") {
         Ok(())
     } else {
         Err(here.fault(Mistake::NoPort))
     }
 }
 
-fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic> {
+/// What has to be had before it starts.
+///
+/// # Errors
+/// The first fault.
+pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic> {
     type Make = fn(Vec<String>) -> Need;
     let lists: [(&str, &Option<Vec<String>>, Make); 5] = [
         ("packages", &raw.packages, Need::Packages),

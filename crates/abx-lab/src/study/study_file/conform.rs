@@ -12,8 +12,8 @@ use super::raw::RawStudy;
 
 /// Keys that will come, each in its table; the top one has no name.
 const KEYS_NOT_YET: [(&str, &[&str]); 3] = [
-    ("", &["service", "factor", "rate", "stages", "tls"]),
-    ("subject", &["needs", "tls"]),
+    ("", &["factor", "rate", "stages", "tls"]),
+    ("subject", &["tls"]),
     ("load", &["stages", "tls"]),
 ];
 /// Words that will come, each for its key.

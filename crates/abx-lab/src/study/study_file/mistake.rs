@@ -294,6 +294,24 @@ pub enum Mistake {
         "`{0}` is only for a subject that abx starts: leave it out, or write `command` instead of `address`"
     )]
     OnlyStarted(String),
+    /// A service that makes no difference.
+    #[error(
+        "no subject uses it: write {{service.{0}.port}} where a subject is told how to reach it, \
+         or leave it out"
+    )]
+    ServiceUnused(String),
+    /// A key that says nothing of a service.
+    #[error("`{0}` is only for subjects: leave it out")]
+    OnlyOfSubjects(String),
+    /// Two ways to be ready.
+    #[error("both `check` and `path`: leave out one of them")]
+    TwoChecks,
+    /// A status that nobody looks at.
+    #[error("`status` is that of a request: add `path`, or leave `status` out")]
+    StatusWithoutPath,
+    /// A time for nothing.
+    #[error("`seed_within` is for `seed`, and there is none: leave it out, or add `seed`")]
+    NoSeed,
     /// An argument list whose program has no name.
     #[error("`{key}` begins with an empty word: begin with the program")]
     NoProgram { key: String },

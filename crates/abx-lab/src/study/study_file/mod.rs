@@ -10,6 +10,7 @@ mod check;
 mod check_contrast;
 mod check_fault;
 mod check_name;
+mod check_service;
 mod check_shape;
 mod check_subject;
 mod conform;
@@ -28,7 +29,7 @@ use std::path::{Path, PathBuf};
 
 pub use conform::schema;
 pub use mistake::{Diagnostic, Mistake, StudyFileError};
-pub use model::{Need, RunSpec, ServerSpec, StudyFile, SubjectSpec};
+pub use model::{Need, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
 
 use document::TomlDocument;
 use key_position::KeyPosition;

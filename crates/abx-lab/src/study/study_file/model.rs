@@ -8,6 +8,7 @@ use abx_evidence::stats::Margin;
 
 use crate::study::fault::Fault;
 use crate::study::launch::Launch;
+use crate::study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService, needed};
 use crate::study::subject::{Source, Subject, SubjectError, Target};
 use crate::study::{GeneratedFile, Load, Pin, SliceLength, WaitChoice};
 
@@ -41,6 +42,8 @@ pub struct StudyFile {
     pub files: Vec<GeneratedFile>,
     /// The servers under test, at least one, in the order of the file.
     pub subjects: Vec<SubjectSpec>,
+    /// What they need beside themselves, in the order in which it is started.
+    pub services: Vec<ServiceSpec>,
     /// The pairs that are compared, of [`StudyFile::subjects`] and under
     /// [`StudyFile::loads`]; none for each subject beside the baseline.
     pub contrasts: Vec<Contrast>,
@@ -74,6 +77,21 @@ pub struct SubjectSpec {
     pub stand_in_for: Option<String>,
 }
 
+/// A server that subjects need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceSpec {
+    /// Its name; no other service and no subject has it.
+    pub name: String,
+    /// How it is obtained and comes to run: always by a launch.
+    pub server: ServerSpec,
+    /// What tells that it is ready.
+    pub health: HealthCheck,
+    /// What fills it with data after each start.
+    pub seed: Option<SeedCommand>,
+    /// How long one start of it serves.
+    pub restart: ServiceRestart,
+}
+
 /// How a server is obtained, started, found ready and stopped: all that a study says of
 /// one, whatever part it has in the study.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +107,10 @@ pub struct ServerSpec {
 
 /// How a server comes to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a study has a few, and nearly all are launches"
+)]
 pub enum RunSpec {
     /// abx starts it and stops it.
     Launch(Launch),
@@ -150,7 +172,27 @@ impl StudyFile {
         let stays = |name: &str| names.iter().any(|one| one == name);
         self.contrasts
             .retain(|one| one.pair().into_iter().all(stays));
+        self.keep_needed_services();
         Ok(())
+    }
+
+    /// Leaves out services that no subject needs any more.
+    fn keep_needed_services(&mut self) {
+        let services: Vec<_> = { self.services.iter() }
+            .map(|one| (one.name.as_str(), one.launch()))
+            .collect();
+        let needed = needed(&services, self.launches());
+        let needed: Vec<String> = needed.into_iter().map(str::to_owned).collect();
+        self.services.retain(|one| needed.contains(&one.name));
+    }
+
+    /// How subjects are started, those that abx starts.
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+        let runs = self.subjects.iter().map(|one| &one.server.run);
+        runs.filter_map(|run| match run {
+            RunSpec::Launch(launch) => Some(launch),
+            RunSpec::Address(_) => None,
+        })
     }
 
     /// Leaves out every load that is not named.
@@ -210,6 +252,32 @@ impl SubjectSpec {
             source: self.server.source(folder)?,
             stand_in_for: self.stand_in_for.clone(),
         })
+    }
+}
+
+impl ServiceSpec {
+    /// How it is started.
+    #[must_use]
+    pub fn launch(&self) -> &Launch {
+        match &self.server.run {
+            RunSpec::Launch(launch) => launch,
+            RunSpec::Address(_) => unreachable!("a service is started"),
+        }
+    }
+
+    /// The service as a study takes it; `folder` is the study's.
+    #[must_use]
+    pub fn service(&self, folder: &Path) -> StudyService {
+        StudyService {
+            name: self.name.clone(),
+            source: Source::Command(Launch {
+                folder: Some(folder.to_owned()),
+                ..self.launch().clone()
+            }),
+            health: self.health.clone(),
+            seed: self.seed.clone(),
+            restart: self.restart,
+        }
     }
 }
 

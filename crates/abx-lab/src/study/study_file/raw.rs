@@ -44,6 +44,9 @@ pub struct RawStudy {
     /// The servers under test.
     #[schemars(length(min = 1))]
     pub subject: Vec<RawSubject>,
+    /// Servers that subjects need, such as a database.
+    #[serde(default)]
+    pub service: Vec<RawService>,
     /// What is offered to each of them.
     #[schemars(length(min = 1))]
     pub load: Vec<RawLoad>,
@@ -233,6 +236,70 @@ pub struct RawSubject {
     pub worker: Option<String>,
     /// The signal by which its main process takes its configuration anew, for faults. Default: it cannot.
     pub reload: Option<RawSignal>,
+}
+
+/// A server that all subjects of a block need, such as a database: started before them, and not compared.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawService {
+    /// Its name, by which subjects lead to it, such as {service.NAME.port}: letters, digits, `-`, `_` and `.`, at most 40.
+    #[schemars(extend("examples" = ["database"]))]
+    pub name: String,
+    /// How it is obtained. Default: its program is there.
+    #[serde(default)]
+    pub from: RawFrom,
+    /// Files written into {dir} before each start: the name there, and the template beside the study file.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"db.conf": "db.conf.in"}]))]
+    pub templates: BTreeMap<String, String>,
+    /// How it is started, word by word and without a shell.
+    #[schemars(length(min = 1), extend("examples" = [["redis-server", "--port", "{port}"]]))]
+    pub command: Vec<String>,
+    /// Names of further ports that abx chooses for it, each for {port.NAME}. Default: none.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["storage"]]))]
+    pub ports: Vec<String>,
+    /// Further variables of its environment.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"PORT": "{port}"}]))]
+    pub env: BTreeMap<String, String>,
+    /// When it is ready. Default: when its port takes connections.
+    pub ready: Option<RawServiceReady>,
+    /// A command that fills it with data after each start, word by word and without a shell. Default: none.
+    #[schemars(length(min = 1), extend("examples" = [["{study}/seed", "{port}"]]))]
+    pub seed: Option<Vec<String>>,
+    /// How long that may take. Default: 2m.
+    pub seed_within: Option<RawTime>,
+    /// How long one start of it serves. Default: study.
+    pub restart: Option<RawRestart>,
+    /// How it is stopped.
+    pub stop: Option<RawStop>,
+}
+
+/// When a service is ready: three right answers, or three commands that end well.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawServiceReady {
+    /// What is asked by HTTP.
+    #[schemars(extend("examples" = ["/health"]))]
+    pub path: Option<String>,
+    /// The status that tells it. Default: 200.
+    #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
+    pub status: Option<u16>,
+    /// A command that ends with exit code 0 when it is ready.
+    #[schemars(length(min = 1), extend("examples" = [["redis-cli", "-p", "{port}", "ping"]]))]
+    pub check: Option<Vec<String>>,
+    /// How long it may take. Default: 30s.
+    pub within: Option<RawTime>,
+}
+
+/// How long one start of a service serves.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["block"]))]
+pub enum RawRestart {
+    Study,
+    Block,
 }
 
 /// How a subject is obtained. What is missing is listed, and installed only with --install.

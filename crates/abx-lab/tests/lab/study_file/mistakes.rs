@@ -83,11 +83,6 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
         "6: `tls` is reserved for later: leave it out",
     ),
     (
-        "env = {",
-        "needs = {",
-        "17: subject \"one\": `needs` is reserved for later: leave it out",
-    ),
-    (
         "timeout =",
         "stages =",
         "40: load \"small\": `stages` is reserved for later: leave it out",

@@ -3,6 +3,7 @@
 mod contrasts;
 mod faults;
 mod mistakes;
+mod services;
 mod websocket;
 
 use std::fs;
@@ -361,7 +362,7 @@ fn what_is_accepted_can_be_filled() {
     let Source::Command(launch) = subject.source else {
         panic!("a command");
     };
-    let filled = launch.fill(81, Path::new("/d"));
+    let filled = launch.fill(81, Path::new("/d"), &[]);
     assert_eq!(filled.command[2], "/d/n.conf");
     assert_eq!(filled.environment[0].1, "/s/x");
     assert_eq!(filled.templates[0].text, "listen 81;");
@@ -518,6 +519,7 @@ fn every_key_is_documented_and_the_examples_are_read() {
         ("The study", &schema),
         ("`[[file]]`", &schema["properties"]["file"]["items"]),
         ("`[[subject]]`", &schema["properties"]["subject"]["items"]),
+        ("`[[service]]`", &schema["properties"]["service"]["items"]),
         ("`[[load]]`", &schema["properties"]["load"]["items"]),
         ("`[[fault]]`", &schema["properties"]["fault"]["items"]),
         ("`[[contrast]]`", &schema["properties"]["contrast"]["items"]),
@@ -555,7 +557,7 @@ fn keys(table: &Value, prefix: &str) -> Vec<String> {
         let key = format!("{prefix}{key}");
         let list = &inner["items"];
         if list["properties"].is_object()
-            && ["file", "subject", "load", "fault", "contrast"].contains(&key.as_str())
+            && ["file", "subject", "service", "load", "fault", "contrast"].contains(&key.as_str())
         {
             continue;
         }

@@ -10,7 +10,7 @@ mod study;
 use abx_evidence::record::StudyEnd;
 use abx_evidence::{ExpectationResult, StudyRecord, Verdict};
 use abx_lab::{
-    Abort, Source, Store, Study, StudyEnvironment, StudyError, StudyOutcome, Subject,
+    Abort, ServiceError, Source, Store, Study, StudyEnvironment, StudyError, StudyOutcome, Subject,
     SubjectProcessError, run_study,
 };
 
@@ -153,8 +153,21 @@ fn failure(error: StudyError) -> Failure {
                 | SubjectProcessError::Answer(_)
                 | SubjectProcessError::Port { .. }
         ),
+        StudyError::Abort(Abort::Service { error, .. }) => matches!(
+            **error,
+            ServiceError::Seed { .. }
+                | ServiceError::Process(
+                    SubjectProcessError::Start { .. }
+                        | SubjectProcessError::Answer(_)
+                        | SubjectProcessError::Port { .. }
+                )
+        ),
         StudyError::Abort(
-            Abort::Interrupted | Abort::Budget | Abort::NoRate { .. } | Abort::Engine(_),
+            Abort::ServiceDied { .. }
+            | Abort::Interrupted
+            | Abort::Budget
+            | Abort::NoRate { .. }
+            | Abort::Engine(_),
         ) => false,
     };
     let end = match &error {

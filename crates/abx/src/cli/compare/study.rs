@@ -6,10 +6,10 @@ use std::path::Path;
 use abx_evidence::record::{Interleave, SkippedSubject};
 use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Provision};
-use abx_lab::study_file::{self, StudyFile, SubjectSpec};
+use abx_lab::study_file::{self, ServiceSpec, StudyFile, SubjectSpec};
 use abx_lab::{
-    CeilingServer, Launch, PilotEffort, Pin, SliceLength, Source, Study, Subject, SubjectError,
-    WaitChoice, catalog,
+    CeilingServer, Launch, PilotEffort, Pin, SliceLength, Source, Study, StudyService, Subject,
+    SubjectError, WaitChoice, catalog,
 };
 
 use super::against::past;
@@ -83,6 +83,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         seed: compare.generator.seed(),
         command: std::env::args().collect(),
         against: None,
+        services: Vec::new(),
         skipped: Vec::new(),
         blocks_within: None,
         pilot: pilot(compare),
@@ -116,8 +117,11 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
     let had = provide(path, &file, &folder, extent, compare)?;
     let subjects = file.in_order().into_iter();
     let subjects = subjects.map(|spec| subject(path, spec, &folder, &had));
+    let services = file.services.iter();
+    let services = services.map(|spec| service(path, spec, &folder, &had));
     Ok(Study {
         subjects: subjects.collect::<Result<_, _>>()?,
+        services: services.collect::<Result<_, _>>()?,
         contrasts: file.contrasts,
         loads: file.loads,
         faults: file.faults,
@@ -195,7 +199,10 @@ fn skip(
         return Ok(Vec::new());
     }
     let needed = provision::survey(file, folder, &provision::cache_folder());
-    let skipped: Vec<SkippedSubject> = { needed.iter().filter_map(Provision::brought) }
+    // Without a service nobody can be measured, so that is missing and not skipped.
+    let is_service = |name: &str| file.services.iter().any(|one| one.name == name);
+    let subjects = needed.iter().filter(|one| !is_service(one.subject()));
+    let skipped: Vec<SkippedSubject> = { subjects.filter_map(Provision::brought) }
         .map(|one| SkippedSubject {
             name: one.subject.clone(),
             needs: one.what.clone(),
@@ -232,27 +239,56 @@ fn subject(
     let mut subject = spec
         .subject(folder)
         .map_err(|error| at(path, spec, &error.to_string()))?;
-    if let Some(had) = had.iter().find(|one| one.subject() == spec.name) {
-        had.equip(&mut subject.source);
+    match equip(&spec.name, &mut subject.source, had) {
+        None => Ok(subject),
+        Some(missing) => Err(at(path, spec, &missing)),
     }
-    if let Source::Command(launch) = &subject.source
-        && let Some(program) = launch.missing_program()
-    {
-        let message = format!(
-            "`command`: program `{program}` not found, or not executable: install it, give its \
-             full path, make it executable (chmod +x), or say in `from` where it comes from"
-        );
-        return Err(at(path, spec, &message));
+}
+
+/// A service of a study file, whose program is there.
+fn service(
+    path: &Path,
+    spec: &ServiceSpec,
+    folder: &Path,
+    had: &[Provision],
+) -> Result<StudyService, Failure> {
+    let mut service = spec.service(folder);
+    match equip(&spec.name, &mut service.source, had) {
+        None => Ok(service),
+        Some(missing) => Err(at_line(
+            path,
+            spec.server.line,
+            "service",
+            &spec.name,
+            &missing,
+        )),
     }
-    Ok(subject)
+}
+
+/// Gives a server what was had for it; what is wrong when its program is not there then.
+fn equip(name: &str, source: &mut Source, had: &[Provision]) -> Option<String> {
+    if let Some(had) = had.iter().find(|one| one.subject() == name) {
+        had.equip(source);
+    }
+    let Source::Command(launch) = source else {
+        return None;
+    };
+    let program = launch.missing_program()?;
+    Some(format!(
+        "`command`: program `{program}` not found, or not executable: install it, give its full \
+         path, make it executable (chmod +x), or say in `from` where it comes from"
+    ))
 }
 
 /// A failure at the line where a subject says how it comes to run.
 fn at(path: &Path, spec: &SubjectSpec, message: &str) -> Failure {
+    at_line(path, spec.server.line, "subject", &spec.name, message)
+}
+
+fn at_line(path: &Path, line: usize, kind: &str, name: &str, message: &str) -> Failure {
     let file = study_file::file(path);
-    let (line, name) = (spec.server.line, &spec.name);
     Failure::usage(format!(
-        "{}:{line}: subject \"{name}\": {message}",
+        "{}:{line}: {kind} \"{name}\": {message}",
         file.display()
     ))
 }

@@ -54,6 +54,7 @@ fn waiting(pending: &Pending) -> String {
             silent,
             at_most,
         } => abx_report::opening_line(subject, (open, asked), silent, at_most),
+        Pending::Seed { service } => abx_report::seed_line(service),
         Pending::Responses {
             subject,
             connections,
@@ -108,10 +109,14 @@ impl Watch {
                 let text = self.text(&place, done);
                 self.display.show(&text, Urgency::Movement);
             }
+            StudyProgress::ServiceDied { service, how } => {
+                let text = abx_report::service_died_line(service, how);
+                self.display.show(&text, Urgency::News);
+            }
             StudyProgress::Slices(slices) => self.count(slices),
             StudyProgress::Block(record) => {
                 self.learn(record);
-                let done = record.measured.blocks.len() as u32;
+                let done = record.measured.complete_blocks().count() as u32;
                 let place = format!("{} done", self.block(done));
                 let text = self.text(&place, done.into());
                 self.display.show(&text, Urgency::News);

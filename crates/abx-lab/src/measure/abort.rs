@@ -1,0 +1,86 @@
+//! Why a study cannot go on.
+
+use abx_engine::EngineError;
+
+use crate::process::service_process::ServiceError;
+use crate::process::subject_process::SubjectProcessError;
+use crate::process::verify::VerifyError;
+
+/// Why a study cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Abort {
+    /// The person stopped it.
+    #[error("stopped")]
+    Interrupted,
+    /// A subject is not there, not right, or gone.
+    #[error("{error}")]
+    Subject {
+        /// Which one.
+        name: String,
+        /// Why.
+        error: Box<SubjectProcessError>,
+    },
+    /// A service is not there for the subjects, or not any more.
+    #[error("{error}")]
+    Service {
+        /// Which one.
+        name: String,
+        /// Why.
+        error: Box<ServiceError>,
+    },
+    /// A service ended while subjects were loaded: what was measured meanwhile is of
+    /// subjects without it.
+    #[error("{error}")]
+    ServiceDied {
+        /// Which one.
+        name: String,
+        /// How.
+        error: Box<ServiceError>,
+    },
+    /// The subjects do not answer alike.
+    #[error("{0}")]
+    Answers(Box<VerifyError>),
+    /// No rate can be derived from what the subjects answer.
+    #[error(
+        "no rate can be found for the load `{load}`: a subject gave no right answer; \
+         try each alone with `abx run`"
+    )]
+    NoRate {
+        /// The load.
+        load: String,
+    },
+    /// The time is up.
+    #[error(
+        "the budget was used up before a block was complete: give more time (`--budget`), or \
+         measure fewer subjects or loads"
+    )]
+    Budget,
+    /// abx itself cannot go on.
+    #[error("{0}")]
+    Engine(#[from] EngineError),
+}
+
+impl Abort {
+    /// An error of the subject of this name, or [`Abort::Interrupted`] when it is none.
+    pub fn subject(name: &str, error: impl Into<SubjectProcessError>) -> Abort {
+        let error = error.into();
+        match error.is_stop() {
+            true => Abort::Interrupted,
+            false => Abort::Subject {
+                name: name.to_owned(),
+                error: Box::new(error),
+            },
+        }
+    }
+
+    /// An error of the service of this name, or [`Abort::Interrupted`] when it is none.
+    pub fn service(name: &str, error: ServiceError) -> Abort {
+        match error.is_stop() {
+            true => Abort::Interrupted,
+            false => Abort::Service {
+                name: name.to_owned(),
+                error: Box::new(error),
+            },
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Services that run beside the subjects of a block.
+
+use std::collections::BTreeMap;
+
+use abx_evidence::record::BlockService;
+use abx_sys::Nanos;
+use abx_sys::tree::ProcTree;
+
+use crate::measure::abort::Abort;
+use crate::measure::host::services::ServiceHost;
+use crate::process::service_process::{ServiceError, ServiceProcess};
+use crate::process::subject_process::SubjectProcessError;
+use crate::study::placeholder::FilledWord;
+use crate::study::service::StudyService;
+
+/// Services of a study, each with its process where it runs.
+pub struct RunningServices {
+    slots: Vec<ServiceSlot>,
+    /// What leads to those that run.
+    words: Vec<FilledWord>,
+    /// How often one of them died or was found not to be ready any more.
+    pub deaths: u32,
+}
+
+/// A place for one service.
+struct ServiceSlot {
+    name: String,
+    process: Option<ServiceProcess>,
+    /// Whether it has served a block already.
+    is_used: bool,
+}
+
+impl RunningServices {
+    /// None of these runs yet.
+    #[must_use]
+    pub fn none_of(services: &[StudyService]) -> RunningServices {
+        let slot = |service: &StudyService| ServiceSlot {
+            name: service.name.clone(),
+            process: None,
+            is_used: false,
+        };
+        RunningServices {
+            slots: services.iter().map(slot).collect(),
+            words: Vec::new(),
+            deaths: 0,
+        }
+    }
+
+    /// What leads to the services that run.
+    #[must_use]
+    pub fn words(&self) -> &[FilledWord] {
+        &self.words
+    }
+
+    /// Whether a service has served a block.
+    #[must_use]
+    pub fn is_used(&self, service: usize) -> bool {
+        self.slots[service].is_used
+    }
+
+    /// Takes a service out of its place, if it runs.
+    pub fn take(&mut self, service: usize) -> Option<ServiceProcess> {
+        self.slots[service].process.take()
+    }
+
+    /// Puts a service into its place that was started now or has run before.
+    pub fn put(&mut self, service: usize, process: ServiceProcess, is_used: bool) {
+        let slot = &mut self.slots[service];
+        (slot.process, slot.is_used) = (Some(process), is_used);
+        let running = self.slots.iter().filter_map(|slot| slot.process.as_ref());
+        self.words = running.flat_map(ServiceProcess::leads).collect();
+    }
+
+    /// Counts a death, and stops what is left of the service.
+    pub fn clear_away(&mut self, service: &str) {
+        self.deaths += 1;
+        let found = self.slots.iter_mut().find(|slot| slot.name == service);
+        if let Some(process) = found.and_then(|slot| slot.process.take()) {
+            process.stop();
+        }
+    }
+
+    /// A block is over: from now on none is fresh.
+    pub fn note_used(&mut self) {
+        for slot in &mut self.slots {
+            slot.is_used = true;
+        }
+    }
+
+    /// Their processes, in the order of the study.
+    #[must_use]
+    pub fn trees(&self) -> Vec<Option<ProcTree>> {
+        let slots = self.slots.iter();
+        slots
+            .map(|slot| slot.process.as_ref().and_then(ServiceProcess::tree))
+            .collect()
+    }
+
+    /// Whether all of them still run.
+    ///
+    /// # Errors
+    /// [`Abort::ServiceDied`].
+    pub fn check(&mut self) -> Result<(), Abort> {
+        for slot in &mut self.slots {
+            let checked = slot.process.as_mut().map_or(Ok(()), ServiceProcess::check);
+            checked.map_err(|error| Abort::ServiceDied {
+                name: slot.name.clone(),
+                error: Box::new(error),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What the record of a block says of them; `ended` is how that ended.
+    pub fn record(
+        &self,
+        host: &mut ServiceHost,
+        ended: &Result<(), Abort>,
+    ) -> BTreeMap<String, BlockService> {
+        let slots = self.slots.iter().enumerate();
+        let each = slots.filter_map(|(place, slot)| {
+            let process = slot.process.as_ref()?;
+            let died = match ended {
+                Err(Abort::ServiceDied { name, error }) if *name == slot.name => Some(how(error)),
+                _ => None,
+            };
+            let record = BlockService {
+                port: process.port(),
+                started: !slot.is_used,
+                ready_s: process.ready_s(),
+                seed_s: process.seed_s,
+                cpu_s: host.cpu_of_block(place).map(Nanos::as_secs_f64),
+                rss_bytes_max: host.rss_bytes_max(place),
+                died,
+            };
+            Some((slot.name.clone(), record))
+        });
+        each.collect()
+    }
+
+    /// Stops all of them, the last one first.
+    pub fn stop(&mut self) {
+        for slot in self.slots.iter_mut().rev() {
+            if let Some(process) = slot.process.take() {
+                process.stop();
+            }
+        }
+    }
+}
+
+/// How a service ended, in short.
+pub fn how(error: &ServiceError) -> String {
+    match error {
+        ServiceError::Process(SubjectProcessError::Ended { how, .. }) => how.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl Drop for RunningServices {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

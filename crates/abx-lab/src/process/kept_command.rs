@@ -1,0 +1,105 @@
+//! A command that does something for a study and ends, such as one that fills a database.
+//! It runs under a keeper, so nothing of it outlives abx.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use abx_sys::process::Exit;
+
+use crate::process::keeper::{Keeper, KeeperError, KeeperPlan, ProcessState, SCRATCH_EMPTY};
+use crate::process::log_tail::SHOWN_LINES;
+use crate::process::start_context::StartContext;
+use crate::study::launch::Launch;
+use crate::study::placeholder::FilledWord;
+
+/// How often it is looked whether it has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// What a command beside a server is given.
+pub struct Surroundings {
+    /// Where the server listens.
+    pub address: SocketAddr,
+    /// The folder of its start.
+    pub scratch: PathBuf,
+    /// What paths of names stand for.
+    pub words: Vec<FilledWord>,
+    /// How the server is started.
+    pub launch: Launch,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandEnd {
+    /// With exit code 0.
+    Well,
+    /// In another way, and with this at the end of its output.
+    Failed {
+        /// How.
+        how: String,
+        /// The end of its output.
+        output: String,
+    },
+    /// The person stopped abx.
+    Stopped,
+}
+
+impl Surroundings {
+    /// Runs a command until it has ended, or its time is over. Whatever is left of it then
+    /// is ended too.
+    ///
+    /// # Errors
+    /// [`KeeperError`] when it does not start.
+    pub fn run(
+        &self,
+        command: &[String],
+        within: Duration,
+        start: &StartContext,
+    ) -> Result<CommandEnd, KeeperError> {
+        let began = Instant::now();
+        let with_its_own = Launch {
+            command: command.to_vec(),
+            templates: Vec::new(),
+            ..self.launch.clone()
+        };
+        let dir = self.scratch.join(SCRATCH_EMPTY);
+        let filled = with_its_own.fill(self.address.port(), &dir, &self.words);
+        let mut words = filled.command.into_iter();
+        let plan = KeeperPlan {
+            program: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+            directory: self.launch.start_folder(),
+            environment: filled.environment.into_iter().collect(),
+            cpus: Some(start.cpus.to_vec()),
+            descriptors: Some(start.descriptors),
+            log: self.scratch.join("log-beside"),
+            scratch: None,
+            files: Vec::new(),
+            stop: Launch::STOP,
+            outlives_main: false,
+        };
+        let is_stopped = || start.stopper.is_stopped();
+        let (program, arguments) = (start.program, start.keeper_arguments);
+        let keeper = Keeper::start(program, arguments, &plan, &is_stopped, &|_| {});
+        let mut keeper = match keeper {
+            Err(KeeperError::Stopped) => return Ok(CommandEnd::Stopped),
+            keeper => keeper?,
+        };
+        let how = loop {
+            match keeper.state() {
+                ProcessState::Exited(Exit::Code(0)) => return Ok(CommandEnd::Well),
+                ProcessState::Exited(exit) => break exit.to_string(),
+                ProcessState::Lost => break "its keeper was killed".to_owned(),
+                ProcessState::Running if is_stopped() => return Ok(CommandEnd::Stopped),
+                ProcessState::Running if began.elapsed() >= within => {
+                    break format!("it did not end within {} s", within.as_secs_f64());
+                }
+                ProcessState::Running => std::thread::sleep(LOOK_EVERY),
+            }
+        };
+        Ok(CommandEnd::Failed {
+            how,
+            output: keeper.output_tail(SHOWN_LINES),
+        })
+    }
+}

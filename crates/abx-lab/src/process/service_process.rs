@@ -1,0 +1,247 @@
+//! One start of a service: started, found ready and filled with data; looked after until
+//! it is stopped. It is kept in the same way as a subject.
+
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use abx_engine::{HttpVersion, Patience};
+use abx_evidence::Shape;
+use abx_sys::Nanos;
+use abx_sys::tree::ProcTree;
+
+use crate::process::kept_command::{CommandEnd, Surroundings};
+use crate::process::pending::Pending;
+use crate::process::probe::Probe;
+use crate::process::subject_process::{StartContext, SubjectProcess, SubjectProcessError, tail};
+use crate::process::verify::{ReadinessLook, ReadinessOutcome, look, wait_ready};
+use crate::study::RequestSpec;
+use crate::study::placeholder::FilledWord;
+use crate::study::service::{HealthCheck, StudyService};
+
+/// How long one run of a command may take that looks whether a service is ready.
+const CHECK_WITHIN: Duration = Duration::from_secs(10);
+
+/// Why a service is not there for the subjects.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// It does not start, is not ready, or has ended.
+    #[error("service {0}")]
+    Process(#[from] SubjectProcessError),
+    /// It runs, and cannot be filled.
+    #[error("service {name}: its `seed` failed ({how}){}", tail(.output))]
+    Seed {
+        /// The service.
+        name: String,
+        /// How it ended.
+        how: String,
+        /// The end of its output.
+        output: String,
+    },
+    /// It runs, and is not what it was when it was ready.
+    #[error("service {name} is not ready any more ({why})")]
+    Unhealthy {
+        /// The service.
+        name: String,
+        /// What it does instead.
+        why: String,
+    },
+    /// The person stopped abx.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl ServiceError {
+    /// Whether nothing is wrong with the service: the person stopped abx.
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        match self {
+            ServiceError::Process(error) => error.is_stop(),
+            ServiceError::Stopped => true,
+            ServiceError::Seed { .. } | ServiceError::Unhealthy { .. } => false,
+        }
+    }
+}
+
+/// A service that runs, ready and filled.
+pub struct ServiceProcess {
+    process: SubjectProcess,
+    /// How long filling it took.
+    pub seed_s: Option<f64>,
+}
+
+impl ServiceProcess {
+    /// Starts a service, waits until it is ready, and fills it.
+    ///
+    /// # Errors
+    /// [`ServiceError`]; what was started is stopped again.
+    pub fn start(
+        service: &StudyService,
+        start: &mut StartContext,
+        deadline: Option<Nanos>,
+    ) -> Result<ServiceProcess, ServiceError> {
+        let process = SubjectProcess::start(&service.name, &service.source, start)?;
+        let mut started = ServiceProcess {
+            process,
+            seed_s: None,
+        };
+        started.wait_ready(service, start, deadline)?;
+        started.fill(service, start)?;
+        Ok(started)
+    }
+
+    fn wait_ready(
+        &mut self,
+        service: &StudyService,
+        start: &StartContext,
+        deadline: Option<Nanos>,
+    ) -> Result<(), ServiceError> {
+        let within = service.launch().ready.within;
+        let around = self.process.surroundings(service.launch(), start);
+        let mut look = |patience: Patience| see(service, &around, start, patience);
+        let (stopper, on_pending) = (&start.stopper, start.on_pending);
+        self.process
+            .wait_until(within, &mut look, stopper, deadline, on_pending)?;
+        match start.stopper.is_stopped() {
+            true => Err(ServiceError::Stopped),
+            false => Ok(()),
+        }
+    }
+
+    /// Fills it with data, where the study says how.
+    fn fill(&mut self, service: &StudyService, start: &StartContext) -> Result<(), ServiceError> {
+        let Some(seed) = &service.seed else {
+            return Ok(());
+        };
+        (start.on_pending)(Pending::Seed {
+            service: &service.name,
+        });
+        let began = Instant::now();
+        let around = self.process.surroundings(service.launch(), start);
+        let ended = around.run(&seed.command, seed.within, start);
+        (start.on_pending)(Pending::Over);
+        let failed = |how, output| {
+            let name = service.name.clone();
+            Err(ServiceError::Seed { name, how, output })
+        };
+        match ended {
+            Ok(CommandEnd::Well) => {
+                self.seed_s = Some(began.elapsed().as_secs_f64());
+                Ok(())
+            }
+            Ok(CommandEnd::Stopped) => Err(ServiceError::Stopped),
+            Ok(CommandEnd::Failed { how, output }) => failed(how, output),
+            Err(error) => failed(error.to_string(), String::new()),
+        }
+    }
+
+    /// Whether it is still as it was when it was ready; waits for that as long as for
+    /// its start.
+    ///
+    /// # Errors
+    /// [`ServiceError`].
+    pub fn check_health(
+        &mut self,
+        service: &StudyService,
+        start: &StartContext,
+    ) -> Result<(), ServiceError> {
+        self.check()?;
+        let around = self.process.surroundings(service.launch(), start);
+        let mut look = |patience: Patience| see(service, &around, start, patience);
+        let patience = Patience {
+            timeout: service.launch().ready.within,
+            stopper: Some(&start.stopper),
+            on_wait: None,
+        };
+        let gone = || self.process.check().is_err() || start.stopper.is_stopped();
+        let unhealthy = |why| {
+            let name = service.name.clone();
+            Err(ServiceError::Unhealthy { name, why })
+        };
+        match wait_ready(patience, &mut look, gone) {
+            _ if start.stopper.is_stopped() => Err(ServiceError::Stopped),
+            Some(ReadinessOutcome::Ready(_)) => Ok(()),
+            Some(ReadinessOutcome::Late(why)) => unhealthy(why),
+            Some(ReadinessOutcome::Wrong(wrong)) => unhealthy(wrong.to_string()),
+            None => self.check(),
+        }
+    }
+
+    /// Whether it still runs.
+    ///
+    /// # Errors
+    /// [`ServiceError::Process`].
+    pub fn check(&mut self) -> Result<(), ServiceError> {
+        Ok(self.process.check()?)
+    }
+
+    /// Its processes, when they can be seen.
+    #[must_use]
+    pub fn tree(&self) -> Option<ProcTree> {
+        self.process.tree()
+    }
+
+    /// Its port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.process.address.port()
+    }
+
+    /// From its start until it was ready, in seconds.
+    #[must_use]
+    pub fn ready_s(&self) -> Option<f64> {
+        self.process.ready_s()
+    }
+
+    /// What leads to it.
+    #[must_use]
+    pub fn leads(&self) -> Vec<FilledWord> {
+        self.process.leads()
+    }
+
+    /// Stops it.
+    pub fn stop(self) {
+        let _ = self.process.stop(false);
+    }
+}
+
+/// One look whether a service is ready.
+fn see(
+    service: &StudyService,
+    around: &Surroundings,
+    start: &StartContext,
+    patience: Patience,
+) -> ReadinessLook {
+    let address = around.address;
+    match &service.health {
+        HealthCheck::Port => match TcpStream::connect_timeout(&address, patience.timeout) {
+            Ok(_) => ReadinessLook::Right,
+            Err(error) => ReadinessLook::NotYet(format!("its port takes no connection: {error}")),
+        },
+        HealthCheck::Request => {
+            let rule = &service.launch().ready;
+            let asked = RequestSpec {
+                path: rule.path.clone(),
+                ..RequestSpec::default()
+            };
+            let probe = Probe {
+                request: asked.plan(HttpVersion::Http11, &address.to_string(), None),
+                status: rule.status.unwrap_or(200),
+                shape: Shape::Request,
+                seed: 0,
+            };
+            look(&service.name, address, &probe, patience)
+        }
+        HealthCheck::Command(command) => {
+            let within = CHECK_WITHIN.min(patience.timeout);
+            match around.run(command, within, start) {
+                Ok(CommandEnd::Well) => ReadinessLook::Right,
+                Ok(CommandEnd::Stopped) => ReadinessLook::NotYet("stopped".to_owned()),
+                Ok(CommandEnd::Failed { how, output }) => {
+                    let line = output.lines().last().unwrap_or_default();
+                    ReadinessLook::NotYet(format!("its `check`: {how}: {line}"))
+                }
+                Err(error) => ReadinessLook::NotYet(format!("its `check`: {error}")),
+            }
+        }
+    }
+}

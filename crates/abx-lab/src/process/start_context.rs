@@ -1,0 +1,36 @@
+//! What every start of a process needs beside what is started.
+
+use std::path::Path;
+
+use abx_engine::Stopper;
+use abx_sys::limits::DescriptorLimit;
+
+use crate::process::pending::Pending;
+use crate::study::GeneratedFile;
+use crate::study::placeholder::FilledWord;
+
+/// What every start needs beside the subject itself.
+pub struct StartContext<'a> {
+    /// The program that becomes a keeper when given `keeper_arguments`.
+    pub program: &'a Path,
+    /// See `program`.
+    pub keeper_arguments: &'a [&'a str],
+    /// Processors of the subjects.
+    pub cpus: &'a [usize],
+    /// File descriptors that a subject may have.
+    pub descriptors: DescriptorLimit,
+    /// Files that are made for every subject.
+    pub files: &'a [GeneratedFile],
+    /// What made files are drawn from.
+    pub seed: u64,
+    /// What leads to the services that run.
+    pub services: &'a [FilledWord],
+    /// Whether what it starts may go on when its main process fails.
+    pub outlives_main: bool,
+    /// Ends the start, too.
+    pub stopper: Stopper,
+    /// Draws a number below the given one.
+    pub draw: &'a mut dyn FnMut(u32) -> u32,
+    /// Told what is waited for.
+    pub on_pending: &'a dyn Fn(Pending),
+}

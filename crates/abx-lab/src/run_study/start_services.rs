@@ -1,0 +1,116 @@
+//! Starts services before the subjects of a block: those that do not run, those that are
+//! to be fresh for each block, and those that use one of them.
+
+use std::collections::BTreeSet;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::measure::running_subjects::Abort;
+use crate::process::service_process::ServiceProcess;
+use crate::run_study::context::StudyContext;
+use crate::study::service::{ServiceRestart, StudyService, names};
+
+/// How often services are started again that died: whatever kills them more often kills
+/// them always.
+const DEATHS_MAX: u32 = 3;
+
+impl StudyContext<'_> {
+    /// Has every service run, ready and filled.
+    ///
+    /// # Errors
+    /// [`Abort::Service`], [`Abort::Interrupted`].
+    pub fn start_services(&mut self, random: &mut ChaCha8Rng) -> Result<(), Abort> {
+        let study = self.study;
+        if study.services.is_empty() {
+            return Ok(());
+        }
+        // What a port takes of it must not change what is drawn afterwards.
+        let mut own = ChaCha8Rng::seed_from_u64(random.random());
+        let mut stale: BTreeSet<&str> = BTreeSet::new();
+        for (place, service) in study.services.iter().enumerate() {
+            let uses_stale = { study.services[..place].iter() }
+                .filter(|other| stale.contains(other.name.as_str()))
+                .any(|other| names(service.launch(), &other.name, &other.launch().ports));
+            let old = self.services.take(place);
+            let is_used = self.services.is_used(place);
+            let must_go = uses_stale || (is_used && service.restart == ServiceRestart::Block);
+            let kept = match old {
+                Some(old) if must_go => {
+                    old.stop();
+                    None
+                }
+                Some(old) => self.healthy((place, service), old, &mut own)?,
+                None => None,
+            };
+            if let Some(kept) = kept {
+                self.services.put(place, kept, is_used);
+                continue;
+            }
+            stale.insert(&service.name);
+            let started = self.start_service(service, &mut own)?;
+            self.services.put(place, started, false);
+        }
+        Ok(())
+    }
+
+    /// A service that runs from before, when it is still ready.
+    fn healthy(
+        &mut self,
+        (place, service): (usize, &StudyService),
+        mut process: ServiceProcess,
+        random: &mut ChaCha8Rng,
+    ) -> Result<Option<ServiceProcess>, Abort> {
+        let mut draw = |below: u32| random.random_range(0..below.max(1));
+        let checked = process.check_health(service, &self.start_context(&mut draw));
+        match checked {
+            Ok(()) => Ok(Some(process)),
+            Err(error) if error.is_stop() => Err(Abort::Interrupted),
+            Err(error) => {
+                self.services.put(place, process, true);
+                self.note_death(Abort::ServiceDied {
+                    name: service.name.clone(),
+                    error: Box::new(error),
+                })?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Counts the death of a service and clears it away; the next block starts it again.
+    ///
+    /// # Errors
+    /// [`Abort::Service`] when there were too many; `abort` itself when it is another one.
+    pub fn note_death(&mut self, abort: Abort) -> Result<(), Abort> {
+        let Abort::ServiceDied { name, error } = abort else {
+            return Err(abort);
+        };
+        self.services.clear_away(&name);
+        match self.services.deaths > DEATHS_MAX {
+            true => Err(Abort::Service { name, error }),
+            false => Ok(()),
+        }
+    }
+
+    /// What really ended a block: a service that died, where one did.
+    #[must_use]
+    pub fn blame(&mut self, abort: Abort) -> Abort {
+        match abort {
+            Abort::Interrupted => abort,
+            abort => self.services.check().err().unwrap_or(abort),
+        }
+    }
+
+    fn start_service(
+        &self,
+        service: &StudyService,
+        random: &mut ChaCha8Rng,
+    ) -> Result<ServiceProcess, Abort> {
+        let mut draw = |below: u32| random.random_range(0..below.max(1));
+        let mut start = self.start_context(&mut draw);
+        // Made files are the subjects'.
+        start.files = &[];
+        let started = ServiceProcess::start(service, &mut start, self.deadline);
+        started.map_err(|error| Abort::service(&service.name, error))
+    }
+}

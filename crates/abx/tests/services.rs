@@ -1,0 +1,265 @@
+//! Services: servers that all subjects of a block need. Here that is the built-in server,
+//! behind two nginx that pass on to it what they are asked.
+
+use std::fs;
+use std::path::PathBuf;
+
+use abx_sys::Nanos;
+use abx_sys::process::{Process, Signal, process_cpu};
+use serde_json::Value;
+
+use crate::support::{ABX, Home, Running, findings, slices};
+
+const NGINX: &str = "daemon off; pid {dir}/pid; worker_processes 1; events {} http { \
+    client_body_temp_path {dir}/a; proxy_temp_path {dir}/b; fastcgi_temp_path {dir}/c; \
+    uwsgi_temp_path {dir}/d; scgi_temp_path {dir}/e; access_log off; \
+    upstream store { server 127.0.0.1:{service.store.port}; keepalive KEPT; } \
+    server { listen 127.0.0.1:{port}; location / { proxy_http_version 1.1; \
+    proxy_set_header Connection ''; proxy_pass http://store; } } }";
+
+/// Writes down each start, and where it was started.
+const STORE: &str = r#"#!/bin/sh
+echo "store at $1 in $(pwd)"
+echo $$ >> "$2/starts"
+exec ABX serve --port "$1"
+"#;
+
+/// A study with a service `store`, whose table has these keys beside its command.
+fn study(home: &Home, keys: &str) -> String {
+    let text = format!(
+        r#"
+schema = "abx.study_file/1"
+seed = 3
+[[service]]
+name = "store"
+command = ["sh", "{{study}}/store.sh", "{{port}}", "{{study}}"]
+{keys}
+[[subject]]
+name = "few"
+templates = {{ "n.conf" = "few.conf.in" }}
+command = ["nginx", "-e", "stderr", "-p", "{{dir}}", "-c", "{{dir}}/n.conf"]
+[[subject]]
+name = "many"
+templates = {{ "n.conf" = "many.conf.in" }}
+command = ["nginx", "-e", "stderr", "-p", "{{dir}}", "-c", "{{dir}}/n.conf"]
+[[load]]
+name = "page"
+connections = 4
+requests = [{{ path = "/" }}]
+"#
+    );
+    home.write("few.conf.in", &NGINX.replace("KEPT", "2"));
+    home.write("many.conf.in", &NGINX.replace("KEPT", "8"));
+    home.write("store.sh", &STORE.replace("ABX", ABX));
+    home.write("study.toml", &text)
+}
+
+fn compare<'a>(study: &'a str, blocks: &'a str) -> Vec<&'a str> {
+    let words = "--slice 20ms --rounds 4 --pilot brief --no-ceiling";
+    let mut all = vec!["compare", study, "--blocks", blocks];
+    all.extend(words.split(' '));
+    all
+}
+
+fn lines(path: PathBuf) -> usize {
+    fs::read_to_string(path).unwrap_or_default().lines().count()
+}
+
+/// Waits until the service answers for subjects in a block after the first.
+fn in_the_second_block(running: &mut Running) {
+    running.until("a complete block", |home| {
+        let text = fs::read_to_string(home.records_in("state/abx").first()?).ok()?;
+        let record: Value = serde_json::from_str(&text).ok()?;
+        record["blocks"].get(0).map(|_| ())
+    });
+    let mut first = None;
+    running.until("work of the service", |home| {
+        let starts = fs::read_to_string(home.join("starts")).unwrap();
+        let cpu = process_cpu(starts.lines().last()?.parse().ok()?)?;
+        let first = *first.get_or_insert(cpu);
+        // More than what subjects ask that are being verified.
+        (cpu.since(first) > Nanos(10_000_000)).then_some(())
+    });
+}
+
+fn killed(home: &Home, start: usize) -> Option<()> {
+    let starts = fs::read_to_string(home.join("starts")).unwrap();
+    let pid = starts.lines().nth(start)?.parse().unwrap();
+    let process = Process::find(pid).unwrap()?;
+    process.signal(Signal::Kill).unwrap().then_some(())
+}
+
+#[test]
+fn a_service_is_kept_over_blocks_or_started_for_each() {
+    // Method: two blocks and the pilot. Each start is written down, and so is each filling,
+    // with the port that the server then has; the second way also asks by HTTP whether it
+    // is ready, the first by a command.
+    let seed = r#"seed = ["sh", "-c", "echo {port} {service_is_no_word} >> {study}/seeds"]"#;
+    let seed = seed.replace(" {service_is_no_word}", " {{port}}");
+    let check = r#"ready = { check = ["sh", "-c", "test -e {study}/starts"], within = "20s" }"#;
+    let path = r#"ready = { path = "/", within = "20s" }"#;
+    for (keys, starts) in [
+        (format!("{check}\n{seed}"), 1),
+        (format!("{path}\n{seed}\nrestart = \"block\""), 3),
+    ] {
+        let home = Home::new();
+        let study = study(&home, &keys);
+        let ended = home.run_abx(&[&compare(&study, "2")[..], &["--json", "-"]].concat());
+        let record = ended.json();
+        ended.expect_measured(&record);
+        assert_eq!(lines(home.join("starts")), starts);
+        assert_eq!(lines(home.join("seeds")), starts);
+        assert_eq!(record["services"][0]["name"], "store");
+        let blocks = record["blocks"].as_array().unwrap();
+        assert_eq!(blocks.len(), 2);
+        let seeds = fs::read_to_string(home.join("seeds")).unwrap();
+        let last = seeds.lines().last().unwrap();
+        for block in blocks {
+            let store = &block["services"]["store"];
+            assert_eq!(store["started"], starts > 1, "{store}");
+            assert!(store["cpu_s"].as_f64().unwrap() > 0.0, "{store}");
+            assert!(store["rss_bytes_max"].as_u64().unwrap() > 0, "{store}");
+            assert!(store["seed_s"].is_number() && store["ready_s"].is_number());
+        }
+        let port = &blocks[1]["services"]["store"]["port"];
+        assert_eq!(last, format!("{port} {{port}}"));
+        for slice in slices(&record, "many") {
+            assert!(slice["services_cpu_ns"][0].is_number(), "{slice}");
+        }
+    }
+}
+
+#[test]
+fn a_service_that_dies_spoils_its_block_and_is_started_again() {
+    // Method: SIGKILL for it in mid-block, once; then for each one that serves, which
+    // ends the study with the end of its output. Everything measured is kept.
+    let home = Home::new();
+    let study = study(&home, "");
+    let longer = |word| if word == "4" { "40" } else { word };
+    let words: Vec<&str> = compare(&study, "2").into_iter().map(longer).collect();
+    let mut running = home.start(&mut home.abx(&words));
+    in_the_second_block(&mut running);
+    killed(&home, 0).unwrap();
+    let ended = running.wait();
+    ended.expect(0, &["the service store ended (signal 9)"]);
+    let record = home.record();
+    let complete = |record: &Value| -> Vec<bool> {
+        let blocks = record["blocks"].as_array().unwrap().iter();
+        blocks.map(|block| block["complete"] == true).collect()
+    };
+    assert_eq!(complete(&record).iter().filter(|is_so| **is_so).count(), 2);
+    assert_eq!(lines(home.join("starts")), 2);
+    for block in record["blocks"].as_array().unwrap() {
+        let died = &block["services"]["store"]["died"];
+        assert_eq!(block["complete"] == false, died == "signal 9", "{died}");
+    }
+
+    let home = Home::new();
+    let again = self::study(&home, "");
+    let mut running = home.start(&mut home.abx(&compare(&again, "1000")));
+    for start in 0..4 {
+        running.until("the next start", |home| {
+            (lines(home.join("starts")) > start).then_some(())
+        });
+        in_the_second_block(&mut running);
+        killed(&home, start).unwrap();
+    }
+    let ended = running.wait();
+    ended.expect(3, &["service store ended", "signal 9", "store at "]);
+    let record = home.record();
+    assert_eq!(record["end"]["reason"], "service_failed");
+    assert!(complete(&record).contains(&true));
+    assert!(!findings(&record, "service_failed").is_empty());
+    home.wait_until_empty();
+}
+
+#[test]
+fn what_keeps_a_service_from_serving_is_said_with_its_output() {
+    // Method: a seed that fails, a check that never ends well, and a service that ends.
+    for (keys, code, said) in [
+        (
+            r#"seed = ["sh", "-c", "echo no such table; exit 4"]"#,
+            2,
+            &[
+                "service store: its `seed` failed (exit code 4)",
+                "no such table",
+            ][..],
+        ),
+        (
+            r#"ready = { check = ["sh", "-c", "echo not yet; false"], within = "1s" }"#,
+            3,
+            &[
+                "service store was not ready within 1 s",
+                "not yet",
+                "store at ",
+            ],
+        ),
+        (
+            "env = { PATH = \"/usr/bin:/bin\" }\nready = { path = \"/\", status = 404 }",
+            2,
+            &["service store answers / with status 200, not 404"],
+        ),
+    ] {
+        let home = Home::new();
+        let study = study(&home, keys);
+        let ended = home.run_abx(&compare(&study, "1"));
+        ended.expect(code, said);
+        home.wait_until_empty();
+        assert_eq!(home.scratch(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_stop_or_a_kill_leaves_nothing_of_a_service() {
+    // Method: SIGINT while it is being filled and while it is under load, and SIGKILL for
+    // abx in both: service, seed and folders are gone.
+    let endless = r#"seed = ["sh", "-c", "echo $$ >> {study}/seeds; sleep 600 & wait"]"#;
+    for (keys, marker) in [(endless, "seeds"), ("", "starts")] {
+        for signal in [Signal::Int, Signal::Kill] {
+            let home = Home::new();
+            let study = study(&home, keys);
+            let mut running = home.start(&mut home.abx(&compare(&study, "1000")));
+            running.until("a marker", |home| {
+                (lines(home.join(marker)) > 0).then_some(())
+            });
+            if keys.is_empty() {
+                in_the_second_block(&mut running);
+            }
+            running.signal(signal);
+            match signal {
+                Signal::Int => drop(running.wait().expect(130, &[])),
+                _ => drop(running.wait_alone()),
+            }
+            home.wait_until_empty();
+            crate::support::wait_for("an empty folder", || {
+                home.scratch().is_empty().then_some(())
+            });
+        }
+    }
+}
+
+#[test]
+fn a_check_lists_the_service_before_who_needs_it() {
+    // Method: all well; then a service that cannot be filled, whose subjects are named too.
+    let home = Home::new();
+    let study = study(&home, "");
+    let ended = home.run_abx(&["study", "check", &study, "--json", "-"]);
+    let checked = ended.expect(0, &[]).json();
+    let rows = |checked: &Value| -> Vec<String> {
+        let subjects = checked["subjects"].as_array().unwrap().iter();
+        let word = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+        subjects
+            .map(|one| format!("{} {}", word(one, "subject"), word(one, "status")))
+            .collect()
+    };
+    assert_eq!(rows(&checked), ["store ready", "few ready", "many ready"]);
+    let broken = self::study(&home, "seed = [\"false\"]");
+    let ended = home.run_abx(&["study", "check", &broken, "--json", "-"]);
+    let checked = ended.json();
+    assert_eq!(
+        rows(&checked),
+        ["store broken", "few broken", "many broken"]
+    );
+    let why = checked["subjects"][1]["why"].as_str().unwrap();
+    assert!(why.contains("needs the service store"), "{why}");
+}
