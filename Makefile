@@ -1,7 +1,7 @@
 # What people run. `make test` installs what the tests need and runs all of them.
 CARGO ?= cargo
 
-.PHONY: build demo man setup compile-tests test test-fast check counts simulations truth planted bench self-check spread
+.PHONY: build demo man setup compile-tests test test-fast check counts simulations truth planted bench self-check spread mutants
 
 build:
 	$(CARGO) build --release --locked
@@ -95,3 +95,11 @@ self-check: build
 spread: build
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
 	./target/bench/release/spread --abx ./target/release/abx
+
+# What no test notices: what decides verdicts is changed one place at a time, as
+# .cargo/mutants.toml says, and the fast tests run. Needs `cargo install cargo-mutants`;
+# takes hours, so name files with MUTANTS='--file crates/abx-evidence/src/stats/holm.rs'.
+mutants:
+	$(CARGO) mutants --package abx-evidence $(MUTANTS) -- --lib --test evidence -- \
+	    --skip statistics:: --skip past_baseline::simulation
+	$(CARGO) mutants --package abx-lab $(MUTANTS) -- --lib -- stop_rule

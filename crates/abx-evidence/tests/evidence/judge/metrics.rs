@@ -103,6 +103,8 @@ fn a_quantile_that_rests_on_no_answer_bounds_one_way_only() {
         [(FindingId::TimesAtLeast, Level::Bound)]
     );
     assert_eq!((p99.verdict, p99.at_least), (Verdict::Faster, true));
+    let why = limits(&slower, &p99.findings).remove(0).message;
+    assert!(why.contains("of 99 % of the requests to old"), "{why}");
     let faster = judged(open(&["new"]));
     let p99 = by(&faster, Metric::ResponseP99).unwrap();
     assert_eq!(p99.verdict, Verdict::Invalid);

@@ -220,6 +220,19 @@ fn a_pair_that_is_void_orders_nobody() {
 }
 
 #[test]
+fn who_has_failed_is_in_no_pair_of_a_ranking() {
+    // Method: `d` stopped answering.
+    let mut record = four();
+    for slice in all_slices(&mut record).filter(|slice| slice.subject == "d") {
+        slice.stopped_answering = true;
+    }
+    let found = ranking(record);
+    assert_eq!((found.places.len(), found.pairs.len()), (3, 3));
+    let is_of = |one: &Comparison| one.subject == "d" || one.baseline == "d";
+    assert!(!found.pairs.iter().any(is_of));
+}
+
+#[test]
 fn a_difference_that_stands_alone_may_fall_among_many() {
     // Method: a subject 3 % faster in blocks with a spread that is certain
     // enough for one comparison, then the same beside seven equal ones.
@@ -368,6 +381,9 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
         answer(slice, &[(abx_evidence::Outcome::Ok, OK - OK / 5)]);
         slice.unsent = OK / 5;
     }
+    assert_eq!(ranking(one_behind.clone()).metric, Metric::Throughput);
+    // Nor where nobody asked about the one that is behind.
+    one_behind.settings.contrasts = vec![contrast("b", "a", &[])];
     assert_eq!(ranking(one_behind).metric, Metric::Throughput);
     for slice in all_slices(&mut open).filter(|slice| slice.subject == "c") {
         let counts = [
