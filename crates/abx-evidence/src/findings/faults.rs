@@ -36,6 +36,7 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
     let unfelt = count(|toll| !toll.is_felt());
     let before = count(|toll| toll.before > 0);
     let room_s = view.fault.within_ns.saturating_sub(view.fault.at_ns) as f64 / 1e9;
+    let (not_back_id, not_back) = not_back(view, subject);
     let each = [
         (
             missed,
@@ -54,11 +55,7 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
                 of(beyond)
             ),
         ),
-        (
-            gone,
-            FindingId::NotBroughtBack,
-            format!("{} {}", of(gone), not_back(view, subject)),
-        ),
+        (gone, not_back_id, format!("{} {not_back}", of(gone))),
         (
             unfelt,
             FindingId::FaultUnfelt,
@@ -80,17 +77,20 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
     each.map(|(_, id, message)| found(id, message)).collect()
 }
 
-/// Who did not come back.
-fn not_back(view: &FaultView, subject: &str) -> String {
+/// Who did not come back, in words, and of which kind that is.
+fn not_back(view: &FaultView, subject: &str) -> (FindingId, String) {
     let fault = &view.fault.name;
-    let whom = match view.fault.action {
-        FaultAction::Signal { whom, .. } => Some(whom),
-        FaultAction::Reload | FaultAction::Restart => None,
-    };
-    match whom {
-        Some(Whom::Supervisor) => {
-            format!("the supervisor of {subject} did not come back after {fault}")
-        }
-        _ => format!("fewer processes of {subject} ran after {fault} than before"),
+    match view.fault.action {
+        FaultAction::Signal {
+            whom: Whom::Supervisor,
+            ..
+        } => (
+            FindingId::SupervisorGone,
+            format!("the supervisor of {subject} did not come back after {fault}"),
+        ),
+        _ => (
+            FindingId::NotBroughtBack,
+            format!("fewer processes of {subject} ran after {fault} than before"),
+        ),
     }
 }

@@ -303,7 +303,10 @@ finding_ids! {
         "lengthen `within`, or take it as it is: the service does not come back by itself";
     NotBroughtBack: "not_brought_back", [Note],
         "fewer processes of a subject ran after a fault than before",
-        "look who starts again what has gone, and how late; a supervisor needs one of its own";
+        "look who starts again what has gone, and how late";
+    SupervisorGone: "supervisor_gone", [Note],
+        "the supervisor of a subject was killed and did not come back",
+        "have a service manager start the server again, or take it as it is";
     FaultUnfelt: "fault_unfelt", [Note],
         "a fault cost no request anything",
         "raise the rate, or take it as it is: the fault cannot be felt";

@@ -211,6 +211,15 @@ fn what_limits_a_fault_is_named() {
     assert_eq!(told(&missed), ([false, true, false, false], false));
     let gone = |record: &mut Measured| each_new(record, &|one| one.processes_after = 1);
     assert_eq!(told(&gone), ([false, false, true, false], true));
+    let headless = |record: &mut Measured| {
+        record.faults[0].action = FaultAction::Signal {
+            signal: "KILL".to_owned(),
+            whom: Whom::Supervisor,
+        };
+        gone(record);
+    };
+    // A supervisor that stays away is another finding.
+    assert_eq!(told(&headless), ([false; 4], true));
     let before = |record: &mut Measured| each_new(record, &|one| one.timeline.delayed[50] = 1);
     assert_eq!(told(&before), ([false, false, false, true], true));
     // What was due just before the fault belongs to it.
