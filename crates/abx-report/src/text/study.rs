@@ -19,6 +19,7 @@ use crate::words::held::{HELD_LEGEND, held_table};
 use crate::words::how_measured::{ended, turns};
 use crate::words::load::{alone, offer};
 use crate::words::scope;
+use crate::words::services::{SERVICES_LEGEND, services_table};
 use crate::words::style::Style;
 use crate::words::times::at_least_legend;
 use crate::words::units::{UNKNOWN, figure, plural, seconds, whole_percent};
@@ -149,9 +150,13 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     }
     let shape = load.settings.exchange.shape;
     out.push_str(&table(&summaries, shape, style).text(style.columns()));
-    for summary in summaries {
+    for summary in &summaries {
         out.push_str(&neither(summary, style));
         out.push_str(&unsent(summary, style));
+    }
+    if let Some(table) = services_table(&summaries) {
+        out.push_str(&table.text(style.columns()));
+        out.push_str(&style.note(SERVICES_LEGEND));
     }
     out + &ceiling(record, load, style)
 }

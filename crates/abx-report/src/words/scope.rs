@@ -12,6 +12,11 @@ pub(crate) fn of_study(record: &StudyRecord) -> String {
         _ => "one build of each server",
     };
     let scope = line(&record.conclusions.scope, builds);
+    // They run where the subjects do.
+    let scope = match measured.services.is_empty() {
+        true => scope,
+        false => scope.replacen("for the servers,", "for the servers and their services,", 1),
+    };
     match (measured.is_comparison(), &measured.past_baseline) {
         (false, _) => scope,
         (true, None) => format!("{scope} Intervals hold for repeats of this study in this scope."),

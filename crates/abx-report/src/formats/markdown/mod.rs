@@ -20,6 +20,7 @@ use crate::words::load::offer;
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::phases;
 use crate::words::scope;
+use crate::words::services::services_table;
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{figure, percent, ratio_cells};
@@ -224,10 +225,12 @@ fn under(record: &StudyRecord, load: &LoadRecord) -> String {
         .filter(|text| !text.is_empty())
         .map(|text| format!("- {}\n", escape(text.trim())))
         .collect();
-    match more.is_empty() {
-        true => format!("{heading}\n\n{table}"),
-        false => format!("{heading}\n\n{table}\n{more}"),
-    }
+    let services = services_table(&summaries).map(|table| of_figures(&table));
+    let below = [services.unwrap_or_default(), more];
+    let below = below.iter().filter(|part| !part.is_empty());
+    below.fold(format!("{heading}\n\n{table}"), |all, part| {
+        format!("{all}\n{part}")
+    })
 }
 
 /// A table of the terminal: names at the left, figures at the right.

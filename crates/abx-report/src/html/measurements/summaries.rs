@@ -9,6 +9,7 @@ use crate::words::figures::{loaded, neither, unsent};
 use crate::words::held::{HELD_LEGEND, held_table};
 use crate::words::load::offer;
 use crate::words::metrics::rate_name;
+use crate::words::services::{SERVICES_LEGEND, services_table};
 use crate::words::table::Table;
 use crate::words::times::{at_least_legend, time};
 use crate::words::units::{TimeUnit, bytes, count, figure, or_unknown, seconds, whole_percent};
@@ -83,6 +84,12 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
             figure(ceiling.throughput_per_s)
         );
         out.push(element("p").text(&text));
+    }
+    if let Some(Table { headers, rows }) = services_table(&summaries) {
+        let title = caption.trim_end_matches(':');
+        let rows = rows.into_iter().map(Vec::from);
+        out.push(Grid::figures(format!("Services, {title}"), headers, rows).markup());
+        out.push(note(SERVICES_LEGEND));
     }
     for one in summaries {
         out.push(paragraphs(&neither(one, &LINE)));
