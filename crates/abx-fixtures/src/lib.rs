@@ -222,7 +222,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
         warm_up_ns: 200 * MS,
         settled: true,
         lingering: Some(0.0),
-        failed: None,
+        ..PilotSubject::default()
     };
     let answer = AnswerRecord {
         status: 200,

@@ -147,9 +147,10 @@ pub struct LoadPlan {
     /// How long the opening of all connections may take; `None` for as long as it goes on.
     #[serde(default)]
     pub open_within_ns: Option<u64>,
-    /// How requests are told apart by when they were due, where the subject is expected to
-    /// fail meanwhile: nothing that it does then ends a slice early, and a refused
-    /// connection is tried again as soon as the next request is due. `None` elsewhere.
+    /// How requests are told apart by when they were due and answered; `None` for not at
+    /// all. Where the subject is expected to fail meanwhile, nothing that it does ends a
+    /// slice early, and a refused connection is tried again as soon as the next request is
+    /// due.
     #[serde(default)]
     pub timeline: Option<TimelinePlan>,
     /// Draws which requests are sent and which answers are hashed.
@@ -169,6 +170,13 @@ impl LoadPlan {
     #[must_use]
     pub fn senders(&self) -> u32 {
         self.shape.kind().senders(self.connections)
+    }
+
+    /// Whether the subject is expected to fail under it.
+    #[must_use]
+    pub fn is_to_fail(&self) -> bool {
+        let kept = self.timeline;
+        kept.is_some_and(|kept| kept.delayed_after_ns.is_some())
     }
 
     /// How many requests a connection really has in flight at most.

@@ -325,10 +325,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             self.connect_failures.add(outcome);
             return;
         }
-        let doublings = match self.plan.timeline {
+        let doublings = match self.plan.is_to_fail() {
             // It is to be seen at once when the subject is back.
-            Some(_) => 0,
-            None => slot.refusals.min(REST_DOUBLINGS_MAX),
+            true => 0,
+            false => slot.refusals.min(REST_DOUBLINGS_MAX),
         };
         let rest = Nanos(REST_MIN.0 << doublings);
         slot.refusals += 1;

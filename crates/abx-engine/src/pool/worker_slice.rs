@@ -205,11 +205,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Whether nobody waits any longer for what was due in a slice with a timeline: an
-    /// answer would be late by now.
+    /// Whether nobody waits any longer for what was due in a slice in which the subject is
+    /// expected to fail: an answer would be late by now.
     fn is_over_unanswered(&self, slice: &WorkerSlice, now: Nanos) -> bool {
         let kept = self.plan.timeline;
-        kept.is_some_and(|plan| now >= slice.end.plus(Nanos(plan.delayed_after_ns)))
+        let late = kept.and_then(|plan| plan.delayed_after_ns);
+        late.is_some_and(|late_ns| now >= slice.end.plus(Nanos(late_ns)))
     }
 
     fn needs_no_load(&self, now: Nanos) -> bool {
@@ -272,8 +273,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// nothing to say of that.
     fn has_stopped_answering(&mut self, now: Nanos) -> bool {
         let slots = self.slots.len();
-        let is_to_fail = self.plan.timeline.is_some();
-        if !self.progress.open || slots == 0 || is_to_fail {
+        if !self.progress.open || slots == 0 || self.plan.is_to_fail() {
             return false;
         }
         let is_silent = self.progress.failures >= FAILURES_PER_SLOT_MAX * slots

@@ -15,7 +15,11 @@ use crate::simulation::network::{Network, Sim};
 const BODY: &[u8] = b"hello";
 
 /// A pool of connections that stand, whose requests are told apart by when they are due.
-fn watched(connections: u32, per_s: &str, delayed_after_ns: u64) -> Pool<Sim, Http> {
+fn watched(
+    connections: u32,
+    per_s: &str,
+    delayed_after_ns: impl Into<Option<u64>>,
+) -> Pool<Sim, Http> {
     let mut plan = plan(connections, BODY, 1);
     plan.pacing = Pacing {
         arrivals: Arrivals::Constant {
@@ -25,7 +29,7 @@ fn watched(connections: u32, per_s: &str, delayed_after_ns: u64) -> Pool<Sim, Ht
     };
     plan.timeline = Some(TimelinePlan {
         bucket_ns: 10 * MS,
-        delayed_after_ns,
+        delayed_after_ns: delayed_after_ns.into(),
     });
     let mut pool = pool(Network::faultless(1), plan, BODY);
     pool.connect_all(&AtomicBool::new(false));
@@ -79,6 +83,27 @@ fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
     );
     assert_eq!(found.delayed, [2, 100, 0]);
     assert_eq!(found.last_disturbed_ns, Some(29_900_000));
+}
+
+#[test]
+fn answers_are_told_by_when_they_came() {
+    // Method: as above, with 200 answers in 30 ms, each 150 us behind the one before: the
+    // buckets have 66 or 67 of them, whenever they were due, and the last came behind the end.
+    let mut pool = watched(1, "10000", 5 * MS);
+    run(&mut pool, 30 * MS, 0);
+    let kept = pool.tally().timeline.clone();
+    let answered = kept.expect("one was asked for").answered().to_vec();
+    assert_eq!(answered, [66, 67, 66]);
+}
+
+#[test]
+fn a_timeline_by_itself_expects_no_failure() {
+    // Method: a peer that is away from the first moment until behind the end, and nobody
+    // said from when on an answer is late: the slice is given up as any other.
+    let mut pool = watched(2, "1000", None);
+    let start = pool.now();
+    pool.io.goes_away(start, Nanos::MAX);
+    assert!(run(&mut pool, SECOND, 0).stopped_answering);
 }
 
 #[test]

@@ -55,12 +55,14 @@ pub(super) fn never_steady(own: &SubjectView) -> Option<Finding> {
 pub(super) fn unsettled<'a>(view: &'a LoadView) -> impl Iterator<Item = Finding> + 'a {
     let subjects = view.load.pilot.iter().flat_map(|pilot| &pilot.subjects);
     let unsettled = subjects.filter(|(_, found)| !found.settled);
-    unsettled.map(|(subject, _)| {
+    unsettled.map(|(subject, found)| {
         let change = view.subject(subject).and_then(change).unwrap_or_default();
-        let message = format!(
-            "{subject} was still warming up when the pilot ended, and may do so while it is \
-             measured{change}"
-        );
+        let seen = match found.cut_short {
+            true => "the pilot had no time to see {subject} settle, which may warm up",
+            false => "{subject} was still warming up when the pilot ended, and may do so",
+        };
+        let seen = seen.replace("{subject}", subject);
+        let message = format!("{seen} while it is measured{change}");
         let finding = Finding::new(FindingId::NotSettled, message);
         finding.about(subject).under(&view.load.name)
     })

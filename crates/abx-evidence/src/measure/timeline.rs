@@ -1,5 +1,6 @@
 //! What became of requests by when they were due: the story of a slice in which the
-//! subject is expected to fail. Start at [`Timeline`].
+//! subject is expected to fail. Start at [`Timeline`]. And how its right answers came over
+//! time, from which a warm-up is read: [`TimelineTally::answered`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +12,10 @@ use crate::measure::outcome::Outcome;
 pub struct TimelinePlan {
     /// The length of a bucket, above 0.
     pub bucket_ns: u64,
-    /// A request whose right answer took longer than this was delayed.
-    pub delayed_after_ns: u64,
+    /// A request whose right answer took longer than this was delayed. `None` where
+    /// nothing is expected to fail: none counts as delayed, and a slice waits for its
+    /// answers and is given up as without a timeline.
+    pub delayed_after_ns: Option<u64>,
 }
 
 /// Counted requests by when they were due, each once, with its last outcome: one that is
@@ -38,6 +41,8 @@ pub struct TimelineTally {
     /// The slice's start on the monotonic clock.
     pub start_ns: u64,
     delayed_after_ns: u64,
+    /// Right answers by when they came.
+    answered: Vec<u32>,
     timeline: Timeline,
 }
 
@@ -57,7 +62,8 @@ impl TimelineTally {
         let none = vec![0; buckets.min(BUCKETS_MAX)];
         TimelineTally {
             start_ns,
-            delayed_after_ns: plan.delayed_after_ns,
+            delayed_after_ns: plan.delayed_after_ns.unwrap_or(u64::MAX),
+            answered: none.clone(),
             timeline: Timeline {
                 bucket_ns,
                 due: none.clone(),
@@ -66,6 +72,12 @@ impl TimelineTally {
                 last_disturbed_ns: None,
             },
         }
+    }
+
+    /// How many right answers came in each bucket, from the slice's start on.
+    #[must_use]
+    pub fn answered(&self) -> &[u32] {
+        &self.answered
     }
 
     /// What it has come to.
@@ -83,7 +95,19 @@ impl TimelineTally {
             Outcome::Ok => Fate::InTime,
             _ => Fate::Failed,
         };
+        let came = self.bucket(done_ns);
+        if outcome == Outcome::Ok
+            && let Some(count) = self.answered.get_mut(came)
+        {
+            *count += 1;
+        }
         self.note(intended_ns, fate);
+    }
+
+    /// Where this moment belongs; behind the last bucket for one behind the slice.
+    fn bucket(&self, at_ns: u64) -> usize {
+        let since_ns = at_ns.saturating_sub(self.start_ns);
+        usize::try_from(since_ns / self.timeline.bucket_ns).unwrap_or(usize::MAX)
     }
 
     pub(crate) fn record_unsent(&mut self, intended_ns: u64) {
@@ -92,8 +116,8 @@ impl TimelineTally {
 
     fn note(&mut self, intended_ns: u64, fate: Fate) {
         let since_ns = intended_ns.saturating_sub(self.start_ns);
+        let bucket = self.bucket(intended_ns);
         let line = &mut self.timeline;
-        let bucket = usize::try_from(since_ns / line.bucket_ns).unwrap_or(usize::MAX);
         if bucket >= line.due.len() {
             return;
         }
@@ -109,8 +133,12 @@ impl TimelineTally {
     /// Adds what another worker saw of the same slice.
     pub(crate) fn merge(&mut self, other: &TimelineTally) {
         self.start_ns = self.start_ns.min(other.start_ns);
-        let (own, other) = (&mut self.timeline, &other.timeline);
+        let TimelineTally {
+            answered, timeline, ..
+        } = other;
+        let (own, other) = (&mut self.timeline, timeline);
         for (sum, more) in [
+            (&mut self.answered, answered),
             (&mut own.due, &other.due),
             (&mut own.failed, &other.failed),
             (&mut own.delayed, &other.delayed),

@@ -70,7 +70,7 @@ pub struct SliceLengthRecord {
 }
 
 /// What one subject gave in the pilot.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PilotSubject {
     /// Its throughput in requests per second.
     pub throughput_per_s: f64,
@@ -85,4 +85,18 @@ pub struct PilotSubject {
     /// it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+    /// Whether the pilot's time was up before anybody could see whether it had settled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
+    /// How long the opening of its connections took; 0 where that was not looked at.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub opening_ns: u64,
+    /// What a slice took beyond its length, a mean: load goes on at its edges until each
+    /// connection has had an answer. 0 where that was not looked at.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub switch_ns: u64,
+}
+
+fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }

@@ -29,8 +29,7 @@ pub fn pilot(
             throughput_per_s: held?.connect_rate_per_s().unwrap_or_default(),
             warm_up_ns: 0,
             settled: true,
-            lingering: None,
-            failed: None,
+            ..PilotSubject::default()
         };
         subjects.insert(running.names[subject].clone(), found);
     }

@@ -2,6 +2,7 @@
 
 pub mod abort;
 pub mod block;
+pub mod exploration;
 pub mod host;
 pub mod idle_connections;
 pub mod machine;

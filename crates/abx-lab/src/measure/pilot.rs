@@ -2,21 +2,17 @@
 //! slice must be, and whether slices are fair at all.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
+use abx_engine::LoadPlan;
 use abx_engine::schedule::Arrivals;
-use abx_engine::{LoadPlan, PoolId};
 use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
-use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
 use abx_sys::Nanos;
 
-use crate::measure::running_subjects::{Abort, RunningSubjects, WarmIn, throughput};
+use crate::measure::exploration::{SLICE_NS, explore, in_flight, turn_ns};
+use crate::measure::running_subjects::{Abort, RunningSubjects, WarmIn};
 use crate::measure::slice_length::{LengthBounds, choose};
-use crate::process::subject_process::SubjectProcessError;
 use crate::study::{PilotEffort, SliceLength, Study};
 
-/// A slice when nothing asks for a longer one.
-const SLICE_NS: u64 = 100_000_000;
 /// A slice when requests are due by a schedule: queues need time to build up.
 const SLICE_OPEN_NS: u64 = 1_000_000_000;
 /// A slice when a subject works on after its own has ended.
@@ -28,26 +24,13 @@ const TRIAL_NS: u64 = 4_000_000_000;
 /// No trial is longer, or a slow subject would use up any budget.
 const TRIAL_MAX_NS: u64 = 60_000_000_000;
 /// A slice holds this many response times of the slowest subject.
-const TURNS: f64 = 5.0;
+pub const TURNS: f64 = 5.0;
 /// Load of one subject in one block, shared out in rounds.
 const BLOCK_NS: u64 = 2_000_000_000;
 pub const ROUNDS_MIN: u64 = 2;
 const ROUNDS_MAX: u64 = 20;
 /// The same where slices may be shorter than usual and load for as long.
 const ROUNDS_AUTO_MAX: u64 = 80;
-/// Rounds of the pilot itself, of a quick look, and of a brief one.
-const PILOT_ROUNDS: u32 = 4;
-const PILOT_ROUNDS_QUICK: u32 = 2;
-const PILOT_ROUNDS_BRIEF: u32 = 1;
-/// The series from which the warm-up is read: this many bins, of a length that
-/// holds some answers of a slow subject.
-const BINS: usize = 40;
-const BIN_MIN_NS: u64 = 25_000_000;
-const BIN_MAX_NS: u64 = 200_000_000;
-/// The same of a quick look: the fewest bins that tell a warm-up, and the shortest.
-const BINS_QUICK: usize = BINS_MIN;
-/// Too few to read a warm-up from: subjects count as not settled.
-const BINS_BRIEF: usize = 2;
 /// Blocks warm up for this much longer than the slowest subject needed.
 const WARM_UP_FACTOR: f64 = 1.5;
 pub const WARM_UP_MIN_NS: u64 = 100_000_000;
@@ -55,7 +38,18 @@ pub const WARM_UP_MIN_NS: u64 = 100_000_000;
 /// subject counts as working on.
 const LINGERING_MAX: f64 = 0.05;
 
-/// Measures one load's subjects with this care and sets how its blocks run.
+/// How one load's pilot is made.
+#[derive(Debug, Clone, Default)]
+pub struct PilotTerms {
+    /// How long it looks at each subject,
+    pub effort: PilotEffort,
+    /// and at all of them together; `None` for as long as it takes.
+    pub within_ns: Option<u64>,
+    /// Why blocks are to have trials, if they are.
+    pub trials_because: Option<String>,
+}
+
+/// Looks at one load's subjects and sets how its blocks run.
 ///
 /// # Errors
 /// [`Abort`].
@@ -63,16 +57,18 @@ pub fn pilot(
     running: &mut RunningSubjects,
     study: &Study,
     plans: &[LoadPlan],
-    care: PilotEffort,
-    trials_because: Option<String>,
+    terms: PilotTerms,
 ) -> Result<PilotRecord, Abort> {
     running.warm_in = WarmIn::USUAL;
+    let began = running.generator.now();
+    let ends = terms.within_ns.map(|within| began.plus(Nanos(within)));
     let mut subjects = BTreeMap::new();
     for (subject, plan) in plans.iter().enumerate() {
-        let pool = running.open(plan)?.pool;
-        let found = explore(running, subject, pool, plan, care);
-        running.generator.close(pool);
-        let found = found.or_else(failed)?;
+        let now = running.generator.now();
+        // What one leaves of its part is for those behind it.
+        let part = |ends: Nanos| Nanos(ends.since(now).0 / (plans.len() - subject) as u64);
+        let until = ends.map(|ends| now.plus(part(ends)));
+        let found = explore(running, subject, plan, terms.effort, until)?;
         subjects.insert(running.names[subject].clone(), found);
     }
     let is_closed = plans
@@ -83,7 +79,7 @@ pub fn pilot(
         None => (1, ShortestSlice::CLOSED),
     };
     let needed_ns = needed_ns(&subjects, in_flight);
-    let mut record = set(study, in_flight, least, subjects, trials_because);
+    let mut record = set(study, in_flight, least, subjects, terms.trials_because);
     if study.slice == SliceLength::Auto && record.interleave == Interleave::Slices {
         // What lengthened the usual slice is what bounds any other one.
         let least_ns = match record.slice_ns {
@@ -108,96 +104,6 @@ pub fn pilot(
     }
     record.discard_ns = running.discard_ns(record.slice_ns);
     Ok(record)
-}
-
-/// Loads one subject from its start on.
-fn explore(
-    running: &mut RunningSubjects,
-    subject: usize,
-    pool: PoolId,
-    plan: &LoadPlan,
-    care: PilotEffort,
-) -> Result<PilotSubject, Abort> {
-    let connections = plan.senders();
-    let first = running.slice(subject, pool, BIN_MIN_NS)?.record;
-    running.check_answers(subject, plan, &first)?;
-    let turn_ns = turn_ns(throughput(&[first], connections), in_flight(plan));
-    let (bins, bin_max_ns, rounds) = match care {
-        PilotEffort::Usual => (BINS, BIN_MAX_NS, PILOT_ROUNDS),
-        PilotEffort::Quick => (BINS_QUICK, BIN_MIN_NS, PILOT_ROUNDS_QUICK),
-        PilotEffort::Brief => (BINS_BRIEF, BIN_MAX_NS, PILOT_ROUNDS_BRIEF),
-    };
-    let bin_ns = ((2.0 * turn_ns) as u64).clamp(BIN_MIN_NS, bin_max_ns);
-    let mut rates = Vec::with_capacity(bins);
-    let mut later = Vec::with_capacity(bins);
-    for number in 0..bins {
-        let bin = running.slice(subject, pool, bin_ns)?.record;
-        running.check_answers(subject, plan, &bin)?;
-        rates.push(throughput(std::slice::from_ref(&bin), connections));
-        // What it answers while it warms up may be wrong.
-        if number >= bins / 2 {
-            later.push(bin);
-        }
-    }
-    running.check_outcomes(subject, &later)?;
-    let found = warm_up(&rates).ok();
-    let mut slices = Vec::new();
-    let mut lingering = Vec::new();
-    for _ in 0..rounds {
-        let slice = running.slice(subject, pool, SLICE_NS)?.record;
-        running.check_answers(subject, plan, &slice)?;
-        slices.push(slice);
-        lingering.push(work_after(running, subject)?);
-    }
-    running.check_outcomes(subject, &slices)?;
-    let lingering: Option<Vec<f64>> = lingering.into_iter().collect();
-    Ok(PilotSubject {
-        throughput_per_s: throughput(&slices, connections),
-        warm_up_ns: found.map_or(0, |found| found.bins as u64 * bin_ns),
-        settled: found.is_some_and(|found| found.is_settled),
-        lingering: lingering.map(|all| all.iter().sum::<f64>() / all.len() as f64),
-        failed: None,
-    })
-}
-
-/// What the pilot says of a subject that left requests unanswered: the others go on.
-fn failed(abort: Abort) -> Result<PilotSubject, Abort> {
-    match abort {
-        Abort::Subject { name, error } => match *error {
-            SubjectProcessError::Unanswered { how, .. } => Ok(PilotSubject {
-                throughput_per_s: 0.0,
-                warm_up_ns: 0,
-                settled: true,
-                lingering: None,
-                failed: Some(how),
-            }),
-            error => Err(Abort::subject(&name, error)),
-        },
-        other => Err(other),
-    }
-}
-
-/// The share of one processor that a subject uses while nobody loads it, from
-/// a tenth of a slice after its own slice on.
-fn work_after(running: &mut RunningSubjects, subject: usize) -> Result<Option<f64>, Abort> {
-    running.rest(Duration::from_nanos(SLICE_NS / 10))?;
-    let before = running.meter.before(subject);
-    running.rest(Duration::from_nanos(SLICE_NS - SLICE_NS / 10))?;
-    let after = running.meter.after(subject);
-    let window = running.meter.window(&before, &after);
-    Ok(window
-        .server_cpu_ns
-        .map(|cpu| cpu as f64 / window.window_ns.max(1) as f64))
-}
-
-/// Requests that a load has in flight at most.
-fn in_flight(plan: &LoadPlan) -> u64 {
-    u64::from(plan.senders()) * u64::from(plan.window())
-}
-
-/// How long a request waits for its answer, by Little's law.
-fn turn_ns(throughput_per_s: f64, in_flight: u64) -> f64 {
-    1e9 * in_flight as f64 / throughput_per_s.max(1e-3)
 }
 
 /// The shortest slice that holds enough answers of the slowest subject.
@@ -303,6 +209,8 @@ fn set(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::measure::simulation::scripted::study;
 
@@ -312,7 +220,7 @@ mod tests {
             warm_up_ns,
             settled: true,
             lingering,
-            failed: None,
+            ..PilotSubject::default()
         };
         let subjects = BTreeMap::from([
             ("quick".to_owned(), one(1e5, 0, None)),

@@ -112,6 +112,11 @@ impl WarmIn {
         part_ns: 1,
         of_ns: DISCARDED,
     };
+    /// Where what happens first is looked at.
+    pub const NONE: WarmIn = WarmIn {
+        part_ns: 0,
+        of_ns: 1,
+    };
 
     /// As in these slices.
     #[must_use]
@@ -194,6 +199,12 @@ impl<'a> RunningSubjects<'a> {
         if Nanos::now() >= self.memory_due {
             self.note_memory();
         }
+    }
+
+    /// What slices of the load at hand find of the subjects' files in memory.
+    #[must_use]
+    pub fn cache(&self) -> Cache {
+        self.cache
     }
 
     /// Slices are of another load from here on.

@@ -131,7 +131,7 @@ impl StudyContext<'_> {
         Ok(LoadPlan {
             timeline: Some(TimelinePlan {
                 bucket_ns: within_ns.div_ceil(BUCKETS_MAX).max(BUCKET_NS),
-                delayed_after_ns: Nanos::from(fault.delayed_after).0,
+                delayed_after_ns: Some(Nanos::from(fault.delayed_after).0),
             }),
             ..plan
         })

@@ -6,6 +6,7 @@ mod ceiling;
 pub mod context;
 mod fault_slice;
 mod faults;
+mod pilot_share;
 pub mod progress;
 pub mod run;
 mod shorten_blocks;
@@ -18,7 +19,7 @@ mod worker_threads;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::Stopper;
 use abx_evidence::record::{
@@ -38,7 +39,7 @@ use crate::measure::block::{LoadRun, RoundEvent};
 use crate::measure::host::processors::canaries;
 use crate::measure::idle_connections;
 use crate::measure::machine;
-use crate::measure::pilot::pilot;
+use crate::measure::pilot::{PilotTerms, pilot};
 use crate::measure::planned_load::PlannedLoad;
 use crate::measure::rate_search::RateSearch;
 use crate::measure::running_services::how;
@@ -50,10 +51,10 @@ use crate::records::store::{Store, StoreError};
 use crate::study::fault::Fault;
 use crate::study::service::{ServiceRestart, StudyService};
 use crate::study::subject::{Source, Subject};
-use crate::study::{Load, OlderRecord, SliceLength, Study};
+use crate::study::{Load, OlderRecord, Study};
 use context::{PrepareError, StudyContext, descriptors_needed};
+use pilot_share::PilotShare;
 use progress::StudyProgress;
-use shorten_blocks::{BlockTerms, shorten_blocks};
 use start_block::StartedBlock;
 use stop_rule::{TimeSpent, reason_to_stop};
 
@@ -254,10 +255,12 @@ impl StudyRunner<'_> {
         let mut random = self.random(u64::MAX);
         let trials = self.too_many_at_once();
         let began = Instant::now();
+        let offered = self.context.loads.clone();
         let StartedBlock {
             mut running, loads, ..
         } = self.context.start_block(&mut random)?;
         let starting = began.elapsed();
+        let share = PilotShare::of(self.study, &offered, self.started.elapsed());
         // The rates of a list that abx made are measured alike: one pilot is for all.
         let mut lists: Vec<(LoadSettings, PilotRecord)> = Vec::new();
         for (place, (load, started)) in self
@@ -278,9 +281,12 @@ impl StudyRunner<'_> {
                 }
                 (None, None) => {
                     running.begin_load(started.cache);
-                    let care = self.study.pilot.under(place == 0);
-                    let because = trials[place].clone();
-                    pilot(&mut running, self.study, &started.plans, care, because)?
+                    let terms = PilotTerms {
+                        effort: self.study.pilot.under(place == 0),
+                        within_ns: share.part(place, self.started.elapsed()),
+                        trials_because: trials[place].clone(),
+                    };
+                    pilot(&mut running, self.study, &started.plans, terms)?
                 }
             };
             if let (false, Some(list)) = (is_known, list) {
@@ -293,6 +299,7 @@ impl StudyRunner<'_> {
         self.context.services.note_used();
         note_answers(&mut self.record.measured, &loads);
         self.shorten_blocks(starting);
+        self.tell_how_long(starting);
         self.failure_in_pilot().map_or(Ok(()), Err)
     }
 
@@ -318,26 +325,6 @@ impl StudyRunner<'_> {
             Abort::subject(name, error)
         })
         .next()
-    }
-
-    /// Shortens blocks where all of them are to fit into a time, each of which
-    /// begins with so long a start of its subjects.
-    fn shorten_blocks(&mut self, starting: Duration) {
-        let study = self.study;
-        // Rounds that were asked for stay.
-        let (Some(whole), Some(blocks), None) = (study.blocks_within, study.blocks, study.rounds)
-        else {
-            return;
-        };
-        let left = whole.saturating_sub(self.started.elapsed());
-        let terms = BlockTerms {
-            subjects: study.subjects.len() as u64,
-            has_ceiling: study.ceiling.is_some(),
-            has_fixed_trials: matches!(study.slice, SliceLength::Fixed(_)),
-        };
-        let others = starting + self.faults_take(starting);
-        let span = (left / blocks.max(1)).saturating_sub(others);
-        shorten_blocks(&mut self.record.measured.loads, terms, span);
     }
 
     /// For each load why the pools of all subjects do not fit at once, if they do not.

@@ -1,5 +1,7 @@
 //! What a study tells whoever watches it.
 
+use std::time::Duration;
+
 use abx_evidence::StudyRecord;
 use abx_evidence::record::SliceRecord;
 
@@ -10,6 +12,13 @@ use crate::process::pending::Pending;
 pub enum StudyProgress<'a> {
     /// The pilot begins.
     Pilot,
+    /// The pilot has ended, and so it is known what blocks are made of.
+    Piloted {
+        /// How long it took, with everything before it.
+        took: Duration,
+        /// How long each block will take, about.
+        each_block: Duration,
+    },
     /// Nothing is measured, and this is why.
     Pending(Pending<'a>),
     /// A round of a block begins.

@@ -1,39 +1,78 @@
-//! How blocks are made to fit into a time: the loads that take longest get fewer
-//! rounds, or shorter trials, and at last shorter warm-ups.
+//! How long blocks take, and how they are made to fit into a time: the loads that take
+//! longest get fewer rounds, or shorter trials, then slices of fewer response times, and at
+//! last shorter warm-ups.
 
 use std::time::Duration;
 
 use abx_evidence::record::{Interleave, LoadRecord, PilotRecord};
-use abx_sys::Nanos;
 
 use crate::measure::block::{CEILING_EVERY, CEILING_TRIAL_NS, CEILING_WARM_UP_NS};
-use crate::measure::pilot::{ROUNDS_MIN, WARM_UP_MIN_NS, needed_ns};
+use crate::measure::pilot::{ROUNDS_MIN, TURNS, WARM_UP_MIN_NS, needed_ns};
+use crate::run_study::StudyRunner;
+use crate::run_study::progress::StudyProgress;
+use crate::study::SliceLength;
 
-/// The part of a block that is no load: connecting, reading counters, stopping servers.
+/// The part of a block that is neither load nor what the pilot saw of connecting and of
+/// slices' edges: reading counters, stopping servers, a server that was slower than then.
 const SPARE: f64 = 0.15;
 /// No trial is shortened below this, and it is shortened in steps of this.
 const TRIAL_MIN_NS: u64 = 1_000_000_000;
 const TRIAL_STEP_NS: u64 = 250_000_000;
+/// A slice that has to be short holds this many response times of the slowest subject.
+const TURNS_LEAST: f64 = 2.0;
+
+impl StudyRunner<'_> {
+    /// Shortens blocks where all of them are to fit into a time, each of which
+    /// begins with so long a start of its subjects.
+    pub(super) fn shorten_blocks(&mut self, starting: Duration) {
+        let study = self.study;
+        // Rounds that were asked for stay.
+        let (Some(whole), Some(blocks), None) = (study.blocks_within, study.blocks, study.rounds)
+        else {
+            return;
+        };
+        let left = whole.saturating_sub(self.started.elapsed());
+        let terms = self.block_terms();
+        let others = starting + self.faults_take(starting);
+        let span = (left / blocks.max(1)).saturating_sub(others);
+        shorten_blocks(&mut self.record.measured.loads, terms, span);
+    }
+
+    fn block_terms(&self) -> BlockTerms {
+        BlockTerms {
+            has_ceiling: self.study.ceiling.is_some(),
+            is_length_fixed: matches!(self.study.slice, SliceLength::Fixed(_)),
+        }
+    }
+
+    /// Tells how long blocks will take, each of which begins with so long a start.
+    pub(super) fn tell_how_long(&self, starting: Duration) {
+        let loads = &self.record.measured.loads;
+        let loaded = block_time(loads, self.block_terms());
+        (self.watch)(StudyProgress::Piloted {
+            took: self.started.elapsed(),
+            each_block: starting + loaded + self.faults_take(starting),
+        });
+    }
+}
 
 /// What a block is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockTerms {
-    /// Subjects.
-    pub subjects: u64,
-    /// Whether a server that does nothing is loaded beside them.
+    /// Whether a server that does nothing is loaded beside the subjects.
     pub has_ceiling: bool,
-    /// Whether trials may not be shortened, as their length was asked for.
-    pub has_fixed_trials: bool,
+    /// Whether slices and trials may not be shortened, as their length was asked for.
+    pub is_length_fixed: bool,
 }
 
 /// Takes rounds and trials from loads until a block's load takes `span` at most, or
 /// nothing more can be taken: at least two rounds stay, or one of slices as long as a
-/// trial, and trials that hold enough answers of the slowest subject. Warm-ups give
-/// last, since subjects that are still cold are compared wrongly.
+/// trial, and trials that hold enough answers of the slowest subject, and where that is
+/// not enough some. Warm-ups give last, since subjects that are still cold are compared
+/// wrongly.
 pub fn shorten_blocks(loads: &mut [LoadRecord], terms: BlockTerms, span: Duration) {
-    let most_ns = ((1.0 - SPARE) * Nanos::from(span).0 as f64) as u64;
-    for give in [shorter, less_warm] {
-        while block_ns(loads, terms) > most_ns {
+    for give in [shorter, of_fewer_turns, less_warm] {
+        while block_time(loads, terms) > span {
             let given = { loads.iter_mut() }
                 .filter_map(|load| Some((give(load, terms)?, load.pilot.as_mut()?)));
             let Some((given, pilot)) = given.max_by_key(|(given, _)| given.longest_ns) else {
@@ -45,6 +84,11 @@ pub fn shorten_blocks(loads: &mut [LoadRecord], terms: BlockTerms, span: Duratio
     }
 }
 
+/// How long a block takes, about, without the start of its subjects.
+pub fn block_time(loads: &[LoadRecord], terms: BlockTerms) -> Duration {
+    Duration::from_nanos(block_ns(loads, terms)).div_f64(1.0 - SPARE)
+}
+
 /// How a load would run with a little less of something.
 struct Shortened {
     pilot: PilotRecord,
@@ -52,20 +96,22 @@ struct Shortened {
     longest_ns: u64,
 }
 
-/// For how long a block loads its subjects.
+/// For how long a block loads its subjects, and connects to them.
 fn block_ns(loads: &[LoadRecord], terms: BlockTerms) -> u64 {
     // Whatever load comes first meets fresh servers, and warms up for as long as any.
-    let warm_ups = loads.iter().filter_map(|load| load.pilot.as_ref());
+    let pilots = loads.iter().filter_map(|load| load.pilot.as_ref());
     // Connections that are only held warm nothing up.
-    let warm_ups = warm_ups.map(|pilot| pilot.warm_up_ns).filter(|ns| *ns > 0);
+    let warm_ups = { pilots.clone() }
+        .map(|pilot| pilot.warm_up_ns)
+        .filter(|ns| *ns > 0);
     let fresh_ns = warm_ups.clone().max().unwrap_or_default() - warm_ups.min().unwrap_or_default();
-    let all_ns: u64 = loads.iter().map(|load| load_ns(load, terms)).sum();
-    all_ns + terms.subjects * fresh_ns
+    let subjects = pilots.clone().map(|pilot| pilot.subjects.len() as u64);
+    let all_ns: u64 = pilots.map(|pilot| load_ns(pilot, terms)).sum();
+    all_ns + subjects.max().unwrap_or_default() * fresh_ns
 }
 
-/// For how long a block loads its subjects with one load.
-fn load_ns(load: &LoadRecord, terms: BlockTerms) -> u64 {
-    let Some(pilot) = &load.pilot else { return 0 };
+/// For how long a block loads its subjects with one load, and connects to them.
+fn load_ns(pilot: &PilotRecord, terms: BlockTerms) -> u64 {
     let rounds = u64::from(pilot.rounds);
     let ceiling_ns = match pilot.interleave {
         Interleave::Slices => pilot.slice_ns * rounds.div_ceil(u64::from(CEILING_EVERY)),
@@ -75,7 +121,13 @@ fn load_ns(load: &LoadRecord, terms: BlockTerms) -> u64 {
         true => ceiling_ns + CEILING_WARM_UP_NS,
         false => 0,
     };
-    terms.subjects * (pilot.warm_up_ns + pilot.slice_ns * rounds) + ceiling_ns
+    // Those that failed are not loaded.
+    let loaded = pilot.subjects.values().filter(|one| one.failed.is_none());
+    let each = loaded.map(|one| {
+        let slices_ns = rounds * (pilot.slice_ns + one.switch_ns);
+        one.opening_ns + pilot.warm_up_ns + one.switch_ns + slices_ns
+    });
+    each.sum::<u64>() + ceiling_ns
 }
 
 /// The same with a little less load; `None` where it has the least.
@@ -85,20 +137,33 @@ fn shorter(load: &LoadRecord, terms: BlockTerms) -> Option<Shortened> {
     match pilot.interleave {
         Interleave::Slices if u64::from(pilot.rounds) > least_rounds(&pilot) => pilot.rounds -= 1,
         Interleave::Slices => return None,
-        Interleave::Trials if terms.has_fixed_trials => return None,
-        Interleave::Trials => {
-            let settings = &load.settings;
-            let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
-            let least_ns = needed_ns(&pilot.subjects, in_flight).max(TRIAL_MIN_NS);
-            let slice_ns = pilot.slice_ns.checked_sub(TRIAL_STEP_NS)?;
-            if slice_ns < least_ns {
-                return None;
-            }
-            let discarded = pilot.discard_ns as f64 / pilot.slice_ns as f64;
-            pilot.discard_ns = (discarded * slice_ns as f64) as u64;
-            pilot.slice_ns = slice_ns;
-        }
+        Interleave::Trials => return briefer(load, terms, TURNS),
     }
+    Some(Shortened { pilot, longest_ns })
+}
+
+/// The same with slices or trials of fewer response times; `None` where they hold the
+/// fewest.
+fn of_fewer_turns(load: &LoadRecord, terms: BlockTerms) -> Option<Shortened> {
+    briefer(load, terms, TURNS_LEAST)
+}
+
+/// The same with a little less of each slice, of which this many response times of the
+/// slowest subject stay, and at least those of short trials.
+fn briefer(load: &LoadRecord, terms: BlockTerms, turns: f64) -> Option<Shortened> {
+    let mut pilot = load.pilot.clone()?;
+    let settings = &load.settings;
+    let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
+    let turns_ns = (needed_ns(&pilot.subjects, in_flight) as f64 * turns / TURNS) as u64;
+    let slice_ns = pilot.slice_ns.checked_sub(TRIAL_STEP_NS)?;
+    let is_held = settings.exchange.hold_ns.is_some();
+    if is_held || terms.is_length_fixed || slice_ns < turns_ns.max(TRIAL_MIN_NS) {
+        return None;
+    }
+    let longest_ns = pilot.slice_ns * u64::from(pilot.rounds);
+    let discarded = pilot.discard_ns as f64 / pilot.slice_ns as f64;
+    pilot.discard_ns = (discarded * slice_ns as f64) as u64;
+    pilot.slice_ns = slice_ns;
     Some(Shortened { pilot, longest_ns })
 }
 
@@ -132,9 +197,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
     const TERMS: BlockTerms = BlockTerms {
-        subjects: 9,
         has_ceiling: true,
-        has_fixed_trials: false,
+        is_length_fixed: false,
     };
 
     fn settings(connections: u32) -> LoadSettings {
@@ -149,8 +213,7 @@ mod tests {
             throughput_per_s: 1000.0,
             warm_up_ns: 0,
             settled: true,
-            lingering: None,
-            failed: None,
+            ..PilotSubject::default()
         };
         LoadRecord {
             name: "one".to_owned(),
@@ -167,9 +230,16 @@ mod tests {
                 rounds,
                 shortened: false,
                 warm_up_ns: 100 * MS,
-                subjects: BTreeMap::from([("slow".to_owned(), slowest)]),
+                subjects: (0..9)
+                    .map(|one| (format!("{one}"), slowest.clone()))
+                    .collect(),
             }),
         }
+    }
+
+    /// The time of a block that loads its subjects for so long.
+    fn block_time_of(ns: u64) -> Duration {
+        Duration::from_nanos(ns * 100 / 85 + 1_000)
     }
 
     fn all_ns(loads: &[LoadRecord]) -> u64 {
@@ -187,28 +257,51 @@ mod tests {
 
     #[test]
     fn the_longest_gives_first_and_keeps_its_least() {
-        // Method: no time at all; slices keep two rounds, long ones one, and their length, trials the
-        // five answers of the slowest subject (500 in flight at 1,000/s are half a
-        // second each), and the discarded part its share.
+        // Method: no time at all, then time for all but a second of each trial; slices keep
+        // two rounds, long ones one, and their length; trials keep the five answers of the
+        // slowest subject (500 in flight at 1,000/s are half a second each) as long as that
+        // does, else two, and the discarded part its share.
         let mut loads = vec![
             piloted(Interleave::Slices, 100 * MS, 20),
             piloted(Interleave::Slices, 1000 * MS, 2),
             piloted(Interleave::Trials, 4000 * MS, 1),
         ];
-        shorten_blocks(&mut loads, TERMS, Duration::ZERO);
-        let left = loads.iter().map(|load| {
-            let pilot = load.pilot.as_ref().unwrap();
-            let lengths = [pilot.slice_ns / MS, pilot.discard_ns / MS];
-            (lengths, pilot.rounds, pilot.shortened)
-        });
-        assert_eq!(
-            left.collect::<Vec<_>>(),
-            [
-                ([100, 10], 2, true),
-                ([1000, 100], 1, true),
-                ([2500, 250], 1, true),
-            ]
-        );
+        let before = loads.clone();
+        let mut left = |span: Duration| {
+            shorten_blocks(&mut loads, TERMS, span);
+            let left = loads.iter().map(|load| {
+                let pilot = load.pilot.as_ref().unwrap();
+                let lengths = [pilot.slice_ns / MS, pilot.discard_ns / MS];
+                (lengths, pilot.rounds, pilot.shortened)
+            });
+            let left: Vec<_> = left.collect();
+            loads.clone_from(&before);
+            left
+        };
+        let slices = [([100, 10], 2, true), ([1000, 100], 1, true)];
+        let with = |trials| [slices[0], slices[1], (trials, 1, true)];
+        assert_eq!(left(Duration::ZERO), with([1000, 100]));
+        let span_ns = 9 * (2 * 100 + 1000 + 2500 + 3 * 100) * MS + (200 + 1_100 + 1_100) * MS;
+        let span = block_time_of(span_ns);
+        assert_eq!(left(span), with([2500, 250]));
+    }
+
+    #[test]
+    fn what_the_pilot_saw_beside_load_takes_time_too() {
+        // Method: nine subjects with 300 ms to connect and 200 ms at the edges of each of
+        // 20 slices and of the warm-up, one of which has failed and is not loaded.
+        let mut load = piloted(Interleave::Slices, 100 * MS, 20);
+        let plain_ns = all_ns(std::slice::from_ref(&load));
+        let pilot = load.pilot.as_mut().unwrap();
+        for found in pilot.subjects.values_mut() {
+            (found.opening_ns, found.switch_ns) = (300 * MS, 200 * MS);
+        }
+        let subjects = |load: &LoadRecord| all_ns(std::slice::from_ref(load)) - plain_ns;
+        assert_eq!(subjects(&load), 9 * (300 + 21 * 200) * MS);
+        let pilot = load.pilot.as_mut().unwrap();
+        pilot.subjects.get_mut("3").unwrap().failed = Some("it is broken".to_owned());
+        let failed_ns = (100 + 20 * 100 + 300 + 21 * 200) * MS;
+        assert_eq!(subjects(&load), 9 * 4_500 * MS - failed_ns);
     }
 
     #[test]
@@ -226,8 +319,7 @@ mod tests {
         assert_eq!(warm_up_ns, 2 * 9 * 4_400 * MS);
         let warm_ups = |span_ns: u64| {
             let mut loads = loads.clone();
-            let span = Duration::from_nanos(span_ns * 100 / 85 + 1_000);
-            shorten_blocks(&mut loads, TERMS, span);
+            shorten_blocks(&mut loads, TERMS, block_time_of(span_ns));
             let pilots = loads.into_iter().map(|load| load.pilot.unwrap());
             let all: Vec<_> = pilots
                 .map(|pilot| (pilot.warm_up_ns / MS, pilot.shortened))

@@ -143,9 +143,10 @@ pub enum Pin {
 }
 
 /// How long the pilot looks at each subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PilotEffort {
     /// Until it is known for how long it warms up.
+    #[default]
     Usual,
     /// The same under the first load, when it is fresh, and shorter under the others.
     Quick,

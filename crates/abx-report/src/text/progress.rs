@@ -6,7 +6,7 @@ use std::time::Duration;
 use abx_evidence::{Outcomes, StudyRecord};
 
 use super::past_baseline::progress;
-use crate::words::units::count;
+use crate::words::units::{count, plural};
 use crate::words::verdict::{bounds, so_far};
 use crate::words::wrap::{clean_name, shorten};
 
@@ -39,6 +39,20 @@ pub fn failures_line(came: &BTreeMap<String, Outcomes>) -> String {
         format!("{} failed: {}", short(subject), words.join(", "))
     });
     each.collect::<Vec<_>>().join("; ")
+}
+
+/// How long the pilot took, and what it says of the blocks: of all, where their number was
+/// ordered, else of each.
+#[must_use]
+pub fn piloted_line(took: Duration, each_block: Duration, ordered: Option<u32>) -> String {
+    let blocks = match ordered {
+        Some(blocks) => {
+            let all = minutes(each_block * blocks);
+            format!("{} will take about {all}", plural(blocks.into(), "block"))
+        }
+        None => format!("a block will take about {}", minutes(each_block)),
+    };
+    format!("pilot done in {}; {blocks}", minutes(took))
 }
 
 /// Whom a slice waits for at its end, and for how long.
@@ -110,6 +124,14 @@ pub fn files_line(subject: &str, made_bytes: u64, all_bytes: u64) -> String {
     let [made, all] = [made_bytes, all_bytes].map(|bytes| bytes as f64 / unit);
     let subject = short(subject);
     format!("making files for {subject}: {made:.0} of {all:.0} {name}")
+}
+
+/// A time as people plan by it.
+fn minutes(span: Duration) -> String {
+    match span.as_secs_f64().ceil() as u64 {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    }
 }
 
 fn of_at_most(waited: Duration, at_most: Duration) -> String {

@@ -89,17 +89,17 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     if pilot.shortened {
         text.push_str("; shortened to fit the time of the study");
     }
-    let unsettled: Vec<String> = pilot
-        .subjects
-        .iter()
-        .filter(|(_, one)| !one.settled)
-        .map(|(subject, _)| name(subject))
-        .collect();
-    if !unsettled.is_empty() {
-        text.push_str(&format!(
-            "; still warming up when the pilot ended: {}",
-            unsettled.join(", ")
-        ));
+    for (cut_short, how) in [
+        (false, "still warming up when the pilot ended"),
+        (true, "not seen to settle in the pilot's time"),
+    ] {
+        let unsettled = { pilot.subjects.iter() }
+            .filter(|(_, one)| !one.settled && one.cut_short == cut_short)
+            .map(|(subject, _)| name(subject));
+        let names: Vec<String> = unsettled.collect();
+        if !names.is_empty() {
+            text.push_str(&format!("; {how}: {}", names.join(", ")));
+        }
     }
     text + "."
 }

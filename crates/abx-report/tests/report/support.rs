@@ -109,7 +109,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
         warm_up_ns: 200_000_000,
         settled: true,
         lingering: Some(0.0),
-        failed: None,
+        ..PilotSubject::default()
     };
     LoadRecord {
         name: name.to_owned(),

@@ -6,10 +6,10 @@ use rand_chacha::ChaCha8Rng;
 
 use super::scripted::{Behaviour, ScriptedGenerator, study};
 use crate::measure::block::LoadRun;
-use crate::measure::pilot::pilot;
+use crate::measure::pilot::{PilotTerms, pilot};
 use crate::measure::planned_load::PlannedLoad;
 use crate::measure::running_subjects::{Abort, Cache};
-use crate::study::{PilotEffort, SliceLength};
+use crate::study::SliceLength;
 
 const SECOND: u64 = 1_000_000_000;
 /// As plans of the script have it.
@@ -47,7 +47,7 @@ fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, N
     let study = study(SliceLength::Usual);
     let mut running = generator.running();
     running.deadline = deadline;
-    let found = pilot(&mut running, &study, &plans, PilotEffort::Usual, None);
+    let found = pilot(&mut running, &study, &plans, PilotTerms::default());
     let ended = found.and_then(|found| {
         let planned = PlannedLoad {
             verified: plans.iter().map(|_| Vec::new()).collect(),

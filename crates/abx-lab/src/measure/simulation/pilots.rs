@@ -3,7 +3,7 @@
 use abx_evidence::record::PilotRecord;
 
 use super::scripted::{Behaviour, ScriptedGenerator, study};
-use crate::measure::pilot::pilot;
+use crate::measure::pilot::{PilotTerms, pilot};
 use crate::measure::running_subjects::Abort;
 use crate::study::{PilotEffort, SliceLength};
 
@@ -14,17 +14,16 @@ fn piloted(generator: &mut ScriptedGenerator) -> Result<PilotRecord, Abort> {
         &mut generator.running(),
         &study,
         &plans,
-        PilotEffort::Usual,
-        None,
+        PilotTerms::default(),
     )
 }
 
 #[test]
 fn the_slowest_subject_sets_the_slices_of_all() {
     // Method: 50 connections wait 50 ms for each answer of the slower one, which is
-    // half as fast in its first eleven slices.
+    // half as fast in its first 2.2 s.
     let slow = Behaviour {
-        cold_slices: 11,
+        cold_ns: 2_200_000_000,
         ..Behaviour::steady(1_000.0)
     };
     let mut generator = ScriptedGenerator::new(&[Behaviour::steady(5_000.0), slow]);
@@ -82,8 +81,8 @@ fn a_subject_that_fails_is_left_at_once_and_the_others_go_on() {
         ),
         (
             wrong,
-            "gave no right answers to 3600 requests under load (wrong_status 3600)",
-            41,
+            "gave no right answers to 7025 requests under load (wrong_status 7025)",
+            2,
         ),
     ] {
         let (found, failed, slices) = second(behaviour);
@@ -108,7 +107,7 @@ fn what_costs_no_time_is_no_reason_to_leave_a_subject() {
         .for_each(|plan| plan.timeout_ns = 50_000_000);
     let study = study(SliceLength::Usual);
     let mut running = generator.running();
-    let found = pilot(&mut running, &study, &plans, PilotEffort::Usual, None).unwrap();
+    let found = pilot(&mut running, &study, &plans, PilotTerms::default()).unwrap();
     assert_eq!(found.subjects["b"].failed, None);
 }
 
@@ -120,8 +119,93 @@ fn no_slice_begins_that_would_end_behind_the_deadline() {
     let study = study(SliceLength::Usual);
     let mut running = generator.running();
     running.deadline = Some(abx_sys::Nanos(0));
-    let ended = pilot(&mut running, &study, &plans, PilotEffort::Usual, None);
+    let ended = pilot(&mut running, &study, &plans, PilotTerms::default());
     assert!(matches!(ended, Err(Abort::Budget)));
     assert_eq!(generator.slices, []);
     assert_eq!(generator.open_pools(), 0);
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// What the pilot of a load over 10,000 connections to three subjects says, each of which
+/// takes 0.3 s for an answer, and how long it took.
+fn of_many_connections(terms: PilotTerms, first: Behaviour) -> (PilotRecord, u64) {
+    let slow = Behaviour {
+        has_edges: true,
+        ..Behaviour::steady(10_000.0 / 0.3)
+    };
+    let first = Behaviour {
+        has_edges: true,
+        ..first
+    };
+    let mut generator = ScriptedGenerator::new(&[first, slow, slow]);
+    let mut plans = generator.plans();
+    plans.iter_mut().for_each(|plan| plan.connections = 10_000);
+    let study = study(SliceLength::Usual);
+    let found = pilot(&mut generator.running(), &study, &plans, terms).unwrap();
+    (found, generator.now.0)
+}
+
+#[test]
+fn many_connections_cost_a_few_slices_each_and_not_one_for_each_bin() {
+    // Method: slices whose edges wait for all connections, for two response times, 0.6 s.
+    // Of two slices for each subject 40 bins of 200 ms are made, and 20 of a quick look.
+    let steady = Behaviour::steady(10_000.0 / 0.3);
+    for (effort, most_ns) in [
+        (PilotEffort::Usual, 3 * 12 * SECOND),
+        (PilotEffort::Quick, 3 * 7 * SECOND),
+    ] {
+        let terms = PilotTerms {
+            effort,
+            ..PilotTerms::default()
+        };
+        let (found, took_ns) = of_many_connections(terms, steady);
+        assert!(took_ns < most_ns, "{effort:?}: {took_ns}");
+        assert_eq!((found.slice_ns + 500_000) / 1_000_000, 1_500);
+        for (name, one) in &found.subjects {
+            assert!(
+                one.settled && !one.cut_short && one.warm_up_ns == 0,
+                "{name}"
+            );
+            assert_eq!(one.switch_ns / 1_000_000, 600, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_warm_up_over_many_connections_is_found() {
+    // Method: the first one is half as fast for its first 2 s under load.
+    let cold = Behaviour {
+        cold_ns: 2 * SECOND,
+        ..Behaviour::steady(10_000.0 / 0.3)
+    };
+    let (found, _) = of_many_connections(PilotTerms::default(), cold);
+    let warm_up_ns = found.subjects["a"].warm_up_ns;
+    assert!(found.subjects["a"].settled);
+    assert!((SECOND..3 * SECOND).contains(&warm_up_ns), "{warm_up_ns}");
+    assert_eq!(found.subjects["b"].warm_up_ns, 0);
+}
+
+#[test]
+fn a_pilot_keeps_to_its_time_and_says_whom_it_did_not_see_settle() {
+    // Method: 8 s for three subjects that would take 6 s each, 14 s, where what the first one
+    // leaves is enough for the others, 1 s, and none at all. Who
+    // has too little left is loaded for a moment, and what it gives is known.
+    let steady = Behaviour::steady(10_000.0 / 0.3);
+    for (within_ns, cut_short) in [(8 * SECOND, 3), (14 * SECOND, 1), (SECOND, 3), (0, 3)] {
+        let terms = PilotTerms {
+            effort: PilotEffort::Quick,
+            within_ns: Some(within_ns),
+            ..PilotTerms::default()
+        };
+        let (found, took_ns) = of_many_connections(terms, steady);
+        let each = found.subjects.values();
+        assert!(each.clone().all(|one| one.settled != one.cut_short));
+        let count = each.clone().filter(|one| one.cut_short).count();
+        assert_eq!(count, cut_short, "{within_ns}");
+        let least_ns = 3 * 1_200_000_000;
+        assert!(took_ns < within_ns.max(least_ns), "{within_ns}: {took_ns}");
+        let each = each.map(|one| one.throughput_per_s.round());
+        assert!(each.eq([33_333.0; 3]), "{within_ns}");
+    }
 }

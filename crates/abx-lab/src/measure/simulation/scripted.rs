@@ -10,7 +10,7 @@ use abx_engine::{
 };
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
-use abx_evidence::{Outcome, Shape, SliceTally};
+use abx_evidence::{Outcome, Sample, Shape, SliceTally, TimelineTally};
 use abx_sys::Nanos;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
@@ -32,8 +32,10 @@ pub const CONNECTIONS: u32 = 50;
 pub struct Behaviour {
     /// What it answers at most, per second.
     pub capacity_per_s: f64,
-    /// Slices from its start in which it answers half of that.
-    pub cold_slices: usize,
+    /// For how long under load it answers half of that.
+    pub cold_ns: u64,
+    /// Whether a slice goes on for two response times until all clocks are closed.
+    pub has_edges: bool,
     /// How far its slices are off at most, at random: 0.1 is 10 %.
     pub spread: f64,
     /// Slices after which it answers nothing any more.
@@ -49,7 +51,8 @@ impl Behaviour {
     pub const fn steady(capacity_per_s: f64) -> Behaviour {
         Behaviour {
             capacity_per_s,
-            cold_slices: 0,
+            cold_ns: 0,
+            has_edges: false,
             spread: 0.0,
             silent_after: usize::MAX,
             mute: (usize::MAX, 0),
@@ -121,11 +124,8 @@ impl ScriptedGenerator {
         };
         let load = &self.pools[&pool.number()];
         let subject = usize::from(load.address.port()) - 1;
-        let before = self
-            .slices
-            .iter()
-            .filter(|(one, _)| *one == subject)
-            .count();
+        let own = self.slices.iter().filter(|(one, _)| *one == subject);
+        let (before, before_ns) = own.fold((0, 0), |(count, ns), (_, one)| (count + 1, ns + one));
         self.slices.push((subject, wall_ns));
         let behaviour = self.behaviours[subject];
         let measured_ns = wall_ns - plan.discard_ns;
@@ -134,6 +134,8 @@ impl ScriptedGenerator {
             measured_ns,
             ..SliceTally::default()
         };
+        slice.tally.timeline =
+            { load.timeline }.map(|plan| Box::new(TimelineTally::new(plan, self.now.0, wall_ns)));
         slice.tally.clocks = load.connections.into();
         slice.tally.connection_ns = slice.tally.clocks * measured_ns;
         if before >= behaviour.silent_after {
@@ -143,12 +145,14 @@ impl ScriptedGenerator {
             return slice;
         }
         let noise = self.random.random_range(-1.0..=1.0);
-        let warmth = if before < behaviour.cold_slices {
-            0.5
-        } else {
-            1.0
-        };
-        let capacity_per_s = behaviour.capacity_per_s * warmth * (1.0 + noise * behaviour.spread);
+        // While it is cold it gives half as many answers, those that are not counted first.
+        let cold_ns = behaviour
+            .cold_ns
+            .saturating_sub(before_ns + plan.discard_ns);
+        let cold_ns = cold_ns.min(measured_ns);
+        let warmth = 1.0 - 0.5 * cold_ns as f64 / measured_ns.max(1) as f64;
+        let steady_per_s = behaviour.capacity_per_s * (1.0 + noise * behaviour.spread);
+        let capacity_per_s = steady_per_s * warmth;
         let offered_per_s = match load.pacing.arrivals {
             Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => per_s.amount().into(),
             Arrivals::Closed | Arrivals::Stages(_) => capacity_per_s,
@@ -165,9 +169,19 @@ impl ScriptedGenerator {
             true => Outcome::WrongStatus,
             false => Outcome::Ok,
         };
-        for _ in 0..answered {
-            slice.tally.outcomes.add(answer);
-            slice.tally.response.record_ns(response_ns);
+        // When each comes in the counted part: twice as far apart while it is cold.
+        let first_ns = self.now.0 + plan.discard_ns;
+        let apart_ns = measured_ns as f64 * warmth / answered.max(1) as f64;
+        for number in 0..answered {
+            let loaded_ns = (number as f64 + 0.5) * apart_ns;
+            let late_ns = loaded_ns.min(cold_ns as f64 / 2.0);
+            let done_ns = first_ns + (loaded_ns + late_ns) as u64;
+            let sample = sample(done_ns, response_ns, answer);
+            slice.tally.record(&sample);
+        }
+        if behaviour.has_edges {
+            let in_flight = f64::from(load.connections * load.pipeline);
+            slice.wall_ns += (2e9 * in_flight / capacity_per_s) as u64;
         }
         slice.tally.clocked = if is_wrong { 0 } else { answered };
         let (after, mute) = behaviour.mute;
@@ -231,6 +245,18 @@ impl LoadGenerator for ScriptedGenerator {
 
     fn close(&mut self, pool: PoolId) {
         self.pools.remove(&pool.number()).expect("it is open");
+    }
+}
+
+/// A request that was sent as soon as it was due.
+fn sample(done_ns: u64, response_ns: u64, outcome: Outcome) -> Sample {
+    let sent_ns = done_ns.saturating_sub(response_ns);
+    Sample {
+        intended_ns: sent_ns,
+        possible_ns: sent_ns,
+        sent_ns: Some(sent_ns),
+        done_ns,
+        outcome,
     }
 }
 

@@ -87,6 +87,10 @@ impl Watch {
                 let text = "pilot: finding the warm-up and the slice length";
                 self.display.show(text, Urgency::News);
             }
+            StudyProgress::Piloted { took, each_block } => {
+                let text = abx_report::piloted_line(*took, *each_block, self.ordered);
+                self.display.show(&text, Urgency::News);
+            }
             StudyProgress::Pending(Pending::Over) => self.display.return_to_last(),
             StudyProgress::Pending(pending) => self.display.interrupt(&waiting(pending)),
             StudyProgress::Round {

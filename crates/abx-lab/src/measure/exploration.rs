@@ -1,0 +1,329 @@
+//! One subject under one load in the pilot: for how long it warms up, what it gives then,
+//! and what a slice takes beyond its length. Start at [`explore`].
+//!
+//! The warm-up is read from one slice whose answers are told apart by when they came. A
+//! slice for each bin would wait for all connections at both of its edges: with 10,000 of
+//! them seconds for each bin.
+
+use std::time::Duration;
+
+use abx_engine::schedule::Arrivals;
+use abx_engine::{LoadPlan, PoolId};
+use abx_evidence::TimelinePlan;
+use abx_evidence::record::{PilotSubject, SliceRecord};
+use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
+use abx_sys::Nanos;
+
+use crate::measure::running_subjects::{Abort, Cache, RunningSubjects, WarmIn, throughput};
+use crate::process::subject_process::SubjectProcessError;
+use crate::study::PilotEffort;
+
+/// A slice when nothing asks for a longer one.
+pub const SLICE_NS: u64 = 100_000_000;
+/// Answers are counted over stretches of this length, of which bins are made: bins hold
+/// some answers of a slow subject, and are no shorter than this.
+const BUCKET_NS: u64 = 25_000_000;
+/// Bins are this long at most,
+const BIN_MAX_NS: u64 = 200_000_000;
+/// but where answers take so long that not even five of them, which are searched as one,
+/// would hold an answer of each connection: then they do, up to this.
+const BIN_SLOW_MAX_NS: u64 = 2_000_000_000;
+const BINS_SEARCHED_AS_ONE: f64 = 5.0;
+
+/// How long a pilot looks at a subject.
+struct Effort {
+    /// Bins of the series from which the warm-up is read.
+    bins: usize,
+    /// Whether bins are lengthened for a slow subject.
+    lengthens: bool,
+    /// Slices behind it.
+    rounds: u32,
+}
+
+impl Effort {
+    const BRIEF: Effort = Effort {
+        // Too few to read a warm-up from.
+        bins: 2,
+        lengthens: false,
+        rounds: 1,
+    };
+
+    fn of(effort: PilotEffort) -> Effort {
+        match effort {
+            PilotEffort::Usual => Effort {
+                bins: 40,
+                lengthens: true,
+                rounds: 4,
+            },
+            PilotEffort::Quick => Effort {
+                bins: BINS_MIN,
+                lengthens: true,
+                rounds: 2,
+            },
+            PilotEffort::Brief => Effort::BRIEF,
+        }
+    }
+
+    /// Bins as short as they may be, and the bucket before them.
+    fn shortest_ns(&self) -> u64 {
+        (self.bins as u64 + 1) * BUCKET_NS
+    }
+}
+
+/// Loads one subject from its start on. `until` is when that is to be over: what does not
+/// fit is left out, and said in the answer.
+///
+/// # Errors
+/// [`Abort`], but for a subject that leaves requests unanswered: that is in the answer, and
+/// the others go on.
+pub fn explore(
+    running: &mut RunningSubjects,
+    subject: usize,
+    plan: &LoadPlan,
+    effort: PilotEffort,
+    until: Option<Nanos>,
+) -> Result<PilotSubject, Abort> {
+    let plan = LoadPlan {
+        timeline: Some(TimelinePlan {
+            bucket_ns: BUCKET_NS,
+            delayed_after_ns: None,
+        }),
+        ..plan.clone()
+    };
+    let opened = running.open(&plan)?;
+    let mut exploration = Exploration {
+        running,
+        subject,
+        plan: &plan,
+        pool: opened.pool,
+        until,
+        switches_ns: Vec::new(),
+    };
+    let found = exploration.run(effort);
+    running.warm_in = WarmIn::USUAL;
+    running.generator.close(opened.pool);
+    match found {
+        Ok(found) => Ok(PilotSubject {
+            opening_ns: opened.opening.open_ns,
+            ..found
+        }),
+        Err(abort) => failed(abort),
+    }
+}
+
+/// What the pilot says of a subject that left requests unanswered: the others go on.
+fn failed(abort: Abort) -> Result<PilotSubject, Abort> {
+    match abort {
+        Abort::Subject { name, error } => match *error {
+            SubjectProcessError::Unanswered { how, .. } => Ok(PilotSubject {
+                settled: true,
+                failed: Some(how),
+                ..PilotSubject::default()
+            }),
+            error => Err(Abort::subject(&name, error)),
+        },
+        other => Err(other),
+    }
+}
+
+/// Requests that a load has in flight at most.
+pub fn in_flight(plan: &LoadPlan) -> u64 {
+    u64::from(plan.senders()) * u64::from(plan.window())
+}
+
+/// How long a request waits for its answer, by Little's law.
+pub fn turn_ns(throughput_per_s: f64, in_flight: u64) -> f64 {
+    1e9 * in_flight as f64 / throughput_per_s.max(1e-3)
+}
+
+struct Exploration<'a, 'b> {
+    running: &'a mut RunningSubjects<'b>,
+    subject: usize,
+    plan: &'a LoadPlan,
+    pool: PoolId,
+    until: Option<Nanos>,
+    /// What each slice took beyond its length.
+    switches_ns: Vec<u64>,
+}
+
+/// How a subject's rate went from the start of its load on.
+struct RateSeries {
+    /// Answers per second in bins of equal length, or what is in proportion to them.
+    rates: Vec<f64>,
+    bin_ns: u64,
+    /// The last slice of it.
+    last: SliceRecord,
+    /// Whether the time was up before it was long enough.
+    cut_short: bool,
+}
+
+impl Exploration<'_, '_> {
+    fn run(&mut self, effort: PilotEffort) -> Result<PilotSubject, Abort> {
+        let asked = Effort::of(effort);
+        let is_late = self.left_ns() < 2 * asked.shortest_ns();
+        let effort = if is_late { Effort::BRIEF } else { asked };
+        let series = match self.running.cache() {
+            Cache::Left => self.series(&effort)?,
+            Cache::Cold => self.series_of_slices(&effort)?,
+        };
+        let found = warm_up(&series.rates).ok();
+        let connections = self.plan.senders();
+        let turn_ns = self.turn_ns(&series.last);
+        // A slice would say no more than the series, and take far longer than it is.
+        let is_slow = self.is_closed() && turn_ns > SLICE_NS as f64;
+        let mut slices = Vec::new();
+        let mut lingering = Vec::new();
+        if is_slow {
+            slices.push(series.last);
+            lingering.push(self.work_after()?);
+        } else {
+            for _ in 0..effort.rounds {
+                slices.push(self.slice(SLICE_NS, WarmIn::USUAL)?.0);
+                lingering.push(self.work_after()?);
+            }
+        }
+        self.running.check_outcomes(self.subject, &slices)?;
+        let lingering: Option<Vec<f64>> = lingering.into_iter().collect();
+        Ok(PilotSubject {
+            throughput_per_s: throughput(&slices, connections),
+            warm_up_ns: found.map_or(0, |found| found.bins as u64 * series.bin_ns),
+            settled: found.is_some_and(|found| found.is_settled),
+            lingering: lingering.map(|all| mean(&all)),
+            failed: None,
+            cut_short: is_late || series.cut_short,
+            opening_ns: 0,
+            switch_ns: self.switches_ns.iter().sum::<u64>() / self.switches_ns.len().max(1) as u64,
+        })
+    }
+
+    /// One slice of bins as short as they may be; where the answers take too long for
+    /// these, a second one behind it, and longer bins of both.
+    fn series(&mut self, effort: &Effort) -> Result<RateSeries, Abort> {
+        let (last, buckets) = self.slice(effort.shortest_ns(), WarmIn::NONE)?;
+        let bin_ns = match effort.lengthens {
+            true => self.bin_ns(&last),
+            false => BUCKET_NS,
+        };
+        let ramp = self.ramp(&last);
+        let mut series = RateSeries {
+            rates: rates(&buckets, ramp, bin_ns),
+            bin_ns,
+            last,
+            cut_short: false,
+        };
+        let missing = effort.bins.saturating_sub(series.rates.len()) as u64;
+        if missing == 0 {
+            return Ok(series);
+        }
+        let ramp_ns = ramp as u64 * BUCKET_NS;
+        let edges_ns = ramp_ns + self.switches_ns[0];
+        let room = self.left_ns().saturating_sub(edges_ns) / bin_ns;
+        let least = BINS_MIN.saturating_sub(series.rates.len()) as u64;
+        series.cut_short = room < least;
+        if !series.cut_short {
+            let ns = ramp_ns + missing.min(room) * bin_ns;
+            let (last, buckets) = self.slice(ns, WarmIn::NONE)?;
+            series.rates.extend(rates(&buckets, ramp, bin_ns));
+            series.last = last;
+        }
+        Ok(series)
+    }
+
+    /// The same where each slice finds no file in memory: bins are slices, or all but the
+    /// first would find what it has read.
+    fn series_of_slices(&mut self, effort: &Effort) -> Result<RateSeries, Abort> {
+        let (mut last, _) = self.slice(BUCKET_NS, WarmIn::USUAL)?;
+        let bin_ns = self.bin_ns(&last);
+        let mut rates = Vec::with_capacity(effort.bins);
+        for _ in 0..effort.bins {
+            if self.left_ns() < bin_ns {
+                break;
+            }
+            (last, _) = self.slice(bin_ns, WarmIn::USUAL)?;
+            rates.push(throughput(std::slice::from_ref(&last), self.plan.senders()));
+        }
+        Ok(RateSeries {
+            cut_short: rates.len() < effort.bins.min(BINS_MIN),
+            rates,
+            bin_ns,
+            last,
+        })
+    }
+
+    /// A slice, and how many right answers came in each bucket of it.
+    fn slice(&mut self, ns: u64, warm_in: WarmIn) -> Result<(SliceRecord, Vec<u32>), Abort> {
+        self.running.warm_in = warm_in;
+        let slice = self.running.slice(self.subject, self.pool, ns)?;
+        let record = slice.record;
+        self.running
+            .check_answers(self.subject, self.plan, &record)?;
+        self.switches_ns.push(record.wall_ns.saturating_sub(ns));
+        let timeline = slice.timeline;
+        let buckets = timeline.map_or(Vec::new(), |kept| kept.answered().to_vec());
+        Ok((record, buckets))
+    }
+
+    /// How long bins are that hold two answers of each connection, or where that is too
+    /// long, so that five of them hold one.
+    fn bin_ns(&self, slice: &SliceRecord) -> u64 {
+        let turn_ns = self.turn_ns(slice);
+        let most_ns = match self.is_closed() && slice.timed_ok() > 0 {
+            true => ((turn_ns / BINS_SEARCHED_AS_ONE) as u64).clamp(BIN_MAX_NS, BIN_SLOW_MAX_NS),
+            false => BIN_MAX_NS,
+        };
+        let bin_ns = ((2.0 * turn_ns) as u64).clamp(BUCKET_NS, most_ns);
+        bin_ns.next_multiple_of(BUCKET_NS)
+    }
+
+    /// Buckets at the start of a slice in which connections wait for their first answers.
+    fn ramp(&self, slice: &SliceRecord) -> usize {
+        let turn_ns = match self.is_closed() && slice.timed_ok() > 0 {
+            true => self.turn_ns(slice),
+            false => 0.0,
+        };
+        (turn_ns as usize).div_ceil(BUCKET_NS as usize).max(1)
+    }
+
+    fn turn_ns(&self, slice: &SliceRecord) -> f64 {
+        let slice = std::slice::from_ref(slice);
+        turn_ns(throughput(slice, self.plan.senders()), in_flight(self.plan))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.plan.pacing.arrivals == Arrivals::Closed
+    }
+
+    fn left_ns(&self) -> u64 {
+        let now = self.running.generator.now();
+        self.until.map_or(u64::MAX, |until| until.since(now).0)
+    }
+
+    /// The share of one processor that a subject uses while nobody loads it, from
+    /// a tenth of a slice after its own slice on.
+    fn work_after(&mut self) -> Result<Option<f64>, Abort> {
+        let running = &mut *self.running;
+        running.rest(Duration::from_nanos(SLICE_NS / 10))?;
+        let before = running.meter.before(self.subject);
+        running.rest(Duration::from_nanos(SLICE_NS - SLICE_NS / 10))?;
+        let after = running.meter.after(self.subject);
+        let window = running.meter.window(&before, &after);
+        Ok(window
+            .server_cpu_ns
+            .map(|cpu| cpu as f64 / window.window_ns.max(1) as f64))
+    }
+}
+
+/// Answers per second in each whole bin behind the first buckets.
+fn rates(buckets: &[u32], ramp: usize, bin_ns: u64) -> Vec<f64> {
+    let each = usize::try_from(bin_ns / BUCKET_NS).unwrap_or(usize::MAX);
+    let rate = |bin: &[u32]| {
+        let answers: u32 = bin.iter().sum();
+        f64::from(answers) * 1e9 / bin_ns as f64
+    };
+    let behind = buckets.get(ramp..).unwrap_or_default();
+    behind.chunks_exact(each.max(1)).map(rate).collect()
+}
+
+fn mean(all: &[f64]) -> f64 {
+    all.iter().sum::<f64>() / all.len().max(1) as f64
+}
