@@ -98,7 +98,7 @@ spread: build
 
 # What no test notices: what decides verdicts is changed one place at a time, as
 # .cargo/mutants.toml says, and the fast tests run. Needs `cargo install cargo-mutants`;
-# takes hours, so name files with MUTANTS='--file crates/abx-evidence/src/stats/holm.rs'.
+# takes hours, so name files with MUTANTS='--re stats/holm.rs'.
 mutants:
 	$(CARGO) mutants --package abx-evidence $(MUTANTS) -- --lib --test evidence -- \
 	    --skip statistics:: --skip past_baseline::simulation
