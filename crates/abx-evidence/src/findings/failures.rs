@@ -41,16 +41,26 @@ pub(crate) fn failed_requests(
     (failed > 0).then(|| Finding::new(FindingId::FailedRequests, message).at(level))
 }
 
-/// `who` gave no answer any more in `count` of its `slices`.
-pub(crate) fn stopped_answering(who: &str, count: u64, slices: u64) -> Option<Finding> {
+/// `who` left so much unanswered in `count` of its `slices` that it was not loaded any
+/// further: `unanswered` requests in all, over so many connections.
+pub(crate) fn stopped_answering(
+    who: &str,
+    [count, slices]: [u64; 2],
+    [unanswered, connections]: [u64; 2],
+) -> Option<Finding> {
     let when = match slices {
         1 => "its first slice".to_owned(),
         _ => format!("{count} of {slices} slices"),
     };
-    (count > 0).then(|| {
-        let message = format!("{who} stopped answering in {when}");
-        Finding::new(FindingId::StoppedAnswering, message)
-    })
+    let message = match unanswered {
+        // The other connections had answers.
+        some if (1..connections).contains(&some) => format!(
+            "{who} left {some} requests unanswered over {connections} connections and was not \
+             loaded any further"
+        ),
+        _ => format!("{who} stopped answering in {when}"),
+    };
+    (count > 0).then(|| Finding::new(FindingId::StoppedAnswering, message))
 }
 
 /// What abx itself ran out of.
@@ -98,6 +108,20 @@ mod tests {
             (0..*count).for_each(|_| outcomes.add(*outcome));
         }
         outcomes
+    }
+
+    #[test]
+    fn who_answers_on_some_connections_has_not_stopped() {
+        // Method: no slice of that kind, five of fifty connections, and all of them.
+        let said = |slices, requests| {
+            let found = stopped_answering("a", slices, requests);
+            found.map(|finding| finding.message)
+        };
+        assert_eq!(said([0, 2], [5, 50]), None);
+        let some = said([1, 2], [5, 50]).unwrap();
+        assert!(some.starts_with("a left 5 requests unanswered"), "{some}");
+        let all = said([1, 2], [50, 50]).unwrap();
+        assert_eq!(all, "a stopped answering in 1 of 2 slices");
     }
 
     fn level(list: &[(Outcome, usize)], hashed: u64) -> Option<Level> {

@@ -25,6 +25,7 @@ mod strain;
 mod unread;
 
 use crate::measure::exchange::LoadShape;
+use crate::measure::outcome::Outcome;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
@@ -263,10 +264,23 @@ fn stopped_answering(own: &SubjectView) -> Option<Finding> {
             let stopped = |slice: &&SliceRecord| slice.stopped_answering;
             let warm_ups = own.warm_ups().filter(stopped).count() as u64;
             let count = own.sums.stopped_answering + warm_ups;
-            failures::stopped_answering(subject, count, own.sums.slices + warm_ups)
+            let unanswered = own.warm_ups().map(timeouts).sum::<u64>()
+                + own.sums.outcomes.count(Outcome::Timeout)
+                + own.sums.discarded.count(Outcome::Timeout);
+            failures::stopped_answering(
+                subject,
+                [count, own.sums.slices + warm_ups],
+                [unanswered, own.load.settings.connections.into()],
+            )
         }
     };
     finding.map(|finding| finding.about(subject))
+}
+
+/// Requests of a slice that had no response in time, its uncounted part included.
+fn timeouts(slice: &SliceRecord) -> u64 {
+    let both = [&slice.outcomes, &slice.discarded];
+    both.map(|one| one.count(Outcome::Timeout)).iter().sum()
 }
 
 /// How subjects took turns, when not as asked.

@@ -1,5 +1,7 @@
 //! Verdicts at a glance: the grid of a study, as many columns beside each other as fit.
 
+use std::collections::BTreeSet;
+
 use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
 
 use crate::words::grid::{self, GridCell, GridColumn, GridRow};
@@ -140,13 +142,20 @@ impl Cell {
     }
 }
 
-/// As wide as the longest name, where that costs no further table.
+/// As wide as the longest name, where that costs no further table; else as narrow as names
+/// may be that still differ.
 fn name_width(names: &[String], columns: &[Column], width: usize) -> usize {
     let longest = names.iter().map(|name| letters(name)).max();
-    let longest = longest.unwrap_or_default().min(width / 2);
-    let least = longest.min(width / 4);
+    let longest = longest.unwrap_or_default();
+    let differ = |room: &usize| {
+        let shortened: BTreeSet<String> = names.iter().map(|name| shorten(name, *room)).collect();
+        shortened.len() == names.len()
+    };
+    let least = (longest.min(width / 4)..=longest).find(differ);
+    let least = least.unwrap_or(longest).min(width / 2);
+    let most = longest.min(width / 2);
     let tables = |name_width: usize| abreast(columns, width - name_width).len();
-    let mut wide_to_narrow = (least..=longest).rev();
+    let mut wide_to_narrow = (least..=most).rev();
     let free = wide_to_narrow.find(|name_width| tables(*name_width) == tables(least));
     free.unwrap_or(least)
 }

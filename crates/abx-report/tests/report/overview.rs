@@ -1,5 +1,7 @@
 //! The first screen of studies that compare much.
 
+use std::collections::BTreeSet;
+
 use abx_evidence::StudyRecord;
 use abx_report::{ReportExtent, Style, study_text};
 
@@ -27,6 +29,12 @@ fn the_largest_studies_fit_on_a_screen() {
             let text = overview(&record, &Style { width, ..WIDE });
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(width), "{text}");
+            let pairs = record.measured.pairs().len();
+            let lines = text.lines().filter(|line| line.contains(['+', '-', '=', '?']));
+            let rows = lines.filter(|line| line.contains('–') || line.contains("void"));
+            let names = rows.filter_map(|line| line.split("  ").next());
+            let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+            assert!(names.len() >= pairs, "{} names: {text}", names.len());
         }
     }
 }
