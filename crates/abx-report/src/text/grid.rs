@@ -143,17 +143,16 @@ impl Cell {
 }
 
 /// As wide as the longest name, where that costs no further table; else as narrow as names
-/// may be that still differ.
+/// may be that still differ, if that leaves room for a column.
 fn name_width(names: &[String], columns: &[Column], width: usize) -> usize {
     let longest = names.iter().map(|name| letters(name)).max();
-    let longest = longest.unwrap_or_default();
+    let widest = columns.iter().map(|column| GAP.len() + column.width).max();
+    let most = (width - widest.unwrap_or_default().min(width / 2)).min(longest.unwrap_or_default());
     let differ = |room: &usize| {
         let shortened: BTreeSet<String> = names.iter().map(|name| shorten(name, *room)).collect();
         shortened.len() == names.len()
     };
-    let least = (longest.min(width / 4)..=longest).find(differ);
-    let least = least.unwrap_or(longest).min(width / 2);
-    let most = longest.min(width / 2);
+    let least = (most.min(width / 4)..most).find(differ).unwrap_or(most);
     let tables = |name_width: usize| abreast(columns, width - name_width).len();
     let mut wide_to_narrow = (least..=most).rev();
     let free = wide_to_narrow.find(|name_width| tables(*name_width) == tables(least));

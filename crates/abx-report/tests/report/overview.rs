@@ -30,7 +30,9 @@ fn the_largest_studies_fit_on_a_screen() {
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(width), "{text}");
             let pairs = record.measured.pairs().len();
-            let lines = text.lines().filter(|line| line.contains(['+', '-', '=', '?']));
+            let lines = text
+                .lines()
+                .filter(|line| line.contains(['+', '-', '=', '?']));
             let rows = lines.filter(|line| line.contains('–') || line.contains("void"));
             let names = rows.filter_map(|line| line.split("  ").next());
             let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
