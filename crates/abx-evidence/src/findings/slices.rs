@@ -34,15 +34,19 @@ pub(super) fn little(own: &SubjectView) -> Option<Finding> {
     let pilot = load.pilot.as_ref()?;
     let window_ns = sums.slices * pilot.slice_ns.checked_sub(pilot.discard_ns)?;
     let busy = share(sums.response_ns_sum, window_ns)?;
-    let off = (busy - asked).abs() / asked;
+    let least = load
+        .settings
+        .exchange
+        .in_flight_least(load.settings.connections) as f64;
     // Fewer than asked for is another load. More is an effect of the slice's
     // edges: answers in flight at its end wait longer on a machine that is busy.
-    let level = if busy < (1.0 - LITTLE_VOID) * asked {
+    let level = if busy < (1.0 - LITTLE_VOID) * least {
         Level::Void
     } else {
         Level::Note
     };
-    (off > LITTLE_NOTE).then(|| {
+    let is_off = busy < (1.0 - LITTLE_NOTE) * least || busy > (1.0 + LITTLE_NOTE) * asked;
+    is_off.then(|| {
         Finding::new(
             FindingId::LittleLaw,
             format!(

@@ -113,6 +113,13 @@ impl Exchange {
     pub fn in_flight(&self, connections: u32) -> u64 {
         u64::from(self.senders(connections)) * u64::from(self.pipeline.max(1))
     }
+
+    /// The same at least, in a closed loop, which fills a window again when half of it is
+    /// left.
+    #[must_use]
+    pub fn in_flight_least(&self, connections: u32) -> u64 {
+        u64::from(self.senders(connections)) * u64::from((self.pipeline / 2).max(1))
+    }
 }
 
 impl Shape {

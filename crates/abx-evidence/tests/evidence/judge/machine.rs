@@ -45,6 +45,28 @@ fn little_s_law_is_noted_above_3_percent_and_voids_20_percent_below() {
 }
 
 #[test]
+fn a_window_that_is_refilled_by_halves_is_half_full_at_least() {
+    // Method: windows of 4, so that 40 were asked for and 20 are what a refill waits for;
+    // in flight are these thousandths of ten.
+    let table = [
+        (4_000, None),
+        (2_500, None),
+        (1_900, Some(Level::Note)),
+        (1_500, Some(Level::Void)),
+    ];
+    for (per_mille, expected) in table {
+        let mut record = pair();
+        record.loads[0].settings.exchange.pipeline = 4;
+        all_slices(&mut record).for_each(|slice| {
+            answer(slice, &[(Outcome::Ok, 400)]);
+            slice.response_ns_sum = COUNTED_NS * per_mille / 100;
+        });
+        let found = find(&compared(record).findings, FindingId::LittleLaw).map(|one| one.level);
+        assert_eq!(found, expected, "{per_mille}");
+    }
+}
+
+#[test]
 fn little_s_law_is_not_checked_where_it_says_nothing() {
     // Method: far off in each case. Slices of 9 answers for each connection are
     // too short for it, and so are those of 10 when one request had no answer.
