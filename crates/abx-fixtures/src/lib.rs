@@ -359,7 +359,7 @@ pub fn answer(slice: &mut SliceRecord, counts: &[(Outcome, u64)]) {
     slice.sent = slice.outcomes.sent();
     slice.completed = slice.outcomes.completed();
     slice.ok = slice.outcomes.ok();
-    slice.clocked = Some(slice.ok);
+    slice.clocked = slice.ok;
 }
 
 /// Counters of outcomes, each as often as is said.

@@ -197,7 +197,7 @@ impl RunRecord {
 pub struct RunSettings {
     /// The URL.
     pub url: String,
-    /// The IP address and port that its host's name led to; `None` in older records.
+    /// The IP address and port that its host's name led to; `None` for one that abx started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connected_to: Option<String>,
     /// The method.

@@ -202,7 +202,7 @@ pub struct SubjectRecord {
     /// Where it was found, for a server that was already running.
     pub address: Option<String>,
     /// The IP address and port there that it was loaded at, since a host's name may stand
-    /// for several; `None` for one that abx started, and in older records.
+    /// for several; `None` for one that abx started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connected_to: Option<String>,
     /// What it says of its version; `None` when that is not known.

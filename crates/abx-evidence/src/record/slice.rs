@@ -19,9 +19,8 @@ pub struct SliceRecord {
     /// The connections that have a part in it, where these may not be all that send: in a
     /// slice that ends by a number of requests.
     pub clocks: Option<u64>,
-    /// Verified answers within the connections' time: what throughput counts; `None` in
-    /// older records, in which they are all that are `ok`.
-    pub clocked: Option<u64>,
+    /// Verified answers within the connections' time: what throughput counts.
+    pub clocked: u64,
     /// Attempts; the sum of the outcomes.
     pub sent: u64,
     /// Whole answers.
@@ -104,7 +103,7 @@ impl SliceRecord {
             wall_ns: slice.wall_ns,
             connection_ns: tally.connection_ns,
             clocks: None,
-            clocked: Some(tally.clocked),
+            clocked: tally.clocked,
             sent: tally.outcomes.sent(),
             completed: tally.outcomes.completed(),
             ok: tally.outcomes.ok(),
@@ -138,11 +137,5 @@ impl SliceRecord {
             window_ns: slice.wall_ns,
             stopped_answering: slice.stopped_answering,
         }
-    }
-
-    /// Verified answers that throughput counts.
-    #[must_use]
-    pub fn timed_ok(&self) -> u64 {
-        self.clocked.unwrap_or(self.ok)
     }
 }

@@ -18,8 +18,7 @@ pub enum Wait {
 /// How the worker threads waited, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Waiting {
-    /// How they waited; older records do not say it, and were asleep.
-    #[serde(default)]
+    /// How they waited.
     pub wait: Wait,
     /// Why they did not stay awake, unless that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

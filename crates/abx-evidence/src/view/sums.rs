@@ -56,7 +56,7 @@ impl From<&SliceRecord> for Sums {
             out_of_order: slice.out_of_order,
             hashed: slice.hashed,
             bytes: slice.bytes,
-            clocked: slice.timed_ok(),
+            clocked: slice.clocked,
             clocks: slice.clocks,
             connection_ns: slice.connection_ns,
             measured_ns: slice.measured_ns,

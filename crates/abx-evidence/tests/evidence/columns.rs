@@ -49,8 +49,8 @@ fn phase_sums() -> BoxedStrategy<PhaseSums> {
 }
 
 fn slice() -> BoxedStrategy<SliceRecord> {
-    let numbers = prop::array::uniform22(counter());
-    let readings = prop::array::uniform8(reading());
+    let numbers = prop::array::uniform23(counter());
+    let readings = prop::array::uniform7(reading());
     let named = ("[a-c]", outcomes(), outcomes(), phase_sums(), any::<bool>());
     let services = (vec(reading(), 0..3), vec(reading(), 0..3));
     (numbers, readings, named, services)
@@ -62,7 +62,7 @@ fn slice() -> BoxedStrategy<SliceRecord> {
                 wall_ns: numbers[1],
                 connection_ns: numbers[2],
                 clocks: readings[6],
-                clocked: readings[7],
+                clocked: numbers[22],
                 sent: numbers[3],
                 completed: numbers[4],
                 ok: numbers[5],
@@ -246,6 +246,7 @@ fn block(loads: Vec<BlockLoad>) -> BlockRecord {
 fn two_slices() -> BlockRecord {
     let slice = |measured_ns| SliceRecord {
         measured_ns,
+        busy_ns: Some(0),
         ..SliceRecord::of("a", &abx_evidence::SliceTally::default())
     };
     let rounds = [5, 6].map(|measured_ns| Round {
@@ -282,7 +283,7 @@ fn a_column_of_nothing_is_left_out_and_one_that_is_not_known_is_ignored() {
         "subject": { "names": ["a"], "rows": [0, 0] },
         "measured_ns": [5, 6],
         // Known to be none, which is not the same as not known.
-        "clocked": [0, 0],
+        "busy_ns": [0, 0],
     });
     assert_eq!(*slices, expected);
     slices["from_tomorrow_ns"] = json!([1]);

@@ -267,7 +267,7 @@ impl Exploration<'_, '_> {
     /// long, so that five of them hold one.
     fn bin_ns(&self, slice: &SliceRecord) -> u64 {
         let turn_ns = self.turn_ns(slice);
-        let most_ns = match self.is_closed() && slice.timed_ok() > 0 {
+        let most_ns = match self.is_closed() && slice.clocked > 0 {
             true => ((turn_ns / BINS_SEARCHED_AS_ONE) as u64).clamp(BIN_MAX_NS, BIN_SLOW_MAX_NS),
             false => BIN_MAX_NS,
         };
@@ -277,7 +277,7 @@ impl Exploration<'_, '_> {
 
     /// Buckets at the start of a slice in which connections wait for their first answers.
     fn ramp(&self, slice: &SliceRecord) -> usize {
-        let turn_ns = match self.is_closed() && slice.timed_ok() > 0 {
+        let turn_ns = match self.is_closed() && slice.clocked > 0 {
             true => self.turn_ns(slice),
             false => 0.0,
         };

@@ -151,7 +151,7 @@ impl WarmIn {
 /// connections that send.
 #[must_use]
 pub fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
-    let ok: u64 = slices.iter().map(SliceRecord::timed_ok).sum();
+    let ok: u64 = slices.iter().map(|slice| slice.clocked).sum();
     let ns: u64 = slices.iter().map(|slice| slice.connection_ns).sum();
     f64::from(connections) * ok as f64 / (ns.max(1) as f64 / 1e9)
 }

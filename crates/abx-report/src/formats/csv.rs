@@ -135,7 +135,7 @@ fn slice_row(
         slice.sent.to_string(),
         slice.completed.to_string(),
         slice.ok.to_string(),
-        slice.timed_ok().to_string(),
+        slice.clocked.to_string(),
     ];
     let outcomes = Outcome::ALL.iter();
     fields.extend(outcomes.map(|one| slice.outcomes.count(*one).to_string()));

@@ -78,7 +78,7 @@ fn measured() -> StudyRecord {
             let mut slice = SliceRecord::of(name, &SliceTally::default());
             slice.wall_ns = 100_000_000;
             slice.ok = 1_000 + 10 * number as u64 + place as u64;
-            slice.clocked = Some(slice.ok);
+            slice.clocked = slice.ok;
             slice.server_cpu_ns = (place == 0).then_some(7);
             slice.outcomes = outcomes(slice.ok);
             let round = Round {
@@ -180,7 +180,7 @@ fn csv_of_slices() {
     // number of answers is within the connections' time.
     let mut record = measured();
     let round = &mut record.measured.blocks[0].loads[0].rounds[0];
-    round.slices[0].clocked = Some(998);
+    round.slices[0].clocked = 998;
     let text = slices_csv(&record);
     let mut lines = text.lines();
     let columns = lines.next().map(|line| line.split(',').count());

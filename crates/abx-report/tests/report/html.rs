@@ -56,7 +56,7 @@ fn measure(part: &mut BlockLoad, names: &[String], index: u64, rounds: usize) {
     let slice = |(number, name): (usize, &String)| {
         let mut slice = SliceRecord::of(name, &SliceTally::default());
         slice.ok = 3_300 + 400 * number as u64 + 10 * index;
-        slice.clocked = Some(slice.ok);
+        slice.clocked = slice.ok;
         slice.completed = slice.ok;
         slice.sent = slice.ok;
         slice.outcomes = outcomes(&format!("{{\"ok\":{}}}", slice.ok));

@@ -25,7 +25,7 @@ columns! {
         wall_ns: u64,
         connection_ns: u64,
         clocks: Option<u64>,
-        clocked: Option<u64>,
+        clocked: u64,
         sent: u64,
         completed: u64,
         ok: u64,
