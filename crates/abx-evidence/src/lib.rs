@@ -36,6 +36,7 @@ pub use judge::past_baseline::{
 };
 pub use judge::ranking::{Place, Ranking};
 pub use judge::scope::{CpuSharing, Route, Scope};
+pub use judge::server_times::{ServerTime, ServerTimeDifference};
 pub use judge::sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use judge::verdict::{self, Verdict};
 pub use judge::{is_hopeless, judge, may_stop};
@@ -50,6 +51,7 @@ pub use measure::outcome::{Outcome, Outcomes};
 pub use measure::phase_times::{PhaseTime, PhaseTimes};
 pub use measure::phases::{Phase, PhaseSplit, PhaseSums, Phases, Timestamps};
 pub use measure::quantile::Quantile;
+pub use measure::server_times::{ServerTimeSum, ServerTimes};
 pub use measure::tally::{Connections, Sample, SliceTally, Tally};
 pub use measure::timeline::{Timeline, TimelinePlan, TimelineTally};
 pub use measure::times::{Figure, Times};

@@ -5,6 +5,7 @@
 
 use crate::http1::{
     AnswerKind, Client, Done, Event, Fault, HeadMemo, Method, Server, ServerEvent, Version,
+    server_timings,
 };
 
 /// Answers: `data` begins with two bytes that choose the kind and the pieces.
@@ -19,6 +20,7 @@ pub fn client(data: &[u8]) {
         0 => AnswerKind::HeadOnly,
         _ => AnswerKind::WithBody,
     };
+    assert!(server_timings(answers).all(|one| !one.name.is_empty()));
     let mut memo = HeadMemo::default();
     let whole = client_steps(kind, &[answers], &mut memo);
     // The first pass has filled the memo, mostly with the last head.

@@ -33,9 +33,16 @@ impl Timing {
         self.made = now;
     }
 
-    /// A part of a sampled answer came.
-    pub(crate) fn receives(&mut self, now: Nanos) {
+    /// A part of a sampled answer came; answers whether it is the first one.
+    pub(crate) fn receives(&mut self, now: Nanos) -> bool {
+        let is_first = !self.has_begun();
         self.first_byte.get_or_insert(now);
+        is_first
+    }
+
+    /// Whether a part of a sampled answer came of which some is still to come.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.first_byte.is_some()
     }
 
     /// Where the time of a flight went whose answer is whole now, when the slot's

@@ -64,6 +64,7 @@ impl Intake<'_, Http> {
     #[inline(always)]
     fn take(&mut self, mut input: &[u8]) -> StreamState {
         let mut uncounted = input.len();
+        let mut answer = input;
         while let Some(end) = self.next_end(&mut input) {
             let done = match end {
                 Ok(done) => done,
@@ -89,7 +90,7 @@ impl Intake<'_, Http> {
             let behind = if goes_on { input.len() } else { 0 };
             self.received((uncounted - behind) as u64);
             uncounted = behind;
-            self.answered(&done);
+            self.answered(&done, answer);
             if !goes_on {
                 self.note_closing(&done);
                 return StreamState::Over;
@@ -97,9 +98,10 @@ impl Intake<'_, Http> {
             if is_last {
                 return StreamState::More;
             }
+            answer = input;
         }
         self.received(uncounted as u64);
-        self.note_first_byte();
+        self.note_first_byte(answer);
         StreamState::More
     }
 
@@ -151,7 +153,7 @@ impl Intake<'_, Http> {
             match self.slot.client.eof() {
                 Some(Event::Done(done)) => {
                     let goes_on = self.goes_on(&done);
-                    self.answered(&done);
+                    self.answered(&done, &[]);
                     if !goes_on {
                         self.note_closing(&done);
                         return StreamState::Over;
@@ -181,10 +183,11 @@ impl Intake<'_, Http> {
         self.tally.closing += u64::from(is_peers_wish);
     }
 
-    /// Ends the first flight with its whole answer.
+    /// Ends the first flight with its whole answer, of which these bytes were received last,
+    /// with what stands behind it.
     #[inline(always)]
-    fn answered(&mut self, done: &Done) {
-        self.whole(done.body_bytes, |expect, hash| {
+    fn answered(&mut self, done: &Done, received: &[u8]) {
+        self.whole(done.body_bytes, received, |expect, hash| {
             check::outcome(expect, done, hash)
         });
     }

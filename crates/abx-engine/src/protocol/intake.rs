@@ -6,6 +6,7 @@
 
 use abx_evidence::{Outcome, Tally};
 use abx_sys::Nanos;
+use abx_wire::http1::server_timings;
 
 use crate::connection::encoded::Encoded;
 use crate::connection::progress::Progress;
@@ -55,25 +56,32 @@ impl<C: Protocol> Intake<'_, C> {
         }
     }
 
-    /// The answer of the first flight goes on behind what was received, if it began.
-    pub(crate) fn note_first_byte(&mut self) {
+    /// The answer of the first flight goes on behind what was received, if it began:
+    /// then these bytes are its first ones, or such that came later.
+    pub(crate) fn note_first_byte(&mut self, received: &[u8]) {
         if self.slot.is_sampled() && C::has_begun(&self.slot.client) {
-            self.slot.timing.receives(self.now);
+            let is_first = self.slot.timing.receives(self.now);
+            let flight = self.slot.flights.first();
+            if is_first && flight.is_some_and(|flight| flight.counted) {
+                note_server_times(self.tally, received);
+            }
         }
     }
 
-    /// Ends the first flight with its whole answer, whose body has so many bytes;
-    /// `judge` is given what was expected, and the body's hash when it was hashed.
+    /// Ends the first flight with its whole answer, whose body has so many bytes, and of
+    /// which these were received last; `judge` is given what was expected, and the body's
+    /// hash when it was hashed.
     #[inline(always)]
     pub(crate) fn whole(
         &mut self,
         body_bytes: u64,
+        received: &[u8],
         judge: impl FnOnce(&ExpectedAnswer, Option<u64>) -> Outcome,
     ) {
         self.answers += 1;
         self.slot.usage = ConnectionUse::Used;
         let hash = match self.slot.is_sampled() {
-            true => look_closer(self.slot, self.tally, self.hashers, self.now),
+            true => look_closer(self.slot, self.tally, self.hashers, self.now, received),
             false => None,
         };
         let flight = self.slot.flights.first();
@@ -103,12 +111,17 @@ fn look_closer<T>(
     tally: &mut Tally,
     hashers: &mut Hashers,
     now: Nanos,
+    received: &[u8],
 ) -> Option<u64> {
     let before = slot.clock.last();
     let flight = slot.flights.first()?;
+    let came_at_once = !slot.timing.has_begun();
     let split = slot.timing.split(flight, before, now);
     if flight.counted {
         tally.phases.record(&split);
+        if came_at_once {
+            note_server_times(tally, received);
+        }
     }
     if !flight.hashed {
         return None;
@@ -119,4 +132,12 @@ fn look_closer<T>(
     hashers.give_back(hasher);
     tally.hashed += 1;
     Some(hash)
+}
+
+/// Counts what a server says of its own time, where its head begins these bytes.
+#[cold]
+fn note_server_times(tally: &mut Tally, received: &[u8]) {
+    for one in server_timings(received) {
+        tally.server_times.record(one.name, one.span_ns);
+    }
 }

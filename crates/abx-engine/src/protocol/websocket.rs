@@ -229,7 +229,7 @@ impl Protocol for WebSocket {
         }
         intake.received(uncounted as u64);
         intake.slot.client.came_before += uncounted as u64;
-        intake.note_first_byte();
+        intake.note_first_byte(&[]);
         StreamState::More
     }
 
@@ -303,10 +303,12 @@ impl Intake<'_, WebSocket> {
         if !was_sent {
             return Err(Outcome::Malformed);
         }
-        self.whole(message.bytes, |expect, hash| match message.kind == kind {
-            true => check::body(expect, message.bytes, hash),
-            // A text and a binary message of the same bytes are two things.
-            false => Outcome::WrongBody,
+        self.whole(message.bytes, &[], |expect, hash| {
+            match message.kind == kind {
+                true => check::body(expect, message.bytes, hash),
+                // A text and a binary message of the same bytes are two things.
+                false => Outcome::WrongBody,
+            }
         });
         Ok(())
     }

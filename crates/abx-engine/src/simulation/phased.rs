@@ -229,3 +229,34 @@ fn only_what_is_drawn_is_sampled() {
     assert_eq!(sampled(10, false), (requests, 0));
     assert_eq!(sampled(0, true), (0, 0));
 }
+
+#[test]
+fn what_servers_say_of_their_own_time_is_counted_once() {
+    // Method: answers whose heads come together with their bodies, or before them.
+    let head =
+        b"HTTP/1.1 200 OK\r\nServer-Timing: db;dur=1.5, page;dur=0.25\r\nContent-Length: 5\r\n\r\n";
+    for is_whole in [true, false] {
+        let plan = watched(2);
+        let bytes = request_bytes(&plan);
+        let steps = move |_: usize| {
+            let await_one = [PeerStep::Await(bytes), PeerStep::Work];
+            let sent = match is_whole {
+                true => vec![PeerStep::Send([&head[..], BODY].concat().into())],
+                false => vec![
+                    PeerStep::Send(head.as_slice().into()),
+                    PeerStep::Work,
+                    PeerStep::Send(BODY.into()),
+                ],
+            };
+            [&await_one[..], &sent, &[PeerStep::Again]].concat()
+        };
+        let mut pool = scripted(plan, steps);
+        run_requests(&mut pool, 20);
+        let said = &pool.tally().server_times;
+        let sums: Vec<_> = { said.sums() }
+            .map(|(name, sum)| (name, sum.count, sum.sum_ns))
+            .collect();
+        let expected = [("db", 20, 30_000_000), ("page", 20, 5_000_000)];
+        assert_eq!(sums, expected, "{is_whole}");
+    }
+}

@@ -20,6 +20,7 @@ use crate::judge::judge;
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::ranking::Ranking;
 use crate::judge::scope::Scope;
+use crate::judge::server_times::{ServerTime, ServerTimeDifference};
 use crate::judge::sweeps::Sweep;
 use crate::record::finding::Validity;
 use crate::record::{
@@ -121,6 +122,12 @@ struct OtherConclusions<'a> {
     ceilings: Cow<'a, [Ceiling]>,
     /// One for each load and subject.
     summaries: Cow<'a, [Summary]>,
+    /// What subjects said of their own time in `Server-Timing`.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    server_times: Cow<'a, [ServerTime]>,
+    /// Where that differs between the pairs of the primary comparisons.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    server_time_differences: Cow<'a, [ServerTimeDifference]>,
     /// What was done on purpose: one for each fault and subject.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     faults: Cow<'a, [FaultSummary]>,
@@ -163,6 +170,8 @@ impl<'a> From<&'a StudyRecord> for RecordFile<'a> {
                 capacities: (&conclusions.capacities).into(),
                 ceilings: (&conclusions.ceilings).into(),
                 summaries: (&conclusions.summaries).into(),
+                server_times: (&conclusions.server_times).into(),
+                server_time_differences: (&conclusions.server_time_differences).into(),
                 faults: (&conclusions.faults).into(),
                 lost_to_faults: (&conclusions.lost_to_faults).into(),
                 past_comparisons: (&conclusions.past_comparisons).into(),

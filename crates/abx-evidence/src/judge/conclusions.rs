@@ -7,6 +7,7 @@ use crate::judge::faults::{FaultSummary, LostDifference};
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::ranking::Ranking;
 use crate::judge::scope::Scope;
+use crate::judge::server_times::{ServerTime, ServerTimeDifference};
 use crate::judge::sweeps::Sweep;
 use crate::record::finding::Validity;
 use crate::view::ceilings::Ceiling;
@@ -35,6 +36,10 @@ pub struct Conclusions {
     pub ceilings: Vec<Ceiling>,
     /// One for each load and subject.
     pub summaries: Vec<Summary>,
+    /// What subjects said of their own time in `Server-Timing`.
+    pub server_times: Vec<ServerTime>,
+    /// Where that differs between the pairs of the primary comparisons.
+    pub server_time_differences: Vec<ServerTimeDifference>,
     /// What was done on purpose: one for each fault and subject.
     pub faults: Vec<FaultSummary>,
     /// By how many requests each subject loses more than its baseline, for each fault.

@@ -69,7 +69,8 @@ pub struct LostDifference {
 }
 
 impl MeanInterval {
-    fn of(values: &[f64]) -> Option<MeanInterval> {
+    /// Of what blocks gave; `None` without any.
+    pub(super) fn of(values: &[f64]) -> Option<MeanInterval> {
         if let [only] = values {
             return Some(MeanInterval {
                 mean: *only,

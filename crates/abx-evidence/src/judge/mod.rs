@@ -11,6 +11,7 @@ pub(crate) mod metric;
 pub(crate) mod past_baseline;
 pub(crate) mod ranking;
 pub(crate) mod scope;
+pub(crate) mod server_times;
 pub(crate) mod sweeps;
 pub(crate) mod values;
 pub mod verdict;
@@ -28,6 +29,7 @@ use crate::judge::faults::{fault_summaries, lost_differences};
 use crate::judge::past_baseline::BesidePast;
 use crate::judge::ranking::rankings;
 use crate::judge::scope::Scope;
+use crate::judge::server_times::{server_time_differences, server_times};
 use crate::judge::sweeps::sweeps;
 use crate::judge::verdict::decide_together;
 use crate::record::Measured;
@@ -69,6 +71,8 @@ fn conclude(study: &StudyView) -> Conclusions {
         families: Families::of(&comparisons, &rankings),
         sweeps: sweeps(study, &comparisons),
         capacities: capacities(study),
+        server_times: server_times(study),
+        server_time_differences: server_time_differences(study, &comparisons),
         rankings,
         comparisons,
         ceilings,

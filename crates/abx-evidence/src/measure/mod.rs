@@ -11,6 +11,7 @@ pub(crate) mod outcome;
 pub(crate) mod phase_times;
 pub(crate) mod phases;
 pub(crate) mod quantile;
+pub(crate) mod server_times;
 pub(crate) mod share;
 pub(crate) mod tally;
 pub(crate) mod timeline;

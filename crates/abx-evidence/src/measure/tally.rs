@@ -6,6 +6,7 @@ use crate::measure::arrivals::{ArrivalSettings, Late, Offered, Spans, throughput
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::phases::Phases;
+use crate::measure::server_times::ServerTimes;
 use crate::measure::timeline::TimelineTally;
 
 /// One request from its intended send to its end, on the monotonic clock in ns.
@@ -95,6 +96,9 @@ pub struct Tally {
     /// Where the time of a random sample of the completed requests went.
     #[serde(default, skip_serializing_if = "Phases::is_empty")]
     pub phases: Phases,
+    /// What the server said of its own time in the same sample.
+    #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
+    pub server_times: ServerTimes,
     /// The requests by when they were due, where that is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Box<TimelineTally>>,
@@ -170,6 +174,7 @@ impl Tally {
         self.lost += other.lost;
         self.out_of_order += other.out_of_order;
         self.phases.merge(&other.phases);
+        self.server_times.merge(&other.server_times);
         match (&mut self.timeline, &other.timeline) {
             (Some(own), Some(other)) => own.merge(other),
             (own @ None, other) => own.clone_from(other),
@@ -212,6 +217,7 @@ impl Tally {
         self.lost = 0;
         self.out_of_order = 0;
         self.phases.clear();
+        self.server_times.clear();
         self.timeline = None;
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::histogram::Histogram;
 use crate::measure::phases::Phases;
+use crate::measure::server_times::ServerTimes;
 use crate::measure::tally::Tally;
 
 /// Times of counted requests.
@@ -38,6 +39,9 @@ pub struct Histograms {
     /// Where the time of a random sample of the whole answers went.
     #[serde(default, skip_serializing_if = "Phases::is_empty")]
     pub phases: Phases,
+    /// What the subject said of its own time in the same sample, in `Server-Timing`.
+    #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
+    pub server_times: ServerTimes,
 }
 
 impl Histograms {
@@ -54,6 +58,7 @@ impl Histograms {
             first_listener: tally.first_listener,
             median_listener: tally.median_listener,
             phases: tally.phases,
+            server_times: tally.server_times,
         }
     }
 
@@ -68,5 +73,6 @@ impl Histograms {
         self.first_listener.merge(&other.first_listener);
         self.median_listener.merge(&other.median_listener);
         self.phases.merge(&other.phases);
+        self.server_times.merge(&other.server_times);
     }
 }

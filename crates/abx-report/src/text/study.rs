@@ -19,6 +19,7 @@ use crate::words::held::{HELD_LEGEND, held_table};
 use crate::words::how_measured::{ended, turns};
 use crate::words::load::{alone, offer};
 use crate::words::scope;
+use crate::words::server_times::{SERVER_TIMES_LEGEND, server_times_table};
 use crate::words::services::{SERVICES_LEGEND, services_table};
 use crate::words::style::Style;
 use crate::words::times::at_least_legend;
@@ -157,6 +158,10 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     if let Some(table) = services_table(&summaries) {
         out.push_str(&table.text(style.columns()));
         out.push_str(&style.note(SERVICES_LEGEND));
+    }
+    if let Some(table) = server_times_table(record, &load.name) {
+        out.push_str(&table.text(style.columns()));
+        out.push_str(&style.note(SERVER_TIMES_LEGEND));
     }
     out + &ceiling(record, load, style)
 }

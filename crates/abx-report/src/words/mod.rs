@@ -15,6 +15,7 @@ pub(crate) mod metrics;
 pub(crate) mod phases;
 pub(crate) mod run;
 pub(crate) mod scope;
+pub(crate) mod server_times;
 pub(crate) mod services;
 pub(crate) mod style;
 pub(crate) mod sweeps;

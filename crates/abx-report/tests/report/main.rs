@@ -14,6 +14,7 @@ mod picture;
 mod plan;
 mod readmes;
 mod run;
+mod server_times;
 mod services;
 mod several;
 mod study;

@@ -12,6 +12,7 @@ mod head;
 mod memo;
 mod request;
 mod server;
+mod server_timing;
 
 pub use answer::{AnswerHead, answer_head};
 pub use client::{Client, Done, Event};
@@ -19,6 +20,7 @@ pub use head::{AnswerKind, answer_header};
 pub use memo::HeadMemo;
 pub use request::{Persistence, Request, RequestError};
 pub use server::{Method, RequestHead, Server, ServerEvent};
+pub use server_timing::{ServerTiming, server_timings};
 
 /// The version of the protocol that one side speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

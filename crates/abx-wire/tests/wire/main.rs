@@ -7,5 +7,6 @@ mod pipeline;
 mod properties;
 mod request;
 mod server;
+mod server_timing;
 mod skip;
 mod websocket;

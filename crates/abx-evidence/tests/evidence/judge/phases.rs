@@ -81,3 +81,45 @@ fn records_hold_phases_only_where_there_are_any() {
     twice.merge(&times);
     assert_eq!(twice.phases.sums().requests, 4);
 }
+
+#[test]
+fn what_subjects_say_of_their_own_time_is_averaged_over_blocks_and_compared() {
+    // Method: one name that both sides give in two blocks, of which each counts alike; and
+    // one that one side gives in one block, which has no interval and no difference.
+    let mut record = pair();
+    let mut say = |block: usize, subject: &str, all: &[(&str, u64)]| {
+        let mut histograms = Histograms::default();
+        let times = &mut histograms.server_times;
+        all.iter()
+            .for_each(|(name, span_ns)| times.record(name, *span_ns));
+        let part = &mut record.blocks[block].loads[0];
+        part.histograms.insert(subject.to_owned(), histograms);
+    };
+    say(0, "old", &[("db", 1_000), ("db", 3_000), ("db", 2_000)]);
+    say(1, "old", &[("db", 4_000), ("page", 500)]);
+    say(0, "new", &[("db", 1_000)]);
+    say(1, "new", &[("db", 3_000)]);
+    let found = judge(&record);
+    let times: Vec<_> = { found.server_times.iter() }
+        .map(|one| (&*one.subject, &*one.name, one.count, one.us.mean))
+        .collect();
+    let expected = [
+        ("old", "db", 4, 3.0),
+        ("old", "page", 1, 0.5),
+        ("new", "db", 2, 2.0),
+    ];
+    assert_eq!(times, expected);
+    let [db, page, _] = &found.server_times[..] else {
+        unreachable!("there are three");
+    };
+    assert!(db.us.low < Some(2.0) && db.us.high > Some(4.0), "{db:?}");
+    assert_eq!(page.us.low, None);
+    let [one] = &found.server_time_differences[..] else {
+        panic!("{:?}", found.server_time_differences);
+    };
+    let pair = (&*one.subject, &*one.baseline, &*one.name);
+    assert_eq!(pair, ("new", "old", "db"));
+    // In each block it is less by 1.
+    let us = one.us;
+    assert_eq!((us.mean, us.low, us.high), (-1.0, Some(-1.0), Some(-1.0)));
+}

@@ -20,6 +20,7 @@ use crate::words::load::offer;
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::phases;
 use crate::words::scope;
+use crate::words::server_times::server_times_table;
 use crate::words::services::services_table;
 use crate::words::style::Style;
 use crate::words::table::Table;
@@ -226,7 +227,12 @@ fn under(record: &StudyRecord, load: &LoadRecord) -> String {
         .map(|text| format!("- {}\n", escape(text.trim())))
         .collect();
     let services = services_table(&summaries).map(|table| of_figures(&table));
-    let below = [services.unwrap_or_default(), more];
+    let server_times = server_times_table(record, &load.name).map(|table| of_figures(&table));
+    let below = [
+        services.unwrap_or_default(),
+        server_times.unwrap_or_default(),
+        more,
+    ];
     let below = below.iter().filter(|part| !part.is_empty());
     below.fold(format!("{heading}\n\n{table}"), |all, part| {
         format!("{all}\n{part}")

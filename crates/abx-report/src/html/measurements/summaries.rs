@@ -9,6 +9,7 @@ use crate::words::figures::{loaded, neither, unsent};
 use crate::words::held::{HELD_LEGEND, held_table};
 use crate::words::load::offer;
 use crate::words::metrics::rate_name;
+use crate::words::server_times::{SERVER_TIMES_LEGEND, server_times_table};
 use crate::words::services::{SERVICES_LEGEND, services_table};
 use crate::words::table::Table;
 use crate::words::times::{at_least_legend, time};
@@ -85,17 +86,30 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
         );
         out.push(element("p").text(&text));
     }
-    if let Some(Table { headers, rows }) = services_table(&summaries) {
-        let title = caption.trim_end_matches(':');
-        let rows = rows.into_iter().map(Vec::from);
-        out.push(Grid::figures(format!("Services, {title}"), headers, rows).markup());
-        out.push(note(SERVICES_LEGEND));
-    }
+    out.push(below(record, load, &summaries));
     for one in summaries {
         out.push(paragraphs(&neither(one, &LINE)));
         out.push(paragraphs(&unsent(one, &LINE)));
     }
     out
+}
+
+/// What services used, and what the subjects said of their own time.
+fn below(record: &StudyRecord, load: &LoadRecord, summaries: &[&Summary]) -> Markup {
+    let caption = offer(record, load);
+    let services = services_table(summaries);
+    let server_times = server_times_table(record, &load.name);
+    let tables = [
+        ("Services", services, SERVICES_LEGEND),
+        ("Server timings", server_times, SERVER_TIMES_LEGEND),
+    ];
+    let each = tables.into_iter().filter_map(|(what, table, legend)| {
+        let Table { headers, rows } = table?;
+        let title = format!("{what}, {}", caption.trim_end_matches(':'));
+        let grid = Grid::figures(title, headers, rows.into_iter().map(Vec::from));
+        Some([grid.markup(), note(legend)].map(Markup::from))
+    });
+    each.flatten().collect()
 }
 
 const SHOWN: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P999];

@@ -1,0 +1,137 @@
+//! What servers say of where their own time goes: durations of `Server-Timing` by name,
+//! of the random sample of responses whose phases are timed.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// More names than this are not kept, the first ones in their order are: whoever makes up a
+/// name for each response must not fill the memory.
+const NAMES_MAX: usize = 16;
+
+/// Sums by name. `merge` is associative and commutative.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ServerTimes(BTreeMap<String, ServerTimeSum>);
+
+/// What was said under one name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerTimeSum {
+    /// How often.
+    pub count: u64,
+    /// All durations together, in ns.
+    pub sum_ns: u64,
+}
+
+impl ServerTimeSum {
+    /// The mean duration in µs.
+    #[must_use]
+    pub fn mean_us(&self) -> f64 {
+        self.sum_ns as f64 / self.count.max(1) as f64 / 1e3
+    }
+
+    fn merge(&mut self, other: &ServerTimeSum) {
+        self.count = self.count.saturating_add(other.count);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+    }
+}
+
+impl ServerTimes {
+    /// Counts one duration.
+    pub fn record(&mut self, name: &str, span_ns: u64) {
+        let one = ServerTimeSum {
+            count: 1,
+            sum_ns: span_ns,
+        };
+        self.add(name, &one);
+    }
+
+    /// Whether nothing was said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What was said, by name.
+    pub fn sums(&self) -> impl Iterator<Item = (&str, &ServerTimeSum)> {
+        self.0.iter().map(|(name, sum)| (name.as_str(), sum))
+    }
+
+    /// What was said under this name.
+    #[must_use]
+    pub fn sum(&self, name: &str) -> Option<&ServerTimeSum> {
+        self.0.get(name)
+    }
+
+    /// Adds what `other` holds.
+    pub fn merge(&mut self, other: &ServerTimes) {
+        other.sums().for_each(|(name, sum)| self.add(name, sum));
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn add(&mut self, name: &str, sum: &ServerTimeSum) {
+        if let Some(own) = self.0.get_mut(name) {
+            own.merge(sum);
+            return;
+        }
+        let is_last = { self.0.last_key_value() }.is_some_and(|(last, _)| last.as_str() < name);
+        if self.0.len() == NAMES_MAX && is_last {
+            return;
+        }
+        self.0.insert(name.to_owned(), *sum);
+        if self.0.len() > NAMES_MAX {
+            self.0.pop_last();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn times(all: &[(u8, u64)]) -> ServerTimes {
+        let mut times = ServerTimes::default();
+        all.iter()
+            .for_each(|(name, span_ns)| times.record(&format!("n{name:03}"), *span_ns));
+        times
+    }
+
+    #[test]
+    fn means_are_of_those_that_said_something() {
+        // Method: two names, one of them said twice.
+        let found = times(&[(1, 1_000), (2, 7_000), (1, 4_000)]);
+        let means: Vec<_> = found
+            .sums()
+            .map(|(name, sum)| (name, sum.mean_us()))
+            .collect();
+        assert_eq!(means, [("n001", 2.5), ("n002", 7.0)]);
+        assert_eq!(found.sum("n003"), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_order_of_merging_does_not_matter(
+            a in prop::collection::vec((any::<u8>(), any::<u64>()), 0..40),
+            b in prop::collection::vec((any::<u8>(), any::<u64>()), 0..40),
+        ) {
+            // Method: a+b, b+a and all in one, with more names than are kept, and sums
+            // beyond what a number holds.
+            let mut one = times(&a);
+            one.merge(&times(&b));
+            let mut other = times(&b);
+            other.merge(&times(&a));
+            prop_assert_eq!(&one, &other);
+            prop_assert_eq!(&one, &times(&[a, b].concat()));
+            prop_assert!(one.sums().count() <= NAMES_MAX);
+        }
+    }
+}
