@@ -16,7 +16,7 @@ man: build
 	mkdir -p target/completions
 	for shell in bash zsh fish; do ./target/release/abx completions $$shell >target/completions/abx.$$shell; done
 
-# Foreign servers and tools from the system's packages, npm and pypi; starts nothing.
+# Foreign servers and tools from the system's packages, npm, pypi and Maven; starts nothing.
 setup:
 	./scripts/install-test-servers
 

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use crate::cassandra::CLIENTS;
 use crate::support::{ABX, Ended, Home, assert_honest, findings, slices};
 
 /// The studies of this repository.
@@ -271,6 +272,7 @@ fn every_subject_that_packages_give_starts_and_answers_rightly() {
     EVENT_SERVERS.expect_measured(&EVENT_SERVERS.json());
     APP_SERVER.expect_measured(&APP_SERVER.json());
     HTTP_SERVERS.expect_measured(&HTTP_SERVERS.json());
+    CLIENTS.expect_measured(&CLIENTS.json());
     let brought = [
         "shortfin",
         "lighttpd-1.5",
@@ -279,6 +281,8 @@ fn every_subject_that_packages_give_starts_and_answers_rightly() {
         "proxygen",
         "kestrel",
         "iis",
+        "phpcassa",
+        "phpcassa-no-opcache",
     ];
     let ended = Home::new().run_with_cache(&["study", "check", "--json", "-", "--quiet"]);
     ended.expect(0, &[]);
@@ -346,7 +350,7 @@ fn conduct(name: &str, subjects: &str, rows: &[&str]) -> Value {
 }
 
 /// Every load was offered, and every attempt has its outcome; none was wrong.
-fn is_measured(record: &Value, rows: &[&str]) {
+pub fn is_measured(record: &Value, rows: &[&str]) {
     let loads = record["loads"].as_array().unwrap().iter();
     let loads: Vec<&str> = loads.map(|load| load["name"].as_str().unwrap()).collect();
     assert_eq!(loads, rows);

@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod broken;
+mod cassandra;
 mod catalog;
 mod disturbed;
 mod doctor;

@@ -195,8 +195,8 @@ impl Home {
         }
     }
 
-    /// Runs `abx` with these arguments and [`cache`] to its end. npm and pip have
-    /// nothing but the copies that `scripts/install-test-servers` has kept.
+    /// Runs `abx` with these arguments and [`cache`] to its end. npm, pip and Maven have
+    /// the copies that `scripts/install-test-servers` has kept, the first two nothing else.
     pub fn run_with_cache(&self, arguments: &[&str]) -> Ended {
         self.run(
             self.abx(arguments)
@@ -204,7 +204,11 @@ impl Home {
                 .env("npm_config_cache", peers("npm"))
                 .env("npm_config_offline", "true")
                 .env("PIP_NO_INDEX", "1")
-                .env("PIP_FIND_LINKS", peers("wheels")),
+                .env("PIP_FIND_LINKS", peers("wheels"))
+                .env(
+                    "MAVEN_OPTS",
+                    format!("-Dmaven.repo.local={}", peers("maven").display()),
+                ),
         )
     }
 

@@ -1,0 +1,77 @@
+#include "connection.h"
+
+#include <cerrno>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thrift/protocol/TBinaryProtocol.h>
+
+namespace kassandra {
+
+using apache::thrift::protocol::TBinaryProtocol;
+using apache::thrift::transport::TFramedTransport;
+using apache::thrift::transport::TSocket;
+
+/* A node that takes longer is as good as gone. */
+static const int TIMEOUT_MS = 10 * 1000;
+
+/* More columns than any row here has: all of them. */
+static const int COLUMNS_MAX = 10 * 1000;
+
+Connection::Connection(const std::string &host, int port)
+    : owner_(getpid()), socket_(std::make_shared<TSocket>(host, port))
+{
+    socket_->setConnTimeout(TIMEOUT_MS);
+    socket_->setSendTimeout(TIMEOUT_MS);
+    socket_->setRecvTimeout(TIMEOUT_MS);
+    /* Thrift would have it reset; PHP closes its own sockets like this. */
+    socket_->setLinger(false, 0);
+    auto framed = std::make_shared<TFramedTransport>(socket_);
+    client_ = std::make_unique<cassandra::CassandraClient>(
+        std::make_shared<TBinaryProtocol>(framed));
+    framed->open();
+}
+
+Connection::~Connection()
+{
+    if (is_own())
+        return;
+    /* SUBTLE: TSocket shuts its connection down before it closes it, which would take it
+     * from the process that has opened it and goes on with it. So this copy is only
+     * closed, and its TSocket never ends. */
+    ::close(socket_->getSocketFD());
+    new std::shared_ptr<TSocket>(socket_);
+}
+
+bool Connection::is_own() const
+{
+    return owner_ == getpid();
+}
+
+bool Connection::is_alive() const
+{
+    if (!is_own())
+        return false;
+    /* Between two requests a node has nothing to say: an end or a byte is none of an
+     * answer. */
+    char byte;
+    ssize_t got = recv(socket_->getSocketFD(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == -1 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+const Columns &Connection::read(const Slice &slice)
+{
+    if (keyspace_ != slice.keyspace) {
+        client_->set_keyspace(slice.keyspace);
+        keyspace_ = slice.keyspace;
+    }
+    cassandra::SliceRange all;
+    all.__set_count(COLUMNS_MAX);
+    cassandra::SlicePredicate predicate;
+    predicate.__set_slice_range(all);
+    client_->get_slice(found_, slice.key, slice.parent, predicate, slice.consistency);
+    return found_;
+}
+
+} // namespace kassandra
