@@ -59,6 +59,20 @@ fn a_page_fits_a_telephone_and_a_desk_in_light_and_dark() {
 }
 
 #[test]
+fn a_large_study_begins_with_its_matrix() {
+    // Method: the record of a study of many pairs, and a browser at 1280 and at 390 pixels.
+    let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let record = studies.join("event-servers/record.json.zst");
+    let home = Home::new();
+    let ended = home.run_abx(&["report", record.to_str().unwrap(), "--html", "page.html"]);
+    assert!(
+        ended.status.code().is_some_and(|code| code != 2),
+        "{ended:#?}"
+    );
+    browser("begins", &home.join("page.html"));
+}
+
+#[test]
 fn capacities_have_their_pictures_on_a_telephone_and_a_desk() {
     // Method: a study whose grid has no curve, one capacity found and one beyond
     // the rates; a browser must show a wide picture with a bar inside for both.

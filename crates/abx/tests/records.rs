@@ -29,6 +29,8 @@ fn the_built_in_comparison_gives_a_whole_record() {
     let path = home.record_path();
     let saved = fs::read_to_string(&path).unwrap();
     assert_eq!(ended.stdout, saved, "--json is the saved record");
+    let told = "A demonstration, since no servers were named";
+    assert!(ended.stderr.starts_with(told), "{}", ended.stderr);
     has_keys(&record);
     for name in ["event", "thread"] {
         let all = slices(&record, name);

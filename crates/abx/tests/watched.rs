@@ -1,6 +1,7 @@
 //! What a person sees while a study runs: on a terminal, in a log, and nothing
 //! when that was asked for.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::{ABX, Ended, Home, subject};
@@ -53,6 +54,52 @@ fn a_terminal_shows_failures_as_they_occur() {
         !lines().any(|line| line.contains("good failed")),
         "{ended:#?}"
     );
+}
+
+#[test]
+fn a_report_is_as_wide_as_its_terminal() {
+    // Method: a saved record on a terminal of 110 columns made by `script`, on one of 300,
+    // and in a file with and without what the environment says.
+    let home = Home::new();
+    let record =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/records/study-many-metrics.json");
+    let record = record.to_str().unwrap();
+    let on_terminal = |columns: u32| {
+        let line =
+            format!("stty rows 40 cols {columns}; exec {ABX} report {record} --full --no-color");
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "typescript"]);
+        home.settle(&mut command);
+        command.env("SHELL", "/bin/sh").env("TERM", "xterm");
+        home.run(&mut command)
+    };
+    let in_file = |columns: Option<&str>| {
+        let mut command = Command::new(ABX);
+        command.args(["report", record, "--full"]);
+        home.settle(&mut command);
+        command.envs(columns.map(|columns| ("COLUMNS", columns)));
+        home.run(&mut command)
+    };
+    let widest = |ended: Ended| {
+        let lines = ended
+            .stdout
+            .lines()
+            .map(|line| line.trim_end().chars().count());
+        lines.max().unwrap_or_else(|| panic!("{ended:#?}"))
+    };
+    let table = [
+        (on_terminal(110), 81..=110),
+        (on_terminal(300), 111..=120),
+        (in_file(None), 75..=80),
+        (in_file(Some("100")), 81..=100),
+    ];
+    for (ended, expected) in table {
+        let widest = widest(ended);
+        assert!(
+            expected.contains(&widest),
+            "{widest} is not in {expected:?}"
+        );
+    }
 }
 
 #[test]

@@ -180,8 +180,23 @@ pub struct ExpectationResult {
     /// On which side of which factor the ratio was expected; `None` when
     /// nothing was compared.
     pub wanted: Option<(Sign, f64)>,
+    /// How many blocks more would bring the interval to one side of the factor, where it
+    /// includes it.
+    pub blocks_more: Option<u32>,
     /// What the record says.
     pub standing: Standing,
+}
+
+impl ExpectationResult {
+    /// The same with the blocks that it lacks, where it lacks only those.
+    fn with_blocks(self, figures: &Reading) -> ExpectationResult {
+        let is_open = self.standing == Standing::Unsettled(Doubt::Straddles);
+        let wanted = self.wanted.filter(|_| is_open);
+        ExpectationResult {
+            blocks_more: wanted.and_then(|(_, factor)| figures.blocks_to(factor)),
+            ..self
+        }
+    }
 }
 
 /// What a judged record says to each expectation, in their order.
@@ -245,6 +260,7 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Expecta
             },
             ..blank
         }
+        .with_blocks(&figures)
     };
     loads.into_iter().map(answer).collect()
 }
@@ -266,6 +282,7 @@ fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<ExpectationResult
             },
             ..nothing_compared()
         }
+        .with_blocks(&figures)
     };
     let straight = |figures| Reading::of(figures, Orientation::Straight);
     let now = record.conclusions.primary().map(|one| ExpectationResult {
@@ -305,6 +322,7 @@ fn nothing_compared() -> ExpectationResult {
         bounds: None,
         is_speed_of_time: false,
         wanted: None,
+        blocks_more: None,
         standing: Standing::Unsettled(Doubt::NotCompared),
     }
 }

@@ -6,7 +6,7 @@ use crate::judge::comparison::{Bounds, Comparison};
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::verdict::Verdict;
 use crate::record::finding::{Finding, Level};
-use crate::stats::stop::{BLOCKS_ORDERED, blocks_for_verdict};
+use crate::stats::stop::{BLOCKS_ORDERED, blocks_for_verdict, blocks_to_narrow};
 
 /// What an answer rests on, whether its blocks were measured side by side or not.
 pub(super) struct Figures<'a> {
@@ -119,6 +119,15 @@ impl<'a> Reading<'a> {
                 IntervalSide::Right | IntervalSide::Wrong => Standing::Unsettled(Doubt::Bound),
             },
         }
+    }
+
+    /// How many blocks more would bring the interval to one side of a factor, going by the
+    /// ratio and the spread so far.
+    pub(super) fn blocks_to(&self, factor: f64) -> Option<u32> {
+        let Bounds { ratio, low, high } = self.figures.bounds?;
+        let distance = (ratio / factor).ln().abs();
+        let half_width = (high / low).ln() / 2.0;
+        Some(blocks_to_narrow(self.figures.blocks, half_width, distance))
     }
 
     fn void_reason(&self) -> String {

@@ -17,7 +17,7 @@ use crate::measure::arrivals::Offered;
 use crate::record::finding::{Finding, Level, Limited, Limits, Validity};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Measured};
-use crate::stats::paired::{PairedMean, RatioInterval};
+use crate::stats::paired::{BLOCKS_MIN, PairedMean, RatioInterval};
 use crate::stats::stop::{blocks_for_verdict, blocks_needed};
 use crate::stats::student::Confidence;
 use crate::stats::{Margin, StatsError, power};
@@ -94,6 +94,27 @@ impl Comparison {
     #[must_use]
     pub fn bounds(&self) -> Option<[f64; 3]> {
         Some([self.ratio?, self.low?, self.high?])
+    }
+
+    /// The ratio, also where blocks are too few for an interval: the mean of theirs, if
+    /// each has one.
+    #[must_use]
+    pub fn plain_ratio(&self) -> Option<f64> {
+        let logs: Option<Vec<f64>> = { self.per_block.iter() }
+            .map(|ratio| ratio.map(f64::ln))
+            .collect();
+        let logs = logs.filter(|logs| !logs.is_empty() && self.verdict != Verdict::Invalid);
+        let mean = || logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp());
+        self.ratio.or_else(mean)
+    }
+
+    /// What is read without the disturbed rounds, where its ratio lies outside the interval
+    /// of all rounds: then disturbances did not hit both alike.
+    #[must_use]
+    pub fn shifted(&self) -> Option<&Undisturbed> {
+        let [_, low, high] = self.bounds()?;
+        let other = self.undisturbed.as_ref();
+        other.filter(|other| !(low..=high).contains(&other.bounds.ratio))
     }
 
     /// What limits it; `validity` is that of its record.
@@ -203,6 +224,14 @@ impl<'a> ComparisonFamily<'a> {
             .map(|draft| draft.log_ratios.as_slice())
             .collect();
         let count = claims.len();
+        // What is counted needs no more blocks than have a spread.
+        let together = match self.metric.is_counted() {
+            true => ClaimFamily {
+                blocks: BLOCKS_MIN,
+                ..together
+            },
+            false => together,
+        };
         let mut assessed = assess_together(&claims, self.margin(), together).into_iter();
         let finish = |draft: Draft| {
             let findings = draft.findings;
@@ -358,7 +387,7 @@ impl<'a> ComparisonFamily<'a> {
         let is_bound =
             |one: &Finding| one.level == Level::Bound && one.limits != Limits::Throughput;
         let draft = Comparison {
-            at_least: findings.iter().any(is_bound),
+            at_least: findings.iter().any(is_bound) && !self.metric.is_counted(),
             ..draft
         };
         fill(draft, &one, undisturbed)
@@ -530,23 +559,4 @@ fn detectable(one: &Assessment) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::judge::verdict::assess;
-
-    #[test]
-    fn an_interval_is_given_only_with_two_ends_that_are_numbers() {
-        // Method: blocks 10 % apart, then with a lower end that is nothing and an upper
-        // one without end, each beside a sound other.
-        let sound = assess(&[0.1, 0.11, 0.09], Margin::DEFAULT).unwrap();
-        let given = bounds(&sound).unwrap();
-        assert!(given.low < given.ratio && given.ratio < given.high);
-        let from_nothing = Assessment { low: 0.0, ..sound };
-        let to_infinity = Assessment {
-            high: f64::INFINITY,
-            ..sound
-        };
-        assert_eq!(bounds(&from_nothing), None);
-        assert_eq!(bounds(&to_infinity), None);
-    }
-}
+mod tests;

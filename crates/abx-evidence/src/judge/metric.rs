@@ -137,6 +137,13 @@ impl Metric {
             .map_or(1, |share| (BEYOND_MIN / (1.0 - share)).round() as u64)
     }
 
+    /// Whether it is counted and not measured: neither the machine nor the generator makes
+    /// it more or less.
+    #[must_use]
+    pub fn is_counted(self) -> bool {
+        self == Metric::WireBytes
+    }
+
     /// Whether it is of a subject's start and of no load.
     #[must_use]
     pub fn is_of_a_start(self) -> bool {

@@ -155,6 +155,18 @@ impl Histogram {
         (!self.is_empty()).then(|| sum / self.total as f64)
     }
 
+    /// The standard deviation in µs, true to the width of the buckets.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "a mean of counts")]
+    pub fn deviation_us(&self) -> Option<f64> {
+        let mean = self.mean_us()?;
+        let times = self.counted();
+        let squares: f64 = times
+            .map(|(index, count)| (layout::middle(index) as f64 - mean).powi(2) * count as f64)
+            .sum();
+        Some((squares / self.total as f64).sqrt())
+    }
+
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         if other.is_empty() {
@@ -281,6 +293,8 @@ mod tests {
             prop_assert_eq!(ours.max_us(), Some(theirs.max()));
             let (mean, expected) = (ours.mean_us().unwrap(), theirs.mean());
             prop_assert!((mean - expected).abs() <= 1e-9 * expected, "{mean} {expected}");
+            let (spread, expected) = (ours.deviation_us().unwrap(), theirs.stdev());
+            prop_assert!((spread - expected).abs() <= 1e-6 * mean, "{spread} {expected}");
             prop_assert_eq!(ours.to_hdr(), theirs);
         }
     }
@@ -309,5 +323,6 @@ mod tests {
             (empty.quantile_us(0.5), empty.max_us(), empty.mean_us()),
             (None, None, None)
         );
+        assert_eq!(empty.deviation_us(), None);
     }
 }

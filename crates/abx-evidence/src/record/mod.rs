@@ -114,6 +114,13 @@ impl Measured {
         self.blocks.iter().filter(|block| block.complete)
     }
 
+    /// How long a block takes, in seconds: the study by its blocks, whole ones and others.
+    #[must_use]
+    pub fn seconds_per_block(&self) -> Option<f64> {
+        let blocks = self.blocks.len();
+        (blocks > 0).then(|| self.elapsed_s / blocks as f64)
+    }
+
     /// What one load gave in each block, in the order of the blocks.
     pub fn block_loads<'a>(&'a self, load: &'a str) -> impl Iterator<Item = &'a BlockLoad> {
         self.complete_blocks()

@@ -89,10 +89,17 @@ pub fn decide(log_ratios: &[f64], margin: Margin) -> Result<Decision, StatsError
 #[must_use]
 pub fn blocks_needed(blocks: usize, fewest: usize, half_width: f64, margin: Margin) -> u32 {
     if blocks < BLOCKS_ORDERED {
-        return (fewest - blocks) as u32;
+        return fewest.saturating_sub(blocks).max(1) as u32;
     }
+    blocks_to_narrow(blocks, half_width, wanted_half_width(margin))
+}
+
+/// How many blocks more would narrow an interval of this half-width, found over `blocks`
+/// blocks, to `wanted`, at least 1; an estimate as [`blocks_needed`].
+#[must_use]
+pub fn blocks_to_narrow(blocks: usize, half_width: f64, wanted: f64) -> u32 {
     let n = blocks as f64;
-    let more = n * (half_width / wanted_half_width(margin)).powi(2) - n;
+    let more = n * (half_width / wanted).powi(2) - n;
     // The conversion saturates: an endless half-width asks for the largest number.
     more.ceil().max(1.0) as u32
 }

@@ -36,7 +36,7 @@ pub fn study_junit(record: &StudyRecord, answers: &[ExpectationResult]) -> Strin
         })
         .collect();
     cases.extend(answers.iter().map(|answer| {
-        let said = reason(answer);
+        let said = reason(record, answer);
         Case {
             class: format!("abx.expectation.{}", answer.load),
             name: match answer.subject.as_str() {

@@ -12,6 +12,16 @@ use crate::words::verdict::{name, place, who, word};
 /// A table for each load, and one for starts unless there is one load only; empty
 /// without such comparisons.
 pub(crate) fn also_compared(record: &StudyRecord, style: &Style) -> String {
+    let told = "intervals; with this many intervals, one may miss by chance";
+    tables(record, told, style)
+}
+
+/// The same with a heading of one line.
+pub(crate) fn also_compared_briefly(record: &StudyRecord, style: &Style) -> String {
+    tables(record, "intervals", style)
+}
+
+fn tables(record: &StudyRecord, intervals: &str, style: &Style) -> String {
     let explored: Vec<&Comparison> = { record.conclusions.comparisons.iter() }
         .filter(|one| one.role == Role::Exploratory)
         .collect();
@@ -22,12 +32,11 @@ pub(crate) fn also_compared(record: &StudyRecord, style: &Style) -> String {
     let baseline = baseline.unwrap_or_else(|| "the baseline of each".to_owned());
     let confidence = explored.first().map_or(0.95, |one| one.confidence);
     let heading = format!(
-        "Also compared, relative to {baseline} ({} intervals; with this many intervals, one may \
-         miss by chance):",
+        "Also compared, relative to {baseline} ({} {intervals}):",
         percent(confidence)
     );
     let mut out = style.paragraph(&heading);
-    for (under, loads) in tables(record) {
+    for (under, loads) in headings(record) {
         let rows: Vec<[String; 4]> = { explored.iter() }
             .filter(|one| loads.contains(&one.load.as_str()))
             .map(|one| row(record, one))
@@ -46,7 +55,7 @@ pub(crate) fn also_compared(record: &StudyRecord, style: &Style) -> String {
 
 /// The heading of each table and the loads whose comparisons stand in it; those
 /// of starts have none.
-fn tables(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
+fn headings(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
     if let [load] = &record.measured.loads[..] {
         return vec![(None, vec![&load.name, STARTS])];
     }

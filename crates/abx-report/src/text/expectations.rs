@@ -23,7 +23,7 @@ pub fn expectations_text(
         let text = format!(
             "Expected {}{place}: {standing}: {}.",
             clean_name(&answer.expected),
-            reason(answer)
+            reason(record, answer)
         );
         style.paragraph(&text)
     };

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
+use abx_evidence::{Comparison, StudyRecord, Verdict};
 
-use crate::words::grid::{self, GridCell, GridColumn, GridRow};
+use crate::words::grid::{self, Further, GridCell, GridColumn, GridRow, row_name};
 use crate::words::metrics::metric_under;
 use crate::words::style::{Style, Tint};
-use crate::words::units::{percent, ratios};
+use crate::words::units::{NO_INTERVAL, percent};
 use crate::words::verdict::tint;
 use crate::words::wrap::{clean_name, shorten};
 
@@ -15,7 +15,6 @@ use crate::words::wrap::{clean_name, shorten};
 pub(crate) fn verdict_grid(record: &StudyRecord, style: &Style) -> String {
     let rows = grid::rows(record);
     let columns: Vec<Column> = { grid::columns(record).into_iter() }
-        .filter(|column| !stands_in(record, *column))
         .map(|column| Column::new(record, column, &rows, style))
         .collect();
     let names: Vec<String> = rows.iter().map(|row| row_name(*row)).collect();
@@ -25,15 +24,6 @@ pub(crate) fn verdict_grid(record: &StudyRecord, style: &Style) -> String {
         out.push_str(&table(&names, name_width, together, style));
     }
     out + &style.note(&legend(record, style))
-}
-
-/// Whether a column holds what stands in for throughput, and is shown in that one's place.
-fn stands_in(record: &StudyRecord, column: GridColumn) -> bool {
-    let throughput = GridColumn {
-        metric: Metric::Throughput,
-        ..column
-    };
-    column.metric == Metric::ServerCpu && grid::columns(record).contains(&throughput)
 }
 
 /// One column: two lines of header, and a cell for each row.
@@ -58,7 +48,7 @@ impl Column {
             .map(|row| match grid::cell(record, *row, column) {
                 GridCell::One => Cell::plain("1"),
                 GridCell::Found(one) => Cell::of(one, style),
-                GridCell::NotKnown => Cell::instead(record, *row, column.load, style),
+                GridCell::Instead(one) => Cell::instead(one, style),
                 GridCell::Nothing => Cell::plain(""),
             })
             .collect();
@@ -81,47 +71,28 @@ impl Cell {
     }
 
     /// What is known instead of throughput, marked.
-    fn instead(record: &StudyRecord, row: GridRow, load: &str, style: &Style) -> Cell {
-        let metric = Metric::ServerCpu;
-        match grid::cell(record, row, GridColumn { load, metric }) {
-            GridCell::Found(one) => {
-                let found = Cell::of(one, style);
-                Cell {
-                    text: found.text + INSTEAD,
-                    ..found
-                }
-            }
-            _ => Cell::plain("not known"),
+    fn instead(one: &Comparison, style: &Style) -> Cell {
+        let found = Cell::of(one, style);
+        Cell {
+            text: found.text + INSTEAD,
+            ..found
         }
     }
 
     /// Ratio, interval and the sign of its verdict.
     fn of(one: &Comparison, style: &Style) -> Cell {
-        let sign = match one.verdict {
-            Verdict::Faster | Verdict::Less => "+",
-            Verdict::Slower | Verdict::More => "-",
-            Verdict::Equivalent => "=",
-            Verdict::Inconclusive => "?",
-            Verdict::Invalid => return Cell::tinted("void", one.verdict),
-        };
-        let Some(found) = one.bounds() else {
+        let sign = grid::sign(one.verdict);
+        let figures = grid::cell_figures(one).filter(|_| one.verdict != Verdict::Invalid);
+        let Some(figures) = figures else {
             return Cell::tinted(sign, one.verdict);
         };
-        let [ratio, low, high] = match one.verdict {
-            // The third digit tells on which side of 1 a settled one ends.
-            Verdict::Inconclusive => short_ratios(found),
-            _ => ratios(found),
-        };
-        let limit = match one.ratio {
-            Some(ratio) if one.at_least && one.verdict.is_directed() => match ratio > 1.0 {
-                true => style.at_least(),
-                false => style.at_most(),
-            },
-            _ => "",
+        let limit = match grid::further(one) {
+            Some(Further::AtLeast) => style.at_least(),
+            Some(Further::AtMost) => style.at_most(),
+            None => "",
         };
         let fragile = if one.fragile { "~" } else { "" };
-        let text = format!("{limit}{ratio} {low}–{high} {fragile}{sign}");
-        Cell::tinted(&text, one.verdict)
+        Cell::tinted(&format!("{limit}{figures} {fragile}{sign}"), one.verdict)
     }
 
     fn tinted(text: &str, verdict: Verdict) -> Cell {
@@ -201,15 +172,6 @@ fn table(names: &[String], name_width: usize, columns: &[Column], style: &Style)
     lines.collect()
 }
 
-fn row_name(row: GridRow) -> String {
-    match row {
-        GridRow::Baseline(name) | GridRow::Subject([name, _]) => clean_name(name),
-        GridRow::Pair([subject, baseline]) => {
-            format!("{} / {}", clean_name(subject), clean_name(baseline))
-        }
-    }
-}
-
 /// What the signs say, those that stand there.
 fn legend(record: &StudyRecord, style: &Style) -> String {
     let has = |is: fn(&Comparison) -> bool| record.conclusions.primary().any(is);
@@ -219,6 +181,7 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
     let instead = format!(
         "{INSTEAD}: CPU per response where the generator was the limit, with no claim of throughput"
     );
+    let alone = format!("a ratio alone: {NO_INTERVAL}");
     let signs = [
         (true, "ratio, 95 % interval; + better"),
         (true, "- worse"),
@@ -231,24 +194,13 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
             "void: no claim can be made",
         ),
         (
-            grid::columns(record)
-                .into_iter()
-                .any(|column| stands_in(record, column)),
-            &instead,
+            has(|one| one.bounds().is_none() && one.plain_ratio().is_some()),
+            &alone,
         ),
+        (grid::has_instead(record), &instead),
     ];
     let said = signs.iter().filter(|(is_there, _)| *is_there);
     said.map(|(_, text)| *text).collect::<Vec<_>>().join(", ")
-}
-
-/// Ratios with two digits behind the point at most.
-fn short_ratios(found: [f64; 3]) -> [String; 3] {
-    let shorter = found.map(|ratio| format!("{ratio:.2}"));
-    let whole = ratios(found);
-    match whole[0].len() > shorter[0].len() {
-        true => shorter,
-        false => whole,
-    }
 }
 
 fn letters(text: &str) -> usize {

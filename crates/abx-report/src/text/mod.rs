@@ -19,6 +19,7 @@ mod ranking;
 mod run;
 pub(crate) mod study;
 pub(crate) mod sweeps;
+mod terms;
 
 pub use self::catalog::check_text;
 pub use self::doctor::doctor_text;

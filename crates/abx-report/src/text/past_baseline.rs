@@ -133,7 +133,7 @@ fn settling(one: &Unpaired) -> String {
 pub(crate) fn progress(comparisons: &[Unpaired]) -> Option<String> {
     let one = comparisons.first()?;
     let [subject, then] = [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
-    let state = so_far(bounds(one), one.verdict);
+    let state = so_far(bounds(one), None, one.verdict);
     Some(format!("{subject}/{then} of then {state}"))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use abx_evidence::{Outcomes, StudyRecord};
 
 use super::past_baseline::progress;
-use crate::words::units::{count, plural};
+use crate::words::units::{count, minutes, plural};
 use crate::words::verdict::{bounds, so_far};
 use crate::words::wrap::{clean_name, shorten};
 
@@ -18,7 +18,8 @@ pub fn progress_line(record: &StudyRecord) -> String {
         return progress(&record.conclusions.past_comparisons).unwrap_or_default();
     };
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| short(text));
-    let line = format!("{subject}/{baseline} {}", so_far(bounds(one), one.verdict));
+    let told = so_far(bounds(one), one.plain_ratio(), one.verdict);
+    let line = format!("{subject}/{baseline} {told}");
     match record.conclusions.primary().count() - 1 {
         0 => line,
         others => format!("{line} · {others} more"),
@@ -124,14 +125,6 @@ pub fn files_line(subject: &str, made_bytes: u64, all_bytes: u64) -> String {
     let [made, all] = [made_bytes, all_bytes].map(|bytes| bytes as f64 / unit);
     let subject = short(subject);
     format!("making files for {subject}: {made:.0} of {all:.0} {name}")
-}
-
-/// A time as people plan by it.
-fn minutes(span: Duration) -> String {
-    match span.as_secs_f64().ceil() as u64 {
-        seconds @ 0..120 => format!("{seconds} s"),
-        seconds => format!("{} min", seconds.div_ceil(60)),
-    }
 }
 
 fn of_at_most(waited: Duration, at_most: Duration) -> String {

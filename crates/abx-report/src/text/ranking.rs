@@ -8,19 +8,13 @@ use crate::words::verdict::{name, place};
 
 /// A line for each load; empty where there are but two subjects.
 pub(crate) fn rankings(record: &StudyRecord, style: &Style) -> String {
-    let lines = record
-        .conclusions
-        .rankings
-        .iter()
-        .map(|one| line(record, one, style));
-    let mut out: String = lines.collect();
-    if !out.is_empty() {
-        let legend = "ranks that each subject may have, by the pairs asked for and behind \
-                      them all others; those tied for first are not certainly behind the best";
-        out.push_str(&style.note(legend));
-    }
-    out
+    let lines = record.conclusions.rankings.iter();
+    lines.map(|one| line(record, one, style)).collect()
 }
+
+/// What ranks are.
+pub(crate) const RANKING_LEGEND: &str = "ranks that each subject may have, by the pairs asked for \
+     and behind them all others; those tied for first are not certainly behind the best";
 
 fn line(record: &StudyRecord, ranking: &Ranking, style: &Style) -> String {
     let each: Vec<String> = { ranking.places.iter() }

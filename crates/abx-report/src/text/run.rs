@@ -1,22 +1,68 @@
 //! The report of a run: one server, one load.
 
-use abx_evidence::{Figure, RunRecord, Times};
+use abx_evidence::{Figure, LoadShape, RunRecord, Times};
 
-use super::findings::findings;
+use super::findings::{by_cause, findings};
 use super::phases;
+use super::study::ReportExtent;
+use super::terms::definitions;
 use crate::words::findings::LoadCount;
 use crate::words::load::offered;
-use crate::words::run::{headline, listeners, offer, side_lines};
+use crate::words::run::{
+    errors, glance, headline, listeners, offer, offered_load, server_at_a_glance, side_lines,
+    statuses,
+};
 use crate::words::scope;
 use crate::words::style::Style;
 use crate::words::table::Table;
+use crate::words::terms::run_terms;
 use crate::words::times::{at_least_legend, time};
 use crate::words::units::{TimeUnit, count, share};
-use crate::words::wrap::wrap;
+use crate::words::wrap::{clean_name, wrap};
 
 /// The report of a run, ready to be printed.
 #[must_use]
-pub fn run_text(record: &RunRecord, style: &Style) -> String {
+pub fn run_text(record: &RunRecord, extent: ReportExtent, style: &Style) -> String {
+    let mut sections = match extent {
+        ReportExtent::Full => all_sections(record, style),
+        ReportExtent::Brief => vec![at_a_glance(record, style)],
+        ReportExtent::Explained => vec![
+            at_a_glance(record, style),
+            definitions(&run_terms(record), style),
+        ],
+    };
+    sections.retain(|section| !section.is_empty());
+    style.finish(&sections.join("\n"))
+}
+
+/// What a run tells on a few lines: how fast, how long, what came and what it cost.
+fn at_a_glance(record: &RunRecord, style: &Style) -> String {
+    let mut out = headline(record, style);
+    let mut add = |label: &str, text: &str| {
+        let first = format!("{label:GLANCE$}");
+        out.push_str(&wrap(text, &first, &" ".repeat(GLANCE), style.columns()));
+    };
+    if record.held.is_none() {
+        let times = glance(&record.response_time_us, style);
+        for (label, line) in ["response time", ""].iter().zip(&times) {
+            add(label, line);
+        }
+        if record.settings.exchange.shape == LoadShape::Request {
+            add("status", &statuses(record));
+        }
+        add("errors", &errors(record));
+    }
+    if let Some(side) = &record.server {
+        add("server", &server_at_a_glance(side));
+    }
+    let url = clean_name(&record.settings.url);
+    add("load", &format!("{url}, {}", offered_load(record)));
+    out.push_str(&by_cause(&record.findings, style));
+    let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
+    out + &style.paragraph(rest)
+}
+
+fn all_sections(record: &RunRecord, style: &Style) -> Vec<String> {
     let mut sections = vec![offer(record, style), headline(record, style)];
     if record.held.is_none() {
         sections.extend([
@@ -30,8 +76,7 @@ pub fn run_text(record: &RunRecord, style: &Style) -> String {
         style.paragraph(&scope::of_run(&record.scope)),
         findings(&record.findings, LoadCount::One, style),
     ]);
-    sections.retain(|section| !section.is_empty());
-    style.finish(&sections.join("\n"))
+    sections
 }
 
 fn outcomes(record: &RunRecord, style: &Style) -> String {
@@ -129,3 +174,5 @@ const SHOWN: [Figure; 6] = {
 };
 /// Columns of the labels.
 const LABEL: usize = 13;
+/// The same of those of a run at a glance.
+const GLANCE: usize = 15;

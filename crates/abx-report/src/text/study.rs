@@ -4,17 +4,19 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Figure, StudyRecord, Summary};
 
-use super::also_compared::also_compared;
+use super::also_compared::{also_compared, also_compared_briefly};
 use super::bar::bars;
 use super::faults::faults;
-use super::findings::findings;
-use super::overview::{self, needs_overview};
+use super::findings::{by_cause, by_level, findings};
+use super::overview;
 use super::past_baseline::past_baseline;
 use super::phases;
-use super::ranking::rankings;
+use super::ranking::{RANKING_LEGEND, rankings};
 use super::sweeps::{capacities, crossovers, sweeps};
-use crate::words::figures::{loaded, neither, table, unsent};
+use super::terms::definitions;
+use crate::words::figures::{FIGURES_LEGEND, loaded, neither, table, unsent};
 use crate::words::findings::LoadCount;
+use crate::words::grid;
 use crate::words::held::{HELD_LEGEND, held_table};
 use crate::words::how_measured::{ended, turns};
 use crate::words::load::{alone, offer};
@@ -22,16 +24,19 @@ use crate::words::scope;
 use crate::words::server_times::{SERVER_TIMES_LEGEND, server_times_table};
 use crate::words::services::{SERVICES_LEGEND, services_table};
 use crate::words::style::Style;
+use crate::words::terms::study_terms;
 use crate::words::times::at_least_legend;
 use crate::words::units::{UNKNOWN, figure, plural, seconds, whole_percent};
 use crate::words::verdict::{instead_of_throughput, name, remarks, sentence};
 use crate::words::wrap::clean_name;
 
-/// How much of a study is told.
+/// How much of a study or run is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportExtent {
-    /// All of a study that compares little; of another one what fits on a screen.
-    Overview,
+    /// What fits on a screen.
+    Brief,
+    /// The same, and what its words mean.
+    Explained,
     /// All of it.
     Full,
 }
@@ -40,22 +45,48 @@ pub enum ReportExtent {
 #[must_use]
 pub fn study_text(record: &StudyRecord, extent: ReportExtent, style: &Style) -> String {
     let mut sections = match extent {
-        ReportExtent::Overview if needs_overview(record) => overview_sections(record, style),
-        _ => all_sections(record, style),
+        ReportExtent::Full => all_sections(record, style),
+        _ if grid::is_needed(record) => overview_sections(record, style),
+        _ => brief_sections(record, style),
     };
+    if extent == ReportExtent::Explained {
+        sections.push(definitions(&study_terms(record), style));
+    }
     sections.retain(|section| !section.is_empty());
     style.finish(&sections.join("\n"))
 }
 
+/// What a study that compares much tells on a screen.
 fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
     vec![
         overview::found(record, style) + &past_baseline(record, style),
         crossovers(record, style),
         capacities(record, style),
         faults(record, style),
-        overview::causes(record, style),
+        by_level(&record.conclusions.validity.findings, style),
         scope(record, style) + &style.paragraph(&measured(record)),
         overview::rest(style),
+    ]
+}
+
+/// What a study that compares little tells on a screen.
+fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
+    let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
+    vec![
+        verdicts(record, style) + &past_baseline(record, style),
+        rankings(record, style),
+        sweeps(record, style),
+        capacities(record, style),
+        tables(record, style),
+        faults(record, style),
+        also_compared_briefly(record, style),
+        by_cause(&record.conclusions.validity.findings, style),
+        [
+            style.paragraph(&scope::not_varied(record)),
+            style.paragraph(&measured(record)),
+            style.paragraph(rest),
+        ]
+        .concat(),
     ]
 }
 
@@ -68,10 +99,10 @@ fn all_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
     vec![
         verdicts(record, style) + &past_baseline(record, style),
         scope(record, style),
-        rankings(record, style),
+        with_note(rankings(record, style), RANKING_LEGEND, style),
         sweeps(record, style),
         capacities(record, style),
-        tables(record, style),
+        tables(record, style) + &tables_legend(record, style),
         faults(record, style),
         phases::of_study(record, style),
         bars(record, style),
@@ -80,6 +111,14 @@ fn all_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
         findings(&record.conclusions.validity.findings, loads, style),
         how_measured(record, style),
     ]
+}
+
+/// A section with what explains it, unless it is empty.
+fn with_note(section: String, note: &str, style: &Style) -> String {
+    match section.is_empty() {
+        true => section,
+        false => section + &style.note(note),
+    }
 }
 
 fn verdicts(record: &StudyRecord, style: &Style) -> String {
@@ -107,10 +146,14 @@ fn scope(record: &StudyRecord, style: &Style) -> String {
     lines.map(|line| style.paragraph(&line)).collect()
 }
 
-/// A table for each load, and once what the columns mean.
+/// A table for each load.
 fn tables(record: &StudyRecord, style: &Style) -> String {
     let figures = alone(record).map(|load| figures(record, load, style));
-    let mut out = figures.collect::<Vec<_>>().join("\n");
+    figures.collect::<Vec<_>>().join("\n")
+}
+
+/// What the columns mean; empty where nothing was measured.
+fn tables_legend(record: &StudyRecord, style: &Style) -> String {
     let mut measured = record
         .conclusions
         .summaries
@@ -118,12 +161,9 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
         .filter(|one| one.sent > 0)
         .peekable();
     if measured.peek().is_none() {
-        return out;
+        return String::new();
     }
-    let mut legend = "p50, p99: response time of half and of 99 % of the requests. CPU: the \
-                      server's CPU time per response. busy: share of its CPUs in use. memory: \
-                      peak of all its processes together."
-        .to_owned();
+    let mut legend = FIGURES_LEGEND.to_owned();
     let has_gap = |one: &Summary| {
         one.server_cpu_us_per_request.is_none()
             || one.server_busy.is_none()
@@ -135,8 +175,7 @@ fn tables(record: &StudyRecord, style: &Style) -> String {
     if measured.any(has_gap) {
         legend.push_str(&format!(" {UNKNOWN}: not checked."));
     }
-    out.push_str(&style.note(&legend));
-    out
+    style.note(&legend)
 }
 
 /// Every subject under one load.
@@ -177,10 +216,10 @@ fn ceiling(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
         return String::new();
     };
     let busy = found.generator_busy.map_or(String::new(), |busy| {
-        format!(", the generator {} busy", whole_percent(busy))
+        format!("; generator {} busy", whole_percent(busy))
     });
     let text = format!(
-        "ceiling: {} requests/s from a server that does nothing{busy}",
+        "ceiling: {} requests/s (a server that does nothing{busy})",
         figure(found.throughput_per_s)
     );
     style.note(&text)

@@ -1,18 +1,18 @@
 //! What a study says to what was expected, and why.
 
-use abx_evidence::{Doubt, ExpectationResult, Standing};
+use abx_evidence::{Doubt, ExpectationResult, Standing, StudyRecord};
 
 use super::metrics::metric_name;
 use super::units::{plural, ratios};
-use super::verdict::name;
+use super::verdict::{more_blocks, name};
 use super::wrap::clean;
 
 /// The figures behind an answer, and what keeps them from settling it.
-pub(crate) fn reason(answer: &ExpectationResult) -> String {
+pub(crate) fn reason(record: &StudyRecord, answer: &ExpectationResult) -> String {
     let figures = figures(answer);
     let doubt = match &answer.standing {
         Standing::Holds | Standing::Fails => None,
-        Standing::Unsettled(doubt) => Some(doubting(*doubt, answer)),
+        Standing::Unsettled(doubt) => Some(doubting(record, *doubt, answer)),
         Standing::Invalid(why) => Some(invalid(why)),
     };
     let parts: Vec<String> = figures.into_iter().chain(doubt).collect();
@@ -34,14 +34,17 @@ fn figures(answer: &ExpectationResult) -> Option<String> {
     ))
 }
 
-fn doubting(doubt: Doubt, answer: &ExpectationResult) -> String {
+fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> String {
     let factor = answer.wanted.map_or(1.0, |(_, factor)| factor);
     match doubt {
-        Doubt::Straddles => format!(
-            "the interval includes {}",
+        Doubt::Straddles => {
+            let settling = answer.blocks_more.map_or_else(String::new, |more| {
+                format!(", about {} would settle it", more_blocks(record, more))
+            });
             // 1 + 0.03 has a long tail of digits.
-            (factor * 1e9).round() / 1e9
-        ),
+            let factor = (factor * 1e9).round() / 1e9;
+            format!("the interval includes {factor}{settling}")
+        }
         Doubt::Bound => "the true ratio may lie further out, see the findings".to_owned(),
         Doubt::FewBlocks(fewest) => {
             format!("it needs at least {}", plural(fewest as u64, "block"))

@@ -11,6 +11,11 @@ use super::units::{TimeUnit, bytes, count, figure, or_unknown, plural, seconds, 
 use super::verdict::{name, place};
 use super::wrap::clean_name;
 
+/// What the columns of [`table`] mean.
+pub(crate) const FIGURES_LEGEND: &str = "p50, p99: response time of half and of 99 % of the \
+     requests. CPU: the server's CPU time per response. busy: share of its CPUs in use. memory: \
+     peak of all its processes together.";
+
 pub(crate) fn table(summaries: &[&Summary], shape: LoadShape, style: &Style) -> Table<9> {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
     let headers = [

@@ -1,7 +1,19 @@
 //! The primary verdicts of a study as a grid: a row for each subject, or for each pair where
-//! their baselines differ, and a column for each load and each fault.
+//! their baselines differ, and a column for each load and each fault. Terminal, Markdown and
+//! HTML draw it; what stands in it is the same.
 
-use abx_evidence::{Comparison, Metric, StudyRecord};
+use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
+
+use super::units::{figure, ratios};
+use super::wrap::clean_name;
+
+/// More comparisons than this are told by a grid.
+const SENTENCES_MAX: usize = 4;
+
+/// Whether a study compares so much that sentences alone are no answer.
+pub(crate) fn is_needed(record: &StudyRecord) -> bool {
+    record.conclusions.primary().count() > SENTENCES_MAX
+}
 
 /// One thing that all subjects were asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +39,38 @@ pub(crate) enum GridCell<'a> {
     One,
     /// What was found.
     Found(&'a Comparison),
-    /// The generator was the limit, so this has no throughput of its own.
-    NotKnown,
+    /// The generator was the limit, so this has no throughput of its own; what is known
+    /// instead is CPU per response.
+    Instead(&'a Comparison),
     /// This was not asked.
     Nothing,
 }
 
-/// What was asked, in the order of the loads and then of the faults.
+/// What was asked, in the order of the loads and then of the faults. What stands in for
+/// throughput is shown in that one's place, where there is one.
 pub(crate) fn columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
+    let mut columns = all_columns(record);
+    columns.retain(|column| !stands_in(record, *column));
+    columns
+}
+
+/// Whether a column holds what stands in for throughput.
+fn stands_in(record: &StudyRecord, column: GridColumn) -> bool {
+    let throughput = GridColumn {
+        metric: Metric::Throughput,
+        ..column
+    };
+    column.metric == Metric::ServerCpu && all_columns(record).contains(&throughput)
+}
+
+/// Whether anything stands in for throughput.
+pub(crate) fn has_instead(record: &StudyRecord) -> bool {
+    let mut all = all_columns(record).into_iter();
+    all.any(|column| stands_in(record, column))
+}
+
+/// The same with a column of its own for what stands in for throughput.
+pub(crate) fn all_columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
     let mut columns: Vec<GridColumn> = Vec::new();
     let loads = record.measured.loads.iter().map(|one| one.name.as_str());
     let faults = record.measured.faults.iter().map(|one| one.name.as_str());
@@ -85,11 +121,73 @@ pub(crate) fn cell<'a>(
                 && (one.load.as_str(), one.metric) == (column.load, metric)
         })
     };
-    match by(column.metric) {
-        Some(one) => GridCell::Found(one),
-        None if column.metric == Metric::Throughput && by(Metric::ServerCpu).is_some() => {
-            GridCell::NotKnown
-        }
-        None => GridCell::Nothing,
+    let instead = || by(Metric::ServerCpu).filter(|_| column.metric == Metric::Throughput);
+    match (by(column.metric), instead()) {
+        (Some(one), _) => GridCell::Found(one),
+        (None, Some(one)) => GridCell::Instead(one),
+        (None, None) => GridCell::Nothing,
     }
+}
+
+/// What a row is called.
+pub(crate) fn row_name(row: GridRow) -> String {
+    match row {
+        GridRow::Baseline(name) | GridRow::Subject([name, _]) => clean_name(name),
+        GridRow::Pair([subject, baseline]) => {
+            format!("{} / {}", clean_name(subject), clean_name(baseline))
+        }
+    }
+}
+
+/// The sign of a verdict in a grid; `void` where no claim can be made.
+pub(crate) fn sign(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster | Verdict::Less => "+",
+        Verdict::Slower | Verdict::More => "-",
+        Verdict::Equivalent => "=",
+        Verdict::Inconclusive => "?",
+        Verdict::Invalid => "void",
+    }
+}
+
+/// A ratio with its interval as it stands in a grid; the ratio alone where there is no
+/// interval, and nothing where there is no ratio.
+pub(crate) fn cell_figures(one: &Comparison) -> Option<String> {
+    let Some(found) = one.bounds() else {
+        return one.plain_ratio().map(figure);
+    };
+    let [ratio, low, high] = match one.verdict {
+        // The third digit tells on which side of 1 a settled one ends.
+        Verdict::Inconclusive => short_ratios(found),
+        _ => ratios(found),
+    };
+    Some(format!("{ratio} {low}–{high}"))
+}
+
+/// Ratios with two digits behind the point at most.
+fn short_ratios(found: [f64; 3]) -> [String; 3] {
+    let shorter = found.map(|ratio| format!("{ratio:.2}"));
+    let whole = ratios(found);
+    match whole[0].len() > shorter[0].len() {
+        true => shorter,
+        false => whole,
+    }
+}
+
+/// On which side of a ratio the truth may lie further out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Further {
+    AtLeast,
+    AtMost,
+}
+
+/// On which side the truth may lie further out than this; only a direction that is settled
+/// has such a side.
+pub(crate) fn further(one: &Comparison) -> Option<Further> {
+    let ratio = one.ratio?;
+    let is_bound = one.at_least && one.verdict.is_directed();
+    is_bound.then_some(match ratio > 1.0 {
+        true => Further::AtLeast,
+        false => Further::AtMost,
+    })
 }

@@ -1,19 +1,28 @@
 //! A run in words: what was offered, what came of it, and what it cost.
 
 use abx_evidence::{
-    Broadcasts, GeneratorSide, Level, Limits, LoadShape, RunRecord, ServerSide, Times,
+    Broadcasts, Figure, GeneratorSide, Level, Limits, LoadShape, Outcome, RunRecord, ServerSide,
+    Times,
 };
 
 use super::held::held_text;
 use super::load::{arrivals, exchange, keep_alive, rate};
 use super::style::{Style, Tint};
+use super::times::time;
 use super::units::{
-    GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, whole_percent,
+    GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, share, whole_percent,
 };
 use super::verdict::name;
 use super::wrap::clean_name;
 
+/// Where a run went and what it offered, each on a line of its own.
 pub(crate) fn offer(record: &RunRecord, style: &Style) -> String {
+    let url = style.paragraph(&clean_name(&record.settings.url));
+    url + &style.note(&offered_load(record))
+}
+
+/// What a run offered.
+pub(crate) fn offered_load(record: &RunRecord) -> String {
     let settings = &record.settings;
     let unit = settings.exchange.shape.unit();
     let ordered = [
@@ -29,8 +38,7 @@ pub(crate) fn offer(record: &RunRecord, style: &Style) -> String {
     parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
     parts.extend(exchange(&settings.exchange));
     parts.extend(ordered.into_iter().flatten());
-    let url = style.paragraph(&clean_name(&settings.url));
-    url + &style.note(&parts.join(", "))
+    parts.join(", ")
 }
 
 /// What there is to be said first.
@@ -72,6 +80,82 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
         seconds(record.elapsed_s)
     );
     style.paragraph(&text)
+}
+
+/// Response times at a glance: the quantiles that matter, mean and spread. Empty without
+/// any time.
+pub(crate) fn glance(times: &Times, style: &Style) -> Vec<String> {
+    let named = |figure: Figure| {
+        let us = times.figure(figure)?;
+        let unit = TimeUnit::of([Some(us.round() as u64)]);
+        let text = time(times, figure, unit, style);
+        Some(format!("{} {text}{GLUE}{}", figure.name(), unit.sign()))
+    };
+    let line = |figures: &[Figure], more: Option<String>| {
+        let parts: Vec<String> = { figures.iter() }
+            .filter_map(|figure| named(*figure))
+            .chain(more)
+            .collect();
+        Some(parts.join(", ")).filter(|line| !line.is_empty())
+    };
+    let spread = times.standard_deviation.map(|us| {
+        let us = us.round() as u64;
+        let unit = TimeUnit::of([Some(us)]);
+        format!(
+            "standard deviation {}{GLUE}{}",
+            unit.show(Some(us)),
+            unit.sign()
+        )
+    });
+    let quantiles = [Figure::P50, Figure::P99, Figure::P999, Figure::Max];
+    [line(&quantiles, None), line(&[Figure::Mean], spread)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Complete responses by the class of their status: of all but those of another status
+/// than the expected one it is known.
+pub(crate) fn statuses(record: &RunRecord) -> String {
+    let other = record.requests.outcomes.count(Outcome::WrongStatus);
+    let expected = record.requests.completed.saturating_sub(other);
+    let class = record.answer.status / 100;
+    let mut parts = vec![format!("{class}xx {}", count(expected))];
+    if other > 0 {
+        parts.push(format!(
+            "another than {} {}",
+            record.answer.status,
+            count(other)
+        ));
+    }
+    parts.join(", ")
+}
+
+/// Requests without a right response, by what became of them, and those never sent.
+pub(crate) fn errors(record: &RunRecord) -> String {
+    let outcomes = &record.requests.outcomes;
+    // What was sent again is told by what became of it then.
+    let is_error = |outcome: Outcome| outcome.is_of_request() || outcome.is_failure();
+    let all = outcomes
+        .iter()
+        .filter(|(outcome, _)| *outcome != Outcome::Ok);
+    let each = all.filter(|(outcome, _)| is_error(*outcome));
+    let each = each
+        .map(|(outcome, times)| format!("{} {}", outcome.name().replace('_', " "), count(times)));
+    let mut parts: Vec<String> = each.collect();
+    let failed = outcomes.failed();
+    if let Some(last) = parts.last_mut().filter(|_| failed > 0) {
+        let share = share(failed, record.requests.sent);
+        last.push_str(&format!(" ({share} of requests)"));
+    }
+    let unsent = record.offered.map_or(0, |offered| offered.unsent);
+    if unsent > 0 {
+        parts.push(format!("{} were due and never sent", count(unsent)));
+    }
+    match parts.is_empty() {
+        true => "none".to_owned(),
+        false => parts.join(", "),
+    }
 }
 
 /// When listeners had broadcasts, each with its name in the table.
@@ -145,11 +229,20 @@ fn generator(side: &GeneratorSide) -> String {
     )
 }
 
+/// What the server used.
 fn server(side: &ServerSide) -> String {
+    let (name, process) = (name(&side.name), side.process_id);
+    format!("{name} (process {process}): {}", used(side))
+}
+
+/// What it used, without its process.
+pub(crate) fn server_at_a_glance(side: &ServerSide) -> String {
+    format!("{}: {}", name(&side.name), used(side))
+}
+
+fn used(side: &ServerSide) -> String {
     format!(
-        "{} (process {}): {} busy, {}, {}",
-        name(&side.name),
-        side.process_id,
+        "{} busy, {}, {}",
         whole_percent(side.busy),
         cpu(side.cpu_us_per_request),
         side.rss_bytes.map_or_else(

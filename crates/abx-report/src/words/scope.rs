@@ -4,8 +4,8 @@ use abx_evidence::{CpuSharing, Families, Route, Scope, StudyRecord};
 
 use super::units::percent;
 
-/// The scope of a study, on one line.
-pub(crate) fn of_study(record: &StudyRecord) -> String {
+/// What a study did not vary, on one line.
+pub(crate) fn not_varied(record: &StudyRecord) -> String {
     let measured = &record.measured;
     let builds = match measured.subjects.len() {
         1 => "one build of the server",
@@ -13,10 +13,16 @@ pub(crate) fn of_study(record: &StudyRecord) -> String {
     };
     let scope = line(&record.conclusions.scope, builds);
     // They run where the subjects do.
-    let scope = match measured.services.is_empty() {
+    match measured.services.is_empty() {
         true => scope,
         false => scope.replacen("for the servers,", "for the servers and their services,", 1),
-    };
+    }
+}
+
+/// The scope of a study: what it did not vary, and what its intervals hold for.
+pub(crate) fn of_study(record: &StudyRecord) -> String {
+    let measured = &record.measured;
+    let scope = not_varied(record);
     match (measured.is_comparison(), &measured.past_baseline) {
         (false, _) => scope,
         (true, None) => format!("{scope} Intervals hold for repeats of this study in this scope."),

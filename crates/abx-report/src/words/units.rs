@@ -82,6 +82,14 @@ pub(crate) fn nanos(span_ns: u64) -> String {
     seconds(span_ns as f64 / 1e9)
 }
 
+/// A time as people plan by it.
+pub(crate) fn minutes(span: Duration) -> String {
+    match span.as_secs_f64().ceil() as u64 {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds => format!("{} min", count(seconds.div_ceil(60))),
+    }
+}
+
 /// Milliseconds since 1970-01-01 as a date with its time of day.
 pub(crate) fn date(unix_ms: u64) -> String {
     // Beyond, a year has more than four digits.
@@ -144,7 +152,10 @@ pub(crate) fn ratio_cells(one: &Comparison) -> [String; 2] {
             let [ratio, low, high] = ratios(bounds);
             [ratio, format!("{low} to {high}")]
         }
-        None => [UNKNOWN, UNKNOWN].map(str::to_owned),
+        None => match one.plain_ratio() {
+            Some(ratio) => [figure(ratio), NO_INTERVAL.to_owned()],
+            None => [UNKNOWN, UNKNOWN].map(str::to_owned),
+        },
     }
 }
 
@@ -197,6 +208,9 @@ pub(crate) fn or_unknown<T>(value: Option<T>, show: impl Fn(T) -> String) -> Str
 
 /// Stands where there is no figure; a note beside says why.
 pub(crate) const UNKNOWN: &str = "-";
+
+/// Stands where blocks are too few for an interval.
+pub(crate) const NO_INTERVAL: &str = "no interval yet";
 
 /// Stands between a figure and its unit: lines are not broken here.
 pub(crate) const GLUE: char = '\u{a0}';

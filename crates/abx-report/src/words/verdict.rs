@@ -1,11 +1,13 @@
 //! Verdicts as sentences that need no knowledge of statistics.
 
+use std::time::Duration;
+
 use abx_evidence::stats::stop::BLOCKS_ORDERED;
 use abx_evidence::{Bounds, Comparison, Finding, Level, Metric, Sense, StudyRecord, Verdict};
 
 use super::metrics::{metric_under, shape_under};
 use super::style::{Style, Tint};
-use super::units::{count, percent, plural, ratios};
+use super::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
 use super::wrap::{clean, clean_name, shorten};
 
 /// Whose ratio it is in a list of them: the subject, with its baseline where not all
@@ -23,32 +25,7 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
     let place = place(record, &one.load);
     let verdict = painted(one.verdict, style);
-    let serves = bounds(one).map(|[ratio, low, high]| {
-        let limit = limit(one.verdict, one.at_least, one.ratio);
-        match one.metric {
-            Metric::Throughput => format!(
-                "{subject} serves {limit}{ratio} times {baseline}'s {} ({low} to {high}) {place}",
-                shape_under(record, &one.load).units()
-            ),
-            Metric::Capacity => format!(
-                "{subject} meets {} up to {limit}{ratio} times {baseline}'s rate ({low} to \
-                 {high})",
-                objective(record, &one.load)
-            ),
-            Metric::ServerCpu => format!(
-                "{subject} needs {limit}{ratio} times {baseline}'s CPU per response ({low} to \
-                 {high}) {place}"
-            ),
-            Metric::Recovery => format!(
-                "{} {place}",
-                recovers([&subject, &baseline], one.bounds().unwrap_or([1.0; 3]))
-            ),
-            metric => format!(
-                "{subject}'s {} is {limit}{ratio} times {baseline}'s ({low} to {high}) {place}",
-                metric_under(record, &one.load, metric)
-            ),
-        }
-    });
+    let serves = serves(record, one);
     match (one.verdict, serves) {
         (directed, Some(serves)) if directed.is_directed() => format!("{serves}: {verdict}."),
         (Verdict::Equivalent, Some(serves)) => {
@@ -65,7 +42,7 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
         (_, Some(serves)) => format!(
             "Cannot tell yet whether {subject} or {baseline} {}: {serves}; {}: {verdict}.",
             asked(one),
-            settling(one)
+            settling(record, one)
         ),
         (_, None) => format!(
             "Cannot tell yet whether {subject} or {baseline} {} {place}: {} measured, too few for \
@@ -74,6 +51,51 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
             plural(one.blocks as u64, "block")
         ),
     }
+}
+
+/// What one comparison says, without what it means; `None` without a ratio.
+fn serves(record: &StudyRecord, one: &Comparison) -> Option<String> {
+    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
+    let place = place(record, &one.load);
+    let limit = limit(one.verdict, one.at_least, one.ratio);
+    let (ratio, interval) = match bounds(one) {
+        Some([ratio, low, high]) => (ratio, format!(" ({low} to {high})")),
+        None => (figure(one.plain_ratio()?), String::new()),
+    };
+    let times = format!("{limit}{ratio} times {baseline}'s");
+    let said = match one.metric {
+        Metric::Throughput => {
+            let units = shape_under(record, &one.load).units();
+            format!("{subject} serves {times} {units}{interval} {place}")
+        }
+        Metric::Capacity => {
+            let objective = objective(record, &one.load);
+            format!("{subject} meets {objective} up to {times} rate{interval}")
+        }
+        Metric::ServerCpu => {
+            format!("{subject} needs {times} CPU per response{interval} {place}")
+        }
+        Metric::Recovery => {
+            let recovers = match one.bounds() {
+                Some(found) => recovers([&subject, &baseline], found),
+                None => format!("{subject} takes {ratio} times as long as {baseline} to recover"),
+            };
+            format!("{recovers} {place}")
+        }
+        metric => {
+            let metric = metric_under(record, &one.load, metric);
+            format!("{subject}'s {metric} is {times}{interval} {place}")
+        }
+    };
+    let shifted = one.shifted().map_or_else(String::new, |other| {
+        let rounds = plural(other.rounds_left_out, "disturbed round");
+        format!(", but {} without {rounds}", self::interval(&other.bounds))
+    });
+    let alone = match one.bounds() {
+        None => format!(" in {}, {NO_INTERVAL}", plural(one.blocks as u64, "block")),
+        Some(_) => String::new(),
+    };
+    Some(said + &shifted + &alone)
 }
 
 /// How fast one of two recovers, with a ratio above 1.
@@ -102,18 +124,20 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
     let mut remarks = Vec::new();
     if one.fragile {
         let mut text =
-            "Fragile: another sound way to read the same blocks gives another verdict or a \
-             clearly different ratio."
+            "Fragile: another sound way to read the blocks gives another verdict or ratio."
                 .to_owned();
         if let Some(other) = &one.hodges_lehmann {
             let other = interval(other);
-            text.push_str(&format!(
-                " Giving single blocks less weight, it is {other}."
-            ));
+            text.push_str(&format!(" Giving single blocks less weight: {other}."));
         }
         remarks.push(text);
     }
-    if let Some(other) = &one.undisturbed {
+    if one.shifted().is_some() {
+        remarks.push(
+            "Disturbances from outside did not hit both alike: measure again at a quieter time."
+                .to_owned(),
+        );
+    } else if let Some(other) = &one.undisturbed {
         let rounds = other.rounds_left_out;
         let were = if rounds == 1 { "was" } else { "were" };
         remarks.push(format!(
@@ -124,6 +148,7 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
         ));
     }
     remarks.extend(among_many(one));
+    remarks.extend(excluded_by_cost(record, one));
     if record.measured.settings.aa {
         remarks.extend(against_itself(one));
     }
@@ -209,11 +234,12 @@ pub(crate) fn bounds(one: &Comparison) -> Option<[String; 3]> {
 }
 
 /// What blocks say so far, in a few words.
-pub(crate) fn so_far(bounds: Option<[String; 3]>, verdict: Verdict) -> String {
-    match bounds {
-        Some([ratio, low, high]) => format!("{ratio} ({low} to {high})"),
-        None if verdict == Verdict::Invalid => "invalid".to_owned(),
-        None => "no interval yet".to_owned(),
+pub(crate) fn so_far(bounds: Option<[String; 3]>, plain: Option<f64>, verdict: Verdict) -> String {
+    match (bounds, plain) {
+        (Some([ratio, low, high]), _) => format!("{ratio} ({low} to {high})"),
+        (None, _) if verdict == Verdict::Invalid => "invalid".to_owned(),
+        (None, Some(ratio)) => format!("{}, {NO_INTERVAL}", figure(ratio)),
+        (None, None) => NO_INTERVAL.to_owned(),
     }
 }
 
@@ -232,25 +258,66 @@ pub(crate) fn limit(verdict: Verdict, at_least: bool, ratio: Option<f64>) -> &'s
     }
 }
 
-fn settling(one: &Comparison) -> String {
+/// What would settle a comparison whose verdict is open, for the margin that it is held to.
+fn settling(record: &StudyRecord, one: &Comparison) -> String {
     match one.blocks_more {
         Some(more) if one.blocks < BLOCKS_ORDERED => {
-            format!(
-                "a verdict needs at least {}",
-                plural(more.into(), "more block")
-            )
+            format!("a verdict needs at least {}", more_blocks(record, more))
         }
         // The estimate has no end; beyond this its figures say nothing.
-        Some(more) if more > BLOCKS_SHOWN_MAX => format!(
-            "more than {} more blocks would be needed to settle it",
-            count(BLOCKS_SHOWN_MAX.into())
-        ),
+        Some(more) if more > BLOCKS_SHOWN_MAX => {
+            format!("{} would be needed to settle it", more_blocks(record, more))
+        }
         Some(more) => format!(
-            "about {} would settle it",
-            plural(more.into(), "more block")
+            "about {} would settle it for a margin of {}",
+            more_blocks(record, more),
+            percent(record.measured.settings.margin)
         ),
         None => "the true difference may be larger than what was measured".to_owned(),
     }
+}
+
+/// So many blocks more, and for how long they would take at the pace of this study.
+pub(crate) fn more_blocks(record: &StudyRecord, more: u32) -> String {
+    if more > BLOCKS_SHOWN_MAX {
+        let most = count(BLOCKS_SHOWN_MAX.into());
+        return format!("more than {most} more blocks");
+    }
+    let blocks = plural(more.into(), "more block");
+    let span = record.measured.seconds_per_block().unwrap_or_default() * f64::from(more);
+    match Duration::try_from_secs_f64(span) {
+        Ok(span) if span > Duration::ZERO => {
+            let span = minutes(span).replace(' ', &GLUE.to_string());
+            format!("{blocks} ({span})")
+        }
+        _ => blocks,
+    }
+}
+
+/// Which differences the cost of a response excludes, where the rates are open still.
+fn excluded_by_cost(record: &StudyRecord, one: &Comparison) -> Option<String> {
+    let is_open = one.verdict == Verdict::Inconclusive && one.metric == Metric::Throughput;
+    let mut others = record.conclusions.comparisons.iter().filter(|_| is_open);
+    let cost = others.find(|other| {
+        other.metric == Metric::ServerCpu
+            && !other.at_least
+            && (&other.subject, &other.baseline, &other.load)
+                == (&one.subject, &one.baseline, &one.load)
+    })?;
+    let [_, low, high] = cost.bounds()?;
+    let margin = record.measured.settings.margin;
+    let sides = match (low > 1.0 / (1.0 + margin), high < 1.0 + margin) {
+        (true, true) => "more or less",
+        (false, true) => "more",
+        (true, false) => "less",
+        (false, false) => return None,
+    };
+    let [ratio, low, high] = bounds(cost)?;
+    let subject = name(&one.subject);
+    Some(format!(
+        "{subject}'s CPU per response, {ratio} times ({low} to {high}), already excludes {} {sides}.",
+        percent(margin)
+    ))
 }
 
 /// The first line of the first void finding; the list of findings has the rest.

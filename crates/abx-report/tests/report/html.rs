@@ -1,7 +1,7 @@
 //! The HTML page. Its golden texts are files under `snapshots/`, without style,
 //! program and policy, which are files of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use abx_evidence::record::{BlockLoad, BlockSubject, Disturbance, Histograms, Round, SliceRecord};
@@ -14,6 +14,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use crate::page::Page;
+use crate::readmes::record_of;
 use crate::support::{
     comparison, finding, load, outcomes, overloaded_run, run, set_blocks, study, subject, summary,
 };
@@ -233,6 +234,82 @@ fn several_subjects_have_an_order_with_every_pair() {
     let shown = |text: &str| html.matches(&format!("<bdi>{text}</bdi>")).count();
     assert_eq!((shown("1-2"), shown("tied")), (2, 2));
     assert_eq!((shown("event ÷ nginx"), shown("event ÷ lighttpd")), (1, 1));
+}
+
+#[test]
+fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
+    // Method: a real study of nine subjects under eleven loads: every link of the page has
+    // its place, each primary comparison a cell, each that is bound or void its reason, and
+    // the boxes are folded away.
+    let record = record_of("event-servers");
+    let html = study_html(&record);
+    let page = Page::read(&html);
+    let ids: BTreeSet<&str> = page.values("id").collect();
+    let links: Vec<&str> = page.values("href").collect();
+    let inside = links.iter().filter_map(|link| link.strip_prefix('#'));
+    inside.for_each(|id| assert!(ids.contains(id), "{id} is nowhere"));
+    let to = |start: &str| links.iter().filter(|link| link.starts_with(start)).count();
+    let compared = record.conclusions.primary().count();
+    assert_eq!(to("#ratio-"), compared);
+    let is_limited = |one: &&Comparison| {
+        let mut limits = one.limits(&record.conclusions.validity);
+        limits.any(|one| one.level != Level::Note)
+    };
+    let limited = record
+        .conclusions
+        .comparisons
+        .iter()
+        .filter(is_limited)
+        .count();
+    assert!(to("#finding-") >= limited && limited > 0, "{limited}");
+    let order = [
+        "class=\"matrix\"",
+        "<details><summary>Each verdict",
+        "class=\"verdicts\"",
+    ];
+    let places = order.map(|part| html.find(part).expect(part));
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn few_verdicts_stand_in_boxes() {
+    // Method: two, five and seven comparisons: boxes alone, behind a matrix, folded away.
+    for (count, has_matrix, is_folded) in [(2, false, false), (5, true, false), (7, true, true)] {
+        let mut record = study();
+        let names: Vec<String> = (0..count).map(|number| format!("c{number}")).collect();
+        record.measured.loads = names.iter().map(|name| load(name, 10)).collect();
+        let each = names.iter().map(|name| Comparison {
+            load: name.clone(),
+            ..comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster)
+        });
+        record.conclusions.comparisons = each.collect();
+        let html = study_html(&record);
+        assert_eq!(html.contains("class=\"matrix\""), has_matrix, "{count}");
+        assert_eq!(html.contains("Each verdict in words"), is_folded, "{count}");
+    }
+}
+
+#[test]
+fn findings_of_one_cause_are_one_entry() {
+    // Method: three of one cause with the same remedy, of which one is told at once.
+    let mut record = study();
+    let steal = |number: u32| Finding::new(FindingId::Steal, format!("{number} % were taken"));
+    let findings = vec![steal(1), steal(2), finding(Level::Bound), steal(3)];
+    record.conclusions.validity = Validity::of(findings);
+    let html = study_html(&record);
+    Page::read(&html);
+    let entries = html.split("<li class=\"finding ").skip(1);
+    assert_eq!(entries.count(), 2);
+    assert_eq!(html.matches("Remedy: ").count(), 2);
+    assert!(html.contains("The same 2 more times"));
+    for part in [
+        "finding-1\"",
+        "1 % were taken",
+        "2 % were taken",
+        "3 % were taken",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
 #[test]
 fn a_run_says_where_its_time_went() {
     // Method: a run whose connections stood, so that none had to be made.
-    let text = run_text(&run(), &Style::plain());
+    let text = run_text(&run(), ReportExtent::Full, &Style::plain());
     assert_snapshot!(between(&text, "where time goes", "\n\n"));
 }
 
@@ -136,14 +136,14 @@ fn what_was_not_recorded_is_said_to_be_not_recorded() {
         .for_each(|one| one.phases = None);
     let said = "Where the time goes: not recorded.";
     for text in [
-        run_text(&one, &Style::plain()),
+        run_text(&one, ReportExtent::Full, &Style::plain()),
         run_html(&one),
         study_html(&many),
     ] {
         assert!(text.contains(said), "{text}");
     }
     one.requests.completed = 0;
-    assert!(!run_text(&one, &Style::plain()).contains(said));
+    assert!(!run_text(&one, ReportExtent::Full, &Style::plain()).contains(said));
     assert!(!run_html(&one).contains(said));
     // One subject of two: its bar is missing, and so is its figure.
     many.conclusions.summaries[1].phases = Some(phases([2.0, 0.0, 900.0, 100.0]));

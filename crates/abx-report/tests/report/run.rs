@@ -1,7 +1,7 @@
 //! The report of a run.
 
-use abx_evidence::{ArrivalKind, Level, RunRecord, Times};
-use abx_report::{Style, run_json, run_text};
+use abx_evidence::{ArrivalKind, Finding, FindingId, Level, RunRecord, Times};
+use abx_report::{ReportExtent, Style, run_json, run_text};
 use insta::assert_snapshot;
 
 use crate::support::{finding, open_run, outcomes, overloaded_run, run};
@@ -9,13 +9,74 @@ use crate::support::{finding, open_run, outcomes, overloaded_run, run};
 #[test]
 fn everything_ok() {
     // Method: a server on this machine that answers everything.
-    assert_snapshot!(run_text(&run(), &Style::plain()));
+    assert_snapshot!(run_text(&run(), ReportExtent::Full, &Style::plain()));
+}
+
+/// A run on a few lines.
+fn at_a_glance(record: &RunRecord) -> String {
+    let text = run_text(record, ReportExtent::Brief, &Style::plain());
+    assert!(text.lines().count() <= 14, "{text}");
+    text
+}
+
+#[test]
+fn a_run_at_a_glance() {
+    // Method: a server on this machine that answers everything, and the same with what the
+    // words mean, of which the report on a few lines is the beginning.
+    assert_snapshot!(at_a_glance(&run()));
+    let explained = run_text(&run(), ReportExtent::Explained, &Style::plain());
+    assert!(explained.starts_with(&at_a_glance(&run())), "{explained}");
+    assert!(explained.contains("\nthroughput: verified"), "{explained}");
+}
+
+#[test]
+fn failures_at_a_glance() {
+    // Method: resets that void it, with a note of each cause, many of one of them.
+    let mut record = failing();
+    let notes = (0..12).map(|number| {
+        let message = format!("{number} % of the time was taken: by others");
+        Finding::new(FindingId::Steal, message)
+    });
+    record.findings.extend(notes);
+    let text = at_a_glance(&record);
+    assert_eq!(text.matches("close other programs").count(), 0, "{text}");
+    assert_eq!(text.matches("of the time was taken").count(), 1, "{text}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn statuses_and_errors_are_told_apart_at_a_glance() {
+    // Method: responses of another status, and of the right status with another body; an
+    // attempt that was made again is no error.
+    let mut record = run();
+    record.requests.sent = 1_000;
+    record.requests.completed = 990;
+    record.requests.ok = 900;
+    let came = r#"{"ok":900,"wrong_status":60,"wrong_body":30,"timeout":8,"idle_close":2}"#;
+    record.requests.outcomes = outcomes(came);
+    let text = at_a_glance(&record);
+    assert!(
+        text.contains("status         2xx 930, another than 200 60\n"),
+        "{text}"
+    );
+    let errors = "errors         wrong status 60, wrong body 30, timeout 8 (9.80 % of requests)\n";
+    assert!(text.contains(errors), "{text}");
+}
+
+#[test]
+fn an_overloaded_run_at_a_glance() {
+    // Method: a quarter never sent, and times that rest on it.
+    assert_snapshot!(at_a_glance(&overloaded_run()));
 }
 
 #[test]
 fn failures() {
     // Method: one failure in about 400,000 must not vanish, resets void, and
     // the server is on another machine.
+    assert_snapshot!(run_text(&failing(), ReportExtent::Full, &Style::plain()));
+}
+
+fn failing() -> RunRecord {
     let mut record = run();
     record.requests.ok = 411_151;
     record.requests.completed = 411_151;
@@ -24,7 +85,7 @@ fn failures() {
     record.server = None;
     record.generator.wait_s = None;
     record.findings = vec![finding(Level::Void), finding(Level::Note)];
-    assert_snapshot!(run_text(&record, &Style::plain()));
+    record
 }
 
 #[test]
@@ -45,19 +106,23 @@ fn nothing_answered() {
     record.bytes = 0;
     record.body_bytes = 0;
     record.elapsed_s = 0.0;
-    assert_snapshot!(run_text(&record, &Style::plain()));
+    assert_snapshot!(run_text(&record, ReportExtent::Full, &Style::plain()));
 }
 
 #[test]
 fn an_open_loop_that_kept_its_rate() {
     // Method: what was asked for beside what was achieved, and how late sends were.
-    assert_snapshot!(run_text(&open_run(), &Style::plain()));
+    assert_snapshot!(run_text(&open_run(), ReportExtent::Full, &Style::plain()));
 }
 
 #[test]
 fn an_open_loop_that_was_overloaded() {
     // Method: a quarter never sent; quantiles that rest on it are at least.
-    assert_snapshot!(run_text(&overloaded_run(), &Style::plain()));
+    assert_snapshot!(run_text(
+        &overloaded_run(),
+        ReportExtent::Full,
+        &Style::plain()
+    ));
 }
 
 #[test]
@@ -67,7 +132,7 @@ fn an_open_loop_that_was_overloaded_in_ascii() {
         unicode: false,
         ..Style::plain()
     };
-    let text = run_text(&overloaded_run(), &style);
+    let text = run_text(&overloaded_run(), ReportExtent::Full, &style);
     assert!(text.is_ascii(), "{text}");
     assert_snapshot!(text);
 }
@@ -82,7 +147,7 @@ fn arrivals_are_said_as_they_were_asked_for() {
         if kind == ArrivalKind::Stages {
             record.settings.arrivals.rate_per_s = None;
         }
-        let text = run_text(&record, &Style::plain());
+        let text = run_text(&record, ReportExtent::Full, &Style::plain());
         let lines: Vec<&str> = text.lines().collect();
         (lines[1].to_owned(), text.contains(" offered"))
     };
@@ -119,7 +184,7 @@ fn what_limits_times_does_not_limit_throughput() {
     // Method: a bound about times alone.
     let mut record = run();
     record.findings = vec![finding(Level::Bound).of_times()];
-    let text = run_text(&record, &Style::plain());
+    let text = run_text(&record, ReportExtent::Full, &Style::plain());
     assert!(text.contains("Throughput: 41,235/s"), "{text}");
 }
 
@@ -128,7 +193,7 @@ fn a_bound_run_says_at_least() {
     // Method: the generator was the limit.
     let mut record = run();
     record.findings = vec![finding(Level::Bound)];
-    let text = run_text(&record, &Style::plain());
+    let text = run_text(&record, ReportExtent::Full, &Style::plain());
     assert!(text.contains("Throughput: at least 41,235/s"), "{text}");
 }
 

@@ -324,6 +324,7 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
                  1 CPU for the generator, those of the servers not set by abx; warm caches.";
     let text = run_text(
         &record,
+        ReportExtent::Full,
         &Style {
             width: 1_000,
             ..plain()

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use abx_evidence::record::{SliceChoiceRecord, StudyEnd};
 use abx_evidence::{
-    Bounds, Comparison, Figure, Finding, FindingId, Level, StudyRecord, Undisturbed, Validity,
-    Verdict,
+    Bounds, Comparison, Figure, Finding, FindingId, Level, Metric, Role, StudyRecord, Undisturbed,
+    Validity, Verdict,
 };
 use abx_report::{
     ReportExtent, Style, failures_line, files_line, opening_line, progress_line, ready_line,
@@ -39,6 +39,169 @@ fn faster() {
     let mut record = study();
     record.conclusions.validity = Validity::of(vec![finding(Level::Note), finding(Level::Note)]);
     assert_snapshot!(text(&record));
+}
+
+/// Two subjects under one load with all that a report may have to say of them.
+fn eventful() -> StudyRecord {
+    let mut record = with(Comparison {
+        fragile: true,
+        hodges_lehmann: Some(Bounds {
+            ratio: 1.06,
+            low: 1.01,
+            high: 1.12,
+        }),
+        ..comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster)
+    });
+    let metrics = [
+        Metric::ServerCpu,
+        Metric::Memory,
+        Metric::ContextSwitches,
+        Metric::WireBytes,
+        Metric::ColdStart,
+        Metric::ReadyTime,
+    ];
+    let explored = metrics.map(|metric| Comparison {
+        metric,
+        role: Role::Exploratory,
+        load: match metric {
+            Metric::ReadyTime => String::new(),
+            _ => "c100".to_owned(),
+        },
+        ..comparison("lighttpd", Some([0.82, 0.72, 0.92]), Verdict::Less)
+    });
+    record.conclusions.comparisons.extend(explored);
+    let foreign = FindingId::ForeignCpu;
+    let mut findings: Vec<Finding> = ["lighttpd", "nginx", "lighttpd"]
+        .iter()
+        .enumerate()
+        .map(|(number, name)| {
+            let message = format!("other programs used 4{number} % of the CPUs of {name}");
+            Finding::new(foreign.clone(), message)
+                .at(Level::Bound)
+                .about(name)
+        })
+        .collect();
+    let notes = [
+        FindingId::Steal,
+        FindingId::NotSaturated,
+        FindingId::SpeedChanged,
+        FindingId::NearCeiling,
+        FindingId::NotSettled,
+    ];
+    findings.extend(notes.into_iter().flat_map(|id| {
+        let message = "something with a long tail was seen while the others were loaded, 4 % of it \
+                       by others: it may come again";
+        let one = Finding::new(id, message).at(Level::Note);
+        [one.clone().about("nginx"), one.about("lighttpd")]
+    }));
+    record.conclusions.validity = Validity::of(findings);
+    record
+}
+
+#[test]
+fn two_subjects_under_one_load_are_told_on_thirty_lines() {
+    // Method: a study with much to say: each remedy stands at most once, each cause has one
+    // line, and what words mean is told only on request.
+    let brief = |record: &StudyRecord| study_text(record, ReportExtent::Brief, &Style::plain());
+    let text = brief(&eventful());
+    assert!(
+        text.lines().count() <= 30,
+        "{}: {text}",
+        text.lines().count()
+    );
+    let remedy = FindingId::ForeignCpu.remedy().split(',').next().unwrap();
+    assert_eq!(text.matches(remedy).count(), 1, "{text}");
+    assert_eq!(text.matches("NOTE").count(), 3, "{text}");
+    assert!(!text.contains("share of its CPUs in use"), "{text}");
+    let explained = study_text(&eventful(), ReportExtent::Explained, &Style::plain());
+    assert!(explained.starts_with(&text), "{explained}");
+    assert!(
+        explained.contains("share of its CPUs in use"),
+        "{explained}"
+    );
+    assert_snapshot!(text);
+}
+
+#[test]
+fn a_headline_says_when_disturbances_did_not_hit_both_alike() {
+    // Method: without disturbed rounds the ratio lies outside the interval, and then inside.
+    let told = |ratio| {
+        let undisturbed = Undisturbed {
+            bounds: Bounds {
+                ratio,
+                low: ratio - 0.07,
+                high: ratio + 0.07,
+            },
+            verdict: Verdict::Slower,
+            rounds_left_out: 12,
+        };
+        let one = Comparison {
+            undisturbed: Some(undisturbed),
+            ..comparison("lighttpd", Some([0.76, 0.74, 0.77]), Verdict::Slower)
+        };
+        text(&with(one)).replace("\n ", "")
+    };
+    let outside = told(0.83);
+    let said = "(0.74 to 0.77) at 100 connections, but 0.83 (0.76 to 0.90) without 12 disturbed \
+                rounds: slower.";
+    assert!(outside.contains(said), "{outside}");
+    assert!(outside.contains("did not hit both alike"), "{outside}");
+    let inside = told(0.765);
+    assert!(inside.contains("at 100 connections: slower."), "{inside}");
+}
+
+#[test]
+fn blocks_too_few_for_an_interval_give_a_ratio() {
+    // Method: two blocks, in every place that shows a ratio; and none.
+    let one = Comparison {
+        blocks: 1,
+        per_block: vec![Some(1.25)],
+        blocks_more: Some(6),
+        ..comparison("lighttpd", None, Verdict::Inconclusive)
+    };
+    let mut record = with(one.clone());
+    let told = text(&record).replace("\n ", "");
+    let said = "lighttpd serves 1.25 times nginx's requests at 100 connections in 1 block, no \
+                interval yet; a verdict needs at least 6 more blocks";
+    assert!(told.contains(said), "{told}");
+    assert_eq!(
+        progress_line(&record),
+        "lighttpd/nginx 1.25, no interval yet"
+    );
+    record.conclusions.comparisons.push(Comparison {
+        metric: Metric::Memory,
+        role: Role::Exploratory,
+        ..one
+    });
+    let told = text(&record);
+    assert!(told.contains("memory   1.25  no interval yet"), "{told}");
+}
+
+#[test]
+fn what_is_open_speaks_of_the_margin() {
+    // Method: a margin of 5 %, 6 blocks in 38.2 s, and a cost that excludes it one way,
+    // both ways, and no way.
+    let told = |cost: [f64; 3]| {
+        let mut record = with(Comparison {
+            blocks_more: Some(14),
+            ..comparison("lighttpd", Some([1.02, 0.93, 1.12]), Verdict::Inconclusive)
+        });
+        record.measured.settings.margin = 0.05;
+        record.conclusions.comparisons.push(Comparison {
+            metric: Metric::ServerCpu,
+            role: Role::Exploratory,
+            ..comparison("lighttpd", Some(cost), Verdict::Inconclusive)
+        });
+        text(&record).replace("\n ", "")
+    };
+    let both = told([1.01, 0.99, 1.03]);
+    let said = "about 14 more blocks (90 s) would settle it for a margin of 5 %";
+    assert!(both.contains(said), "{both}");
+    let cost = "lighttpd's CPU per response, 1.01 times (0.99 to 1.03), already excludes 5 % more \
+                or less.";
+    assert!(both.contains(cost), "{both}");
+    assert!(told([0.97, 0.91, 1.03]).contains("already excludes 5 % more."));
+    assert!(!told([1.0, 0.9, 1.1]).contains("already excludes"));
 }
 
 #[test]
@@ -285,7 +448,10 @@ fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
     one.blocks = 4;
     one.blocks_more = Some(2);
     let report = text(&with(one.clone())).replace("\n ", "");
-    assert!(report.contains("needs at least 2 more blocks:"), "{report}");
+    assert!(
+        report.contains("needs at least 2 more blocks (13 s):"),
+        "{report}"
+    );
     one.blocks = 12;
     one.blocks_more = Some(u32::MAX);
     let report = text(&with(one)).replace("\n ", "");

@@ -181,6 +181,7 @@ pub fn times(median: u64) -> Times {
         p99_9: Some(median * 12),
         max: Some(median * 200),
         mean: Some(median as f64),
+        standard_deviation: Some(median as f64 * 1.5),
         at_least: Vec::new(),
     }
 }
@@ -382,6 +383,7 @@ pub fn overloaded_run() -> RunRecord {
         p99_9: Some(2_399_000),
         max: Some(2_400_000),
         mean: Some(1_180_000.0),
+        standard_deviation: None,
         at_least: vec![
             Figure::P90,
             Figure::P95,

@@ -10,7 +10,7 @@ use crate::support::{comparison, run, study, times};
 
 /// A run as its words on one line.
 fn words(record: &RunRecord) -> String {
-    let text = run_text(record, &Style::plain());
+    let text = run_text(record, ReportExtent::Full, &Style::plain());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -9,6 +9,12 @@ use proptest::prelude::*;
 
 use crate::support::{comparison, load, run, set_blocks, study, subject, summary};
 
+const EXTENTS: [ReportExtent; 3] = [
+    ReportExtent::Brief,
+    ReportExtent::Explained,
+    ReportExtent::Full,
+];
+
 fn check(text: &str, width: usize) -> Result<(), TestCaseError> {
     for line in text.lines() {
         prop_assert!(line.chars().count() <= width, "{width}: {line}");
@@ -140,7 +146,9 @@ proptest! {
         let all = record.conclusions.comparisons.iter().flat_map(|one| one.own_findings.clone());
         record.conclusions.validity = Validity::of(all.map(|one| one.under(&names[0])).collect());
         set_blocks(&mut record, 2);
-        check(&study_text(&record, ReportExtent::Full, &style), style.width)?;
+        for extent in EXTENTS {
+            check(&study_text(&record, extent, &style), style.width)?;
+        }
         check(&progress_line(&record), 1_000)?;
     }
 
@@ -181,6 +189,8 @@ proptest! {
         server.name = words[2].clone();
         server.cpu_us_per_request = Some(numbers[5]);
         record.findings = vec![Finding::new(FindingId::Steal, words[0].clone()).with_remedy(words[1].clone())];
-        check(&run_text(&record, &style), style.width)?;
+        for extent in EXTENTS {
+            check(&run_text(&record, extent, &style), style.width)?;
+        }
     }
 }

@@ -137,6 +137,7 @@ mod tests {
             bounds: None,
             is_speed_of_time: false,
             wanted: None,
+            blocks_more: None,
             standing,
         }
     }

@@ -42,14 +42,17 @@ pub struct FormatFlags {
     /// Post metrics to an OpenTelemetry collector, such as http://127.0.0.1:4318.
     #[arg(long, value_name = "URL", value_parser = otlp::collector)]
     pub otlp: Option<Target>,
+    /// Print all of the report, and not only what fits on a screen.
+    #[arg(long)]
+    pub full: bool,
+    /// Say below the report what its words mean.
+    #[arg(long, conflicts_with = "full")]
+    pub explain_terms: bool,
 }
 
 /// Formats that only a study has.
 #[derive(Debug, Clone, Args)]
 pub struct StudyFormatFlags {
-    /// Print all of a study that compares much, and not only what fits on a screen.
-    #[arg(long)]
-    pub full: bool,
     /// Write a picture of the verdicts as SVG, for a README; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub svg: Option<String>,
@@ -133,11 +136,12 @@ impl<'a> Outputs<'a> {
         all.checked()
     }
 
-    /// How much of a study is to be printed.
+    /// How much is to be printed.
     pub fn extent(&self) -> ReportExtent {
-        match self.study {
-            Some(study) if study.full => ReportExtent::Full,
-            _ => ReportExtent::Overview,
+        match (self.formats.full, self.formats.explain_terms) {
+            (true, _) => ReportExtent::Full,
+            (false, true) => ReportExtent::Explained,
+            (false, false) => ReportExtent::Brief,
         }
     }
 
@@ -423,9 +427,25 @@ pub fn style(flags: &OutputFlags) -> Style {
     Style {
         color: !flags.no_color && may_color && io::stdout().is_terminal(),
         unicode: is_utf8,
-        width: 80,
+        width: columns(
+            std::env::var("COLUMNS").ok().as_deref(),
+            terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0),
+        ),
     }
 }
+
+/// How many columns a report may take: as many as the environment says, else as many as the
+/// terminal has, else 80.
+fn columns(asked: Option<&str>, terminal: Option<u16>) -> usize {
+    let asked = asked.and_then(|text| text.parse().ok());
+    let found = asked.or(terminal).filter(|columns| *columns > 0);
+    found.map_or(COLUMNS, |columns| usize::from(columns).min(COLUMNS_MAX))
+}
+
+/// Columns where nobody says how many there are.
+const COLUMNS: usize = 80;
+/// Longer lines are hard to read.
+const COLUMNS_MAX: usize = 120;
 
 /// Prints a text at once.
 pub fn to_stdout(text: &str) -> Result<(), String> {
@@ -444,6 +464,24 @@ pub fn to_stdout(text: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_is_as_wide_as_the_terminal_within_reason() {
+        // Method: what the environment says, and what the terminal does, alone and together.
+        let table = [
+            (None, None, 80),
+            (None, Some(100), 100),
+            (None, Some(300), 120),
+            (None, Some(40), 40),
+            (Some("90"), Some(100), 90),
+            (Some("90"), None, 90),
+            (Some("0"), Some(100), 80),
+            (Some("wide"), Some(100), 100),
+        ];
+        for (asked, terminal, expected) in table {
+            assert_eq!(columns(asked, terminal), expected, "{asked:?} {terminal:?}");
+        }
+    }
 
     #[test]
     fn names_stand_before_the_ending() {

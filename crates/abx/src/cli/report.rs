@@ -70,8 +70,9 @@ pub fn report(report: &Report) -> Result<End, Failure> {
         }
         SavedRecord::Run(record) => {
             report.refuse("a run, which compares nothing", report.of_studies())?;
-            let text = abx_report::run_text(&record, &style);
-            Outputs::of_run(flags, &report.formats)?.print_run(&text, &record)?;
+            let outputs = Outputs::of_run(flags, &report.formats)?;
+            let text = abx_report::run_text(&record, outputs.extent(), &style);
+            outputs.print_run(&text, &record)?;
             Ok(run::end_of(&record))
         }
         SavedRecord::Machine(record) => {

@@ -103,7 +103,8 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         Ok(record) => record,
         Err(error) => return Err(failure(error)),
     };
-    let report = abx_report::run_text(&record, &output::style(&run.output));
+    let style = output::style(&run.output);
+    let report = abx_report::run_text(&record, outputs.extent(), &style);
     let mut store = Store::for_new_record("run", seed);
     let saved = store.save_somewhere(&record);
     let printed = outputs.print_run(&report, &record);

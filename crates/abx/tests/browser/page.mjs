@@ -16,7 +16,7 @@ const [, , claim, page, record] = process.argv;
 const address = pathToFileURL(page).href;
 
 const claims = {
-  fits, capacities, tips, keyboard, phases, toggles, gives, asks, stands, prints,
+  fits, begins, capacities, tips, keyboard, phases, toggles, gives, asks, stands, prints,
 };
 
 const browser = start();
@@ -53,9 +53,39 @@ async function fits(browser) {
       assert.ok(found.plots >= 5, `${found.plots} plots: ${where}`);
       assert.deepEqual(found.collapsed, [], where);
       assert.deepEqual(found.overlapping, [], where);
+      assert.deepEqual(found.cut, [], where);
       assert.deepEqual(found.faint, [], where);
       assertQuiet(tab);
     }
+  }
+}
+
+// The first screen of a large study is its matrix, on a desk and on a telephone; a cell
+// leads to its details, nothing is cut, and no box stands in the way.
+async function begins(browser) {
+  for (const [width, height] of [[1280, 800], [390, 844]]) {
+    const tab = await browser.tab(width, height);
+    await tab.open(address);
+    const where = `${width} pixels`;
+    const found = await tab.value(`(() => {
+      const cells = [...document.querySelectorAll(".matrix .cell a")];
+      const seen = (one) => { const box = one.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; };
+      const boxes = [...document.querySelectorAll(".verdicts > .verdict")];
+      return { cells: cells.length, seen: cells.filter(seen).length,
+        boxes: boxes.filter((one) => one.checkVisibility()).length,
+        lost: cells.filter((one) => !document.querySelector(one.getAttribute("href"))).length };
+    })()`);
+    assert.ok(found.cells > 6 && found.seen >= 6, `${JSON.stringify(found)}: ${where}`);
+    assert.deepEqual([found.lost, found.boxes], [0, 0], where);
+    const looked = await tab.value(`(${look})()`);
+    assert.equal(looked.wide, looked.room, `scrolls sideways: ${where}`);
+    assert.deepEqual(looked.cut, [], where);
+    await tab.value("document.querySelector('.matrix .cell a').click()");
+    await tab.until("the details", `(() => {
+      const box = document.querySelector(":target")?.getBoundingClientRect();
+      return box && box.top >= 0 && box.bottom <= innerHeight;
+    })()`);
+    assertQuiet(tab);
   }
 }
 
@@ -75,6 +105,10 @@ function look() {
       }
     });
   }
+  // What stands beyond an edge of the window is not seen; tables may scroll in their frames.
+  const letters = [...document.querySelectorAll("svg.plot text, svg.bar text, table, figcaption, h3")];
+  const within = (one) => box(one).left >= 0 && box(one).right <= root.clientWidth;
+  const cut = letters.filter((one) => box(one).width > 0 && !one.closest(".scroll") && !within(one));
   // The contrast of text, after the formula of WCAG 2.
   const channels = (color) => color.match(/[\d.]+/g).slice(0, 3).map((one) => one / 255);
   const light = (color) => {
@@ -93,6 +127,7 @@ function look() {
     plots: plots.length,
     collapsed: plots.filter((plot) => box(plot).width < 250 || box(plot).height < 150).map((plot) => plot.id),
     overlapping,
+    cut: cut.map((one) => one.textContent.slice(0, 80)),
     faint: [...faint, ...marks].map((one) => one.outerHTML.slice(0, 80)),
   };
 }

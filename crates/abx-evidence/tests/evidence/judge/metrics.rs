@@ -3,8 +3,8 @@
 use abx_evidence::record::{Histograms, SliceRecord};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    ArrivalKind, ArrivalSettings, Comparison, Conclusions, FindingId, Histogram, Level, Measured,
-    Metric, Role, SliceTally, Verdict, may_stop,
+    ArrivalKind, ArrivalSettings, Comparison, Conclusions, FindingId, Histogram, Level, Limits,
+    Measured, Metric, Role, SliceTally, Verdict, may_stop,
 };
 
 use abx_fixtures::{
@@ -78,6 +78,35 @@ fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
     let mut fewer = open(&[]);
     fewer.loads[0].settings.arrivals.rate_per_s = Some(2_500.0);
     assert_eq!(primary(&judged(fewer))[0].metric, Metric::ResponseP50);
+}
+
+#[test]
+fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
+    // Method: the same bytes for each response, in six blocks of which other programs took
+    // half of the CPUs, and in three blocks; and a byte in ten more in three blocks.
+    let bytes = |blocks: usize, more: u64| {
+        let answers = vec![OK; blocks];
+        let mut record = study(&[("old", &answers), ("new", &answers)]);
+        each_slice(&mut record, "old", |slice| slice.bytes = 1_000 * slice.ok);
+        each_slice(&mut record, "new", |slice| slice.bytes = more * slice.ok);
+        record
+    };
+    let mut disturbed = bytes(6, 1_000);
+    disturbed.settings.subject_cpus = vec![0];
+    disturbed.settings.generator_cpus = vec![0];
+    let disturbed = judged(disturbed);
+    let bounds = { disturbed.validity.findings.iter() }
+        .filter(|one| one.level == Level::Bound && one.limits == Limits::All);
+    assert!(bounds.count() > 0, "{:?}", disturbed.validity.findings);
+    let table = [
+        (disturbed, Verdict::Equivalent),
+        (judged(bytes(3, 1_000)), Verdict::Equivalent),
+        (judged(bytes(3, 1_100)), Verdict::More),
+    ];
+    for (record, verdict) in table {
+        let one = by(&record, Metric::WireBytes).unwrap();
+        assert_eq!((one.verdict, one.at_least), (verdict, false), "{one:?}");
+    }
 }
 
 #[test]

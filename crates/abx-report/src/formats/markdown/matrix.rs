@@ -10,15 +10,13 @@ use crate::words::verdict::word;
 
 /// A page is as wide as this; more columns make a further table.
 const COLUMNS_MAX: usize = 4;
-/// Fewer are as soon read as sentences.
-const CELLS_MIN: usize = 6;
 
 /// The primary verdicts of a study in Markdown tables: what each subject is as a
 /// multiple of the baseline. Empty where they are few.
 #[must_use]
 pub fn verdict_matrix(record: &StudyRecord) -> String {
-    let columns = grid::columns(record);
-    if record.measured.pairs().len() * columns.len() < CELLS_MIN {
+    let columns = grid::all_columns(record);
+    if !grid::is_needed(record) {
         return String::new();
     }
     let tables: Vec<String> = together(&columns)
@@ -50,7 +48,8 @@ fn table(record: &StudyRecord, rows: &[GridRow], columns: &[GridColumn]) -> Stri
         let cells = { columns.iter() }.map(|column| match grid::cell(record, *own, *column) {
             GridCell::One => "1".to_owned(),
             GridCell::Found(one) => cell(one),
-            GridCell::NotKnown => "not known".to_owned(),
+            // It has a column of its own.
+            GridCell::Instead(_) => "not known".to_owned(),
             GridCell::Nothing => String::new(),
         });
         let name = match own {

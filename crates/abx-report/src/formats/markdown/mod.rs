@@ -11,9 +11,11 @@ use crate::text::faults::faults;
 use crate::text::past_baseline::past_baseline;
 use crate::text::study::how_measured;
 use crate::text::sweeps::{capacities, sweeps};
+use crate::text::{ReportExtent, run_text};
 use crate::words::expectations::reason;
 use crate::words::figures::{neither, table, unsent};
-use crate::words::findings::{LoadCount, Told, told};
+use crate::words::findings::{Cause, LoadCount, Told, causes, told};
+use crate::words::grid;
 use crate::words::held::held_table;
 use crate::words::how_measured::repeating;
 use crate::words::load::offer;
@@ -53,7 +55,10 @@ pub fn study_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> St
         figures(record),
         where_time_goes(record),
         also_compared(record),
-        findings(&record.conclusions.validity.findings, loads),
+        match grid::is_needed(record) {
+            true => by_cause(&record.conclusions.validity.findings),
+            false => findings(&record.conclusions.validity.findings, loads),
+        },
         reproduce(record),
     ];
     joined(&sections)
@@ -74,7 +79,7 @@ pub fn run_markdown(record: &RunRecord) -> String {
     let sections = [
         format!("### abx: {headline}\n"),
         findings(&record.findings, LoadCount::One),
-        fenced(&crate::text::run_text(&bare, &Style::plain())),
+        fenced(&run_text(&bare, ReportExtent::Full, &Style::plain())),
     ];
     joined(&sections)
 }
@@ -151,7 +156,7 @@ fn expectations(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
             code(&answer.expected),
             escape(&place),
             format!("**{}**", answer.standing.word()),
-            escape(&reason(answer)),
+            escape(&reason(record, answer)),
         ]
     }));
     rows.iter().map(|cells| row(cells)).collect()
@@ -280,14 +285,31 @@ fn also_compared(record: &StudyRecord) -> String {
     )
 }
 
+/// What limits the result, a line for each cause.
+fn by_cause(all: &[Finding]) -> String {
+    let line = |cause: &Cause| {
+        let remedies = cause.remedies();
+        let remedies: Vec<String> = { remedies.iter() }
+            .map(|remedy| format!("<br>→ {}", escape(&capitalized(remedy))))
+            .collect();
+        let (level, text) = (level(cause.level), escape(&cause.text()));
+        format!("- **{level}** {text}{}\n", remedies.concat())
+    };
+    causes(all).iter().map(line).collect()
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Note => "NOTE",
+        Level::Bound => "BOUND",
+        Level::Void => "VOID",
+    }
+}
+
 fn findings(all: &[Finding], loads: LoadCount) -> String {
     let line = |told: &Told| {
         let one = told.finding;
-        let level = match one.level {
-            Level::Note => "NOTE",
-            Level::Bound => "BOUND",
-            Level::Void => "VOID",
-        };
+        let level = level(one.level);
         let load = one.load.as_ref().filter(|_| loads == LoadCount::Several);
         let load = load.map_or_else(String::new, |load| format!("under {load}: "));
         let text = escape(&format!("{load}{}{}", one.message, told.likewise()));

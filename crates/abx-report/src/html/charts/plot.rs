@@ -271,13 +271,15 @@ impl Plot {
         }
         axes.push(self.rules.clone());
         axes.push(horizontal(px(self.height)).class("axis"));
-        let name = element("text")
-            .class("label y")
-            .with("x", "-56")
-            .with("y", "-14");
-        axes.push(name.text(&self.y.label));
-        let name = element("text").class("label x").with("x", "50%");
-        axes.push(name.with("y", px(self.height + 36.0)).text(&self.x.label));
+        let below = |distances: [f64; 3]| distances.map(|one| self.height + one);
+        axes.push(axis_name(
+            "label y",
+            "-56",
+            &self.y.label,
+            [-14.0, -24.0, -11.0],
+        ));
+        let places = below([36.0, 31.0, 43.0]);
+        axes.push(axis_name("label x", "50%", &self.x.label, places));
         axes
     }
 
@@ -287,6 +289,26 @@ impl Plot {
 
     fn y_px(&self, value: f64) -> f64 {
         (1.0 - self.y.scale.place(value)) * self.height
+    }
+}
+
+/// The name of an axis: on one line at the first of these places down, or on two lines at
+/// the others where a narrow page has no room for one.
+fn axis_name(class: &'static str, x: &str, name: &str, [one, first, second]: [f64; 3]) -> Markup {
+    let line = |text: &str, y: f64| {
+        let line = element("text").class(class).with("x", x);
+        line.with("y", px(y)).text(text)
+    };
+    if name.chars().count() <= NAME_LETTERS {
+        return line(name, one).into();
+    }
+    let middle = name.len() / 2;
+    let blanks = name.match_indices(' ').map(|(at, _)| at);
+    match blanks.min_by_key(|at| at.abs_diff(middle)) {
+        None => line(name, one).into(),
+        Some(at) => [line(&name[..at], first), line(&name[at + 1..], second)]
+            .into_iter()
+            .collect(),
     }
 }
 
@@ -411,6 +433,8 @@ const PAD_BOTTOM: f64 = 44.0;
 const SIGN: f64 = 7.0;
 /// As many ticks have room on a telephone.
 const NARROW_TICKS: usize = 4;
+/// As many letters of an axis' name have room on a telephone.
+const NAME_LETTERS: usize = 36;
 
 /// The diamond, which stands on bars.
 pub(crate) const BAR_MARKER: usize = 3;
@@ -469,6 +493,32 @@ mod tests {
         let svg = plot.svg().into_string();
         assert!(svg.contains("d=\"M0 200L1000 0\""), "{svg}");
         assert_eq!(svg.matches("class=\"curve\"").count(), 1);
+    }
+
+    #[test]
+    fn a_long_name_of_an_axis_is_broken_near_its_middle() {
+        // Method: one that has room, one that has none, and one that cannot be broken; the
+        // half of a longer one has room on 390 pixels at the width of DejaVu Sans, bold.
+        let texts = |name: &str| {
+            let svg = axis_name("label y", "-56", name, [1.0, 2.0, 3.0]).into_string();
+            let parts = svg.split("</text>").filter(|part| !part.is_empty());
+            let of = |part: &str| part.split_once(" y=").unwrap().1.replace('"', "");
+            parts.map(of).collect::<Vec<String>>()
+        };
+        assert_eq!(texts("a name of some words"), ["1>a name of some words"]);
+        let long = "p99.9 time to the last listener ÷ nginx's, log scale";
+        let both = texts(long);
+        assert_eq!(
+            both,
+            [
+                "2>p99.9 time to the last",
+                "3>listener ÷ nginx&#39;s, log scale"
+            ]
+        );
+        assert_eq!(texts(&"a".repeat(40)).len(), 1);
+        const WIDEST: f64 = 8.4;
+        let room = f64::from(390 - 2 * 16 - 8);
+        assert!(NAME_LETTERS as f64 * WIDEST <= room);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::html::markup::{CaptionedFigure, Grid, Markup, note, side_by_side};
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::units::{is_drawable, percent, plural};
 use crate::words::verdict::{name, place};
+use crate::words::wrap::shorten;
 
 /// A plot for each load and metric that the study was made for, and for each baseline.
 pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup {
@@ -95,7 +96,8 @@ fn of_metric(
         None => format!(" relative to {}", name(&first.baseline)),
     };
     let title = format!("{metric} {}{relative}", place(record, &first.load));
-    let label = format!("{metric} ÷ {}'s, log scale", name(&first.baseline));
+    let baseline = shorten(&name(&first.baseline), BASELINE_LETTERS);
+    let label = format!("{metric} ÷ {baseline}'s, log scale");
     let indices = indices_of(record, first);
     let axes = [block_axis(&indices), PlotAxis::new(&label, scale, 6, plain)];
     let caption = PlotCaption {
@@ -145,3 +147,6 @@ fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Grid {
     let show = |ratio| format!("{ratio:.4}");
     block_table(caption, headers, indices, &ratios, show)
 }
+
+/// As many letters of a baseline's name have room along an axis.
+const BASELINE_LETTERS: usize = 16;

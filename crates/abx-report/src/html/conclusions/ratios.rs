@@ -6,10 +6,13 @@ use abx_evidence::{Comparison, Metric, Role, StudyRecord};
 use crate::html::charts::{
     Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, plain,
 };
-use crate::html::conclusions::verdicts::sign;
+use crate::html::conclusions::links::{ratio_id, reasons};
+use crate::html::conclusions::signs::sign;
 use crate::html::markup::{Element, Markup, element, note};
 use crate::words::metrics::{capitalized, metric_under};
-use crate::words::units::{drawable, is_drawable, percent, ratios as as_texts};
+use crate::words::units::{
+    NO_INTERVAL, drawable, figure, is_drawable, percent, ratios as as_texts,
+};
 use crate::words::verdict::{limit, load_text, name, word};
 
 /// A table for each metric that the study was made for, and one for each load
@@ -103,6 +106,10 @@ pub(crate) struct RatioRow<'a> {
     /// Between these differences do not matter.
     band: [f64; 2],
     bounds: Option<[f64; 3]>,
+    /// Where it stands in the page; empty for a pair of a ranking.
+    id: String,
+    /// What limits it.
+    reasons: Option<Element>,
 }
 
 impl<'a> RatioRow<'a> {
@@ -118,6 +125,8 @@ impl<'a> RatioRow<'a> {
             of,
             band: [1.0 / (1.0 + margin), 1.0 + margin],
             bounds: drawable(one),
+            id: ratio_id(record, one),
+            reasons: reasons(record, one),
         }
     }
 
@@ -169,10 +178,14 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
     ];
     let row = |row: &RatioRow| {
         let verdict = cell("verdict", "").add(sign(row.one.verdict));
+        let of = name_cell("of", &row.of);
         [
-            name_cell("of", &row.of),
+            match row.id.as_str() {
+                "" => of,
+                id => of.with("id", id),
+            },
             name_cell("who", &row.who(baseline)),
-            verdict.text(&row.verdict()),
+            verdict.text(&row.verdict()).add_all(row.reasons.clone()),
             cell("ratio", &interval(row)),
             picture_cell(picture_of(row, scale)),
         ]
@@ -202,7 +215,10 @@ pub(crate) fn scale(rows: &[RatioRow]) -> Option<Scale> {
 /// The ratio and its interval, as the verdict's sentence has them.
 pub(crate) fn interval(row: &RatioRow) -> String {
     row.bounds.map_or_else(
-        || "no interval".to_owned(),
+        || match row.one.plain_ratio() {
+            Some(ratio) => format!("{}, {NO_INTERVAL}", figure(ratio)),
+            None => "no interval".to_owned(),
+        },
         |bounds| {
             let [ratio, low, high] = as_texts(bounds);
             let sign = match limit(row.one.verdict, row.one.at_least, row.one.ratio) {

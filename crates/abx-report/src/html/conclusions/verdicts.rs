@@ -1,8 +1,13 @@
-//! The verdicts: the sentences of the terminal, each with its sign.
+//! The verdicts: a matrix of many, and the sentences of the terminal, each with its sign.
 
-use abx_evidence::{StudyRecord, Verdict};
+use abx_evidence::{Comparison, StudyRecord};
 
-use crate::html::markup::{Element, LINE, Markup, element, note};
+use crate::html::conclusions::links::reasons;
+use crate::html::conclusions::matrix::matrix;
+use crate::html::conclusions::signs::sign;
+use crate::html::markup::{Element, LINE, Markup, element, folded, note};
+use crate::words::grid;
+use crate::words::overview::{counts, largest, leaders};
 use crate::words::scope;
 use crate::words::units::percent;
 use crate::words::verdict::{instead_of_throughput, name, remarks, sentence, word};
@@ -19,6 +24,7 @@ pub(crate) fn title(record: &StudyRecord) -> String {
         return "What can this machine tell apart?".to_owned();
     }
     match names.as_slice() {
+        many if many.len() > NAMES_MAX => format!("Which of {} servers is faster?", many.len()),
         [others @ .., last] if !others.is_empty() => {
             format!("Which is faster: {} or {last}?", others.join(", "))
         }
@@ -26,54 +32,60 @@ pub(crate) fn title(record: &StudyRecord) -> String {
     }
 }
 
-/// A card for each comparison.
+/// What was found: at a glance where it is much, and in a card for each comparison where
+/// those are few.
 pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
     let scope = note(&scope::of_study(record));
     let Some(first) = record.conclusions.primary().next() else {
         let nothing = element("p").text("Nothing was compared.");
         return [nothing, scope].into_iter().collect();
     };
-    let cards = record.conclusions.primary().map(|one| {
-        let told = element("p").text(&sentence(record, one, &LINE));
-        let remarks = remarks(record, one);
-        let remarks = remarks
-            .iter()
-            .map(|text| element("p").class("remark").text(text));
-        let told = element("div").add(told).add_all(remarks);
-        element("li")
-            .class(format!("verdict {}", word(one.verdict)))
-            .add(sign(one.verdict))
-            .add(told)
-    });
+    let mut out = Markup::new();
+    if grid::is_needed(record) {
+        out.push(matrix(record));
+        out.push(element("p").text(&counts(record)));
+        for one in largest(record) {
+            out.push(element("p").text(&sentence(record, one, &LINE)));
+        }
+        out.push_all(leaders(record).iter().map(|line| element("p").text(line)));
+    }
+    let cards = record.conclusions.primary().map(|one| card(record, one));
+    let cards = element("ul").class("verdicts").add_all(cards);
+    match record.conclusions.primary().count() > CARDS_MAX {
+        true => out.push(folded("Each verdict in words", cards)),
+        false => out.push(cards),
+    }
     let how = format!(
         "Ratios are subject over baseline, with the interval in which the true ratio lies in {} of \
          such studies: repeats of this one in its scope. A difference of up to {} does not matter here.",
         percent(first.confidence),
         percent(record.measured.settings.margin)
     );
-    let list = element("ul").class("verdicts").add_all(cards);
-    let of_all = scope::of_all(record);
-    let of_all = of_all.iter().map(|text| note(text));
-    let instead = instead_of_throughput(record).map(note);
-    let all = [list, scope, note(&how)].into_iter();
-    all.chain(of_all).chain(instead).collect()
+    out.push(scope);
+    out.push(note(&how));
+    out.push_all(scope::of_all(record).iter().map(|text| note(text)));
+    out.push_all(instead_of_throughput(record).map(note));
+    out
 }
 
-/// The sign of a verdict; the word beside it says the same.
-pub(crate) fn sign(verdict: Verdict) -> Element {
-    let sign = element("span").class(format!("sign {}", word(verdict)));
-    sign.with("aria-hidden", "true").text(letter(verdict))
+/// One comparison in words, with its sign, what else is to be known, and what limits it.
+fn card(record: &StudyRecord, one: &Comparison) -> Element {
+    let remarks = remarks(record, one);
+    let remarks = remarks
+        .iter()
+        .map(|text| element("p").class("remark").text(text));
+    let reasons = reasons(record, one).map(|why| element("p").class("remark").add(why));
+    let told = element("div")
+        .add(element("p").text(&sentence(record, one, &LINE)))
+        .add_all(remarks)
+        .add_all(reasons);
+    element("li")
+        .class(format!("verdict {}", word(one.verdict)))
+        .add(sign(one.verdict))
+        .add(told)
 }
 
-/// The sign of a verdict as a letter.
-pub(crate) fn letter(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "▲",
-        Verdict::Slower => "▼",
-        Verdict::Less => "−",
-        Verdict::More => "+",
-        Verdict::Equivalent => "≈",
-        Verdict::Inconclusive => "?",
-        Verdict::Invalid => "✕",
-    }
-}
+/// A title names no more subjects than these.
+const NAMES_MAX: usize = 5;
+/// More cards than these are folded away.
+const CARDS_MAX: usize = 6;

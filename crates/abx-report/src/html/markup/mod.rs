@@ -44,6 +44,11 @@ impl Markup {
         self.0.push_str(&part.into().0);
     }
 
+    /// Appends all of these.
+    pub(crate) fn push_all<T: Into<Markup>>(&mut self, parts: impl IntoIterator<Item = T>) {
+        parts.into_iter().for_each(|part| self.push(part));
+    }
+
     /// Whether it is nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -72,7 +77,7 @@ impl From<Element> for Markup {
 impl<T: Into<Markup>> FromIterator<T> for Markup {
     fn from_iter<I: IntoIterator<Item = T>>(parts: I) -> Markup {
         let mut all = Markup::new();
-        parts.into_iter().for_each(|part| all.push(part));
+        all.push_all(parts);
         all
     }
 }

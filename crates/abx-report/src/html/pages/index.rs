@@ -4,7 +4,7 @@
 use abx_evidence::Verdict;
 use abx_evidence::history::{Entry, History, UnreadFile};
 
-use crate::html::conclusions::verdicts::sign;
+use crate::html::conclusions::signs::sign;
 use crate::html::markup::{Element, Markup, element, missing, note, quoting, scrolling};
 use crate::html::pages::page::Page;
 use crate::words::history::{COLUMN_NAMES, cells, verdicts};

@@ -8,7 +8,8 @@ use abx_evidence::{StudyRecord, Summary, Verdict};
 
 use crate::html::charts::{axis, bar_markers, plain, px};
 use crate::html::conclusions::ratios::{RatioRow, interval, legend, picture_of, primary, scale};
-use crate::html::conclusions::verdicts::{letter, title};
+use crate::html::conclusions::signs::letter;
+use crate::html::conclusions::verdicts::title;
 use crate::html::markup::{Element, LINE, Markup, element};
 use crate::words::figures::table;
 use crate::words::held::held_table;

@@ -42,6 +42,9 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
             .filter_map(choice)
             .for_each(|choice| tell(&choice));
     }
+    if compare.words.is_empty() && !flags.quiet {
+        tell(&demonstration(study));
+    }
     let mut store = Store::for_new_record("compare", study.seed);
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
     let outcome = run_study(
@@ -76,6 +79,24 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
         Some(error) => printed.and(Err(Failure::no_claim(error))),
         None => conclude(printed, expect::end(&answers, end(&record))),
     }
+}
+
+/// What is about to be done where nobody said what to compare.
+fn demonstration(study: &Study) -> String {
+    let names: Vec<&str> = study.subjects.iter().map(|one| one.name.as_str()).collect();
+    let how_long = match study.blocks {
+        Some(blocks) => format!("for {blocks} blocks"),
+        None => format!(
+            "until the result is precise, for {} at most",
+            humantime::format_duration(study.budget())
+        ),
+    };
+    format!(
+        "A demonstration, since no servers were named: two process models of the built-in \
+         server, {}. It loads this machine {how_long}; Ctrl-C ends it and keeps what was \
+         measured. To compare your own: abx compare 'old=COMMAND' 'new=COMMAND'",
+        names.join(" and ")
+    )
 }
 
 /// Which of its addresses a subject is measured at, when it is not the first.

@@ -1,0 +1,73 @@
+use super::*;
+use crate::judge::verdict::assess;
+
+fn found(ratio: [f64; 3]) -> Comparison {
+    let [ratio, low, high] = ratio;
+    let json = serde_json::json!({
+        "metric": "throughput", "role": "primary", "load": "c50", "subject": "new",
+        "baseline": "old", "ratio": ratio, "low": low, "high": high, "confidence": 0.95,
+        "blocks": 2, "per_block": [2.0, 8.0], "together": 1, "verdict": "inconclusive",
+        "at_least": false, "fragile": false, "findings": [],
+    });
+    serde_json::from_value(json).unwrap()
+}
+
+#[test]
+fn blocks_too_few_for_an_interval_have_a_ratio() {
+    // Method: 2 and 8 have the geometric mean 4; with an interval, in a block without a
+    // ratio, without any block, and where nothing may be claimed.
+    let one = found([1.5, 1.2, 1.8]);
+    assert_eq!(one.plain_ratio(), Some(1.5));
+    let without = Comparison { ratio: None, ..one };
+    assert!((without.plain_ratio().unwrap() - 4.0).abs() < 1e-12);
+    for per_block in [vec![], vec![Some(2.0), None]] {
+        let one = Comparison {
+            per_block,
+            ..without.clone()
+        };
+        assert_eq!(one.plain_ratio(), None);
+    }
+    let void = Comparison {
+        verdict: Verdict::Invalid,
+        ..without
+    };
+    assert_eq!(void.plain_ratio(), None);
+}
+
+#[test]
+fn a_reading_without_disturbances_is_shifted_where_its_ratio_lies_outside() {
+    // Method: beyond each end of 0.74 to 0.77, on it, and within.
+    let table = [(0.83, true), (0.73, true), (0.77, false), (0.76, false)];
+    for (ratio, expected) in table {
+        let undisturbed = Undisturbed {
+            bounds: Bounds {
+                ratio,
+                low: 0.7,
+                high: 0.9,
+            },
+            verdict: Verdict::Slower,
+            rounds_left_out: 4,
+        };
+        let one = Comparison {
+            undisturbed: Some(undisturbed),
+            ..found([0.76, 0.74, 0.77])
+        };
+        assert_eq!(one.shifted().is_some(), expected, "{ratio}");
+    }
+}
+
+#[test]
+fn an_interval_is_given_only_with_two_ends_that_are_numbers() {
+    // Method: blocks 10 % apart, then with a lower end that is nothing and an upper
+    // one without end, each beside a sound other.
+    let sound = assess(&[0.1, 0.11, 0.09], Margin::DEFAULT).unwrap();
+    let given = bounds(&sound).unwrap();
+    assert!(given.low < given.ratio && given.ratio < given.high);
+    let from_nothing = Assessment { low: 0.0, ..sound };
+    let to_infinity = Assessment {
+        high: f64::INFINITY,
+        ..sound
+    };
+    assert_eq!(bounds(&from_nothing), None);
+    assert_eq!(bounds(&to_infinity), None);
+}

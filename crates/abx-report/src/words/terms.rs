@@ -1,0 +1,148 @@
+//! What the words of a report mean, those that stand in it. docs/terms.md has all of them.
+
+use abx_evidence::{Comparison, LoadShape, Metric, Role, RunRecord, StudyRecord, Verdict};
+
+use super::units::percent;
+
+/// A word and what it means.
+pub(crate) type Term = (&'static str, String);
+
+/// The words of a study's report on a screen.
+pub(crate) fn study_terms(record: &StudyRecord) -> Vec<Term> {
+    let mut terms = verdict_terms(record);
+    terms.extend(figure_terms(record));
+    terms.extend(levels(!record.conclusions.validity.findings.is_empty()));
+    terms
+}
+
+fn verdict_terms(record: &StudyRecord) -> Vec<Term> {
+    let any = |is: fn(&Comparison) -> bool| record.conclusions.comparisons.iter().any(is);
+    let mut terms = chosen(&[
+        (
+            true,
+            "ratio (low to high)",
+            "subject over baseline, with its interval: of 100 such intervals, 95 hold the true \
+             ratio if the study were repeated on this machine as it was",
+        ),
+        (
+            any(|one| one.verdict.is_directed()),
+            "faster, slower",
+            "the interval excludes 1; less, more: the same of a cost",
+        ),
+        (
+            any(|one| one.verdict == Verdict::Equivalent),
+            "equivalent",
+            "the interval lies inside the margin",
+        ),
+        (
+            any(|one| one.verdict == Verdict::Inconclusive),
+            "inconclusive",
+            "neither; it never means that there is no difference",
+        ),
+        (
+            any(|one| one.verdict == Verdict::Invalid),
+            "invalid",
+            "a finding rules out any claim",
+        ),
+        (
+            any(|one| one.fragile),
+            "fragile",
+            "another sound way to read the same blocks gives another verdict",
+        ),
+        (
+            any(|one| one.role == Role::Exploratory),
+            "also compared",
+            "what the study was not made for: with so many intervals, one may miss by chance",
+        ),
+        (
+            any(|one| one.metric == Metric::ColdStart),
+            "cold-start throughput",
+            "that of the warm-up after a fresh start, as a share of what followed",
+        ),
+    ]);
+    let margin = percent(record.measured.settings.margin);
+    let margin = format!("differences up to it do not matter: {margin}");
+    terms.insert(1, ("margin", margin));
+    terms
+}
+
+fn figure_terms(record: &StudyRecord) -> Vec<Term> {
+    chosen(&[
+        (
+            true,
+            "block",
+            "every subject started afresh, loaded and stopped: the unit of evidence",
+        ),
+        (
+            true,
+            "p50, p99",
+            "response time, from the intended send to the last byte, of half and of 99 % of the \
+             requests",
+        ),
+        (
+            true,
+            "CPU",
+            "the server's CPU time per response; busy: the share of its CPUs in use",
+        ),
+        (true, "memory", "peak of all its processes together"),
+        (
+            !record.conclusions.ceilings.is_empty(),
+            "ceiling",
+            "what the generator gets from a server that does nothing: near it, the generator is \
+             measured and not the server",
+        ),
+        (
+            true,
+            "scope",
+            "what was not varied; intervals hold for repeats of this study in it",
+        ),
+    ])
+}
+
+/// The words of a run's report on a screen.
+pub(crate) fn run_terms(record: &RunRecord) -> Vec<Term> {
+    let is_request = record.settings.exchange.shape == LoadShape::Request;
+    let all = [
+        (
+            true,
+            "throughput",
+            "verified responses per second: one that fails or is wrong never counts",
+        ),
+        (
+            record.held.is_none(),
+            "response time",
+            "from the intended send to the last byte; p99: 99 % of the requests took no longer",
+        ),
+        (
+            is_request,
+            "status",
+            "complete responses by the class of their status",
+        ),
+        (
+            true,
+            "errors",
+            "requests without a right response, by what became of them (docs/terms.md)",
+        ),
+        (
+            record.server.is_some(),
+            "server",
+            "its process tree: the share of a CPU that it used, and CPU time per response",
+        ),
+    ];
+    let mut terms = chosen(&all);
+    terms.extend(levels(!record.findings.is_empty()));
+    terms
+}
+
+fn chosen(all: &[(bool, &'static str, &str)]) -> Vec<Term> {
+    let there = all.iter().filter(|(is_there, ..)| *is_there);
+    there
+        .map(|(_, term, text)| (*term, (*text).to_owned()))
+        .collect()
+}
+
+fn levels(are_there: bool) -> Option<Term> {
+    let text =
+        "worth knowing; BOUND: the figure is only an \"at least\"; VOID: no claim can be made";
+    are_there.then(|| ("NOTE", text.to_owned()))
+}
