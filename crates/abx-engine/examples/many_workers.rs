@@ -124,6 +124,7 @@ fn resident_kib() -> Result<u64, Box<dyn Error>> {
 fn plan(address: SocketAddr, path: &str) -> Result<LoadPlan, Box<dyn Error>> {
     Ok(LoadPlan {
         address,
+        tls: None,
         sources: Vec::new(),
         connections: CONNECTIONS,
         pipeline: 1,

@@ -98,6 +98,7 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
     let body = answers.body();
     LoadPlan {
         address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80),
+        tls: None,
         sources: Vec::new(),
         connections: CONNECTIONS,
         pipeline,

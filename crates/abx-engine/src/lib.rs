@@ -26,10 +26,11 @@ pub mod schedule;
 mod simulation;
 mod workers;
 
+pub use io::TlsPlanError;
 pub use load_generator::LoadGenerator;
 pub use plan::{
     Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
-    SliceEnd, SlicePlan,
+    SliceEnd, SlicePlan, TlsFileError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion,
 };
 pub use pool::{AwaitedConnections, AwaitedResponses};
 pub use probe::{Answer, Echo, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket};

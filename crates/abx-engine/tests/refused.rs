@@ -23,6 +23,7 @@ fn engine() -> Engine {
 fn load(address: SocketAddr) -> LoadPlan {
     LoadPlan {
         address,
+        tls: None,
         sources: Vec::new(),
         connections: 2,
         requests: vec![Asked {

@@ -228,6 +228,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
         status: 200,
         body_bytes: 1_320,
         sha256: Some("00".to_owned()),
+        tls: None,
     };
     let each = subjects.iter().map(|(name, _)| (*name).to_owned());
     let answers = each.clone().map(|name| (name, vec![answer.clone()]));

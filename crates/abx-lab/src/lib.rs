@@ -40,6 +40,7 @@ pub use study::shape::{
     BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,
 };
 pub use study::subject::{Scheme, Source, Subject, SubjectError, Target};
+pub use study::tls::TlsSpec;
 pub use study::{
     CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, PilotEffort, Pin, RequestSpec,
     SliceLength, Study, WaitChoice, study_file, units,

@@ -30,6 +30,7 @@ mod subjects;
 mod supervised;
 mod support;
 mod sweeps;
+mod tls;
 mod usage;
 mod view;
 mod watched;

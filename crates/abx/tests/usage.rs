@@ -12,10 +12,7 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
     let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
     let (one, same_name) = (touches("one"), touches("one"));
     let cases: &[(&[&str], &[&str])] = &[
-        (
-            &["https://127.0.0.1/", &one],
-            &["https://", "not supported"],
-        ),
+        (&["ftp://127.0.0.1/", &one], &["ftp://", "not supported"]),
         (
             &["http://does-not-exist.invalid/", &one],
             &[
@@ -74,7 +71,7 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
     let url = server.url.as_str();
     let cases: &[(&[&str], &[&str])] = &[
         (&["run", "127.0.0.1:80"], &["127.0.0.1:80", "http://"]),
-        (&["run", "https://127.0.0.1/"], &["not supported"]),
+        (&["run", "ftp://127.0.0.1/"], &["not supported"]),
         (
             &["run", url, "-n", "1", "-d", "1s"],
             &["--requests", "--duration"],

@@ -5,24 +5,28 @@
 //! pulls with [`Io::receive`], reads the bytes where the back end has them, and never holds
 //! them over the next call. Start at [`Io`].
 //!
-//! A layer that changes the bytes of connections, as TLS does, is such a contract over
-//! another one: it answers `Connected` when its handshake is over, and skips what it has
-//! read. `simulation/sealed.rs` is one, and passes the same tests. What multiplexes requests, as HTTP/2 does, is a
+//! A layer that changes the bytes of connections is such a contract over another one: it
+//! answers `Connected` when its handshake is over, and skips what it has read. `tls/` is
+//! one, and so is `simulation/sealed.rs`, which takes virtual time. What multiplexes requests, as HTTP/2 does, is a
 //! [`Protocol`](crate::protocol::Protocol) with an outbox.
 //!
-//! There is `epoll.rs`, and for tests `simulation/network.rs` with virtual time. All pass the
+//! There are `epoll.rs` and TLS over it, and for tests `simulation/network.rs` with virtual time. All pass the
 //! same tests, in `simulation/contract.rs`.
 
 mod busy_wait;
 mod epoll;
+mod tls;
 mod wake;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use abx_evidence::record::TlsSession;
 use abx_sys::Nanos;
 
 pub(crate) use epoll::EpollIo;
+pub use tls::TlsPlanError;
+pub(crate) use tls::{Tls, TlsClient, remedy};
 
 /// Below this span the clock is read again before a wait, so that what was done
 /// since the last reading does not make it end late.
@@ -165,6 +169,11 @@ pub(crate) trait Io {
 
     /// Gives what comes next on a connection.
     fn receive(&mut self, token: Token) -> Received<'_>;
+
+    /// What was agreed on in the TLS handshake of a connection; `None` without one.
+    fn tls_session(&self, _: Token) -> Option<TlsSession> {
+        None
+    }
 }
 
 /// A token as an epoll set keeps it.

@@ -1,5 +1,7 @@
 //! What an engine is asked to do. Plain data: it could come over a wire.
 
+mod tls;
+
 use std::net::{IpAddr, SocketAddr};
 
 use abx_evidence::{Shape, TimelinePlan, Wait};
@@ -7,6 +9,8 @@ use abx_wire::http1;
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::{Arrivals, PerSecond, StageList};
+
+pub use tls::{TlsFileError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion};
 
 /// The threads that make load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +126,9 @@ pub struct Asked {
 pub struct LoadPlan {
     /// Where the subject listens.
     pub address: SocketAddr,
+    /// How connections are encrypted; `None` for not at all.
+    #[serde(default)]
+    pub tls: Option<TlsPlan>,
     /// Local addresses that the connections come from, in turn; empty lets the kernel choose.
     pub sources: Vec<IpAddr>,
     /// Connections, at least one.

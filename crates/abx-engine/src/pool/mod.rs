@@ -356,6 +356,7 @@ fn connect_outcome(error: &io::Error) -> Outcome {
         io::ErrorKind::ConnectionRefused => Outcome::Refused,
         io::ErrorKind::ConnectionReset => Outcome::Reset,
         io::ErrorKind::TimedOut => Outcome::Timeout,
+        io::ErrorKind::InvalidData => Outcome::TlsFailed,
         io::ErrorKind::AddrNotAvailable => Outcome::NoPort,
         _ if abx_sys::is_out_of_descriptors(error) => Outcome::NoDescriptor,
         _ if abx_sys::is_out_of_memory(error) => Outcome::NoMemory,

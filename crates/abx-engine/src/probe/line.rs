@@ -5,43 +5,62 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use abx_sys::{Epoll, Events, Interest, Nanos, Socket};
+use abx_evidence::Wait;
+use abx_evidence::record::TlsSession;
+use abx_sys::Nanos;
 
 use super::{Patience, ProbeError};
+use crate::io::{Awaits, EpollIo, Io, Ready, Received, Tls, TlsClient, Token};
+use crate::plan::TlsPlan;
 use crate::workers::engine::Stopper;
 
 /// How often a connection that waits looks whether it was stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// A probe has one connection.
+const TOKEN: Token = Token {
+    slot: 0,
+    generation: 0,
+};
 
 /// A connection with a deadline for all of it.
 pub(super) struct ProbeConnection<'a> {
-    socket: Socket,
-    epoll: Epoll,
-    events: Events,
+    io: Box<dyn Io>,
+    ready: Vec<Ready>,
     begun: Instant,
     patience: Patience<'a>,
 }
 
 impl<'a> ProbeConnection<'a> {
+    /// Connects, and shakes hands where TLS is spoken.
     pub(super) fn connect(
         address: SocketAddr,
+        tls: Option<&TlsPlan>,
         patience: Patience<'a>,
     ) -> Result<ProbeConnection<'a>, ProbeError> {
         let begun = Instant::now();
-        let failed = |error| broken(error, patience.timeout);
-        let socket = Socket::connect(address, None).map_err(failed)?;
-        let epoll = Epoll::new().map_err(failed)?;
-        epoll.add(&socket, 0, Interest::all()).map_err(failed)?;
+        let broken = move |error| broken(error, patience.timeout);
+        let socket = EpollIo::new(Wait::Asleep).map_err(broken)?;
+        let mut io: Box<dyn Io> = match tls {
+            None => Box::new(socket),
+            Some(plan) => Box::new(Tls::over(socket, TlsClient::of(plan)?)),
+        };
+        io.connect(TOKEN, address, None).map_err(broken)?;
         let mut connection = ProbeConnection {
-            socket,
-            epoll,
-            events: Events::with_capacity(1),
+            io,
+            ready: Vec::new(),
             begun,
             patience,
         };
-        connection.wait()?;
-        connection.socket.pending_error().map_err(failed)?;
-        Ok(connection)
+        loop {
+            connection.wait()?;
+            for ready in std::mem::take(&mut connection.ready) {
+                match ready {
+                    Ready::Connected(_) => return Ok(connection),
+                    Ready::Unconnected(_, error) => return Err(broken(error)),
+                    Ready::MaySend(_) | Ready::Receivable(_) => {}
+                }
+            }
+        }
     }
 
     /// How long it has taken so far.
@@ -49,42 +68,51 @@ impl<'a> ProbeConnection<'a> {
         self.begun.elapsed()
     }
 
+    /// What was agreed on in the TLS handshake.
+    pub(super) fn tls_session(&self) -> Option<TlsSession> {
+        self.io.tls_session(TOKEN)
+    }
+
     pub(super) fn send(&mut self, mut bytes: &[u8]) -> Result<(), ProbeError> {
         while !bytes.is_empty() {
-            let sent = self.once_ready(|socket| socket.send(bytes))?;
-            bytes = &bytes[sent..];
+            self.left()?;
+            let sent = self.io.send(TOKEN, bytes);
+            bytes = &bytes[sent.map_err(|error| broken(error, self.patience.timeout))?..];
+            if !bytes.is_empty() {
+                self.wait()?;
+            }
         }
         Ok(())
     }
 
-    /// Waits for bytes and gives how many came: none at the peer's end.
-    pub(super) fn receive(&mut self, buffer: &mut [u8]) -> Result<usize, ProbeError> {
-        self.once_ready(|socket| socket.receive(buffer))
-    }
-
-    /// Does this as soon as it can be done without waiting.
-    fn once_ready<T>(
-        &mut self,
-        mut act: impl FnMut(&Socket) -> io::Result<T>,
-    ) -> Result<T, ProbeError> {
+    /// Waits for bytes and puts them in the buffer's place: none at the peer's end.
+    pub(super) fn receive(&mut self, buffer: &mut Vec<u8>) -> Result<(), ProbeError> {
+        buffer.clear();
         loop {
             // A peer that always has more to say must not keep it busy for ever.
             self.left()?;
-            match act(&self.socket) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                other => return other.map_err(|error| broken(error, self.patience.timeout)),
+            match self.io.receive(TOKEN) {
+                Received::Bytes(bytes) => {
+                    buffer.extend_from_slice(bytes);
+                    return Ok(());
+                }
+                Received::Ended => return Ok(()),
+                Received::Failed => {
+                    let reset = io::ErrorKind::ConnectionReset.into();
+                    return Err(ProbeError::Broken(reset));
+                }
+                Received::Nothing | Received::Skipped(_) => self.wait()?,
             }
         }
     }
 
-    /// Waits until something has happened to the socket.
+    /// Waits until something has happened to the connection.
     fn wait(&mut self) -> Result<(), ProbeError> {
         loop {
             let wait = self.left()?.min(LOOK_EVERY);
-            let waited = self.epoll.wait(&mut self.events, Some(Nanos::from(wait)));
-            waited.map_err(|error| broken(error, self.patience.timeout))?;
-            if !self.events.is_empty() {
+            let until = self.io.now().plus(Nanos::from(wait));
+            self.io.wait(until, Awaits::Nothing, &mut self.ready);
+            if !self.ready.is_empty() {
                 return Ok(());
             }
             if let Some(on_wait) = self.patience.on_wait {
@@ -109,6 +137,7 @@ fn broken(error: io::Error, timeout: Duration) -> ProbeError {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => ProbeError::Refused,
         io::ErrorKind::TimedOut => ProbeError::Timeout(timeout),
+        io::ErrorKind::InvalidData => ProbeError::Handshake(error),
         _ => ProbeError::Broken(error),
     }
 }

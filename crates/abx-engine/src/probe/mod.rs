@@ -7,11 +7,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use abx_evidence::record::TlsSession;
 use abx_wire::{http1, websocket as wire};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::plan::{BodyIdentity, RequestPlan};
+use crate::io::{TlsPlanError, remedy};
+use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
 use crate::workers::engine::Stopper;
 
 pub use websocket::{Echo, WebSocketAnswer, probe_websocket};
@@ -32,6 +34,8 @@ pub struct Answer {
     pub server: Option<String>,
     /// The SHA-256 of the body in hexadecimal, which people can compare with `sha256sum`.
     pub sha256: String,
+    /// What was agreed on in the TLS handshake; `None` without one.
+    pub tls: Option<TlsSession>,
 }
 
 /// How long a probe waits: until its time is over, or somebody stops it.
@@ -70,6 +74,12 @@ pub enum ProbeError {
     /// The connection broke.
     #[error("the connection broke: {0}")]
     Broken(io::Error),
+    /// It stands, and no TLS came of it.
+    #[error("the TLS handshake failed: {0}{help}", help = remedy(.0))]
+    Handshake(io::Error),
+    /// Certificates, keys or names of TLS that do not serve.
+    #[error("TLS cannot be spoken: {0}")]
+    Tls(#[from] TlsPlanError),
     /// What came is no HTTP answer, or ended too early.
     #[error("the answer is not HTTP as it should be: {0}")]
     Fault(http1::Fault),
@@ -85,38 +95,41 @@ pub enum ProbeError {
 }
 
 /// Asks once on a fresh connection, which the server is asked to close, and reads the answer to its end.
+/// The connection is encrypted as `tls` says.
 ///
 /// # Errors
 /// One [`ProbeError`] for each way in which no whole answer comes.
 pub fn probe<'a>(
     address: SocketAddr,
+    tls: Option<&TlsPlan>,
     request: &RequestPlan,
     patience: impl Into<Patience<'a>>,
 ) -> Result<Answer, ProbeError> {
     let bytes = request.encode(false)?;
-    let mut line = ProbeConnection::connect(address, patience.into())?;
+    let mut line = ProbeConnection::connect(address, tls, patience.into())?;
     line.send(&bytes)?;
 
     let mut client = http1::Client::new();
     client.expect(request.answer_kind());
     let (mut sha256, mut xxh3) = (Sha256::new(), Xxh3::new());
-    let mut buffer = vec![0; 64 * 1024];
+    let mut buffer = Vec::new();
     // The first bytes, which mostly hold the whole head.
     let mut start: Vec<u8> = Vec::new();
     loop {
-        let count = line.receive(&mut buffer)?;
-        let mut input = &buffer[..count];
+        line.receive(&mut buffer)?;
+        let has_ended = buffer.is_empty();
+        let mut input = &buffer[..];
         if start.len() < START_BYTES {
             start.extend_from_slice(input);
         }
         loop {
-            let event = if count == 0 {
+            let event = if has_ended {
                 client.eof()
             } else {
                 client.receive(&mut input)
             };
             match event {
-                None if count == 0 => return Err(ProbeError::Fault(http1::Fault::ClosedEarly)),
+                None if has_ended => return Err(ProbeError::Fault(http1::Fault::ClosedEarly)),
                 None => break,
                 Some(http1::Event::Head { .. }) => {}
                 Some(http1::Event::Body(part)) => {
@@ -133,6 +146,7 @@ pub fn probe<'a>(
                         },
                         server: http1::answer_header(&start, "server"),
                         sha256: hex(&sha256.finalize()),
+                        tls: line.tls_session(),
                     });
                 }
             }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use abx_evidence::Message;
+use abx_evidence::record::TlsSession;
 use abx_wire::http1;
 use abx_wire::websocket::{
     Client, ClientOptions, Close, CloseCode, Event, Fault, Masking, MessageKind, NONCE_BYTES,
@@ -13,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::line::ProbeConnection;
 use super::{Patience, ProbeError, START_BYTES};
-use crate::plan::{BodyIdentity, RequestPlan};
+use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
 use crate::protocol::message::{frame_kind, payload};
 use crate::random::Random;
 
@@ -29,6 +30,8 @@ pub struct WebSocketAnswer {
     pub echo: Option<Echo>,
     /// From before the connect to the last byte that was waited for.
     pub elapsed: Duration,
+    /// What was agreed on in the TLS handshake; `None` without one.
+    pub tls: Option<TlsSession>,
 }
 
 /// A message that came back.
@@ -49,6 +52,7 @@ pub struct Echo {
 /// One [`ProbeError`] for each way in which no whole answer comes.
 pub fn probe_websocket<'a>(
     address: SocketAddr,
+    tls: Option<&TlsPlan>,
     request: &RequestPlan,
     message: Option<Message>,
     seed: u64,
@@ -68,7 +72,7 @@ pub fn probe_websocket<'a>(
     let nonce = [(); NONCE_BYTES].map(|()| u8::try_from(random.below(256)).expect("below 256"));
     let mut out = Vec::new();
     let client = Client::open(options, &opening, nonce, &mut out);
-    let line = ProbeConnection::connect(address, patience.into())?;
+    let line = ProbeConnection::connect(address, tls, patience.into())?;
     ProbeProtocol {
         line,
         client,
@@ -96,17 +100,17 @@ impl ProbeProtocol<'_> {
         mut self,
         message: Option<(Message, Vec<u8>)>,
     ) -> Result<WebSocketAnswer, ProbeError> {
-        let mut buffer = vec![0; 64 * 1024];
+        let mut buffer = Vec::new();
         loop {
             self.line.send(&std::mem::take(&mut self.out))?;
-            let count = self.line.receive(&mut buffer)?;
+            self.line.receive(&mut buffer)?;
             if self.start.len() < START_BYTES {
-                self.start.extend_from_slice(&buffer[..count]);
+                self.start.extend_from_slice(&buffer);
             }
-            if let Some((status, echo)) = self.take(&buffer[..count], message.as_ref())? {
+            if let Some((status, echo)) = self.take(&buffer, message.as_ref())? {
                 return self.answer(status, echo);
             }
-            if count == 0 {
+            if buffer.is_empty() {
                 return Err(ProbeError::WebSocket(Fault::ClosedEarly));
             }
         }
@@ -165,6 +169,7 @@ impl ProbeProtocol<'_> {
             server: http1::answer_header(&self.start, "server"),
             echo,
             elapsed,
+            tls: self.line.tls_session(),
         })
     }
 }

@@ -7,12 +7,15 @@ use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use abx_evidence::Wait;
 use abx_sys::Nanos;
 
+use super::certificate;
 use super::network::{Network, Sim};
 use super::script::{Loopback, NOBODY, PeerScript, PeerStep};
 use super::sealed::{Sealed, sealed};
-use crate::io::{Awaits, Io, Ready, Received, Token};
+use crate::io::{Awaits, EpollIo, Io, Ready, Received, Tls, TlsClient, Token};
+use crate::plan::{TlsPlan, TlsVersion};
 use crate::random::Random;
 
 /// A back end, where its peer listens, and what must live for the peer to live.
@@ -43,6 +46,18 @@ fn on_sim_in_pieces(script: PeerScript) -> Made<Sim> {
 fn on_sealed(script: PeerScript) -> Made<Sealed<Sim>> {
     let Made(io, address, peer) = on_sim_in_pieces(sealed(script));
     Made(Sealed::over(io), address, peer)
+}
+
+/// TLS of this version over the kernel's sockets.
+fn on_tls(version: TlsVersion, script: PeerScript) -> Made<Tls<EpollIo>> {
+    let peer = Loopback::start_tls(certificate::server(), script);
+    let plan = TlsPlan {
+        version: Some(version),
+        ..certificate::plan()
+    };
+    let client = TlsClient::of(&plan).unwrap();
+    let io = Tls::over(EpollIo::new(Wait::Asleep).unwrap(), client);
+    Made(io, peer.address(), Box::new(peer))
 }
 
 /// How long a test waits for what must come, on the back end's clock.
@@ -414,9 +429,22 @@ macro_rules! contract {
         mod $name {
             contract!(
                 $maker;
+                an_end_tells_whether_the_peer_had_all_of_a_request
+            );
+            contract!(shared $maker);
+        }
+    };
+    // What a layer that has an end of its own keeps as well: it may come before the kernel's.
+    (layer $name:ident, $maker:expr) => {
+        mod $name {
+            contract!(shared $maker);
+        }
+    };
+    (shared $maker:expr) => {
+            contract!(
+                $maker;
                 refusals_are_told
                 bytes_come_whole_and_before_the_end
-                an_end_tells_whether_the_peer_had_all_of_a_request
                 requests_go_out_whole
                 what_is_sent_keeps_its_order
                 skipped_bytes_are_exactly_those_asked_for
@@ -425,7 +453,6 @@ macro_rules! contract {
                 many_connections_have_each_their_answer
                 a_wait_ends_at_its_time_and_time_goes_on
             );
-        }
     };
     ($maker:expr; $($check:ident)*) => {
         $(#[test]
@@ -453,3 +480,5 @@ contract!(sealed_on_epoll, |script| {
     );
     super::Made(super::Sealed::over(io), address, peer)
 });
+contract!(layer tls_12, |script| super::on_tls(super::TlsVersion::Tls12, script));
+contract!(layer tls_13, |script| super::on_tls(super::TlsVersion::Tls13, script));

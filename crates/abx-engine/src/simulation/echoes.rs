@@ -37,6 +37,7 @@ pub(super) fn talking(network: Network, plan: &LoadPlan, hub: Hub) -> Pool<Sim, 
         plan,
         encoded,
         opening,
+        ..
     } = Prepared::of(plan).unwrap();
     let opening = opening.expect("a WebSocket is opened");
     let websocket = WebSocket::new(opening, &plan, 0);

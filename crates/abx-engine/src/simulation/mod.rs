@@ -5,6 +5,7 @@
 
 mod broadcasts;
 mod broken_peers;
+mod certificate;
 mod closes;
 mod contract;
 mod counted;

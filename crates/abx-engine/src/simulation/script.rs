@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
 /// One step of a peer on one connection. Behind the last one it waits for the client to close.
 #[derive(Clone)]
 pub(crate) enum PeerStep {
@@ -55,11 +57,21 @@ pub(crate) struct Loopback {
 
 impl Loopback {
     pub(crate) fn start(script: PeerScript) -> Loopback {
+        Loopback::speaking(None, script)
+    }
+
+    /// One that speaks TLS, and follows its script inside of it.
+    pub(crate) fn start_tls(config: Arc<ServerConfig>, script: PeerScript) -> Loopback {
+        Loopback::speaking(Some(config), script)
+    }
+
+    fn speaking(tls: Option<Arc<ServerConfig>>, script: PeerScript) -> Loopback {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stopping = Arc::new(AtomicBool::new(false));
         let is_stopping = Arc::clone(&stopping);
-        let acceptor = std::thread::spawn(move || accept(&listener, &script, &is_stopping));
+        let acceptor =
+            std::thread::spawn(move || accept(&listener, tls.as_ref(), &script, &is_stopping));
         Loopback {
             address,
             stopping,
@@ -84,7 +96,12 @@ impl Drop for Loopback {
     }
 }
 
-fn accept(listener: &TcpListener, script: &PeerScript, stopping: &AtomicBool) {
+fn accept(
+    listener: &TcpListener,
+    tls: Option<&Arc<ServerConfig>>,
+    script: &PeerScript,
+    stopping: &AtomicBool,
+) {
     std::thread::scope(|scope| {
         for number in 0.. {
             let (stream, _) = listener.accept().unwrap();
@@ -95,14 +112,44 @@ fn accept(listener: &TcpListener, script: &PeerScript, stopping: &AtomicBool) {
             scope.spawn(move || {
                 stream.set_nodelay(true).unwrap();
                 stream.set_read_timeout(Some(POLL)).unwrap();
-                follow(stream, &steps, stopping)
+                let Some(tls) = tls else {
+                    return follow(stream, &steps, stopping);
+                };
+                let session = ServerConnection::new(Arc::clone(tls)).unwrap();
+                follow(StreamOwned::new(session, stream), &steps, stopping)
             });
         }
     });
 }
 
+/// What a script is followed on.
+trait PeerStream: Read + Write {
+    fn socket(&self) -> &TcpStream;
+
+    /// Says that nothing more comes, where that is said.
+    fn say_goodbye(&mut self) {}
+}
+
+impl PeerStream for TcpStream {
+    fn socket(&self) -> &TcpStream {
+        self
+    }
+}
+
+impl PeerStream for StreamOwned<ServerConnection, TcpStream> {
+    fn socket(&self) -> &TcpStream {
+        &self.sock
+    }
+
+    fn say_goodbye(&mut self) {
+        self.conn.send_close_notify();
+        // A client that has gone does not hear it.
+        let _ = self.flush();
+    }
+}
+
 /// `None` when the client or the test has ended it before the last step.
-fn follow(mut stream: TcpStream, steps: &[PeerStep], stopping: &AtomicBool) -> Option<()> {
+fn follow(mut stream: impl PeerStream, steps: &[PeerStep], stopping: &AtomicBool) -> Option<()> {
     let mut place = 0;
     while let Some(step) = steps.get(place) {
         place += 1;
@@ -124,9 +171,16 @@ fn follow(mut stream: TcpStream, steps: &[PeerStep], stopping: &AtomicBool) -> O
             }
             PeerStep::Work => {}
             PeerStep::Send(bytes) => stream.write_all(bytes).ok()?,
-            PeerStep::Close => return Some(()),
+            PeerStep::Close => {
+                stream.say_goodbye();
+                return Some(());
+            }
             PeerStep::Reset => {
-                return rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).ok();
+                return rustix::net::sockopt::set_socket_linger(
+                    stream.socket(),
+                    Some(Duration::ZERO),
+                )
+                .ok();
             }
             PeerStep::Again => place = 0,
         }
@@ -135,7 +189,7 @@ fn follow(mut stream: TcpStream, steps: &[PeerStep], stopping: &AtomicBool) -> O
 }
 
 /// Reads so many bytes; `None` when they do not come.
-fn read(stream: &mut TcpStream, count: usize, stopping: &AtomicBool) -> Option<Vec<u8>> {
+fn read(stream: &mut impl PeerStream, count: usize, stopping: &AtomicBool) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 64 * 1024];
     while bytes.len() < count && !stopping.load(Ordering::SeqCst) {

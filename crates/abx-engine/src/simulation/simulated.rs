@@ -22,6 +22,7 @@ pub(super) const SECOND: u64 = 1_000 * MS;
 pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
     LoadPlan {
         address: Sim::ADDRESS,
+        tls: None,
         sources: Vec::new(),
         connections,
         pipeline: 1,

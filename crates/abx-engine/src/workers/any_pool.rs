@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use abx_evidence::{Outcomes, Shape, Tally, Wait};
 use abx_sys::Nanos;
 
-use crate::io::{Awake, EpollIo, Io};
+use crate::io::{Awake, EpollIo, Io, Tls};
 use crate::pool::{Broadcast, Company, OpeningPart, Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Protocol, WebSocket};
@@ -115,27 +115,27 @@ impl PoolParts {
             what: "an epoll set",
             source,
         })?;
-        Ok(match self.load.opening.take() {
-            Some(opening) => {
-                let plan = &self.load.plan;
-                let websocket = WebSocket::new(opening, plan, self.first);
-                if let Shape::Broadcast(message) = plan.shape {
-                    let source = MessageSource::new(message, plan.seed);
-                    return Ok(Box::new(Broadcast::new(
-                        self.carrying(io, websocket),
-                        source,
-                    )));
-                }
-                Box::new(self.carrying(io, websocket))
-            }
-            None => {
-                let http = Http::new(self.load.encoded.len());
-                Box::new(self.carrying(io, http))
-            }
+        Ok(match self.load.tls.take() {
+            None => self.over(io),
+            Some(client) => self.over(Tls::over(io, client)),
         })
     }
 
-    fn carrying<C: Protocol>(self, io: EpollIo, carried: C) -> Pool<EpollIo, C> {
+    fn over<I: Io + 'static>(mut self, io: I) -> Box<dyn AnyPool> {
+        let Some(opening) = self.load.opening.take() else {
+            let http = Http::new(self.load.encoded.len());
+            return Box::new(self.carrying(io, http));
+        };
+        let plan = &self.load.plan;
+        let websocket = WebSocket::new(opening, plan, self.first);
+        if let Shape::Broadcast(message) = plan.shape {
+            let source = MessageSource::new(message, plan.seed);
+            return Box::new(Broadcast::new(self.carrying(io, websocket), source));
+        }
+        Box::new(self.carrying(io, websocket))
+    }
+
+    fn carrying<I: Io, C: Protocol>(self, io: I, carried: C) -> Pool<I, C> {
         let Prepared { plan, encoded, .. } = self.load;
         let (first, connections) = (self.first, self.connections);
         let pool = Pool::new(io, carried, plan, encoded, first, connections);

@@ -4,6 +4,8 @@ use std::io;
 
 use abx_wire::{http1, websocket};
 
+use crate::io::TlsPlanError;
+
 /// Why the engine cannot go on. What a subject does is never an error.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -19,6 +21,9 @@ pub enum EngineError {
     /// The WebSocket handshake cannot be written.
     #[error("the WebSocket handshake cannot be sent: {0}")]
     Opening(#[from] websocket::OpeningError),
+    /// Certificates, keys or names of TLS that do not serve.
+    #[error("TLS cannot be spoken: {0}")]
+    Tls(#[from] TlsPlanError),
     /// A load of WebSocket messages that contradicts itself.
     #[error("a load of WebSocket messages needs {0}")]
     Shape(&'static str),

@@ -3,6 +3,7 @@
 use abx_evidence::Shape;
 use abx_wire::websocket::{EncodedOpening, Opening};
 
+use crate::io::TlsClient;
 use crate::plan::{LoadPlan, RequestPlan};
 use crate::protocol::message::{NUMBER_BYTES, frame, identity};
 use crate::workers::error::EngineError;
@@ -15,14 +16,16 @@ pub(crate) struct Prepared {
     pub(crate) encoded: Vec<Vec<u8>>,
     /// What opens a connection, when that takes more than a socket.
     pub(crate) opening: Option<EncodedOpening>,
+    /// What encrypts connections, when something does.
+    pub(crate) tls: Option<TlsClient>,
 }
 
 impl Prepared {
     /// Encodes a load.
     ///
     /// # Errors
-    /// [`EngineError::Zero`], [`EngineError::Request`], [`EngineError::Opening`] and
-    /// [`EngineError::Shape`], each for a plan that cannot be run.
+    /// [`EngineError::Zero`], [`EngineError::Request`], [`EngineError::Opening`],
+    /// [`EngineError::Tls`] and [`EngineError::Shape`], each for a plan that cannot be run.
     pub(crate) fn of(plan: &LoadPlan) -> Result<Prepared, EngineError> {
         for (count, what) in [
             (plan.connections as usize, "connections"),
@@ -45,6 +48,7 @@ fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     let encoded = encoded.map(|asked| asked.request.encode(plan.keep_alive));
     Ok(Prepared {
         encoded: encoded.collect::<Result<_, _>>()?,
+        tls: tls_of(plan)?,
         plan: plan.clone(),
         opening: None,
     })
@@ -75,9 +79,14 @@ fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     plan.requests[0].expect.body = message.map(|message| identity(message, plan.seed));
     Ok(Prepared {
         encoded: vec![message.map_or_else(Vec::new, |message| frame(message, plan.seed))],
+        tls: tls_of(&plan)?,
         plan,
         opening: Some(opening),
     })
+}
+
+fn tls_of(plan: &LoadPlan) -> Result<Option<TlsClient>, EngineError> {
+    Ok(plan.tls.as_ref().map(TlsClient::of).transpose()?)
 }
 
 impl RequestPlan {

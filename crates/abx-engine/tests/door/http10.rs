@@ -134,7 +134,8 @@ fn an_answer_without_an_end_times_out() {
 #[test]
 fn a_probe_ends_with_the_length_or_the_close() {
     // Method: the same answers, asked once; only the one without an end fails.
-    let ask = |request: &RequestPlan, peer: &Peer, limit| probe(peer.address(), request, limit);
+    let ask =
+        |request: &RequestPlan, peer: &Peer, limit| probe(peer.address(), None, request, limit);
     let long = Duration::from_secs(30);
     for &(answer, then, _) in ANSWERS {
         let (peer, heads) = peer(answer, then);

@@ -13,6 +13,7 @@ pub(crate) mod pools;
 pub(crate) mod probes;
 pub(crate) mod replaced;
 pub(crate) mod talker;
+pub(crate) mod tls;
 pub(crate) mod websocket;
 
 use std::net::SocketAddr;
@@ -51,6 +52,7 @@ pub(crate) fn engine_that_waits(threads: usize, wait: Wait) -> Engine {
 pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
     LoadPlan {
         address,
+        tls: None,
         sources: Vec::new(),
         connections,
         pipeline: 1,

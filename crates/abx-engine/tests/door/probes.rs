@@ -11,6 +11,7 @@ use crate::{HELLO, NOBODY, identity, load};
 fn ask(address: SocketAddr) -> Result<Answer, ProbeError> {
     probe(
         address,
+        None,
         &load(address, 1).requests[0].request,
         Duration::from_secs(30),
     )
@@ -58,7 +59,7 @@ fn no_answer_in_time_is_a_timeout() {
     });
     let limit = Duration::from_millis(100);
     for address in [silent.local_addr().unwrap(), endless.address()] {
-        let answer = probe(address, &load(address, 1).requests[0].request, limit);
+        let answer = probe(address, None, &load(address, 1).requests[0].request, limit);
         assert!(matches!(answer, Err(ProbeError::Timeout(span)) if span == limit));
     }
 }
@@ -76,7 +77,7 @@ fn a_stop_ends_the_wait_for_an_answer() {
             stopper: Some(&stopper),
             on_wait: None,
         };
-        probe(address, request, patience)
+        probe(address, None, request, patience)
     };
     std::thread::scope(|scope| {
         let asks = scope.spawn(ask);
@@ -119,7 +120,7 @@ fn a_request_that_cannot_be_written_is_not_sent() {
     let peer = Peer::answering(HELLO);
     let mut request = load(peer.address(), 1).requests[0].request.clone();
     request.headers = vec![("A".to_owned(), "b\r\nC: d".to_owned())];
-    let answer = probe(peer.address(), &request, Duration::from_secs(30));
+    let answer = probe(peer.address(), None, &request, Duration::from_secs(30));
     assert!(matches!(answer, Err(ProbeError::Request(_))));
     assert_eq!(peer.connections(), 0);
 }

@@ -26,7 +26,7 @@ fn websockets(address: SocketAddr, shape: Shape) -> LoadPlan {
 fn ask(peer: &Peer, message: Option<Message>) -> Result<WebSocketAnswer, ProbeError> {
     let request = load(peer.address(), 1).requests[0].request.clone();
     let limit = Duration::from_secs(30);
-    probe_websocket(peer.address(), &request, message, 9, limit)
+    probe_websocket(peer.address(), None, &request, message, 9, limit)
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::measure::times::Times;
 use crate::record::finding::Finding;
 use crate::record::{
     AnswerRecord, BlockSubject, LoadRecord, Machine, Measured, PilotRecord, SliceRecord, StudyEnd,
-    SubjectReadings, SubjectRecord, Waiting,
+    SubjectReadings, SubjectRecord, TlsSettings, Waiting,
 };
 use crate::view::summary::Summary;
 
@@ -220,6 +220,9 @@ pub struct RunSettings {
     pub requests: Option<u64>,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
+    /// How connections were encrypted; `None` where they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSettings>,
     /// How long a request may take, in seconds.
     pub timeout_s: f64,
     /// Of how many answers one had its body hashed.
@@ -244,6 +247,7 @@ impl RunSettings {
             duration_s: pilot.slice_requests.is_none().then_some(duration_s),
             requests: pilot.slice_requests,
             keep_alive: settings.keep_alive,
+            tls: settings.tls.clone(),
             timeout_s: settings.timeout_s,
             verify_every: settings.verify_every,
         }

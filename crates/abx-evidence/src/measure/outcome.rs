@@ -33,6 +33,9 @@ pub enum Outcome {
     Refused,
     /// The connection could not be made for another reason, such as no route.
     Unreachable,
+    /// The TLS handshake failed: a certificate that is not believed, no version or cipher
+    /// in common, or no TLS.
+    TlsFailed,
     /// The connection was reset.
     Reset,
     /// No whole answer within the timeout.
@@ -69,7 +72,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the counters.
-    pub const ALL: [Outcome; 21] = [
+    pub const ALL: [Outcome; 22] = [
         Outcome::Ok,
         Outcome::WrongStatus,
         Outcome::WrongLength,
@@ -79,6 +82,7 @@ impl Outcome {
         Outcome::OtherProtocol,
         Outcome::Refused,
         Outcome::Unreachable,
+        Outcome::TlsFailed,
         Outcome::Reset,
         Outcome::Timeout,
         Outcome::EarlyClose,
@@ -106,6 +110,7 @@ impl Outcome {
             Outcome::OtherProtocol => "other_protocol",
             Outcome::Refused => "refused",
             Outcome::Unreachable => "unreachable",
+            Outcome::TlsFailed => "tls_failed",
             Outcome::Reset => "reset",
             Outcome::Timeout => "timeout",
             Outcome::EarlyClose => "early_close",

@@ -1,5 +1,6 @@
 //! What was offered, as it was asked for and as each subject answered it before.
 
+use super::tls::{TlsSession, TlsSettings};
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -61,6 +62,9 @@ pub struct LoadSettings {
     pub requests: Vec<RequestSettings>,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
+    /// How connections were encrypted; `None` where no subject was spoken to so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSettings>,
     /// Whether the files that abx made for a subject were dropped from memory
     /// before each of its slices.
     pub cold_cache: bool,
@@ -98,4 +102,7 @@ pub struct AnswerRecord {
     pub body_bytes: u64,
     /// The body's SHA-256 in hexadecimal; `None` when bodies vary by themselves.
     pub sha256: Option<String>,
+    /// What was agreed on in the TLS handshake; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSession>,
 }

@@ -17,6 +17,7 @@ mod pilot;
 mod readings;
 mod service;
 mod slice;
+mod tls;
 mod waiting;
 
 use schemars::JsonSchema;
@@ -34,6 +35,7 @@ pub use pilot::{Interleave, PilotRecord, PilotSubject, SliceChoiceRecord, SliceL
 pub use readings::{Canary, HostCounters, InUse, SubjectReadings};
 pub use service::{BlockService, Restarted, ServiceRecord};
 pub use slice::SliceRecord;
+pub use tls::{TlsSession, TlsSettings, TlsTrustKind};
 pub use waiting::{Wait, Waiting};
 
 /// The schema that this version writes.

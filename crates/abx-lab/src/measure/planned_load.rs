@@ -52,10 +52,12 @@ pub fn plan_load(
         true => study.seed,
         false => seed,
     };
-    let mut plans: Vec<LoadPlan> = processes
+    let mut plans: Vec<LoadPlan> = subjects
         .iter()
-        .map(|process| LoadPlan {
+        .zip(processes)
+        .map(|(subject, process)| LoadPlan {
             address: process.address,
+            tls: subject.tls_name().map(|name| load.tls.plan(name)),
             sources: sources(
                 process.address,
                 load.connections,

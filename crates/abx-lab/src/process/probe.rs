@@ -4,8 +4,8 @@
 use std::net::SocketAddr;
 
 use abx_engine::{
-    Answer, BodyIdentity, Patience, ProbeError, RequestPlan, WebSocketAnswer, payload, probe,
-    probe_websocket,
+    Answer, BodyIdentity, Patience, ProbeError, RequestPlan, TlsPlan, WebSocketAnswer, payload,
+    probe, probe_websocket,
 };
 use abx_evidence::{Message, Shape};
 use sha2::{Digest, Sha256};
@@ -25,6 +25,8 @@ pub struct Probe {
     pub shape: Shape,
     /// What the load's messages are drawn from.
     pub seed: u64,
+    /// How the connection is encrypted; `None` for not at all.
+    pub tls: Option<TlsPlan>,
 }
 
 /// What came.
@@ -57,6 +59,7 @@ impl Probe {
             status: load.status,
             shape: load.shape,
             seed,
+            tls: subject.tls_name().map(|name| load.tls.plan(name)),
         }
     }
 
@@ -97,12 +100,14 @@ impl Probe {
     pub fn ask(&self, address: SocketAddr, patience: Patience) -> Result<ProbeReply, ProbeError> {
         let message = match self.shape {
             Shape::Request => {
-                return probe(address, &self.request, patience).map(ProbeReply::Answer);
+                return probe(address, self.tls.as_ref(), &self.request, patience)
+                    .map(ProbeReply::Answer);
             }
             Shape::Echo(message) => Some(message),
             Shape::Broadcast(_) | Shape::Connections { .. } => None,
         };
-        let answer = probe_websocket(address, &self.request, message, self.seed, patience)?;
+        let tls = self.tls.as_ref();
+        let answer = probe_websocket(address, tls, &self.request, message, self.seed, patience)?;
         Ok(reply(
             answer,
             message.map(|message| (message, payload(message, self.seed))),
@@ -146,6 +151,7 @@ fn reply(came: WebSocketAnswer, sent: Option<(Message, Vec<u8>)>) -> ProbeReply 
         status: came.status,
         body: identity(body),
         server: came.server,
+        tls: came.tls,
         sha256: hex(&Sha256::digest(body)),
     })
 }
@@ -181,6 +187,7 @@ mod tests {
                 body: identity(body),
             }),
             elapsed: Duration::ZERO,
+            tls: None,
         };
         let held = |came| reply(came, Some((message, b"hello".to_vec())));
         let ProbeReply::Answer(answer) = held(came(true, b"hello")) else {
@@ -204,6 +211,7 @@ mod tests {
                 server: Some("s".to_owned()),
                 echo: None,
                 elapsed: Duration::ZERO,
+                tls: None,
             };
             let ProbeReply::Answer(answer) = reply(came, None) else {
                 panic!("nothing was sent");

@@ -228,6 +228,7 @@ fn see(
                 status: rule.status.unwrap_or(200),
                 shape: Shape::Request,
                 seed: 0,
+                tls: None,
             };
             look(&service.name, address, &probe, patience)
         }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use abx_engine::{Answer, BodyIdentity, ExpectedAnswer, Patience, ProbeError};
-use abx_evidence::record::AnswerRecord;
+use abx_evidence::record::{AnswerRecord, TlsSession};
 
 use crate::process::probe::{Probe, ProbeReply};
 use crate::study::ExpectBody;
@@ -21,6 +21,8 @@ pub struct Verified {
     body: Option<(BodyIdentity, String)>,
     /// What it says of itself.
     server: Option<String>,
+    /// What was agreed on in the TLS handshake.
+    tls: Option<TlsSession>,
 }
 
 /// Why a subject cannot be loaded.
@@ -161,6 +163,7 @@ impl Verified {
             status: self.status,
             body_bytes: self.body_bytes,
             sha256: self.body.as_ref().map(|(_, sha256)| sha256.clone()),
+            tls: self.tls.clone(),
         }
     }
 }
@@ -193,6 +196,7 @@ pub fn verify(
         body_bytes: first.body.bytes,
         body: is_stable.then(|| (first.body, first.sha256.clone())),
         server: first.server.clone(),
+        tls: first.tls.clone(),
     })
 }
 
@@ -366,6 +370,7 @@ mod tests {
             body_bytes: bytes,
             body: sha256.map(|text| (BodyIdentity { bytes, xxh3: 1 }, text.to_owned())),
             server: None,
+            tls: None,
         }
     }
 

@@ -127,6 +127,7 @@ fn probe(load: &Load, request: &RequestSpec, process: &SubjectProcess) -> Probe 
         status: 200,
         shape: Shape::Request,
         seed: 0,
+        tls: None,
     }
 }
 
@@ -140,6 +141,10 @@ fn plan(
     let (Some(like), Some(request)) = (plans.first(), load.requests.first()) else {
         return Ok(None);
     };
+    if plans.iter().any(|plan| plan.tls.is_some()) {
+        // It speaks no TLS, and what the generator gets without it is no ceiling here.
+        return Ok(None);
+    }
     let asked = probe(load, request, process);
     let patience = Patience {
         timeout: load.timeout,

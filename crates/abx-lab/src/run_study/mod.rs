@@ -247,7 +247,7 @@ impl StudyRunner<'_> {
         let _ = running.stop_all(None);
         self.context.services.note_used();
         self.context.loads = found?.into_iter().flatten().collect();
-        self.record.measured.loads = self.context.loads.iter().map(load_record).collect();
+        self.record.measured.loads = load_records(&self.study.subjects, &self.context.loads);
         Ok(())
     }
 
@@ -571,7 +571,7 @@ fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured 
         subjects: study.subjects.iter().map(subject_record).collect(),
         services: study.services.iter().map(service_record).collect(),
         skipped: study.skipped.clone(),
-        loads: study.loads.iter().map(load_record).collect(),
+        loads: load_records(&study.subjects, &study.loads),
         faults: study.faults.iter().map(Fault::record).collect(),
         end: StudyEnd::Running,
         past_baseline: None,
@@ -605,12 +605,18 @@ fn service_record(service: &StudyService) -> ServiceRecord {
     }
 }
 
-fn load_record(load: &Load) -> LoadRecord {
-    LoadRecord {
+/// What is known of loads before anything was measured.
+fn load_records(subjects: &[Subject], loads: &[Load]) -> Vec<LoadRecord> {
+    let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
+    let record = |load: &Load| LoadRecord {
         name: load.name.clone(),
         // Whether bodies can be compared is known after the first verification.
-        settings: load.settings(false),
+        settings: LoadSettings {
+            tls: is_encrypted.then(|| load.tls.settings()),
+            ..load.settings(false)
+        },
         answers: BTreeMap::new(),
         pilot: None,
-    }
+    };
+    loads.iter().map(record).collect()
 }

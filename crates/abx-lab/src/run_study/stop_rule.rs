@@ -50,7 +50,7 @@ mod tests {
     use crate::measure::simulation::blocks::pilot;
     use crate::measure::simulation::scripted::{Behaviour, CONNECTIONS, ScriptedGenerator, study};
     use crate::run_study::start_block::StartedBlock;
-    use crate::run_study::{LoadOfBlock, load_record, measure};
+    use crate::run_study::{LoadOfBlock, load_records, measure};
     use crate::study::{Load, SliceLength};
 
     /// Each block is said to have taken this long.
@@ -87,7 +87,7 @@ mod tests {
             subjects: ["a", "b"].map(subject).into(),
             services: Vec::new(),
             skipped: Vec::new(),
-            loads: vec![load_record(load)],
+            loads: load_records(&[], std::slice::from_ref(load)),
             faults: Vec::new(),
             end: StudyEnd::Running,
             past_baseline: None,

@@ -21,6 +21,8 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// Files written into its folder before each start.
     pub templates: Vec<Template>,
+    /// The name that its certificate is for, when it speaks TLS.
+    pub tls_name: Option<String>,
     /// When it is ready.
     pub ready: ReadinessRule,
     /// How it is stopped.
@@ -102,6 +104,7 @@ impl Launch {
             ports: Vec::new(),
             environment: Vec::new(),
             templates: Vec::new(),
+            tls_name: None,
             ready: ReadinessRule::default(),
             stop: Launch::STOP,
             worker: None,

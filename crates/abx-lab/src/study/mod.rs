@@ -10,6 +10,7 @@ pub mod service;
 pub mod shape;
 pub mod study_file;
 pub mod subject;
+pub mod tls;
 pub mod units;
 
 use std::net::IpAddr;
@@ -25,6 +26,7 @@ use fault::Fault;
 use rates::RateSpec;
 use service::StudyService;
 use subject::Subject;
+use tls::TlsSpec;
 
 /// A study.
 #[derive(Debug, Clone)]
@@ -194,6 +196,8 @@ pub struct Load {
     pub pipeline: u32,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
+    /// How connections are encrypted to subjects that speak TLS.
+    pub tls: TlsSpec,
     /// When a connection that is free sends its next request.
     pub pacing: Pacing,
     /// How much is offered; pacing is that of a closed loop until it is found.
@@ -225,6 +229,7 @@ impl Default for Load {
             version: HttpVersion::Http11,
             pipeline: 1,
             keep_alive: true,
+            tls: TlsSpec::default(),
             pacing: Pacing::default(),
             rate: RateSpec::AsPaced,
             timeout: Duration::from_secs(10),
@@ -378,6 +383,7 @@ impl Load {
             },
             requests: self.requests.iter().map(RequestSpec::settings).collect(),
             keep_alive: self.keep_alive,
+            tls: None,
             timeout_s: self.timeout.as_secs_f64(),
             open_rate: self.open_rate,
             cold_cache: self.cold_cache,

@@ -44,6 +44,8 @@ pub enum Scheme {
 pub struct Target {
     /// What is spoken there.
     pub scheme: Scheme,
+    /// Whether that is encrypted, as `https://` and `wss://` say.
+    pub is_encrypted: bool,
     /// The URL as it was given.
     pub url: String,
     /// Name and port as in the URL, for the `Host` header.
@@ -102,8 +104,10 @@ pub enum SubjectError {
         /// Its command.
         command: String,
     },
-    /// Another scheme than http and ws.
-    #[error("`{url}`: abx speaks http:// and ws:// so far; {scheme}:// is not supported yet")]
+    /// Another scheme than these.
+    #[error(
+        "`{url}`: abx speaks http://, https://, ws:// and wss://; {scheme}:// is not supported"
+    )]
     Scheme {
         /// What was given.
         url: String,
@@ -112,7 +116,7 @@ pub enum SubjectError {
     },
     /// Not a URL.
     #[error(
-        "`{url}` is not a URL that abx understands ({why}): write http://HOST[:PORT]/PATH, or ws://"
+        "`{url}` is not a URL that abx understands ({why}): write http://HOST[:PORT]/PATH, or https://, ws://, wss://"
     )]
     Url {
         /// What was given.
@@ -131,6 +135,15 @@ pub enum SubjectError {
 }
 
 impl Subject {
+    /// The name that it proves to have by TLS; `None` where it does not speak TLS.
+    #[must_use]
+    pub fn tls_name(&self) -> Option<&str> {
+        match &self.source {
+            Source::Address(target) => target.is_encrypted.then(|| target.name()),
+            Source::Command(launch) => launch.tls_name.as_deref(),
+        }
+    }
+
     /// Reads `URL`, `name=URL` or `name=command`.
     ///
     /// # Errors
@@ -187,7 +200,7 @@ fn is_url(text: &str) -> bool {
 }
 
 impl Target {
-    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `ws://`, looks the host up, and
+    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `https://`, `ws://` or `wss://`, looks the host up, and
     /// takes the first of its addresses that answers a connection, as other clients do.
     ///
     /// # Errors
@@ -198,9 +211,11 @@ impl Target {
             why,
         };
         let (scheme, rest) = url.split_once("://").ok_or_else(|| bad("no scheme"))?;
-        let scheme = match scheme.to_ascii_lowercase().as_str() {
-            "http" => Scheme::Http,
-            "ws" => Scheme::WebSocket,
+        let (scheme, is_encrypted) = match scheme.to_ascii_lowercase().as_str() {
+            "http" => (Scheme::Http, false),
+            "https" => (Scheme::Http, true),
+            "ws" => (Scheme::WebSocket, false),
+            "wss" => (Scheme::WebSocket, true),
             _ => {
                 return Err(SubjectError::Scheme {
                     url: url.to_owned(),
@@ -222,6 +237,7 @@ impl Target {
             ));
         }
         let (host, port) = split_port(authority).ok_or_else(|| bad("a port that is no number"))?;
+        let port = port.unwrap_or(if is_encrypted { 443 } else { 80 });
         if host.is_empty() {
             return Err(bad("no host"));
         }
@@ -238,12 +254,20 @@ impl Target {
             choose(&addresses, answers).ok_or_else(|| resolve("no address".to_owned()))?;
         Ok(Target {
             scheme,
+            is_encrypted,
             url: url.to_owned(),
             host: authority.to_owned(),
             address,
             passed_over,
             path,
         })
+    }
+
+    /// The host without its port, and an IPv6 address without its brackets.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let name = split_port(&self.host).map_or(self.host.as_str(), |(name, _)| name);
+        name.trim_start_matches('[').trim_end_matches(']')
     }
 
     /// Which of the host's addresses was taken and why, when it is not the first.
@@ -295,14 +319,14 @@ fn answers(address: SocketAddr) -> io::Result<()> {
     TcpStream::connect_timeout(&address, ANSWER_WITHIN).map(drop)
 }
 
-/// Host (with its brackets) and port, 80 when none is given.
-fn split_port(authority: &str) -> Option<(&str, u16)> {
+/// Host (with its brackets) and port, `None` when none is given.
+fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let after_brackets = authority.rfind(']').map_or(0, |end| end + 1);
     match authority[after_brackets..].rfind(':') {
-        None => Some((authority, 80)),
+        None => Some((authority, None)),
         Some(colon) => {
             let (host, port) = authority.split_at(after_brackets + colon);
-            Some((host, port[1..].parse().ok()?))
+            Some((host, Some(port[1..].parse().ok()?)))
         }
     }
 }
@@ -370,6 +394,14 @@ mod tests {
         assert_eq!(target("http://127.0.0.1?x").path, "/?x");
         assert_eq!(plain.scheme, Scheme::Http);
         assert_eq!(target("ws://127.0.0.1/echo").scheme, Scheme::WebSocket);
+        let encrypted = ["https://127.0.0.1", "wss://127.0.0.1"].map(target);
+        for one in &encrypted {
+            assert_eq!((one.address.port(), one.is_encrypted), (443, true));
+        }
+        assert_eq!(encrypted[1].scheme, Scheme::WebSocket);
+        assert!(!plain.is_encrypted);
+        assert_eq!(target("https://[::1]:90/").name(), "::1");
+        assert_eq!(target("http://127.0.0.1:81/").name(), "127.0.0.1");
         let six = target("http://[::1]:90/");
         assert_eq!(six.address, "[::1]:90".parse().unwrap());
         assert_eq!(six.host, "[::1]:90");
@@ -410,7 +442,7 @@ mod tests {
     fn what_is_no_url_says_what_is_wrong() {
         // Method: one broken text for each message.
         for (url, part) in [
-            ("https://127.0.0.1/", "not supported"),
+            ("ftp://127.0.0.1/", "not supported"),
             ("http://", "no host"),
             ("http://:80/", "no host"),
             ("http://a:b@127.0.0.1/", "a user"),

@@ -270,6 +270,7 @@ pub fn run() -> RunRecord {
         abx_version: "0.1.0".to_owned(),
         started_unix_ms: 1_750_000_000_000,
         settings: RunSettings {
+            tls: None,
             url: "http://127.0.0.1:8080/small.bin".to_owned(),
             connected_to: Some("127.0.0.1:8080".to_owned()),
             method: "GET".to_owned(),
@@ -286,6 +287,7 @@ pub fn run() -> RunRecord {
         },
         machine: Machine::default(),
         answer: AnswerRecord {
+            tls: None,
             status: 200,
             body_bytes: 1320,
             sha256: Some("00".to_owned()),

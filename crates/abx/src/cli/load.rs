@@ -8,12 +8,14 @@ use abx_engine::schedule::{Arrivals, StageList};
 use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::{LoadShape, Objective, Shape};
 use abx_lab::{
-    ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, WaitChoice, suits,
+    ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, TlsSpec,
+    WaitChoice, suits,
 };
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
 
 use super::shape::ShapeFlags;
+use super::tls::TlsFlags;
 use super::units;
 use super::units::RateList;
 use crate::end::Failure;
@@ -97,6 +99,8 @@ pub struct LoadFlags {
     #[arg(long, value_name = "N")]
     verify_every: Option<u32>,
     #[command(flatten)]
+    tls: TlsFlags,
+    #[command(flatten)]
     shape: ShapeFlags,
 }
 
@@ -144,8 +148,8 @@ impl LoadFlags {
     ///
     /// # Errors
     /// A usage failure where several are asked for, or what only a comparison finds.
-    pub fn load(&self, scheme: Scheme) -> Result<Load, Failure> {
-        let mut loads = self.loads(scheme)?;
+    pub fn load(&self, scheme: Scheme, is_encrypted: bool) -> Result<Load, Failure> {
+        let mut loads = self.loads(scheme, is_encrypted)?;
         match (loads.pop(), loads.is_empty()) {
             (Some(load), true) if !load.rate.is_unresolved() => Ok(load),
             _ => Err(Failure::usage(
@@ -155,8 +159,12 @@ impl LoadFlags {
         }
     }
 
-    /// The loads, under the names that reports use.
-    pub fn loads(&self, scheme: Scheme) -> Result<Vec<Load>, Failure> {
+    /// The loads, under the names that reports use, for servers of which one at least speaks
+    /// TLS or none does.
+    ///
+    /// # Errors
+    /// A usage failure for flags that contradict each other or say nothing here.
+    pub fn loads(&self, scheme: Scheme, is_encrypted: bool) -> Result<Vec<Load>, Failure> {
         let kind = self.shape.kind(scheme)?;
         self.refuse_beside(kind)?;
         let sweep = SweepSpec {
@@ -170,11 +178,12 @@ impl LoadFlags {
         };
         let shapes = self.shape.shapes(kind)?;
         let several = shapes.len() > 1;
+        let tls = self.tls.spec(is_encrypted)?;
         let mut loads = Vec::new();
         for shape in shapes {
             let bytes = shape.message().filter(|_| several);
             let bytes = bytes.map_or_else(String::new, |message| format!("-b{}", message.bytes));
-            loads.extend(sweep.loads(&self.like(shape)?, |connections| {
+            loads.extend(sweep.loads(&self.like(shape, &tls), |connections| {
                 format!("c{connections}{bytes}")
             }));
         }
@@ -189,9 +198,10 @@ impl LoadFlags {
     }
 
     /// A load but for its name, connections and rate.
-    fn like(&self, shape: Shape) -> Result<Load, Failure> {
+    fn like(&self, shape: Shape, tls: &TlsSpec) -> Load {
         let usual = Load::default();
-        Ok(Load {
+        Load {
+            tls: tls.clone(),
             shape,
             requests: vec![self.request()],
             version: match self.http10 {
@@ -210,7 +220,7 @@ impl LoadFlags {
             },
             body: self.expect_body.clone().unwrap_or(ExpectBody::Same),
             ..usual
-        })
+        }
     }
 
     /// Refuses the first flag that says nothing of loads of this shape.
@@ -329,7 +339,8 @@ impl LoadFlags {
                 "verify_every",
             ),
         ];
-        own.into_iter().chain(self.shape.given()).collect()
+        let more = self.tls.given().into_iter().chain(self.shape.given());
+        own.into_iter().chain(more).collect()
     }
 }
 

@@ -14,6 +14,7 @@ pub mod run;
 pub mod serve;
 mod shape;
 mod signals;
+mod tls;
 mod units;
 pub mod view;
 mod watch;
@@ -51,7 +52,7 @@ pub enum Command {
     /// Compare servers: which is faster, by how much, and is it real?
     Compare(Box<compare::Compare>),
     /// Load one server: the everyday replacement of ab, wrk and oha.
-    Run(run::Run),
+    Run(Box<run::Run>),
     /// List, show, check and run the built-in studies.
     Study(catalog::Catalog),
     /// Run the reference server, with a choice of process models and injected faults.
@@ -59,7 +60,7 @@ pub enum Command {
     /// Show what this machine can measure: limits, noise, the generator's ceiling.
     Doctor(doctor::Doctor),
     /// Print the report of a saved record, in any format, without measuring.
-    Report(report::Report),
+    Report(Box<report::Report>),
     /// List saved records.
     History(history::HistoryArgs),
     /// View records in a browser.

@@ -15,7 +15,7 @@ const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 /// Reads the URL of a collector. Without a path it is the usual one.
 pub fn collector(url: &str) -> Result<Target, String> {
     let target = Target::parse(url).map_err(|error| error.to_string())?;
-    if target.scheme != Scheme::Http {
+    if target.scheme != Scheme::Http || target.is_encrypted {
         return Err(format!("`{url}`: collectors take metrics by http://"));
     }
     let base = target.path.trim_end_matches('/');

@@ -18,7 +18,7 @@ use crate::end::{End, Failure, tell};
     abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
     abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
 pub struct Run {
-    /// URL of the server: http://HOST:PORT/PATH (port 80 by default), or ws:// for WebSocket.
+    /// URL of the server: http://HOST:PORT/PATH or https://, and ws:// or wss:// for WebSocket.
     url: String,
     /// How long to send requests [default: 10s].
     #[arg(short, long, value_parser = units::duration)]
@@ -81,7 +81,7 @@ fn announcement(url: &str, load: &Load, end: RunEnd) -> String {
 pub fn run(run: &Run) -> Result<End, Failure> {
     let outputs = Outputs::of_run(&run.output, &run.formats)?;
     let target = Target::parse(&run.url).map_err(Failure::usage)?;
-    let load = run.load.load(target.scheme)?;
+    let load = run.load.load(target.scheme, target.is_encrypted)?;
     let end = run.end(load.shape)?;
     if !run.output.quiet {
         target.choice().iter().for_each(|choice| tell(choice));

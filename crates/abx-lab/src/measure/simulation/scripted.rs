@@ -314,6 +314,7 @@ pub fn study(slice: SliceLength) -> Study {
 fn plan(port: u16) -> LoadPlan {
     LoadPlan {
         address: ([127, 0, 0, 1], port).into(),
+        tls: None,
         sources: Vec::new(),
         connections: CONNECTIONS,
         pipeline: 1,

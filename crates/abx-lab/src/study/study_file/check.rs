@@ -15,6 +15,7 @@ use super::check_fault::faults;
 use super::check_name::{check_free, check_name};
 use super::check_service::{check_used, leading, services};
 use super::check_shape::shapes;
+use super::check_tls::tls;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
 use super::model::{LoadRows, RunSpec, StudyFile, SubjectSpec};
@@ -45,7 +46,7 @@ pub fn check(
     let margin = margin.map(|share| top.key("margin").read(|key| unit::margin(key, &share.0)));
     let slice = raw.slice.as_ref();
     let slice = slice.map(|one| top.key("slice").read(|key| unit::slice_length(key, &one.0)));
-    let rows = loads(raw.load, &top.key("load"))?;
+    let rows = loads(raw.load, &top.key("load"), templates)?;
     let services = services(raw.service, top, &raw.subject, templates)?;
     let leading = leading(&services);
     let subjects = subjects(raw.subject, &top.key("subject"), templates, &leading)?;
@@ -162,7 +163,7 @@ fn subjects(
 }
 
 /// The loads of a file's tables.
-fn loads(raw: Vec<RawLoad>, list: &KeyPosition) -> Result<LoadRows, Diagnostic> {
+fn loads(raw: Vec<RawLoad>, list: &KeyPosition, files: Templates) -> Result<LoadRows, Diagnostic> {
     let (mut seen, mut names) = (BTreeMap::new(), BTreeMap::new());
     let mut rows = LoadRows::default();
     for (index, raw) in raw.into_iter().enumerate() {
@@ -170,7 +171,7 @@ fn loads(raw: Vec<RawLoad>, list: &KeyPosition) -> Result<LoadRows, Diagnostic> 
         let first = seen.insert(raw.name.clone(), index);
         check_name(first, &raw.name, list, &here.key("name"))?;
         let table = raw.name.clone();
-        for (position, load) in sweep(raw, &here)?.into_iter().enumerate() {
+        for (position, load) in sweep(raw, &here, files)?.into_iter().enumerate() {
             let first = names.insert(load.name.clone(), index);
             check_free(first, &load.name, list, &here.key("name"))?;
             rows.loads.push(load);
@@ -182,7 +183,7 @@ fn loads(raw: Vec<RawLoad>, list: &KeyPosition) -> Result<LoadRows, Diagnostic> 
 }
 
 /// The load of a table, or one for each entry of its `connections`.
-fn sweep(raw: RawLoad, here: &KeyPosition) -> Result<Vec<Load>, Diagnostic> {
+fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>, Diagnostic> {
     let pacing = pacing(&raw, here)?;
     let (rates, spacing) = rates(&raw, here)?;
     let objective =
@@ -214,6 +215,7 @@ fn sweep(raw: RawLoad, here: &KeyPosition) -> Result<Vec<Load>, Diagnostic> {
         version,
         pipeline: raw.pipeline.unwrap_or(usual.pipeline),
         keep_alive: raw.keep_alive.unwrap_or(usual.keep_alive),
+        tls: tls(raw.tls, &here.key("tls"), files)?,
         pacing,
         rate: RateSpec::AsPaced,
         timeout: timeout.unwrap_or(usual.timeout),

@@ -59,6 +59,7 @@ fn server(
                 ready: ready(raw.ready.as_ref(), &here.key("ready"))?,
                 worker: worker(raw.worker.as_deref(), &here.key("worker"))?,
                 reload: raw.reload.as_ref().map(signal),
+                tls_name: raw.tls.clone(),
                 ..table.launch(here, templates, leading)?
             })
         }
@@ -129,6 +130,7 @@ fn address_alone(
     let given = [
         ("templates", !raw.templates.is_empty()),
         ("env", !raw.env.is_empty()),
+        ("tls", raw.tls.is_some()),
         ("ready", raw.ready.is_some()),
         ("stop", raw.stop.is_some()),
         ("worker", raw.worker.is_some()),
@@ -139,7 +141,9 @@ fn address_alone(
             return Err(here.key(key).fault(Mistake::OnlyStarted(key.to_owned())));
         }
     }
-    let host = address.strip_prefix("http://").unwrap_or_default();
+    let mut schemes = ["http://", "https://", "ws://", "wss://"].iter();
+    let host = schemes.find_map(|scheme| address.strip_prefix(scheme));
+    let host = host.unwrap_or_default();
     let has_host = !host.is_empty() && !host.starts_with(['/', ':', '?', '#']);
     if !has_host || !address.bytes().all(|byte| byte.is_ascii_graphic()) {
         let wrong = Mistake::Address(address.to_owned());

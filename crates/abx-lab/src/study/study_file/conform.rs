@@ -11,11 +11,8 @@ use super::nearest::meant;
 use super::raw::RawStudy;
 
 /// Keys that will come, each in its table; the top one has no name.
-const KEYS_NOT_YET: [(&str, &[&str]); 3] = [
-    ("", &["factor", "rate", "stages", "tls"]),
-    ("subject", &["tls"]),
-    ("load", &["stages", "tls"]),
-];
+const KEYS_NOT_YET: [(&str, &[&str]); 2] =
+    [("", &["factor", "rate", "stages"]), ("load", &["stages"])];
 /// Words that will come, each for its key.
 const WORDS_NOT_YET: [(&str, &[&str]); 1] = [("protocol", &["http/2"])];
 

@@ -154,7 +154,7 @@ pub enum Mistake {
     #[error("the header `{}` has a control character in its value: remove it", short(.0))]
     HeaderValue(String),
     /// Not an address.
-    #[error("`address` is `{}`: abx speaks http:// and ws:// so far; write http://HOST[:PORT]", short(.0))]
+    #[error("`address` is `{}`: write http://HOST[:PORT], or https://, ws://, wss://", short(.0))]
     Address(String),
     /// A name that is taken.
     #[error("the name `{name}` is taken by the {kind} in line {first_line}: give each its own")]
@@ -255,6 +255,17 @@ pub enum Mistake {
          there are none: leave it out, or leave out `keep_alive`"
     )]
     OpenRateUnkept,
+    /// Two answers to whose certificates are believed.
+    #[error("`insecure` believes every certificate, so `ca` says nothing beside it: leave out one")]
+    TlsTrustTwice,
+    /// A PEM file that does not serve.
+    #[error("`ca`: {path} cannot be used ({why}): give a PEM file beside the study file")]
+    TlsFile {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Not a rate.
     #[error("`rate`: {0}")]
     Rate(String),

@@ -13,6 +13,7 @@ mod check_name;
 mod check_service;
 mod check_shape;
 mod check_subject;
+mod check_tls;
 mod conform;
 mod document;
 pub mod fuzz;

@@ -227,6 +227,9 @@ pub struct RawSubject {
     #[serde(default)]
     #[schemars(extend("examples" = [{"PORT": "{port}"}]))]
     pub env: BTreeMap<String, String>,
+    /// The name that its certificate is for, when it speaks TLS. Default: it does not.
+    #[schemars(length(min = 1), extend("examples" = ["localhost"]))]
+    pub tls: Option<String>,
     /// When it is ready.
     pub ready: Option<RawReady>,
     /// How it is stopped.
@@ -435,6 +438,8 @@ pub struct RawLoad {
     /// Whether a connection serves more than one request. Default: true.
     #[schemars(extend("examples" = [false]))]
     pub keep_alive: Option<bool>,
+    /// How connections are encrypted to subjects that speak TLS.
+    pub tls: Option<RawTls>,
     /// How long a request may take, its connection's making included, and how long each connection may take that is opened before the load. Default: 10s.
     pub timeout: Option<RawTime>,
     /// Connections opened per second before the load. Default: as fast as the subject takes them, 128 at a time for each worker thread.
@@ -446,6 +451,33 @@ pub struct RawLoad {
     pub verify_every: Option<u32>,
     /// Which answers are right.
     pub expect: Option<RawExpect>,
+}
+
+/// How connections are encrypted.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields)]
+pub struct RawTls {
+    /// A PEM file beside the study file: its certificates are believed, and those that they signed. Default: those of the machine.
+    #[schemars(extend("examples" = ["ca.pem"]))]
+    pub ca: Option<String>,
+    /// Whether every certificate is believed. Default: false.
+    #[schemars(extend("examples" = [true]))]
+    pub insecure: Option<bool>,
+    /// The only version that is spoken. Default: the newest that the subject speaks.
+    pub version: Option<RawTlsVersion>,
+    /// Whether connections resume earlier sessions. Default: false, a full handshake each.
+    #[schemars(extend("examples" = [true]))]
+    pub resume: Option<bool>,
+}
+
+/// A version of TLS.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[schemars(extend("examples" = ["1.3"]))]
+pub enum RawTlsVersion {
+    #[serde(rename = "1.2")]
+    Tls12,
+    #[serde(rename = "1.3")]
+    Tls13,
 }
 
 /// What a connection does.

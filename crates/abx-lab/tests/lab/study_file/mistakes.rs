@@ -79,8 +79,8 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "seed = 7",
-        "tls = 7",
-        "6: `tls` is reserved for later: leave it out",
+        "stages = 7",
+        "6: `stages` is reserved for later: leave it out",
     ),
     (
         "timeout =",
@@ -229,8 +229,8 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "http://127",
-        "https://127",
-        "30: subject \"three\": `address` is `https://127.0.0.1:8081/`: abx speaks http:// and ws:// so far; write http://HOST[:PORT]",
+        "ftp://127",
+        "30: subject \"three\": `address` is `ftp://127.0.0.1:8081/`: write http://HOST[:PORT], or https://, ws://, wss://",
     ),
     (
         "address =",

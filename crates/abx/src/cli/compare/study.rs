@@ -8,8 +8,8 @@ use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{self, ServiceSpec, StudyFile, SubjectSpec};
 use abx_lab::{
-    CeilingServer, Launch, PilotEffort, Pin, SliceLength, Source, Study, StudyService, Subject,
-    SubjectError, WaitChoice, catalog,
+    CeilingServer, Launch, Load, PilotEffort, Pin, SliceLength, Source, Study, StudyService,
+    Subject, SubjectError, WaitChoice, catalog,
 };
 
 use super::against::past;
@@ -63,7 +63,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
     let subjects = subjects(compare)?;
     Ok(Study {
         contrasts: Vec::new(),
-        loads: compare.load.loads(compare.load.scheme(&subjects)?)?,
+        loads: loads(compare, &subjects)?,
         faults: Vec::new(),
         subjects,
         aa: compare.aa,
@@ -88,6 +88,13 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         blocks_within: None,
         pilot: pilot(compare),
     })
+}
+
+/// The loads of subjects of the command line.
+fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> {
+    let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
+    let scheme = compare.load.scheme(subjects)?;
+    compare.load.loads(scheme, is_encrypted)
 }
 
 fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {

@@ -1,0 +1,190 @@
+//! One TLS connection: records in, records out, without a socket.
+
+use std::io;
+
+use abx_evidence::record::TlsSession;
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptError};
+
+use super::config::TlsClient;
+use crate::io::{Io, Token};
+
+/// What a record's head, tag and padding take at most (RFC 8446, section 5.2, and
+/// RFC 5246, section 6.2.3).
+const RECORD_OVERHEAD: usize = 256;
+/// The plain bytes of one record, at most.
+const RECORD_BYTES: usize = 16 * 1024;
+
+/// One connection's keys, and its records on their way.
+pub(super) struct TlsConnection {
+    session: UnbufferedClientConnection,
+    /// What came of records that are not whole yet.
+    incoming: Vec<u8>,
+    /// Records that the back end below has not taken yet.
+    outgoing: Vec<u8>,
+    /// Whether the handshake is over.
+    pub(super) is_open: bool,
+    /// Whether the peer has said that it will send no more.
+    pub(super) has_ended: bool,
+    /// Whether the engine waits for room.
+    pub(super) awaits_room: bool,
+    /// So many of the next plain bytes are of no interest.
+    pub(super) skipping: u64,
+    /// Plain bytes behind those, which the engine has not taken yet.
+    pub(super) behind: Vec<u8>,
+}
+
+impl TlsConnection {
+    pub(super) fn new(client: &TlsClient) -> Result<TlsConnection, rustls::Error> {
+        Ok(TlsConnection {
+            session: UnbufferedClientConnection::new(client.config.clone(), client.name.clone())?,
+            incoming: Vec::new(),
+            outgoing: Vec::new(),
+            is_open: false,
+            has_ended: false,
+            awaits_room: false,
+            skipping: 0,
+            behind: Vec::new(),
+        })
+    }
+
+    /// Takes bytes that came, and appends to `plain` what they say. The handshake goes on
+    /// with it; what is to be sent for that waits for [`TlsConnection::flush`].
+    ///
+    /// # Errors
+    /// The peer broke a rule, or is not whom it should be; an alert that says so waits to
+    /// be sent.
+    pub(super) fn take(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), rustls::Error> {
+        self.incoming.extend_from_slice(bytes);
+        let mut done = 0;
+        let end = loop {
+            let status = self.session.process_tls_records(&mut self.incoming[done..]);
+            done += status.discard;
+            match status.state {
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(record) = traffic.next_record() {
+                        let record = record?;
+                        done += record.discard;
+                        plain.extend_from_slice(record.payload);
+                    }
+                }
+                Ok(ConnectionState::EncodeTlsData(data)) => encode(data, &mut self.outgoing),
+                Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
+                Ok(ConnectionState::PeerClosed) => self.has_ended = true,
+                Ok(ConnectionState::WriteTraffic(_)) => {
+                    self.is_open = true;
+                    break Ok(());
+                }
+                Ok(_) => break Ok(()),
+                Err(error) => {
+                    self.encode_alert();
+                    break Err(error);
+                }
+            }
+        };
+        self.incoming.drain(..done);
+        end
+    }
+
+    /// What the peer is told of an error.
+    fn encode_alert(&mut self) {
+        let status = self.session.process_tls_records(&mut []);
+        if let Ok(ConnectionState::EncodeTlsData(data)) = status.state {
+            encode(data, &mut self.outgoing);
+        }
+    }
+
+    /// Sends of plain bytes as many as there is room for; answers how many.
+    pub(super) fn send<I: Io>(
+        &mut self,
+        under: &mut I,
+        token: Token,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        let mut taken = 0;
+        for part in bytes.chunks(RECORD_BYTES) {
+            if !self.outgoing.is_empty() {
+                self.awaits_room = true;
+                break;
+            }
+            self.encrypt(part)?;
+            self.flush(under, token)?;
+            taken += part.len();
+        }
+        Ok(taken)
+    }
+
+    fn encrypt(&mut self, plain: &[u8]) -> io::Result<()> {
+        let status = self.session.process_tls_records(&mut self.incoming);
+        let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let from = self.outgoing.len();
+        let mut room = plain.len() + RECORD_OVERHEAD;
+        loop {
+            self.outgoing.resize(from + room, 0);
+            match traffic.encrypt(plain, &mut self.outgoing[from..]) {
+                Ok(count) => {
+                    self.outgoing.truncate(from + count);
+                    return Ok(());
+                }
+                Err(EncryptError::InsufficientSize(needed)) => room = needed.required_size,
+                // So many records that the key must not be used for another one.
+                Err(EncryptError::EncryptExhausted) => {
+                    return Err(io::ErrorKind::ConnectionAborted.into());
+                }
+            }
+        }
+    }
+
+    /// Hands over records as far as they are taken; answers whether all of them are.
+    pub(super) fn flush<I: Io>(&mut self, under: &mut I, token: Token) -> io::Result<bool> {
+        if !self.outgoing.is_empty() {
+            let taken = under.send(token, &self.outgoing)?;
+            self.outgoing.drain(..taken);
+        }
+        Ok(self.outgoing.is_empty())
+    }
+
+    /// Tells the peer that nothing more comes, if there is room for it now.
+    pub(super) fn say_goodbye<I: Io>(&mut self, under: &mut I, token: Token) {
+        if !self.is_open || !self.outgoing.is_empty() {
+            return;
+        }
+        let status = self.session.process_tls_records(&mut self.incoming);
+        let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state else {
+            return;
+        };
+        let mut alert = [0; RECORD_OVERHEAD];
+        if let Ok(count) = traffic.queue_close_notify(&mut alert) {
+            // Whether it hears this is of no matter any more.
+            let _ = under.send(token, &alert[..count]);
+        }
+    }
+
+    /// What was agreed on; `None` before it was.
+    pub(super) fn agreed(&self) -> Option<TlsSession> {
+        let version = self.session.protocol_version()?;
+        let cipher = self.session.negotiated_cipher_suite()?;
+        let protocol = self.session.alpn_protocol();
+        Some(TlsSession {
+            version: version.as_str()?.replace('_', "."),
+            cipher: cipher.suite().as_str()?.to_owned(),
+            protocol: protocol.map(|name| String::from_utf8_lossy(name).into_owned()),
+        })
+    }
+}
+
+/// Appends a record of the handshake to those that wait to be sent.
+fn encode(mut data: EncodeTlsData<'_, ClientConnectionData>, outgoing: &mut Vec<u8>) {
+    let from = outgoing.len();
+    loop {
+        match data.encode(&mut outgoing[from..]) {
+            Ok(count) => return outgoing.truncate(from + count),
+            Err(EncodeError::InsufficientSize(needed)) => {
+                outgoing.resize(from + needed.required_size, 0);
+            }
+            Err(EncodeError::AlreadyEncoded) => return,
+        }
+    }
+}

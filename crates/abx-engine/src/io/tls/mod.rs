@@ -1,0 +1,237 @@
+//! TLS over any back end: records on one side, plain bytes on the other.
+//!
+//! A connection stands for the engine when its handshake is over, so that what opens a
+//! connection includes it. Nothing can be discarded unread: a skipped body is decrypted
+//! and counted.
+
+mod config;
+mod connection;
+mod remedy;
+mod verifiers;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use abx_evidence::record::TlsSession;
+use abx_sys::Nanos;
+
+use super::{Awaits, Awake, Io, Ready, Received, Token};
+use connection::TlsConnection;
+
+pub(crate) use config::TlsClient;
+pub use config::TlsPlanError;
+pub(crate) use remedy::remedy;
+
+/// Encrypts what goes over the connections of `under`.
+pub(crate) struct Tls<I> {
+    under: I,
+    client: TlsClient,
+    connections: Vec<Option<TlsConnection>>,
+    /// Used again for each wait.
+    below: Vec<Ready>,
+    /// What one receive gave, decrypted.
+    received: Vec<u8>,
+}
+
+impl<I: Io> Tls<I> {
+    pub(crate) fn over(under: I, client: TlsClient) -> Tls<I> {
+        Tls {
+            under,
+            client,
+            connections: Vec::new(),
+            below: Vec::new(),
+            received: Vec::new(),
+        }
+    }
+
+    /// What an event below is to the engine.
+    fn pass_on(&mut self, one: Ready, ready: &mut Vec<Ready>) {
+        let (Ready::Connected(token)
+        | Ready::Unconnected(token, _)
+        | Ready::MaySend(token)
+        | Ready::Receivable(token)) = one;
+        if self.connections[token.slot as usize].is_none() {
+            // Its handshake has failed by what stood before in the same list.
+            return;
+        }
+        match one {
+            Ready::Connected(token) => self.shake_hands(token, ready),
+            Ready::Unconnected(token, error) => {
+                self.connections[token.slot as usize] = None;
+                ready.push(Ready::Unconnected(token, error));
+            }
+            Ready::MaySend(token) => {
+                let connection = current(&mut self.connections, token);
+                // What it says of a connection that broke is said by the next send.
+                let has_room = connection.flush(&mut self.under, token).unwrap_or(true);
+                if has_room && connection.is_open && connection.awaits_room {
+                    connection.awaits_room = false;
+                    ready.push(Ready::MaySend(token));
+                }
+            }
+            Ready::Receivable(token) => match current(&mut self.connections, token).is_open {
+                true => ready.push(Ready::Receivable(token)),
+                false => self.shake_hands(token, ready),
+            },
+        }
+    }
+
+    /// Goes on with a handshake, as far as there is anything to go on with.
+    fn shake_hands(&mut self, token: Token, ready: &mut Vec<Ready>) {
+        let connection = current(&mut self.connections, token);
+        let mut early = Vec::new();
+        let mut step = connection.take(&[], &mut early);
+        loop {
+            // Also what it says of an error.
+            let flushed = connection.flush(&mut self.under, token);
+            if let Err(error) = step {
+                let error = io::Error::new(io::ErrorKind::InvalidData, error);
+                return self.fail(token, error, ready);
+            }
+            if let Err(error) = flushed {
+                return self.fail(token, error, ready);
+            }
+            if connection.is_open {
+                connection.behind = early;
+                ready.push(Ready::Connected(token));
+                // More may have come, which the back end below tells nothing of any more.
+                ready.push(Ready::Receivable(token));
+                return;
+            }
+            step = match self.under.receive(token) {
+                Received::Bytes(bytes) => connection.take(bytes, &mut early),
+                Received::Skipped(_) => unreachable!("nothing is skipped below"),
+                Received::Nothing => return,
+                Received::Ended | Received::Failed => {
+                    let error = "the server ended the connection in the handshake";
+                    let error = io::Error::new(io::ErrorKind::InvalidData, error);
+                    return self.fail(token, error, ready);
+                }
+            };
+        }
+    }
+
+    fn fail(&mut self, token: Token, error: io::Error, ready: &mut Vec<Ready>) {
+        self.connections[token.slot as usize] = None;
+        self.under.close(token);
+        ready.push(Ready::Unconnected(token, error));
+    }
+
+    /// Decrypts until there is something to be handed over, into `received`.
+    fn pull(&mut self, token: Token) -> Pull {
+        let connection = current(&mut self.connections, token);
+        self.received.clear();
+        self.received.append(&mut connection.behind);
+        while self.received.is_empty() {
+            if connection.has_ended {
+                return Pull::Ended;
+            }
+            let taken = match self.under.receive(token) {
+                Received::Bytes(bytes) => connection.take(bytes, &mut self.received),
+                Received::Skipped(_) => unreachable!("nothing is skipped below"),
+                Received::Nothing => return Pull::Nothing,
+                // Many servers end without a word, which HTTP's own lengths make up for.
+                Received::Ended => return Pull::Ended,
+                Received::Failed => return Pull::Failed,
+            };
+            // An update of keys, or an alert.
+            let flushed = connection.flush(&mut self.under, token);
+            if taken.is_err() || flushed.is_err() {
+                return Pull::Failed;
+            }
+        }
+        let skipped = connection.skipping.min(self.received.len() as u64);
+        if skipped == 0 {
+            return Pull::Bytes;
+        }
+        connection.skipping -= skipped;
+        let rest = usize::try_from(skipped).unwrap_or(usize::MAX);
+        connection.behind.extend_from_slice(&self.received[rest..]);
+        Pull::Skipped(skipped)
+    }
+}
+
+/// What a pull came to.
+enum Pull {
+    Bytes,
+    Skipped(u64),
+    Nothing,
+    Ended,
+    Failed,
+}
+
+impl<I: Io> Io for Tls<I> {
+    fn now(&mut self) -> Nanos {
+        self.under.now()
+    }
+
+    fn connect(&mut self, token: Token, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
+        let connection = TlsConnection::new(&self.client).map_err(io::Error::other)?;
+        self.under.connect(token, to, from)?;
+        let place = token.slot as usize;
+        if place >= self.connections.len() {
+            self.connections.resize_with(place + 1, || None);
+        }
+        self.connections[place] = Some(connection);
+        Ok(())
+    }
+
+    fn close(&mut self, token: Token) {
+        if let Some(mut connection) = self.connections[token.slot as usize].take() {
+            connection.say_goodbye(&mut self.under, token);
+        }
+        self.under.close(token);
+    }
+
+    fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        current(&mut self.connections, token).send(&mut self.under, token, bytes)
+    }
+
+    fn skip(&mut self, token: Token, bytes: u64) {
+        current(&mut self.connections, token).skipping = bytes;
+    }
+
+    fn limit_receive(&mut self, _: Token, _: usize) {
+        // A wish, and records do not keep to the lengths that are inside of them.
+    }
+
+    fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {
+        let mut below = std::mem::take(&mut self.below);
+        let now = self.under.wait(until, awaits, &mut below);
+        ready.clear();
+        for one in below.drain(..) {
+            self.pass_on(one, ready);
+        }
+        self.below = below;
+        now
+    }
+
+    fn take_awake(&mut self) -> Awake {
+        self.under.take_awake()
+    }
+
+    fn is_acknowledged(&mut self, token: Token) -> bool {
+        self.under.is_acknowledged(token)
+    }
+
+    fn receive(&mut self, token: Token) -> Received<'_> {
+        match self.pull(token) {
+            Pull::Bytes => Received::Bytes(&self.received),
+            Pull::Skipped(bytes) => Received::Skipped(bytes),
+            Pull::Nothing => Received::Nothing,
+            Pull::Ended => Received::Ended,
+            Pull::Failed => Received::Failed,
+        }
+    }
+
+    fn tls_session(&self, token: Token) -> Option<TlsSession> {
+        let connection = self.connections.get(token.slot as usize)?;
+        connection.as_ref()?.agreed()
+    }
+}
+
+fn current(connections: &mut [Option<TlsConnection>], token: Token) -> &mut TlsConnection {
+    let connection = connections.get_mut(token.slot as usize);
+    let connection = connection.and_then(Option::as_mut);
+    connection.expect("the engine names only connections that it has not closed")
+}

@@ -1,0 +1,152 @@
+//! TLS under a load's connections, as a person asks for it.
+
+use std::path::{Path, PathBuf};
+
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde::{Deserialize, Serialize};
+
+/// How connections are encrypted. Keys and certificates are DER, as files have them once
+/// their PEM is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsPlan {
+    /// Whom the server must prove to be: a name, which is also sent as SNI (RFC 6066,
+    /// section 3), or an IP address, which is not.
+    pub server_name: String,
+    /// Whose word is taken for that.
+    pub trust: TlsTrust,
+    /// The only version to be spoken; `None` for the newest that both sides know.
+    pub version: Option<TlsVersion>,
+    /// Whether a further connection may resume an earlier one's session (RFC 8446,
+    /// section 2.2), so that most handshakes prove nothing anew.
+    pub resumption: bool,
+    /// Protocols offered by ALPN (RFC 7301), the best first; empty for no offer.
+    pub protocols: Vec<String>,
+    /// Who the client is, for servers that ask.
+    pub identity: Option<TlsIdentity>,
+}
+
+/// Whose certificates are believed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TlsTrust {
+    /// Those that the machine believes.
+    System,
+    /// These themselves and those signed by one of them, and no others.
+    Given(Vec<Vec<u8>>),
+    /// All: the connection is encrypted, and who answers is not known.
+    Anyone,
+}
+
+/// A version of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TlsVersion {
+    /// TLS 1.2 (RFC 5246).
+    #[serde(rename = "1.2")]
+    Tls12,
+    /// TLS 1.3 (RFC 8446).
+    #[serde(rename = "1.3")]
+    Tls13,
+}
+
+/// A certificate and its key.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsIdentity {
+    /// The certificate, and those that lead from it to an authority.
+    pub certificates: Vec<Vec<u8>>,
+    /// Its private key: PKCS #8, PKCS #1 or SEC1.
+    pub key: Vec<u8>,
+}
+
+/// Why a PEM file does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsFileError {
+    /// It cannot be read, or is no PEM.
+    #[error("{}: {why}: give a PEM file with {what}", .path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: pem::Error,
+        /// What it should hold.
+        what: &'static str,
+    },
+    /// It is PEM, and has no certificate.
+    #[error("{} has no certificate: give a PEM file that begins `-----BEGIN CERTIFICATE-----`", .0.display())]
+    Empty(PathBuf),
+}
+
+impl TlsTrust {
+    /// Believes the certificates of a PEM file.
+    ///
+    /// # Errors
+    /// [`TlsFileError`] when it has none.
+    pub fn read(path: &Path) -> Result<TlsTrust, TlsFileError> {
+        certificates(path).map(TlsTrust::Given)
+    }
+
+    /// Believes the certificates of a text in PEM; `None` when it has none, or is none.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<TlsTrust> {
+        let all = CertificateDer::pem_slice_iter(text.as_bytes());
+        let all: Vec<Vec<u8>> = all
+            .map(|one| one.map(|one| one.to_vec()).ok())
+            .collect::<Option<_>>()?;
+        (!all.is_empty()).then_some(TlsTrust::Given(all))
+    }
+}
+
+impl TlsIdentity {
+    /// Reads a certificate and its key from PEM files, which may be one and the same.
+    ///
+    /// # Errors
+    /// [`TlsFileError`] when one of them is missing there.
+    pub fn read(certificate: &Path, key: &Path) -> Result<TlsIdentity, TlsFileError> {
+        let read = PrivateKeyDer::from_pem_file(key);
+        let read = read.map_err(|why| TlsFileError::Broken {
+            path: key.to_owned(),
+            why,
+            what: "a private key",
+        })?;
+        Ok(TlsIdentity {
+            certificates: certificates(certificate)?,
+            key: read.secret_der().to_vec(),
+        })
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, TlsFileError> {
+    let broken = |why| TlsFileError::Broken {
+        path: path.to_owned(),
+        why,
+        what: "certificates",
+    };
+    let mut all = Vec::new();
+    for one in CertificateDer::pem_file_iter(path).map_err(broken)? {
+        all.push(one.map_err(broken)?.to_vec());
+    }
+    match all.is_empty() {
+        true => Err(TlsFileError::Empty(path.to_owned())),
+        false => Ok(all),
+    }
+}
+
+impl TlsVersion {
+    /// Its number.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TlsVersion::Tls12 => "1.2",
+            TlsVersion::Tls13 => "1.3",
+        }
+    }
+}
+
+impl std::fmt::Debug for TlsIdentity {
+    /// Without the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TlsIdentity")
+            .field("certificates", &self.certificates.len())
+            .finish_non_exhaustive()
+    }
+}

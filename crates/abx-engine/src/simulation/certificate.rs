@@ -1,0 +1,41 @@
+//! A certificate for tests, and both sides that use it.
+
+use std::sync::{Arc, LazyLock};
+
+use rcgen::CertifiedKey;
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+
+use crate::plan::{TlsPlan, TlsTrust};
+
+/// The name that the certificate is for.
+const NAME: &str = "server.test";
+
+static CERTIFIED: LazyLock<CertifiedKey<rcgen::KeyPair>> =
+    LazyLock::new(|| rcgen::generate_simple_self_signed([NAME.to_owned()]).unwrap());
+
+/// A server that shows it, and gives no tickets of its own accord.
+pub(crate) fn server() -> Arc<ServerConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = PrivateKeyDer::try_from(CERTIFIED.signing_key.serialize_der()).unwrap();
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(rustls::ALL_VERSIONS)
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![CERTIFIED.cert.der().clone()], key)
+        .unwrap();
+    config.send_tls13_tickets = 0;
+    Arc::new(config)
+}
+
+/// A client that believes it, and nobody else.
+pub(crate) fn plan() -> TlsPlan {
+    TlsPlan {
+        server_name: NAME.to_owned(),
+        trust: TlsTrust::Given(vec![CERTIFIED.cert.der().to_vec()]),
+        version: None,
+        resumption: false,
+        protocols: Vec::new(),
+        identity: None,
+    }
+}

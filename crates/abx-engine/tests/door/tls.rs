@@ -1,0 +1,313 @@
+//! Loads and probes over TLS, against a peer that counts its handshakes.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use abx_engine::{
+    EngineError, LoadPlan, ProbeError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion, probe,
+};
+use abx_evidence::{Outcome, SliceTally};
+use rcgen::{CertifiedKey, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::server::WebPkiClientVerifier;
+use rustls::{HandshakeKind, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+
+use crate::peer::Peer;
+use crate::{HELLO, engine, load};
+
+/// What the certificates of these tests are for.
+const NAME: &str = "server.test";
+
+static SERVER: LazyLock<CertifiedKey<KeyPair>> = LazyLock::new(certified);
+static CLIENT: LazyLock<CertifiedKey<KeyPair>> = LazyLock::new(certified);
+
+fn certified() -> CertifiedKey<KeyPair> {
+    rcgen::generate_simple_self_signed([NAME.to_owned()]).unwrap()
+}
+
+fn key_of(certified: &CertifiedKey<KeyPair>) -> PrivateKeyDer<'static> {
+    PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap()
+}
+
+/// Answers `hello` to whatever ends with an empty line, for as long as it is asked.
+struct TlsPeer {
+    address: SocketAddr,
+    seen: Arc<Seen>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    requests: AtomicU64,
+    full: AtomicU64,
+    resumed: AtomicU64,
+    stopping: AtomicBool,
+}
+
+impl TlsPeer {
+    /// `asks` for a certificate of the client's, or not.
+    fn start(versions: &[&'static rustls::SupportedProtocolVersion], asks: bool) -> TlsPeer {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(versions)
+            .unwrap();
+        let builder = match asks {
+            false => builder.with_no_client_auth(),
+            true => {
+                let mut clients = RootCertStore::empty();
+                clients.add(CLIENT.cert.der().clone()).unwrap();
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(clients.into(), provider);
+                builder.with_client_cert_verifier(verifier.build().unwrap())
+            }
+        };
+        let shown = vec![SERVER.cert.der().clone()];
+        let config = Arc::new(builder.with_single_cert(shown, key_of(&SERVER)).unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let seen = Arc::new(Seen::default());
+        let for_acceptor = Arc::clone(&seen);
+        let acceptor = std::thread::spawn(move || {
+            std::thread::scope(|scope| {
+                for stream in listener.incoming() {
+                    if for_acceptor.stopping.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    let session = ServerConnection::new(Arc::clone(&config)).unwrap();
+                    let stream = StreamOwned::new(session, stream.unwrap());
+                    let seen = &for_acceptor;
+                    scope.spawn(move || serve(stream, seen));
+                }
+            });
+        });
+        TlsPeer {
+            address,
+            seen,
+            acceptor: Some(acceptor),
+        }
+    }
+
+    fn handshakes(&self) -> [u64; 2] {
+        [&self.seen.full, &self.seen.resumed].map(|count| count.load(Ordering::SeqCst))
+    }
+}
+
+impl Drop for TlsPeer {
+    fn drop(&mut self) {
+        self.seen.stopping.store(true, Ordering::SeqCst);
+        // Only a connection wakes the acceptor.
+        let _ = TcpStream::connect(self.address);
+        let ended = self.acceptor.take().map(JoinHandle::join);
+        assert!(ended.is_none_or(|ended| ended.is_ok()) || std::thread::panicking());
+    }
+}
+
+/// `None` when the client has gone.
+fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, seen: &Seen) -> Option<()> {
+    let mut asked = Vec::new();
+    let mut buffer = [0; 4096];
+    stream.conn.complete_io(&mut stream.sock).ok()?;
+    let kind = match stream.conn.handshake_kind()? {
+        HandshakeKind::Resumed => &seen.resumed,
+        _ => &seen.full,
+    };
+    kind.fetch_add(1, Ordering::SeqCst);
+    loop {
+        let got = stream.read(&mut buffer).ok().filter(|got| *got > 0)?;
+        asked.extend_from_slice(&buffer[..got]);
+        while let Some(end) = asked.windows(4).position(|part| part == b"\r\n\r\n") {
+            asked.drain(..end + 4);
+            seen.requests.fetch_add(1, Ordering::SeqCst);
+            stream.write_all(HELLO).ok()?;
+        }
+    }
+}
+
+/// Whom the server's certificate convinces.
+fn believing() -> TlsPlan {
+    TlsPlan {
+        server_name: NAME.to_owned(),
+        trust: TlsTrust::Given(vec![SERVER.cert.der().to_vec()]),
+        version: None,
+        resumption: false,
+        protocols: Vec::new(),
+        identity: None,
+    }
+}
+
+fn over_tls(address: SocketAddr, connections: u32, tls: TlsPlan) -> LoadPlan {
+    LoadPlan {
+        tls: Some(tls),
+        ..load(address, connections)
+    }
+}
+
+/// One slice of so many requests; the engine is gone when it returns.
+fn run(load: &LoadPlan, requests: u64) -> SliceTally {
+    crate::run(2, load, &crate::requests(requests))
+}
+
+const BOTH: &[&rustls::SupportedProtocolVersion] = rustls::ALL_VERSIONS;
+
+#[test]
+fn a_load_is_verified_and_the_server_counts_the_same() {
+    // Method: each version, ten connections on two threads; every body is compared, and
+    // the server counts requests and handshakes for itself.
+    for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
+        let peer = TlsPeer::start(BOTH, false);
+        let tls = TlsPlan {
+            version: Some(version),
+            ..believing()
+        };
+        let slice = run(&over_tls(peer.address, 10, tls), 500);
+        assert_eq!(crate::outcomes(&slice), [(Outcome::Ok, 500)]);
+        assert_eq!(peer.seen.requests.load(Ordering::SeqCst), 500);
+        assert_eq!(peer.handshakes(), [10, 0]);
+    }
+}
+
+#[test]
+fn each_request_may_bring_its_own_connection() {
+    // Method: without keep-alive; with and without resumption, whose count is the server's.
+    for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
+        for resumption in [false, true] {
+            let peer = TlsPeer::start(BOTH, false);
+            let tls = TlsPlan {
+                version: Some(version),
+                resumption,
+                ..believing()
+            };
+            let load = LoadPlan {
+                keep_alive: false,
+                ..over_tls(peer.address, 2, tls)
+            };
+            let slice = crate::run(1, &load, &crate::requests(50));
+            assert_eq!(slice.tally.outcomes.ok(), 50);
+            let [full, resumed] = peer.handshakes();
+            assert_eq!(full + resumed, 50);
+            match resumption {
+                true => assert!(resumed >= 40, "{resumed} of 50 were resumed"),
+                false => assert_eq!(resumed, 0),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_that_proves_nothing_gets_no_request() {
+    // Method: an authority that did not sign, and another name; whoever believes anyone is
+    // served.
+    let peer = TlsPeer::start(BOTH, false);
+    let stranger = TlsPlan {
+        trust: TlsTrust::Given(vec![CLIENT.cert.der().to_vec()]),
+        ..believing()
+    };
+    let another = TlsPlan {
+        server_name: "another.test".to_owned(),
+        ..believing()
+    };
+    for tls in [stranger, another] {
+        let slice = run(&over_tls(peer.address, 2, tls), 6);
+        assert_eq!(crate::outcomes(&slice), [(Outcome::TlsFailed, 6)]);
+    }
+    assert_eq!(peer.seen.requests.load(Ordering::SeqCst), 0);
+    let anyone = TlsPlan {
+        trust: TlsTrust::Anyone,
+        server_name: "127.0.0.1".to_owned(),
+        ..believing()
+    };
+    let slice = run(&over_tls(peer.address, 2, anyone), 6);
+    assert_eq!(crate::outcomes(&slice), [(Outcome::Ok, 6)]);
+}
+
+#[test]
+fn a_server_without_tls_is_told_apart() {
+    // Method: a peer that answers HTTP to whatever comes, and one that knows another version.
+    let plain = Peer::start(|mut connection| {
+        connection.send(HELLO);
+        connection.hold();
+    });
+    let old = TlsPeer::start(&[&rustls::version::TLS12], false);
+    let new = TlsPlan {
+        version: Some(TlsVersion::Tls13),
+        ..believing()
+    };
+    for (address, tls) in [(plain.address(), believing()), (old.address, new)] {
+        let slice = run(&over_tls(address, 2, tls), 4);
+        assert_eq!(crate::outcomes(&slice), [(Outcome::TlsFailed, 4)]);
+    }
+}
+
+#[test]
+fn a_client_proves_who_it_is_where_that_is_asked() {
+    // Method: a server that lets nobody else in, with and without our certificate.
+    let peer = TlsPeer::start(BOTH, true);
+    let known = TlsPlan {
+        identity: Some(TlsIdentity {
+            certificates: vec![CLIENT.cert.der().to_vec()],
+            key: CLIENT.signing_key.serialize_der(),
+        }),
+        ..believing()
+    };
+    let slice = run(&over_tls(peer.address, 2, known), 6);
+    assert_eq!(crate::outcomes(&slice), [(Outcome::Ok, 6)]);
+    let slice = run(&over_tls(peer.address, 2, believing()), 6);
+    assert_eq!(slice.tally.outcomes.ok(), 0);
+    assert_eq!(peer.seen.requests.load(Ordering::SeqCst), 6);
+}
+
+#[test]
+fn a_probe_says_what_was_agreed_on_and_what_failed() {
+    // Method: each version; then a name that the certificate is not for.
+    let peer = TlsPeer::start(BOTH, false);
+    let request = load(peer.address, 1).requests.remove(0).request;
+    let ask = |tls: &TlsPlan| probe(peer.address, Some(tls), &request, Duration::from_secs(30));
+    for (version, name, cipher) in [
+        (TlsVersion::Tls12, "TLSv1.2", "TLS_ECDHE_"),
+        (TlsVersion::Tls13, "TLSv1.3", "TLS13_"),
+    ] {
+        let answer = ask(&TlsPlan {
+            version: Some(version),
+            ..believing()
+        });
+        let answer = answer.unwrap();
+        assert_eq!(
+            (answer.status, answer.body),
+            (200, crate::identity(b"hello"))
+        );
+        let agreed = answer.tls.unwrap();
+        assert_eq!(agreed.version, name);
+        assert!(agreed.cipher.starts_with(cipher), "{}", agreed.cipher);
+    }
+    let failed = ask(&TlsPlan {
+        server_name: "another.test".to_owned(),
+        ..believing()
+    });
+    let Err(ProbeError::Handshake(why)) = failed else {
+        panic!("{failed:?}");
+    };
+    assert!(why.to_string().contains("not valid for name"), "{why}");
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_before_any_connection() {
+    // Method: a name that no server can have, and bytes that are no certificate.
+    let peer = Peer::answering(HELLO);
+    let nameless = TlsPlan {
+        server_name: "no name".to_owned(),
+        ..believing()
+    };
+    let broken = TlsPlan {
+        trust: TlsTrust::Given(vec![vec![1, 2, 3]]),
+        ..believing()
+    };
+    for tls in [nameless, broken] {
+        let opened = engine(1).open(&over_tls(peer.address(), 1, tls));
+        assert!(matches!(opened, Err(EngineError::Tls(_))), "{opened:?}");
+    }
+    assert_eq!(peer.connections(), 0);
+}
