@@ -70,12 +70,13 @@ async function begins(browser) {
     const found = await tab.value(`(() => {
       const cells = [...document.querySelectorAll(".matrix .cell a")];
       const seen = (one) => { const box = one.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; };
+      const rows = [...document.querySelectorAll(".matrix tbody tr")].filter(seen);
       const boxes = [...document.querySelectorAll(".verdicts > .verdict")];
-      return { cells: cells.length, seen: cells.filter(seen).length,
+      return { cells: cells.length, seen: cells.filter(seen).length, rows: rows.length,
         boxes: boxes.filter((one) => one.checkVisibility()).length,
         lost: cells.filter((one) => !document.querySelector(one.getAttribute("href"))).length };
     })()`);
-    assert.ok(found.cells > 6 && found.seen >= 6, `${JSON.stringify(found)}: ${where}`);
+    assert.ok(found.cells > 6 && found.seen >= 6 && found.rows >= 6, `${JSON.stringify(found)}: ${where}`);
     assert.deepEqual([found.lost, found.boxes], [0, 0], where);
     const looked = await tab.value(`(${look})()`);
     assert.equal(looked.wide, looked.room, `scrolls sideways: ${where}`);

@@ -35,11 +35,14 @@ pub(crate) fn matrix(record: &StudyRecord) -> Markup {
     });
     let table = element("table")
         .class("matrix")
-        .add(element("caption").text(&caption))
         .add(element("thead").add(head))
         .add(element("tbody").add_all(rows));
+    // A caption would be as wide as the table, and cut where that scrolls.
+    let heading = element("h3").text(&caption);
     let frame = scrolling(&caption, table);
-    [frame, note(&legend(record))].into_iter().collect()
+    [heading, frame, note(&legend(record))]
+        .into_iter()
+        .collect()
 }
 
 fn cell(record: &StudyRecord, row: GridRow, column: GridColumn) -> Element {
@@ -59,6 +62,11 @@ fn found(record: &StudyRecord, one: &Comparison, mark: &str) -> Element {
         Some(Further::AtMost) => LINE.at_most(),
         None => "",
     };
+    // What is bound and open has no side on which it may lie further out.
+    let bound = match one.at_least && limit.is_empty() {
+        true => " b",
+        false => "",
+    };
     let fragile = if one.fragile { "~" } else { "" };
     let (ratio, interval) = match &figures {
         Some(text) => text.split_once(' ').unwrap_or((text, "")),
@@ -67,7 +75,7 @@ fn found(record: &StudyRecord, one: &Comparison, mark: &str) -> Element {
             _ => ("open", ""),
         },
     };
-    let ratio = element("b").text(&format!("{limit}{ratio}{fragile}{mark}"));
+    let ratio = element("b").text(&format!("{limit}{ratio}{fragile}{mark}{bound}"));
     let interval = element("small").text(interval);
     let link = element("a")
         .with("href", format!("#{}", ratio_id(record, one)))
@@ -101,7 +109,7 @@ fn legend(record: &StudyRecord) -> String {
         ),
         (
             has(|one| one.at_least),
-            "≥ ≤ bound: the truth may lie further out",
+            "≥ ≤ b: a bound, the truth may lie further out",
         ),
         (has(|one| one.fragile), "~ fragile"),
         (
