@@ -2,8 +2,8 @@
 
 use abx_engine::EngineError;
 
+use crate::process::server_process::ServerProcessError;
 use crate::process::service_process::ServiceError;
-use crate::process::subject_process::SubjectProcessError;
 use crate::process::verify::VerifyError;
 
 /// Why a study cannot go on.
@@ -18,7 +18,7 @@ pub enum Abort {
         /// Which one.
         name: String,
         /// Why.
-        error: Box<SubjectProcessError>,
+        error: Box<ServerProcessError>,
     },
     /// A service is not there for the subjects, or not any more.
     #[error("{error}")]
@@ -62,7 +62,7 @@ pub enum Abort {
 
 impl Abort {
     /// An error of the subject of this name, or [`Abort::Interrupted`] when it is none.
-    pub fn subject(name: &str, error: impl Into<SubjectProcessError>) -> Abort {
+    pub fn subject(name: &str, error: impl Into<ServerProcessError>) -> Abort {
         let error = error.into();
         match error.is_stop() {
             true => Abort::Interrupted,

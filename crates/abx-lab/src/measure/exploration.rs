@@ -15,7 +15,7 @@ use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
 use abx_sys::Nanos;
 
 use crate::measure::running_subjects::{Abort, Cache, RunningSubjects, WarmIn, throughput};
-use crate::process::subject_process::SubjectProcessError;
+use crate::process::server_process::ServerProcessError;
 use crate::study::PilotEffort;
 
 /// A slice when nothing asks for a longer one.
@@ -115,7 +115,7 @@ pub fn explore(
 fn failed(abort: Abort) -> Result<PilotSubject, Abort> {
     match abort {
         Abort::Subject { name, error } => match *error {
-            SubjectProcessError::Unanswered { how, .. } => Ok(PilotSubject {
+            ServerProcessError::Unanswered { how, .. } => Ok(PilotSubject {
                 settled: true,
                 failed: Some(how),
                 ..PilotSubject::default()

@@ -7,7 +7,7 @@ use abx_sys::Nanos;
 use crate::measure::running_subjects::{Abort, Cache};
 use crate::process::pending::{PENDING_FROM, Pending, while_pending};
 use crate::process::probe::Probe;
-use crate::process::subject_process::SubjectProcess;
+use crate::process::server_process::ServerProcess;
 use crate::process::verify::{Verified, agree, verify};
 use crate::study::subject::{Subject, local_ports, sources};
 use crate::study::{Load, Study};
@@ -42,7 +42,7 @@ pub struct PlannedCeiling {
 pub fn plan_load(
     study: &Study,
     load: &Load,
-    (subjects, processes): (&[Subject], &[SubjectProcess]),
+    (subjects, processes): (&[Subject], &[ServerProcess]),
     stopper: &Stopper,
     on_pending: &dyn Fn(Pending),
     seed: u64,
@@ -82,7 +82,7 @@ pub fn plan_load(
     let mut verified: Vec<Vec<Verified>> = processes.iter().map(|_| Vec::new()).collect();
     let mut bodies_compared = true;
     for request in &load.requests {
-        let asked = |subject: &Subject, process: &SubjectProcess| {
+        let asked = |subject: &Subject, process: &ServerProcess| {
             Probe::of_load(load, request, subject, process.address, seed)
         };
         let patience = Patience {
@@ -127,8 +127,8 @@ fn per_second(rate: u32) -> PerSecond {
 /// What each subject answers to one request.
 fn ask_all(
     subjects: &[Subject],
-    processes: &[SubjectProcess],
-    asked: impl Fn(&Subject, &SubjectProcess) -> Probe,
+    processes: &[ServerProcess],
+    asked: impl Fn(&Subject, &ServerProcess) -> Probe,
     patience: Patience,
     on_pending: &dyn Fn(Pending),
 ) -> Result<Vec<(RequestPlan, Verified)>, Abort> {

@@ -8,8 +8,8 @@ use abx_sys::tree::ProcTree;
 
 use crate::measure::abort::Abort;
 use crate::measure::host::services::ServiceHost;
+use crate::process::server_process::ServerProcessError;
 use crate::process::service_process::{ServiceError, ServiceProcess};
-use crate::process::subject_process::SubjectProcessError;
 use crate::study::placeholder::FilledWord;
 use crate::study::service::StudyService;
 
@@ -151,7 +151,7 @@ impl RunningServices {
 /// How a service ended, in short.
 pub fn how(error: &ServiceError) -> String {
     match error {
-        ServiceError::Process(SubjectProcessError::Ended { how, .. }) => how.clone(),
+        ServiceError::Process(ServerProcessError::Ended { how, .. }) => how.clone(),
         other => other.to_string(),
     }
 }

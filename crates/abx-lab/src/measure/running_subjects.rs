@@ -17,7 +17,7 @@ use crate::measure::meter::Meter;
 use crate::measure::running_services::RunningServices;
 use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, unanswered};
 use crate::process::pending::{Pending, unwatched, while_pending};
-use crate::process::subject_process::{SubjectProcess, SubjectProcessError};
+use crate::process::server_process::{ServerProcess, ServerProcessError};
 use crate::study::Load;
 
 /// The first part of a slice that is not counted: a tenth.
@@ -36,7 +36,7 @@ pub struct RunningSubjects<'a> {
     /// Reads what they use.
     pub meter: Meter,
     /// The subjects in the order of the study.
-    pub processes: Vec<SubjectProcess>,
+    pub processes: Vec<ServerProcess>,
     /// Their names.
     pub names: Vec<String>,
     /// What they need beside themselves, where they need something.
@@ -161,7 +161,7 @@ impl<'a> RunningSubjects<'a> {
     pub fn new(
         generator: &'a mut dyn LoadGenerator,
         meter: Meter,
-        processes: Vec<SubjectProcess>,
+        processes: Vec<ServerProcess>,
         names: Vec<String>,
     ) -> RunningSubjects<'a> {
         RunningSubjects {
@@ -373,7 +373,7 @@ impl<'a> RunningSubjects<'a> {
     /// not has nothing to be compared by.
     ///
     /// # Errors
-    /// [`Abort::Subject`] with [`SubjectProcessError::Unanswered`].
+    /// [`Abort::Subject`] with [`ServerProcessError::Unanswered`].
     pub fn check_answers(
         &self,
         subject: usize,
@@ -405,7 +405,7 @@ impl<'a> RunningSubjects<'a> {
 
     fn unanswered(&self, subject: usize, how: String) -> Abort {
         let name = self.names[subject].clone();
-        let error = SubjectProcessError::Unanswered { name, how };
+        let error = ServerProcessError::Unanswered { name, how };
         Abort::subject(&self.names[subject], error)
     }
 

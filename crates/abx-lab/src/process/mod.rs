@@ -8,7 +8,7 @@ pub mod listener;
 pub mod log_tail;
 pub mod pending;
 pub mod probe;
+pub mod server_process;
 pub mod service_process;
 pub mod start_context;
-pub mod subject_process;
 pub mod verify;

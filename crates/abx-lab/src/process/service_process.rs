@@ -12,7 +12,7 @@ use abx_sys::tree::ProcTree;
 use crate::process::kept_command::{CommandEnd, Surroundings};
 use crate::process::pending::Pending;
 use crate::process::probe::Probe;
-use crate::process::subject_process::{StartContext, SubjectProcess, SubjectProcessError, tail};
+use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext, tail};
 use crate::process::verify::{ReadinessLook, ReadinessOutcome, look, wait_ready};
 use crate::study::RequestSpec;
 use crate::study::placeholder::FilledWord;
@@ -26,7 +26,7 @@ const CHECK_WITHIN: Duration = Duration::from_secs(10);
 pub enum ServiceError {
     /// It does not start, is not ready, or has ended.
     #[error("service {0}")]
-    Process(#[from] SubjectProcessError),
+    Process(#[from] ServerProcessError),
     /// It runs, and cannot be filled.
     #[error("service {name}: its `seed` failed ({how}){}", tail(.output))]
     Seed {
@@ -64,7 +64,7 @@ impl ServiceError {
 
 /// A service that runs, ready and filled.
 pub struct ServiceProcess {
-    process: SubjectProcess,
+    process: ServerProcess,
     /// How long filling it took.
     pub seed_s: Option<f64>,
 }
@@ -79,7 +79,7 @@ impl ServiceProcess {
         start: &mut StartContext,
         deadline: Option<Nanos>,
     ) -> Result<ServiceProcess, ServiceError> {
-        let process = SubjectProcess::start(&service.name, &service.source, start)?;
+        let process = ServerProcess::start(&service.name, &service.source, start)?;
         let mut started = ServiceProcess {
             process,
             seed_s: None,

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::measure::planned_load::{PlannedCeiling, PlannedLoad};
 use crate::measure::running_subjects::Abort;
 use crate::process::probe::Probe;
-use crate::process::subject_process::{StartContext, SubjectProcess, SubjectProcessError};
+use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext};
 use crate::process::verify::verify;
 use crate::run_study::context::StudyContext;
 use crate::study::launch::Launch;
@@ -55,7 +55,7 @@ fn page_bytes(load: &Load, planned: &PlannedLoad) -> Option<u64> {
 pub fn start_ceilings(
     context: &StudyContext,
     ceiling: &CeilingServer,
-    processes: &mut Vec<SubjectProcess>,
+    processes: &mut Vec<ServerProcess>,
     loads: &mut [PlannedLoad],
     seed: u64,
 ) -> Result<(), Abort> {
@@ -91,15 +91,15 @@ fn start(
     subject: &Subject,
     load: &Load,
     random: &mut ChaCha8Rng,
-) -> Result<SubjectProcess, Abort> {
-    let failed = |error: SubjectProcessError| Abort::subject(&subject.name, error);
+) -> Result<ServerProcess, Abort> {
+    let failed = |error: ServerProcessError| Abort::subject(&subject.name, error);
     let mut draw = |below: u32| random.random_range(0..below.max(1));
     let mut start_context = StartContext {
         files: &[],
         ..context.start_context(&mut draw)
     };
-    let mut process = SubjectProcess::start(&subject.name, &subject.source, &mut start_context)
-        .map_err(failed)?;
+    let mut process =
+        ServerProcess::start(&subject.name, &subject.source, &mut start_context).map_err(failed)?;
     let Some(request) = load.requests.first() else {
         return Ok(process);
     };
@@ -121,7 +121,7 @@ fn start(
 }
 
 /// What the ceiling is asked; everything that it answers has status 200.
-fn probe(load: &Load, request: &RequestSpec, process: &SubjectProcess) -> Probe {
+fn probe(load: &Load, request: &RequestSpec, process: &ServerProcess) -> Probe {
     Probe {
         request: request.plan(load.version, &process.address.to_string(), None),
         status: 200,
@@ -133,7 +133,7 @@ fn probe(load: &Load, request: &RequestSpec, process: &SubjectProcess) -> Probe 
 
 /// The first subject's plan, led to the ceiling.
 fn plan(
-    process: &SubjectProcess,
+    process: &ServerProcess,
     load: &Load,
     plans: &[LoadPlan],
     stopper: &Stopper,

@@ -14,7 +14,7 @@ use crate::measure::machine;
 use crate::measure::running_services::RunningServices;
 use crate::process::listener;
 use crate::process::pending::{Pending, unwatched};
-use crate::process::subject_process::StartContext;
+use crate::process::server_process::StartContext;
 use crate::run_study::waiting::{self, CpuAssignment, Obstacle};
 use crate::run_study::worker_threads::Room;
 use crate::study::subject::{Source, Subject};

@@ -20,7 +20,7 @@ use crate::measure::planned_load::plan_load;
 use crate::measure::running_subjects::{Abort, RunningSubjects};
 use crate::process::family_roles::FamilyRoles;
 use crate::process::pending::unwatched;
-use crate::process::subject_process::{StartContext, SubjectProcess, SubjectProcessError};
+use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext};
 use crate::run_study::context::StudyContext;
 use crate::study::GeneratedFile;
 use crate::study::fault::{Fault, Strike};
@@ -99,13 +99,13 @@ impl StudyContext<'_> {
         &self,
         subject: &Subject,
         draw: &mut ChaCha8Rng,
-    ) -> Result<SubjectProcess, Abort> {
+    ) -> Result<ServerProcess, Abort> {
         let mut number = |below: u32| draw.random_range(0..below.max(1));
         let mut start = StartContext {
             outlives_main: true,
             ..self.start_context(&mut number)
         };
-        let process = SubjectProcess::start(&subject.name, &subject.source, &mut start);
+        let process = ServerProcess::start(&subject.name, &subject.source, &mut start);
         let mut process = process.map_err(|error| Abort::subject(&subject.name, error))?;
         self.wait_ready(subject, &mut process)?;
         Ok(process)
@@ -115,7 +115,7 @@ impl StudyContext<'_> {
     fn plan_alone(
         &self,
         order: &FaultOrder,
-        process: &SubjectProcess,
+        process: &ServerProcess,
         seed: u64,
     ) -> Result<LoadPlan, Abort> {
         let fault = order.fault;
@@ -142,10 +142,10 @@ impl StudyContext<'_> {
         &mut self,
         order: &FaultOrder,
         launch: &Launch,
-        mut process: SubjectProcess,
+        mut process: ServerProcess,
         plan: &LoadPlan,
         draw: ChaCha8Rng,
-    ) -> Result<(Option<FaultSlice>, SubjectProcess), Abort> {
+    ) -> Result<(Option<FaultSlice>, ServerProcess), Abort> {
         let fault = order.fault;
         let victims = Victims::of(fault.strike);
         let before = victims.count(&process, launch);
@@ -243,7 +243,7 @@ impl Victims {
     }
 
     /// Those of a subject that run now.
-    fn among(self, process: &SubjectProcess, launch: &Launch) -> Vec<Process> {
+    fn among(self, process: &ServerProcess, launch: &Launch) -> Vec<Process> {
         let worker = launch.worker.as_deref();
         let roles = process
             .keeper_id()
@@ -259,12 +259,12 @@ impl Victims {
         }
     }
 
-    fn count(self, process: &SubjectProcess, launch: &Launch) -> usize {
+    fn count(self, process: &ServerProcess, launch: &Launch) -> usize {
         self.among(process, launch).len()
     }
 
     /// Why it has none of them; `None` when it has.
-    fn missing_in(self, process: &SubjectProcess, launch: &Launch) -> Option<String> {
+    fn missing_in(self, process: &ServerProcess, launch: &Launch) -> Option<String> {
         if self.count(process, launch) > 0 {
             return None;
         }
@@ -293,7 +293,7 @@ struct Restarts<'a> {
 struct Striker<'a> {
     fault: &'a Fault,
     launch: &'a Launch,
-    process: &'a mut SubjectProcess,
+    process: &'a mut ServerProcess,
     restarts: Restarts<'a>,
     draw: ChaCha8Rng,
 }
@@ -308,14 +308,14 @@ struct Blow {
 
 impl Striker<'_> {
     /// Waits for its moment, unless the slice is over before.
-    fn strike_at(mut self, until_over: &Receiver<()>) -> Result<Blow, SubjectProcessError> {
+    fn strike_at(mut self, until_over: &Receiver<()>) -> Result<Blow, ServerProcessError> {
         match until_over.recv_timeout(self.fault.at) {
             Err(RecvTimeoutError::Timeout) => self.strike(),
             Ok(()) | Err(RecvTimeoutError::Disconnected) => Ok(Blow::default()),
         }
     }
 
-    fn strike(&mut self) -> Result<Blow, SubjectProcessError> {
+    fn strike(&mut self) -> Result<Blow, ServerProcessError> {
         let found = Victims::of(self.fault.strike).among(self.process, self.launch);
         match (self.fault.strike, self.launch.reload) {
             (Strike::Restart, _) => self.restart(),
@@ -329,7 +329,7 @@ impl Striker<'_> {
         }
     }
 
-    fn restart(&mut self) -> Result<Blow, SubjectProcessError> {
+    fn restart(&mut self) -> Result<Blow, ServerProcessError> {
         let at = Nanos::now();
         let draw = &mut self.draw;
         let mut number = |below: u32| draw.random_range(0..below.max(1));

@@ -45,7 +45,7 @@ use crate::measure::rate_search::RateSearch;
 use crate::measure::running_services::how;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
-use crate::process::subject_process::SubjectProcessError;
+use crate::process::server_process::ServerProcessError;
 use crate::process::verify::Verified;
 use crate::records::store::{Store, StoreError};
 use crate::study::fault::Fault;
@@ -318,7 +318,7 @@ impl StudyRunner<'_> {
             subjects.filter_map(|one| Some((&one.name, load.failure_in_pilot(&one.name)?)))
         });
         each.map(|(name, how)| {
-            let error = SubjectProcessError::Unanswered {
+            let error = ServerProcessError::Unanswered {
                 name: name.clone(),
                 how: how.to_owned(),
             };

@@ -9,7 +9,7 @@ use crate::measure::meter::Meter;
 use crate::measure::planned_load::{PlannedLoad, plan_load};
 use crate::measure::running_subjects::{Abort, RunningSubjects};
 use crate::process::probe::Probe;
-use crate::process::subject_process::SubjectProcess;
+use crate::process::server_process::ServerProcess;
 use crate::run_study::ceiling;
 use crate::run_study::context::StudyContext;
 use crate::study::subject::Subject;
@@ -29,7 +29,7 @@ impl StudyContext<'_> {
     ///
     /// # Errors
     /// [`Abort::Subject`], [`Abort::Interrupted`].
-    pub fn wait_ready(&self, subject: &Subject, process: &mut SubjectProcess) -> Result<(), Abort> {
+    pub fn wait_ready(&self, subject: &Subject, process: &mut ServerProcess) -> Result<(), Abort> {
         let first = self.loads.first();
         let Some((load, request)) = first.and_then(|load| Some((load, load.requests.first()?)))
         else {
@@ -60,7 +60,7 @@ impl StudyContext<'_> {
         self.start_services(random)?;
         let mut order: Vec<usize> = (0..study.subjects.len()).collect();
         order.shuffle(random);
-        let mut processes: Vec<Option<SubjectProcess>> =
+        let mut processes: Vec<Option<ServerProcess>> =
             study.subjects.iter().map(|_| None).collect();
         for subject in &order {
             // How many draws a free port takes depends on the machine, and must
@@ -69,11 +69,11 @@ impl StudyContext<'_> {
             let mut draw = |below: u32| own.random_range(0..below.max(1));
             let mut start = self.start_context(&mut draw);
             let one = &study.subjects[*subject];
-            let process = SubjectProcess::start(&one.name, &one.source, &mut start)
+            let process = ServerProcess::start(&one.name, &one.source, &mut start)
                 .map_err(|error| Abort::subject(&one.name, error))?;
             processes[*subject] = Some(process);
         }
-        let mut processes: Vec<SubjectProcess> = processes.into_iter().flatten().collect();
+        let mut processes: Vec<ServerProcess> = processes.into_iter().flatten().collect();
         let stopper = self.generator.stopper();
         for (subject, process) in study.subjects.iter().zip(&mut processes) {
             self.wait_ready(subject, process)?;
@@ -96,7 +96,7 @@ impl StudyContext<'_> {
         }
         let (deadline, on_pending) = (self.deadline, self.on_pending);
         let meter = Meter::new(
-            processes.iter().map(SubjectProcess::tree).collect(),
+            processes.iter().map(ServerProcess::tree).collect(),
             &self.split,
         );
         let meter = meter.with_services(self.services.trees());

@@ -11,14 +11,14 @@ use abx_lab::provision::{FailedCommand, InstallError, Provision, Remedy, install
 use abx_lab::study_file::{Need, StudyFile, parse};
 
 /// A study's folder with sources in `server/`, and a cache.
-struct SubjectProcess {
+struct BuildSite {
     study: tempfile::TempDir,
     cache: tempfile::TempDir,
 }
 
-impl SubjectProcess {
-    fn new() -> SubjectProcess {
-        let place = SubjectProcess {
+impl BuildSite {
+    fn new() -> BuildSite {
+        let place = BuildSite {
             study: tempfile::tempdir().unwrap(),
             cache: tempfile::tempdir().unwrap(),
         };
@@ -78,7 +78,7 @@ fn what(found: &Provision) -> Vec<&str> {
 #[test]
 fn a_build_is_made_once_and_anew_when_its_sources_change() {
     // Method: a build that copies its source, surveyed and had at every stage.
-    let place = SubjectProcess::new();
+    let place = BuildSite::new();
     let needs = [build(
         "pwd; cp source $1/program && cp $2/server/source $1/second",
     )];
@@ -113,7 +113,7 @@ fn a_build_is_made_once_and_anew_when_its_sources_change() {
 #[test]
 fn an_interrupted_build_begins_again_with_nothing() {
     // Method: what a killed build leaves is put in its place by hand.
-    let place = SubjectProcess::new();
+    let place = BuildSite::new();
     let needs = [build("ls -A $1 >list.$$ 2>&1; mv list.$$ $1/list")];
     let folder = place.survey(&needs).build().unwrap().to_owned();
     fs::create_dir_all(&folder).unwrap();
@@ -128,7 +128,7 @@ fn an_interrupted_build_begins_again_with_nothing() {
 fn a_failed_build_shows_its_end_and_counts_for_nothing() {
     // Method: a build that prints a lot, leaves a file and fails; then a
     // second look, and the same build mended.
-    let place = SubjectProcess::new();
+    let place = BuildSite::new();
     let needs = [build(
         "seq 100; touch $1/half; echo it broke >&2; test -e $2/mended",
     )];
@@ -153,7 +153,7 @@ fn a_failed_build_shows_its_end_and_counts_for_nothing() {
 #[test]
 fn a_build_that_changes_its_sources_is_refused() {
     // Method: a build that leaves a file beside its source.
-    let place = SubjectProcess::new();
+    let place = BuildSite::new();
     let needs = [build("touch object; touch $1/program")];
     let error = place.install(&needs).unwrap_err();
     assert!(
@@ -166,7 +166,7 @@ fn a_build_that_changes_its_sources_is_refused() {
 #[test]
 fn a_build_without_its_folder_or_program_says_what_to_do() {
     // Method: a folder that is not there, then a program that is not.
-    let place = SubjectProcess::new();
+    let place = BuildSite::new();
     let nowhere = Need::Build {
         command: vec!["sh".to_owned()],
         folder: PathBuf::from("nowhere"),
@@ -193,7 +193,7 @@ fn a_build_without_its_folder_or_program_says_what_to_do() {
 #[test]
 fn a_program_to_bring_is_there_or_a_person_is_told_how() {
     // Method: names on the path, a path below the study, and neither.
-    let place = SubjectProcess::new();
+    let place = BuildSite::new();
     let own = place.study.path().join("own");
     fs::write(&own, "#!/bin/sh\n").unwrap();
     let bring = |program: &str| {
@@ -222,7 +222,7 @@ fn a_program_to_bring_is_there_or_a_person_is_told_how() {
 #[test]
 fn an_artifact_that_is_written_wrongly_is_named() {
     // Method: one without a version.
-    let place = SubjectProcess::new();
+    let place = BuildSite::new();
     let found = place.survey(&[Need::Maven(vec!["group:name".to_owned()])]);
     let missing = found.missing()[0].to_string();
     assert!(missing.contains("`group:name`"), "{missing}");
@@ -233,7 +233,7 @@ fn an_artifact_that_is_written_wrongly_is_named() {
 fn the_subject_finds_what_was_installed_for_it() {
     // Method: the variables of a subject with two kinds of needs, and of one
     // with none; folders are named alike in every survey.
-    let place = SubjectProcess::new();
+    let place = BuildSite::new();
     let needs = [
         Need::Npm(vec!["ws".to_owned()]),
         Need::Pypi(vec!["websockets".to_owned()]),

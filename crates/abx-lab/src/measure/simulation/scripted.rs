@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::measure::meter::Meter;
 use crate::measure::running_subjects::RunningSubjects;
 use crate::process::pending::unwatched;
-use crate::process::subject_process::{StartContext, SubjectProcess};
+use crate::process::server_process::{ServerProcess, StartContext};
 use crate::study::subject::{Source, Target};
 use crate::study::{PilotEffort, Pin, SliceLength, Study, WaitChoice};
 
@@ -261,7 +261,7 @@ fn sample(done_ns: u64, response_ns: u64, outcome: Outcome) -> Sample {
 }
 
 /// A subject that is said to run already; nobody asks it anything.
-fn process(name: &str, port: u16) -> SubjectProcess {
+fn process(name: &str, port: u16) -> ServerProcess {
     let target = Target::parse(&format!("http://127.0.0.1:{port}/"));
     let source = Source::Address(target.expect("a URL"));
     let mut start = StartContext {
@@ -277,7 +277,7 @@ fn process(name: &str, port: u16) -> SubjectProcess {
         draw: &mut |_| 0,
         on_pending: &unwatched,
     };
-    SubjectProcess::start(name, &source, &mut start).expect("nothing is started")
+    ServerProcess::start(name, &source, &mut start).expect("nothing is started")
 }
 
 /// A study without subjects or loads.

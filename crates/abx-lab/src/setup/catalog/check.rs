@@ -14,8 +14,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::process::pending::unwatched;
 use crate::process::probe::Probe;
+use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext};
 use crate::process::service_process::ServiceProcess;
-use crate::process::subject_process::{StartContext, SubjectProcess, SubjectProcessError};
 use crate::process::verify::{Verified, agree, verify};
 use crate::setup::provision::{self, Provision};
 use crate::study::placeholder::FilledWord;
@@ -238,7 +238,7 @@ impl SubjectChecks<'_> {
         let services = self.leads();
         let mut start = self.start_context(&services, &mut draw);
         start.files = &self.study.file.files;
-        let mut process = SubjectProcess::start(&subject.name, &subject.source, &mut start)
+        let mut process = ServerProcess::start(&subject.name, &subject.source, &mut start)
             .map_err(|error| error.to_string())?;
         let answers = self.ask(&subject, &mut process);
         let rss_bytes = process.tree().and_then(|mut tree| tree.rss_bytes().ok());
@@ -314,8 +314,8 @@ impl SubjectChecks<'_> {
     fn ask(
         &self,
         subject: &Subject,
-        process: &mut SubjectProcess,
-    ) -> Result<Vec<Verified>, SubjectProcessError> {
+        process: &mut ServerProcess,
+    ) -> Result<Vec<Verified>, ServerProcessError> {
         let seed = self.seed();
         let mut answers = Vec::new();
         for load in &self.study.file.loads {

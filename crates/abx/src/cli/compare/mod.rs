@@ -10,8 +10,8 @@ mod study;
 use abx_evidence::record::StudyEnd;
 use abx_evidence::{ExpectationResult, StudyRecord, Verdict};
 use abx_lab::{
-    Abort, ServiceError, Source, Store, Study, StudyEnvironment, StudyError, StudyOutcome, Subject,
-    SubjectProcessError, run_study,
+    Abort, ServerProcessError, ServiceError, Source, Store, Study, StudyEnvironment, StudyError,
+    StudyOutcome, Subject, run_study,
 };
 
 use crate::cli::output::{OutputFlags, Outputs};
@@ -170,17 +170,17 @@ fn failure(error: StudyError) -> Failure {
         | StudyError::Abort(Abort::Answers(_)) => true,
         StudyError::Abort(Abort::Subject { error, .. }) => matches!(
             **error,
-            SubjectProcessError::Start { .. }
-                | SubjectProcessError::Answer(_)
-                | SubjectProcessError::Port { .. }
+            ServerProcessError::Start { .. }
+                | ServerProcessError::Answer(_)
+                | ServerProcessError::Port { .. }
         ),
         StudyError::Abort(Abort::Service { error, .. }) => matches!(
             **error,
             ServiceError::Seed { .. }
                 | ServiceError::Process(
-                    SubjectProcessError::Start { .. }
-                        | SubjectProcessError::Answer(_)
-                        | SubjectProcessError::Port { .. }
+                    ServerProcessError::Start { .. }
+                        | ServerProcessError::Answer(_)
+                        | ServerProcessError::Port { .. }
                 )
         ),
         StudyError::Abort(

@@ -30,7 +30,7 @@ use crate::study::subject::Source;
 
 /// Why a subject is not there to be loaded.
 #[derive(Debug, thiserror::Error)]
-pub enum SubjectProcessError {
+pub enum ServerProcessError {
     /// No port for it.
     #[error("no port for {name}: {source}")]
     Port {
@@ -105,13 +105,13 @@ pub enum SubjectProcessError {
     Answer(#[from] VerifyError),
 }
 
-impl SubjectProcessError {
+impl ServerProcessError {
     /// Whether nothing is wrong with the subject: the person stopped abx.
     #[must_use]
     pub fn is_stop(&self) -> bool {
         match self {
-            SubjectProcessError::Start { source, .. } => matches!(source, KeeperError::Stopped),
-            SubjectProcessError::Answer(error) => error.is_stop(),
+            ServerProcessError::Start { source, .. } => matches!(source, KeeperError::Stopped),
+            ServerProcessError::Answer(error) => error.is_stop(),
             _ => false,
         }
     }
@@ -139,7 +139,7 @@ pub fn tail(output: &str) -> String {
 }
 
 /// A subject that runs.
-pub struct SubjectProcess {
+pub struct ServerProcess {
     name: String,
     /// Where it listens.
     pub address: SocketAddr,
@@ -158,16 +158,16 @@ struct GivenPorts {
     further: Vec<(String, FreePort)>,
 }
 
-impl SubjectProcess {
+impl ServerProcess {
     /// Starts a server under this name, or takes note of where it runs.
     ///
     /// # Errors
-    /// [`SubjectProcessError::Port`], [`SubjectProcessError::Folder`], [`SubjectProcessError::Start`].
+    /// [`ServerProcessError::Port`], [`ServerProcessError::Folder`], [`ServerProcessError::Start`].
     pub fn start(
         name: &str,
         source: &Source,
         start: &mut StartContext,
-    ) -> Result<SubjectProcess, SubjectProcessError> {
+    ) -> Result<ServerProcess, ServerProcessError> {
         let (address, kept, files) = match source {
             Source::Address(target) => (target.address, None, GeneratedFiles::default()),
             Source::Command(launch) => {
@@ -178,7 +178,7 @@ impl SubjectProcess {
             }
         };
         let (keeper, ports) = kept.unzip();
-        Ok(SubjectProcess {
+        Ok(ServerProcess {
             name: name.to_owned(),
             address,
             keeper,
@@ -199,8 +199,8 @@ impl SubjectProcess {
     /// the deadline.
     ///
     /// # Errors
-    /// [`SubjectProcessError::Ended`], [`SubjectProcessError::NotReady`], [`SubjectProcessError::Foreign`],
-    /// [`SubjectProcessError::Answer`].
+    /// [`ServerProcessError::Ended`], [`ServerProcessError::NotReady`], [`ServerProcessError::Foreign`],
+    /// [`ServerProcessError::Answer`].
     pub fn wait_ready(
         &mut self,
         source: &Source,
@@ -208,7 +208,7 @@ impl SubjectProcess {
         stopper: &Stopper,
         deadline: Option<Nanos>,
         on_pending: &dyn Fn(Pending),
-    ) -> Result<(), SubjectProcessError> {
+    ) -> Result<(), ServerProcessError> {
         let Source::Command(launch) = source else {
             // It runs already; verification will tell what it answers.
             return Ok(());
@@ -223,7 +223,7 @@ impl SubjectProcess {
     /// the deadline.
     ///
     /// # Errors
-    /// As [`SubjectProcess::wait_ready`].
+    /// As [`ServerProcess::wait_ready`].
     pub fn wait_until(
         &mut self,
         at_most: Duration,
@@ -231,7 +231,7 @@ impl SubjectProcess {
         stopper: &Stopper,
         deadline: Option<Nanos>,
         on_pending: &dyn Fn(Pending),
-    ) -> Result<(), SubjectProcessError> {
+    ) -> Result<(), ServerProcessError> {
         let waited = self.started.elapsed();
         let left = at_most.saturating_sub(waited);
         let left = deadline.map_or(left, |deadline| {
@@ -266,7 +266,7 @@ impl SubjectProcess {
             None if stopper.is_stopped() => return Ok(()),
             None => return Err(self.ended("before it was ready")),
             Some(ReadinessOutcome::Late(why)) => {
-                return Err(SubjectProcessError::NotReady {
+                return Err(ServerProcessError::NotReady {
                     name: self.name.clone(),
                     within,
                     is_budget: within < at_most,
@@ -283,7 +283,7 @@ impl SubjectProcess {
             .tree()
             .and_then(|mut tree| tree.listens_at(self.address).ok());
         if is_its_own == Some(false) {
-            return Err(SubjectProcessError::Foreign {
+            return Err(ServerProcessError::Foreign {
                 name: self.name.clone(),
                 port: self.address.port(),
                 output: self.output(),
@@ -325,12 +325,12 @@ impl SubjectProcess {
     /// What abx leaves alone is left alone.
     ///
     /// # Errors
-    /// [`SubjectProcessError::Start`].
+    /// [`ServerProcessError::Start`].
     pub fn restart(
         &mut self,
         launch: &Launch,
         start: &mut StartContext,
-    ) -> Result<(), SubjectProcessError> {
+    ) -> Result<(), ServerProcessError> {
         if let (Some(keeper), Some(ports)) = (self.keeper.take(), &self.ports) {
             let _ = keeper.stop();
             let (keeper, files) = keep(&self.name, launch, ports, start)?;
@@ -357,8 +357,8 @@ impl SubjectProcess {
     /// Whether it still runs, as far as abx keeps it.
     ///
     /// # Errors
-    /// [`SubjectProcessError::Ended`].
-    pub fn check(&mut self) -> Result<(), SubjectProcessError> {
+    /// [`ServerProcessError::Ended`].
+    pub fn check(&mut self) -> Result<(), ServerProcessError> {
         let state = self.keeper.as_mut().map(Keeper::state);
         match state {
             None | Some(ProcessState::Running) => Ok(()),
@@ -388,13 +388,13 @@ impl SubjectProcess {
         }
     }
 
-    fn ended(&mut self, when: &'static str) -> SubjectProcessError {
+    fn ended(&mut self, when: &'static str) -> ServerProcessError {
         let state = self.keeper.as_mut().map(Keeper::state);
         let how = match state {
             Some(ProcessState::Exited(exit)) => exit.to_string(),
             _ => "its keeper was killed".to_owned(),
         };
-        SubjectProcessError::Ended {
+        ServerProcessError::Ended {
             name: self.name.clone(),
             when,
             how,
@@ -422,12 +422,12 @@ impl GivenPorts {
         name: &str,
         launch: &Launch,
         start: &mut StartContext,
-    ) -> Result<GivenPorts, SubjectProcessError> {
+    ) -> Result<GivenPorts, ServerProcessError> {
         let mut port = || {
             let candidates = abx_sys::ports::candidates();
             candidates
                 .and_then(|range| abx_sys::ports::free_port(range, start.draw))
-                .map_err(|source| SubjectProcessError::Port {
+                .map_err(|source| ServerProcessError::Port {
                     name: name.to_owned(),
                     source,
                 })
@@ -438,7 +438,7 @@ impl GivenPorts {
             main,
             further: further
                 .map(|name| Ok((name.clone(), port()?)))
-                .collect::<Result<_, SubjectProcessError>>()?,
+                .collect::<Result<_, ServerProcessError>>()?,
         })
     }
 
@@ -470,7 +470,7 @@ fn keep(
     launch: &Launch,
     ports: &GivenPorts,
     start: &mut StartContext,
-) -> Result<(Keeper, GeneratedFiles), SubjectProcessError> {
+) -> Result<(Keeper, GeneratedFiles), ServerProcessError> {
     // The length of the environment moves the stack, and with it the speed.
     let padding = usize::try_from((start.draw)(4096)).unwrap_or_default();
     let port = ports.main.number();
@@ -517,7 +517,7 @@ fn keep(
     let (program, arguments) = (start.program, start.keeper_arguments);
     let keeper = Keeper::start(program, arguments, &plan, &is_stopped, &on_made);
     (start.on_pending)(Pending::Over);
-    let keeper = keeper.map_err(|source| SubjectProcessError::Start {
+    let keeper = keeper.map_err(|source| ServerProcessError::Start {
         name: name.to_owned(),
         source,
     })?;
