@@ -36,6 +36,9 @@ pub(crate) enum ConnectionUse {
 
 /// No server is set to close connections that were idle for less.
 const RESTED_MIN: Nanos = Nanos(1_000_000_000);
+/// A connection that is reopened since it was idle for so long is so before it rests: some
+/// time passes until its load begins.
+const REOPENED_MIN: Nanos = Nanos(800_000_000);
 
 /// A place for one connection at a time.
 pub(crate) struct Slot<T> {
@@ -131,6 +134,17 @@ impl<T> Slot<T> {
         self.state == SlotState::Standing && self.flights.is_empty()
     }
 
+    /// Whether its server may be about to end it, since its load is suspended since this
+    /// moment.
+    pub(crate) fn may_be_ended(&self, now: Nanos, suspended_since: Nanos) -> bool {
+        self.is_idle() && self.idle_for(now, suspended_since) >= REOPENED_MIN
+    }
+
+    /// For how long it has had nothing to do, of which its load was suspended since then.
+    fn idle_for(&self, now: Nanos, suspended_since: Nanos) -> Nanos {
+        now.since(suspended_since.max(self.free_since))
+    }
+
     /// Whether the first flight is in the sample.
     pub(crate) fn is_sampled(&self) -> bool {
         self.flights.first().is_some_and(|flight| flight.sampled)
@@ -159,8 +173,8 @@ impl<T> Slot<T> {
         suspended_since: Nanos,
         counting: &Counting,
     ) {
-        let idle_since = suspended_since.max(self.free_since);
-        if self.state == SlotState::Standing && start.since(idle_since) >= RESTED_MIN {
+        let idle_for = self.idle_for(start, suspended_since);
+        if self.state == SlotState::Standing && idle_for >= RESTED_MIN {
             self.usage = ConnectionUse::Rested;
         }
         self.clock = Clock::new(counting);

@@ -4,6 +4,8 @@
 //! need while they go on succeeding. When none has succeeded for one timeout, or this
 //! machine has nothing left to connect with, no further one is begun: those that were
 //! never tried are [`Outcome::Unopened`], which speaks against nobody.
+//!
+//! Connections that have rested are opened anew where requests must not be sent twice.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,6 +104,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             return (self.slots.len(), 0);
         }
         let stood = self.census.standing;
+        self.close_rested();
         let mut opening = self.opening();
         let mut now = opening.start;
         while !stop.load(Ordering::Relaxed) && now < opening.end {
@@ -124,6 +127,21 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.end_opening(&opening);
         let standing = self.census.standing;
         (standing, standing.saturating_sub(stood))
+    }
+
+    /// Closes connections that were idle for so long that their servers may be about to end
+    /// them, where a request must not be sent twice: one that meets such an end has failed,
+    /// though it was we who let the connection idle.
+    fn close_rested(&mut self) {
+        if self.encoded.iter().all(|one| one.is_idempotent) {
+            return;
+        }
+        let now = self.io.now();
+        for index in 0..self.slots.len() {
+            if self.slots[index].may_be_ended(now, self.suspended_since) {
+                self.close(index);
+            }
+        }
     }
 
     fn opening(&mut self) -> OpeningProgress {
