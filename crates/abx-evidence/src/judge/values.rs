@@ -173,3 +173,22 @@ fn cold_start(block: &BlockView) -> Option<f64> {
     let steady = block.throughput()?;
     (steady > 0.0).then_some(cold / steady)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_whole_with_numbers_above_zero_in_every_block() {
+        // Method: two blocks of a subject, in the second of which it has a number, zero, or
+        // none; and no block.
+        let are_whole = |numbers: &[Option<f64>]| {
+            let own = |name| (name, numbers.iter().map(|one| one.map(exact)).collect());
+            Values::each(["a", "b"].map(own).into_iter()).are_whole(["a", "b"])
+        };
+        assert!(are_whole(&[Some(1.0), Some(0.5)]));
+        assert!(!are_whole(&[Some(1.0), Some(0.0)]));
+        assert!(!are_whole(&[Some(1.0), None]));
+        assert!(!are_whole(&[]));
+    }
+}

@@ -167,6 +167,14 @@ mod tests {
     }
 
     #[test]
+    fn no_degrees_more_are_no_prior() {
+        // Method: two comparisons of two blocks each, which share all of their one degree
+        // of freedom: by hand, (2 + 2)² ÷ (4 · 2²) times one, less the own one.
+        let blocks = [1.0, -1.0];
+        assert_eq!(SpreadPrior::of(&[&blocks, &blocks]), None);
+    }
+
+    #[test]
     fn spreads_that_differ_by_a_known_amount_count_as_many_degrees_as_that_leaves() {
         // Method: four comparisons with orthogonal blocks, two of which are further apart by
         // e on the logarithm of the variance. Around their mean the four logarithms have the

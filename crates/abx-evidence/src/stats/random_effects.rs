@@ -41,7 +41,7 @@ impl RandomEffects {
     pub fn of(studies: &[StudyEstimate], confidence: Confidence) -> Option<RandomEffects> {
         let is_sound = |one: &StudyEstimate| {
             let variance = one.error * one.error;
-            one.center.is_finite() && variance.is_normal()
+            one.center.is_finite() && one.error > 0.0 && variance.is_normal()
         };
         if studies.len() < STUDIES_MIN || !studies.iter().all(is_sound) {
             return None;
@@ -181,14 +181,10 @@ mod tests {
             error: 0.01,
         }];
         assert_eq!(RandomEffects::of(&one, Confidence::PRINTED), None);
-        let bad = [
-            one[0],
-            StudyEstimate {
-                center: 0.1,
-                error: 0.0,
-            },
-        ];
-        assert_eq!(RandomEffects::of(&bad, Confidence::PRINTED), None);
+        for error in [0.0, -0.01, f64::INFINITY, f64::NAN] {
+            let bad = [one[0], StudyEstimate { center: 0.1, error }];
+            assert_eq!(RandomEffects::of(&bad, Confidence::PRINTED), None);
+        }
     }
 
     proptest! {

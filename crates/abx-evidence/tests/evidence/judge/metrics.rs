@@ -4,7 +4,7 @@ use abx_evidence::record::{Histograms, SliceRecord};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Comparison, Conclusions, FindingId, Histogram, Level, Limits,
-    Measured, Metric, Role, SliceTally, Verdict, may_stop,
+    LoadShape, Measured, Metric, Role, SliceTally, Verdict, may_stop,
 };
 
 use abx_fixtures::{
@@ -106,6 +106,32 @@ fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
     for (record, verdict) in table {
         let one = by(&record, Metric::WireBytes).unwrap();
         assert_eq!((one.verdict, one.at_least), (verdict, false), "{one:?}");
+    }
+}
+
+#[test]
+fn a_median_is_compared_from_two_hundred_requests_in_each_block_on() {
+    // Method: exactly as many, and one fewer in one block: of response times, and of the
+    // times until the first listener has a broadcast.
+    for fewest in [200, 199] {
+        let mut paced = open(&[]);
+        let mut told = pair();
+        told.loads[0].settings.exchange.shape = LoadShape::Broadcast;
+        for block in 0..paced.blocks.len() {
+            let count = if block == 3 { fewest } else { 200 };
+            for subject in ["old", "new"] {
+                let mut times = Histograms::default();
+                fill(&mut times.response, count, 500);
+                fill(&mut times.first_listener, count, 500);
+                for study in [&mut paced, &mut told] {
+                    let histograms = &mut study.blocks[block].loads[0].histograms;
+                    histograms.insert(subject.to_owned(), times.clone());
+                }
+            }
+        }
+        let is_compared = |study, metric| by(&judged(study), metric).is_some();
+        assert_eq!(is_compared(paced, Metric::ResponseP50), fewest == 200);
+        assert_eq!(is_compared(told, Metric::BroadcastFirstP50), fewest == 200);
     }
 }
 
