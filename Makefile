@@ -62,11 +62,12 @@ simulations:
 	$(CARGO) test -p abx-evidence --lib --locked table_of -- --ignored --nocapture --test-threads=1
 
 # Known answers: simulated studies, and on this machine servers of exact capacity that
-# count what they serve, and servers that break. Takes an hour; no part of the tests,
-# since it measures.
+# count what they serve, a server beside itself, and servers that break. Takes two hours;
+# no part of the tests, since it measures.
 truth: setup build simulations
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
 	./target/bench/release/known --abx ./target/release/abx --capacity ./target/bench/release/capacity
+	./target/bench/release/equal --abx ./target/release/abx
 	./scripts/faults ./target/release/abx
 
 # Studies of real processes, each repeated: how often intervals hold the truth, how

@@ -29,6 +29,19 @@ pub struct Comparison {
     pub per_block: Vec<f64>,
 }
 
+/// What one comparison claims, whatever it is for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// What is compared.
+    pub metric: String,
+    /// Under which load or fault; empty for what is of none.
+    pub load: String,
+    /// The verdict's word.
+    pub verdict: String,
+    /// The ratio, where the verdict allows one.
+    pub ratio: Option<f64>,
+}
+
 impl Study {
     /// Runs `abx compare ARGUMENTS`, with records in `folder`, and reads its record.
     /// An exit code of 3 says that there is no verdict, and is no error here.
@@ -67,6 +80,11 @@ impl Study {
         comparison(&self.record, metric).ok_or_else(|| format!("nothing compares {metric}").into())
     }
 
+    /// Every comparison's claim.
+    pub fn claims(&self) -> Vec<Claim> {
+        claims(&self.record)
+    }
+
     /// A figure of a subject, by its name in the record.
     ///
     /// # Errors
@@ -92,6 +110,18 @@ fn comparison(record: &Value, metric: &str) -> Option<Comparison> {
         verdict: one["verdict"].as_str()?.to_owned(),
         per_block: per_block.iter().filter_map(Value::as_f64).collect(),
     })
+}
+
+fn claims(record: &Value) -> Vec<Claim> {
+    let all = record["comparisons"].as_array().into_iter().flatten();
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let each = all.map(|one| Claim {
+        metric: text(one, "metric"),
+        load: text(one, "load"),
+        verdict: text(one, "verdict"),
+        ratio: one["ratio"].as_f64(),
+    });
+    each.collect()
 }
 
 fn figure(record: &Value, subject: &str, key: &str) -> Option<f64> {
@@ -125,6 +155,9 @@ mod tests {
         );
         assert_eq!(comparison(&record, "response_p99").unwrap().bounds, None);
         assert_eq!(comparison(&record, "memory"), None);
+        let all = claims(&record);
+        assert_eq!((all.len(), all[0].ratio), (2, Some(0.9)));
+        assert_eq!((all[1].verdict.as_str(), all[1].ratio), ("invalid", None));
         assert_eq!(figure(&record, "base", "throughput_per_s"), Some(5.0));
         assert_eq!(figure(&record, "more", "throughput_per_s"), None);
     }

@@ -1,0 +1,258 @@
+//! Equal answers: what `abx compare` says of a server beside itself, by every metric.
+//!
+//!     equal --abx FILE [--seeds N]
+//!
+//! One server under two names, in one study for each seed: requests in a closed and an
+//! open loop, broadcasts, connections that say nothing, an objective and a fault. Whatever
+//! tells the two apart is chance or an order: of starts, looks, warm-ups or loads. Counts for
+//! each metric how often a direction was claimed, and on which side of 1 the ratios lie.
+//! Prints a Markdown table; ends with 1 when either is more than chance.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use abx_bench::study::{Claim, Study};
+
+/// Studies, unless it is said otherwise.
+const SEEDS: u64 = 20;
+/// How long one study may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// How often an interval may miss the truth: what is printed is 95 %.
+const MISSED: f64 = 0.05;
+/// What chance does less often than that is no chance.
+const CHANCE_MIN: f64 = 0.001;
+
+/// The server begins with some work, as one that compiles or reads its files.
+const STUDY: &str = r#"
+schema = "abx.study_file/1"
+baseline = "one"
+
+[[subject]]
+name = "one"
+command = COMMAND
+
+[[subject]]
+name = "other"
+command = COMMAND
+
+[[load]]
+name = "closed"
+connections = 20
+requests = [{ path = "/" }]
+
+[[load]]
+name = "paced"
+connections = 20
+rate = 25000
+requests = [{ path = "/" }]
+
+[[load]]
+name = "room"
+shape = "broadcast"
+connections = 8
+requests = [{ path = "/chat/a" }]
+
+[[load]]
+name = "held"
+shape = "connections"
+connections = 500
+hold = "50ms"
+requests = [{ path = "/echo" }]
+
+[[load]]
+name = "objective"
+connections = 8
+slo = "p50<50ms"
+requests = [{ path = "/" }]
+
+[[fault]]
+name = "restart"
+load = "paced"
+action = "restart"
+at = "300ms"
+within = "1500ms"
+"#;
+
+const COMMAND: &str = r#"["sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; exec ABX serve --port {port} --websocket"]"#;
+
+/// What all seeds say of one metric under one load.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Tally {
+    studies: u64,
+    /// Verdicts that claim a direction.
+    directions: u64,
+    /// Ratios above and below 1.
+    above: u64,
+    below: u64,
+    log_sum: f64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut words = std::env::args().skip(1);
+    let (mut abx, mut seeds) = (None, SEEDS);
+    while let Some(word) = words.next() {
+        match (word.as_str(), words.next()) {
+            ("--abx", Some(file)) => abx = Some(PathBuf::from(file)),
+            ("--seeds", Some(count)) => seeds = count.parse()?,
+            _ => return Err("usage: equal --abx FILE [--seeds N]".into()),
+        }
+    }
+    let abx = std::fs::canonicalize(abx.ok_or("usage: equal --abx FILE [--seeds N]")?)?;
+    let folder = std::env::temp_dir().join(format!("abx-equal-{}", std::process::id()));
+    std::fs::create_dir(&folder)?;
+    let tallies = compare_all(&abx, &folder, seeds);
+    // What cannot be removed is some records.
+    let _ = std::fs::remove_dir_all(&folder);
+    match print(&tallies?)? {
+        true => Ok(()),
+        false => Err("equal servers were told apart".into()),
+    }
+}
+
+/// One study for each seed; what all say, by metric and load.
+fn compare_all(
+    abx: &Path,
+    folder: &Path,
+    seeds: u64,
+) -> Result<BTreeMap<(String, String), Tally>, Box<dyn Error>> {
+    let command = COMMAND.replace("ABX", &abx.display().to_string());
+    let study = folder.join("study.toml");
+    std::fs::write(&study, STUDY.replace("COMMAND", &command))?;
+    let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
+    for seed in 1..=seeds {
+        let seed = seed.to_string();
+        let study = study.display().to_string();
+        let words = [
+            &study, "--seed", &seed, "--blocks", "6", "--rounds", "5", "--slice", "100ms",
+            "--pilot", "brief",
+        ];
+        let study = Study::run(abx, folder, words, PATIENCE)?;
+        for claim in study.claims() {
+            let place = (claim.metric.clone(), claim.load.clone());
+            tallies.entry(place).or_default().add(&claim);
+        }
+        writeln!(
+            io::stderr(),
+            "{seed} of {seeds} in {:.0} s",
+            study.took.as_secs_f64()
+        )?;
+    }
+    Ok(tallies)
+}
+
+/// Prints all of them; whether none is more than chance.
+fn print(tallies: &BTreeMap<(String, String), Tally>) -> io::Result<bool> {
+    let mut out = io::stdout();
+    writeln!(
+        out,
+        "| metric | load | studies | directions | above 1 | below 1 | mean ratio | |\n\
+         |---|---|--:|--:|--:|--:|--:|---|"
+    )?;
+    let mut all_right = true;
+    for ((metric, load), tally) in tallies {
+        let wrong = tally.wrong();
+        all_right &= wrong.is_empty();
+        let mark = match &wrong[..] {
+            [] => "right".to_owned(),
+            some => format!("**{}**", some.join(", ")),
+        };
+        writeln!(
+            out,
+            "| {metric} | {load} | {} | {} | {} | {} | {:.4} | {mark} |",
+            tally.studies,
+            tally.directions,
+            tally.above,
+            tally.below,
+            (tally.log_sum / (tally.above + tally.below).max(1) as f64).exp()
+        )?;
+    }
+    Ok(all_right)
+}
+
+impl Tally {
+    fn add(&mut self, claim: &Claim) {
+        self.studies += 1;
+        let has_direction = ["faster", "slower", "less", "more"].contains(&claim.verdict.as_str());
+        self.directions += u64::from(has_direction);
+        if let Some(ratio) = claim.ratio.filter(|ratio| *ratio > 0.0) {
+            self.above += u64::from(ratio > 1.0);
+            self.below += u64::from(ratio < 1.0);
+            self.log_sum += ratio.ln();
+        }
+    }
+
+    /// What is more than chance.
+    fn wrong(&self) -> Vec<&'static str> {
+        let mut wrong = Vec::new();
+        if at_least(self.directions, self.studies, MISSED) < CHANCE_MIN {
+            wrong.push("false directions");
+        }
+        let (sided, all) = (self.above.max(self.below), self.above + self.below);
+        if 2.0 * at_least(sided, all, 0.5) < CHANCE_MIN {
+            wrong.push("leans to one side");
+        }
+        wrong
+    }
+}
+
+/// How often chance gives at least so many of all, each with this probability.
+fn at_least(count: u64, all: u64, probability: f64) -> f64 {
+    let odds = probability / (1.0 - probability);
+    let mut term = (1.0 - probability).powi(i32::try_from(all).unwrap_or(i32::MAX));
+    let mut below = 0.0;
+    for hits in 0..count {
+        below += term;
+        term *= odds * (all - hits) as f64 / (hits + 1) as f64;
+    }
+    (1.0 - below).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_more_than_chance_is_wrong() {
+        // Method: of twenty studies as many directions as 5 % give once in three thousand
+        // times and one fewer, by tables of the binomial distribution; and ratios of which
+        // eighteen or seventeen lie on one side.
+        assert!((at_least(1, 20, 0.05) - 0.641_5).abs() < 1e-4);
+        assert!((at_least(6, 20, 0.05) - 0.000_33).abs() < 1e-5);
+        assert!((at_least(18, 20, 0.5) - 0.000_201).abs() < 1e-6);
+        let tally = |directions, above| Tally {
+            studies: 20,
+            directions,
+            above,
+            below: 20 - above,
+            log_sum: 0.0,
+        };
+        assert_eq!(tally(5, 10).wrong(), Vec::<&str>::new());
+        assert_eq!(tally(6, 10).wrong(), ["false directions"]);
+        assert_eq!(tally(0, 17).wrong(), Vec::<&str>::new());
+        assert_eq!(tally(0, 18).wrong(), ["leans to one side"]);
+        assert_eq!(tally(0, 2).wrong(), ["leans to one side"]);
+    }
+
+    #[test]
+    fn a_claim_is_counted_by_its_verdict_and_its_side() {
+        // Method: a direction above 1, a bound without a ratio, and no difference at all.
+        let mut tally = Tally::default();
+        for (verdict, ratio) in [
+            ("more", Some(1.2)),
+            ("invalid", None),
+            ("equivalent", Some(1.0)),
+        ] {
+            tally.add(&Claim {
+                metric: "memory".to_owned(),
+                load: "closed".to_owned(),
+                verdict: verdict.to_owned(),
+                ratio,
+            });
+        }
+        assert_eq!((tally.studies, tally.directions), (3, 1));
+        assert_eq!((tally.above, tally.below), (1, 0));
+    }
+}
