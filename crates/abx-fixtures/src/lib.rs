@@ -280,6 +280,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         warm_up: None,
         busiest_thread_ns: Some(98 * MS * ROUNDS as u64),
         listen_overflows: Some(0),
+        own_listen_drops: None,
         not_connected: 0,
         opening: None,
         strain: Some(HostCounters {

@@ -112,6 +112,9 @@ fn a_short_listen_queue_is_found_by_what_it_turns_away() {
     let overflow = found(&record, "listen_overflows", Some("short"));
     assert_eq!(overflow["level"], "bound");
     assert!(overflow["remedy"].as_str().unwrap().contains("somaxconn"));
+    // What the other one's queue turned away speaks against nobody else.
+    let all = findings(&record, "listen_overflows");
+    assert!(all.iter().all(|one| one["subject"] == "short"), "{all:#?}");
     assert_limited(&record);
 }
 

@@ -1,5 +1,6 @@
 //! Findings about connections and packets on their way: accept queues, loss,
-//! ports. The kernel counts most of it for the whole machine.
+//! ports. The kernel counts most of it for the whole machine; what a listener dropped is
+//! counted by its socket.
 
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
@@ -10,6 +11,9 @@ use crate::view::sums::Sums;
 
 /// From this share of new connections on, those that were turned away bound a ratio.
 const TURNED_AWAY_BOUND: f64 = 0.001;
+/// How often one connection may be turned away: with each of its packets that is sent again,
+/// until its timeout.
+const TURNED_AWAY_OF_TRY: u64 = 10;
 /// Ports that closed connections still hold, as a share of those that there are.
 const PORTS_MAX: f64 = 0.70;
 /// From so many new connections for each request on, ports may run out.
@@ -52,13 +56,33 @@ impl<'a> ConnectionReadings<'a> {
         self.sides.iter().filter_map(|side| counter(side)).sum()
     }
 
-    /// Connections that a listener did not take.
-    fn listen_overflows(&self) -> Option<Finding> {
+    /// Connections that a listener did not take, and whose queue was full.
+    fn turned_away(&self) -> (u64, String) {
+        let own: Option<u64> = self.sides.iter().map(|side| side.own_listen_drops).sum();
+        if let Some(own) = own.filter(|_| !self.sides.is_empty()) {
+            return (own, "its listen queue was full".to_owned());
+        }
         let overflows = self.sum(|side| side.listen_overflows);
         let drops = self.sum(|side| side.strain?.listen_drops);
         let half_open = self.sum(|side| side.strain?.half_open_drops);
         // Drops hold the overflows, and those of queues of half open ones.
-        let turned_away = overflows.max(drops).max(half_open);
+        let all = overflows.max(drops).max(half_open);
+        let why = format!(
+            "a listen queue of this machine was full ({overflows} when complete, {half_open} when \
+             half open)"
+        );
+        let usual = u64::from(self.load.settings.connections);
+        let asked = |side: &&SubjectReadings| side.opening.as_ref().map_or(usual, |one| one.asked);
+        let tries = self.sides.iter().map(asked).sum::<u64>() + self.sums.connects;
+        // More than the load's own tries can bring about are another program's.
+        match all > TURNED_AWAY_OF_TRY * tries {
+            true => (0, why),
+            false => (all, why),
+        }
+    }
+
+    fn listen_overflows(&self) -> Option<Finding> {
+        let (turned_away, why) = self.turned_away();
         // A connection that is turned away tries again after a second. Before the
         // load that only takes time, under it the connection is missing.
         let level = match share(turned_away, self.sums.connects) {
@@ -74,8 +98,7 @@ impl<'a> ConnectionReadings<'a> {
                 FindingId::ListenOverflows,
                 format!(
                     "the kernel turned {turned_away} connections away while {} was loaded, \
-                     because a listen queue of this machine was full ({overflows} when complete, \
-                     {half_open} when half open)",
+                     because {why}",
                     self.subject
                 ),
             )
@@ -137,8 +160,8 @@ impl<'a> ConnectionReadings<'a> {
             Finding::new(
                 FindingId::PacketsDropped,
                 format!(
-                    "{dropped} packets were dropped while {} was loaded, because a CPU's queue of \
-                     received packets was full",
+                    "{dropped} packets were dropped while {} was loaded, this load's or another \
+                     program's, because a CPU's queue of received packets was full",
                     self.subject
                 ),
             )

@@ -87,7 +87,10 @@ fn of_sides(view: &LoadView) -> Vec<Unread> {
     };
     let looks = [
         (
-            lacks(|side| side.listen_overflows.is_none() || lacks_of(side, LISTENERS)),
+            lacks(|side| {
+                let is_unknown = side.listen_overflows.is_none() || lacks_of(side, LISTENERS);
+                side.own_listen_drops.is_none() && is_unknown
+            }),
             "full listen queues (/proc/net/netstat)",
             MOUNTED,
         ),

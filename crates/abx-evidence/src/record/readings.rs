@@ -18,6 +18,9 @@ pub struct SubjectReadings {
     /// Connections that the kernel turned away because a listen queue was full,
     /// on the whole machine while this subject was loaded.
     pub listen_overflows: Option<u64>,
+    /// Those that the subject's own listeners did not take, from the opening of the load's
+    /// connections to its end.
+    pub own_listen_drops: Option<u64>,
     /// Connections that could not be opened before the load.
     pub not_connected: u64,
     /// How the opening of the load's connections went; `None` where it was not noted.

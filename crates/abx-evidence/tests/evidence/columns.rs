@@ -160,7 +160,7 @@ fn opening() -> BoxedStrategy<ConnectionOpening> {
 }
 
 fn readings() -> BoxedStrategy<SubjectReadings> {
-    let plain = (counter(), prop::array::uniform4(reading()));
+    let plain = (counter(), prop::array::uniform5(reading()));
     let rows = (
         option::of(slice()),
         option::of(strain()),
@@ -175,6 +175,7 @@ fn readings() -> BoxedStrategy<SubjectReadings> {
                 warm_up,
                 busiest_thread_ns: readings[0],
                 listen_overflows: readings[1],
+                own_listen_drops: readings[4],
                 not_connected,
                 opening,
                 strain,

@@ -8,7 +8,7 @@ use abx_evidence::record::{
     SubjectReadings, WAIT_SHARE_MIN,
 };
 use abx_sys::counters::ticks_per_second;
-use abx_sys::tree::ThreadTimes;
+use abx_sys::tree::{ListenDrops, ThreadTimes, listen_drops};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
@@ -55,6 +55,8 @@ pub struct LoadRun<'a, 'b> {
     pub result: BlockLoad,
     /// Subjects that stopped answering: not loaded any more under this load.
     silent: Vec<usize>,
+    /// What the listeners of those that are connected had dropped before.
+    dropped_before: BTreeMap<usize, ListenDrops>,
 }
 
 impl<'a, 'b> LoadRun<'a, 'b> {
@@ -83,6 +85,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             random,
             result,
             silent: Vec::new(),
+            dropped_before: BTreeMap::new(),
         }
     }
 
@@ -250,6 +253,9 @@ impl<'a, 'b> LoadRun<'a, 'b> {
 
     fn open(&mut self, subject: usize) -> Result<OpenedPool, Abort> {
         let before = self.running.meter.subjects.strain();
+        let drops = listen_drops(self.plans[subject].address);
+        self.dropped_before
+            .extend(drops.ok().map(|drops| (subject, drops)));
         self.running.meter.subjects.end_idle(subject);
         let opened = self.running.open(&self.plans[subject])?;
         let troubles = Troubles::of(self.running.meter.subjects.strain().since(before));
@@ -331,12 +337,24 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         let memory = self.running.meter.subjects.proportional_memory(subject);
         let descriptors = self.running.meter.subjects.descriptors(subject);
         let own = self.running.meter.generator.descriptors();
+        let dropped = self.dropped_since_opened(subject);
         let side = self.side(subject);
+        if let Some(more) = dropped {
+            *side.own_listen_drops.get_or_insert(0) += more;
+        }
         side.pss_bytes = memory.map(|memory| memory.all_bytes);
         side.pss_anon_bytes = memory.map(|memory| memory.anonymous_bytes);
         let nearer = |one: Option<InUse>, other| one.into_iter().chain(other).reduce(InUse::nearer);
         side.descriptors = nearer(side.descriptors, descriptors);
         side.generator_descriptors = nearer(side.generator_descriptors, own);
+    }
+
+    /// What a subject's listeners dropped since its connections were opened, when that can
+    /// be read.
+    fn dropped_since_opened(&mut self, subject: usize) -> Option<u64> {
+        let before = self.dropped_before.remove(&subject)?;
+        let drops = listen_drops(self.plans[subject].address).ok()?;
+        Some(drops.since(&before))
     }
 
     fn note_round(&mut self, slices: Vec<SliceRecord>) {

@@ -4,6 +4,7 @@
 
 mod births;
 mod family;
+mod listen_drops;
 mod memory;
 mod sockets;
 
@@ -23,6 +24,7 @@ use crate::process::{Process, ProcessStat, process_cpu};
 use births::Births;
 
 pub use family::{Relative, RelativeState, descendants};
+pub use listen_drops::{ListenDrops, listen_drops};
 pub use memory::ProportionalMemory;
 pub use threads::{Switches, ThreadTimes};
 

@@ -78,6 +78,7 @@ columns! {
         warm_up: Option<SliceRecord>,
         busiest_thread_ns: Option<u64>,
         listen_overflows: Option<u64>,
+        own_listen_drops: Option<u64>,
         not_connected: u64,
         opening: Option<ConnectionOpening>,
         strain: Option<HostCounters>,

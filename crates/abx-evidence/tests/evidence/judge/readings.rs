@@ -88,6 +88,32 @@ fn the_remedy_of_a_full_queue_names_the_limits() {
 }
 
 #[test]
+fn a_full_queue_is_a_subjects_own_or_nobodys() {
+    // Method: what the machine counted beside what the subject's own listeners did; where
+    // those could not be read, as many as ten connections of a block can bring about, each
+    // up to ten times, and one more.
+    let own = |own, all| {
+        let found = found(
+            |side| {
+                side.own_listen_drops = own;
+                side.listen_overflows = Some(all);
+            },
+            |slice| slice.connects = 0,
+        );
+        let found = only(&found).map(|(id, _, message)| (id, message.to_owned()));
+        found.map(|(id, message)| {
+            assert_eq!(id, FindingId::ListenOverflows);
+            message
+        })
+    };
+    assert_eq!(own(Some(0), 957), None);
+    let told = own(Some(3), 957).unwrap();
+    assert!(told.contains("18 connections") && told.contains("its listen queue"));
+    assert!(own(None, 100).unwrap().contains("600 connections"));
+    assert_eq!(own(None, 101), None);
+}
+
+#[test]
 fn any_lost_packet_is_noted_with_its_kind() {
     // Method: one event in each block, of each kind alone.
     type Change = fn(&mut HostCounters);
