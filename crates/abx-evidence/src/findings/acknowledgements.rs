@@ -1,9 +1,10 @@
-//! The finding about messages that wait for an acknowledgement.
+//! The finding about messages and responses that wait for an acknowledgement.
 
 use std::ops::RangeInclusive;
 
 use crate::measure::arrivals::ArrivalSettings;
 use crate::measure::exchange::{Exchange, LoadShape};
+use crate::measure::phase_times::PhaseTimes;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 
@@ -12,6 +13,9 @@ use crate::record::finding_id::FindingId;
 const DELAYED_US: RangeInclusive<u64> = 38_000..=50_000;
 /// Who is less busy than this does not answer late for want of a processor.
 const IDLE_MAX: f64 = 0.20;
+
+/// Of fewer responses nothing is said.
+const SAMPLED_MIN: u64 = 10;
 
 /// What is known of echoes that may have waited.
 pub(crate) struct Echoes<'a> {
@@ -43,10 +47,40 @@ impl Echoes<'_> {
     }
 }
 
+/// What is known of responses that may have waited between their first byte and their last.
+pub(crate) struct ResponseParts<'a> {
+    pub(crate) who: &'a str,
+    pub(crate) shape: LoadShape,
+    /// Where the time of a sample of them went.
+    pub(crate) phases: Option<&'a PhaseTimes>,
+    /// The share of its processors that the server used; `None` when not readable.
+    pub(crate) server_busy: Option<f64>,
+}
+
+impl ResponseParts<'_> {
+    /// That a server writes a response in several parts and waits between them, as with the
+    /// frames of [`Echoes::delayed`]: the first part comes at once, the rest so late.
+    pub(crate) fn delayed(&self) -> Option<Finding> {
+        let phases = self.phases.filter(|_| self.shape == LoadShape::Request)?;
+        let body_us = { phases.body.p50_us }.filter(|us| DELAYED_US.contains(us))?;
+        let is_idle = self.server_busy.is_none_or(|busy| busy < IDLE_MAX);
+        let message = format!(
+            "half of the responses of {} take {:.0} ms or more from their first byte to their last \
+             while its CPU is idle: this looks like Nagle's algorithm waiting for a delayed \
+             acknowledgement between two writes",
+            self.who,
+            body_us as f64 / 1e3
+        );
+        let is_seen = is_idle && phases.requests >= SAMPLED_MIN;
+        is_seen.then(|| Finding::new(FindingId::DelayedAcknowledgements, message))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::measure::arrivals::ArrivalKind;
+    use crate::measure::phase_times::PhaseTime;
 
     #[test]
     fn only_idle_echoes_of_forty_milliseconds_look_delayed() {
@@ -83,5 +117,41 @@ mod tests {
             ..echoes(41_000, None)
         };
         assert!(requests.delayed().is_none());
+    }
+
+    #[test]
+    fn only_the_rest_of_responses_that_comes_late_from_an_idle_server_looks_delayed() {
+        // Method: a body of 44 ms behind a first byte of 0.1 ms; then each circumstance
+        // changed alone.
+        let time = |us| PhaseTime {
+            mean_us: us as f64,
+            p50_us: Some(us),
+            p99_us: None,
+        };
+        let sample = |requests, body_us| PhaseTimes {
+            requests,
+            waiting: time(0),
+            connect: time(0),
+            first_byte: time(100),
+            body: time(body_us),
+        };
+        let is_delayed = |phases: Option<&PhaseTimes>, busy, shape| {
+            let parts = ResponseParts {
+                who: "a",
+                shape,
+                phases,
+                server_busy: busy,
+            };
+            parts.delayed().is_some()
+        };
+        let (late, request) = (sample(10, 44_460), LoadShape::Request);
+        assert!(is_delayed(Some(&late), Some(0.02), request));
+        assert!(is_delayed(Some(&late), None, request));
+        assert!(!is_delayed(Some(&late), Some(0.2), request));
+        assert!(!is_delayed(Some(&late), None, LoadShape::Echo));
+        assert!(!is_delayed(Some(&sample(10, 37_000)), None, request));
+        assert!(!is_delayed(Some(&sample(10, 51_000)), None, request));
+        assert!(!is_delayed(Some(&sample(9, 44_460)), None, request));
+        assert!(!is_delayed(None, None, request));
     }
 }

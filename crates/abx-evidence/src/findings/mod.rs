@@ -35,7 +35,7 @@ use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
 use crate::view::{LoadView, StudyView, SubjectView};
 
-use acknowledgements::Echoes;
+use acknowledgements::{Echoes, ResponseParts};
 use answers::{answers_differ, varying};
 use ceiling::near_ceiling;
 use cold_cache::cold_cache;
@@ -157,7 +157,7 @@ fn of_connections(view: &LoadView) -> Vec<Finding> {
     each.map(|finding| finding.under(&view.load.name)).collect()
 }
 
-/// Whether one subject's echoes wait for acknowledgements.
+/// Whether one subject's echoes or responses wait for acknowledgements.
 fn delayed(summary: &Summary, load: &LoadRecord) -> Option<Finding> {
     let echoes = Echoes {
         who: &summary.subject,
@@ -166,9 +166,14 @@ fn delayed(summary: &Summary, load: &LoadRecord) -> Option<Finding> {
         service_p50_us: summary.service_time_us.p50,
         server_busy: summary.server_busy,
     };
-    echoes
-        .delayed()
-        .map(|finding| finding.about(&summary.subject))
+    let parts = ResponseParts {
+        who: &summary.subject,
+        shape: load.settings.exchange.shape,
+        phases: summary.phases.as_ref(),
+        server_busy: summary.server_busy,
+    };
+    let found = echoes.delayed().or_else(|| parts.delayed());
+    found.map(|finding| finding.about(&summary.subject))
 }
 
 /// Whether listeners of one subject miss broadcasts.

@@ -101,9 +101,10 @@ finding_ids! {
         "look whether the server drops messages for slow readers; give more time (`--timeout`), or \
          offer less load";
     DelayedAcknowledgements: "delayed_acknowledgements", [Note],
-        "an idle server takes about 40 ms for each message, as when Nagle's algorithm waits for a \
-         delayed acknowledgement",
-        "set TCP_NODELAY on the server's connections, or write each frame, head and payload, at once";
+        "an idle server takes about 40 ms for each message, or for the rest of each response, as \
+         when Nagle's algorithm waits for a delayed acknowledgement",
+        "set TCP_NODELAY on the server's connections, or write each frame, and each response, head \
+         and body, at once";
     BodyVaries: "body_varies", [Note],
         "the same request is answered with different bodies, so only the status was checked",
         "ask for a path whose answer is always the same";
