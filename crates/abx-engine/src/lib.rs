@@ -33,7 +33,9 @@ pub use plan::{
     SliceEnd, SlicePlan, TlsFileError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion,
 };
 pub use pool::{AwaitedConnections, AwaitedResponses};
-pub use probe::{Answer, Echo, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket};
+pub use probe::{
+    Answer, Echo, HeadFields, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket,
+};
 pub use protocol::message::payload;
 pub use workers::engine::{Engine, OpenReport, Stopper};
 pub use workers::error::EngineError;

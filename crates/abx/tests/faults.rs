@@ -6,7 +6,9 @@ use std::net::{TcpListener, TcpStream};
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Home, Server, assert_honest, findings, outcomes, slices, subject};
+use crate::support::{
+    ABX, Ended, Home, Server, assert_honest, findings, in_five_looks, outcomes, slices, subject,
+};
 
 /// Each fault, and what becomes of the requests that meet it.
 const FAULTS: [(&str, &str); 4] = [
@@ -252,4 +254,146 @@ fn workers_without_connections_silence_nobody() {
         );
         ended.expect_measured(&record);
     }
+}
+
+#[test]
+fn a_wrong_status_is_told_with_what_it_means() {
+    // Method: servers that answer with one status each, alone; and one that says on its
+    // output why it fails, beside a right one. Nobody is told to expect any of that.
+    let home = Home::new();
+    let moved = "301 Moved Permanently\r\nLocation: /new/";
+    let not_allowed = "405 Method Not Allowed\r\nAllow: POST";
+    for (head, words) in [
+        (moved, ["leads to /new/", "--path"]),
+        ("401 Unauthorized", ["credentials", "-H"]),
+        ("403 Forbidden", ["refuses", "-H"]),
+        (not_allowed, ["GET there, but POST", "-m"]),
+        ("500 Internal Server Error", ["failed to answer", "log"]),
+    ] {
+        let answer = format!("HTTP/1.1 {head}\r\nContent-Length: 0\r\n\r\n");
+        let url = peer(move |stream, _| stream.write_all(answer.as_bytes()).is_ok());
+        let ended = home.run_abx(&["run", &url, "-n", "9"]);
+        assert!(!ended.stderr.contains("--expect-status"), "{ended:#?}");
+        ended.expect(2, &words);
+    }
+    home.write(
+        "broken.py",
+        "import http.server, sys\n\
+         class Broken(http.server.BaseHTTPRequestHandler):\n    \
+             def do_GET(self):\n        \
+                 print('the database is gone', flush=True)\n        \
+                 self.send_error(500)\n\
+         address = ('127.0.0.1', int(sys.argv[1]))\n\
+         http.server.HTTPServer(address, Broken).serve_forever()\n",
+    );
+    let broken = "broken=python3 broken.py {port}";
+    let ended = home.run_abx(&["compare", &subject("right", ""), broken]);
+    assert!(!ended.stderr.contains("--expect-status"), "{ended:#?}");
+    ended.expect(
+        2,
+        &["broken answers / with status 500", "the database is gone"],
+    );
+}
+
+/// A page of few bytes, in one write or, when told so, in two.
+const PAGE_IN_PARTS: &str = "\
+import http.server, sys
+class Page(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def do_GET(self):
+        parts = [b'HTTP/1.1 200 OK\\r\\nContent-Length: 5\\r\\n\\r\\n', b'hello']
+        for part in parts if sys.argv[2] == 'two' else [b''.join(parts)]:
+            self.wfile.write(part)
+    def log_message(self, *words):
+        pass
+http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Page).serve_forever()
+";
+
+#[test]
+fn a_response_whose_second_write_waits_for_an_acknowledgement_is_noted() {
+    // Method: the same page in one write and in two, from a server that leaves Nagle's
+    // algorithm on; every response is timed.
+    let home = Home::new();
+    home.write("page.py", PAGE_IN_PARTS);
+    let page = |writes: &str| format!("{writes}=python3 page.py {{port}} {writes}");
+    let (one, two) = (page("one"), page("two"));
+    in_five_looks(|| {
+        let ended = home.run_abx(&[
+            "compare",
+            &one,
+            &two,
+            "-c",
+            "4",
+            "--blocks",
+            "1",
+            "--rounds",
+            "4",
+            "--slice",
+            "200ms",
+            "--pilot",
+            "brief",
+            "--verify-every",
+            "1",
+            "--json",
+            "-",
+        ]);
+        let record = ended.json();
+        let noted = findings(&record, "delayed_acknowledgements");
+        let about: Vec<&str> = noted
+            .iter()
+            .filter_map(|one| one["subject"].as_str())
+            .collect();
+        match about == ["two"] {
+            true => Ok(()),
+            false => Err(format!("{noted:?}")),
+        }
+    });
+}
+
+#[test]
+fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
+    // Method: two right servers beside one that starts for the pilot and the first block
+    // only, in three blocks.
+    let home = Home::new();
+    let starts = format!(
+        "bad=sh -c 'echo x >> starts; test $(wc -l < starts) -lt 3 && exec {ABX} serve --port \
+         {{port}}; echo no licence left; exit 7'"
+    );
+    let ended = home.run_abx(&[
+        "compare",
+        &subject("one", ""),
+        &starts,
+        &subject("other", ""),
+        "--blocks",
+        "3",
+        "--rounds",
+        "4",
+        "--slice",
+        "20ms",
+        "--pilot",
+        "brief",
+        "--json",
+        "-",
+    ]);
+    let record = ended.json();
+    assert_eq!(record["end"]["reason"], "blocks", "{ended:#?}");
+    let failed = findings(&record, "subject_failed");
+    assert_eq!((failed.len(), &failed[0]["subject"]), (1, &json!("bad")));
+    let message = failed[0]["message"].as_str().unwrap();
+    for part in ["start of block 2", "(exit code 7)", "no licence left"] {
+        assert!(message.contains(part), "{message}");
+    }
+    let lives: Vec<&Value> = record["blocks"].as_array().unwrap().iter().collect();
+    let bad = |block: usize| &lives[block]["subjects"]["bad"];
+    assert!(bad(0)["failed_start"].is_null() && bad(0)["ready_s"].is_number());
+    assert!(bad(1)["failed_start"].is_string(), "{}", bad(1));
+    assert!(bad(2).is_null());
+    assert_eq!(slices(&record, "other").len(), 12);
+    let verdicts = record["comparisons"].as_array().unwrap().iter();
+    let primary = verdicts.filter(|one| one["role"] == "primary");
+    for one in primary {
+        let is_void = one["verdict"] == "invalid";
+        assert_eq!(is_void, one["subject"] == "bad", "{one:#}");
+    }
+    ended.expect(3, &["bad failed at the start of a block"]);
 }

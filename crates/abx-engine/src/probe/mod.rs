@@ -1,5 +1,6 @@
 //! One request outside of any load: is it ready, and what does it answer?
 
+mod head_fields;
 mod line;
 mod websocket;
 
@@ -16,6 +17,7 @@ use crate::io::{TlsPlanError, remedy};
 use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
 use crate::workers::engine::Stopper;
 
+pub use head_fields::HeadFields;
 pub use websocket::{Echo, WebSocketAnswer, probe_websocket};
 
 use line::ProbeConnection;
@@ -30,8 +32,8 @@ pub struct Answer {
     pub status: u16,
     /// What the load compares answers with.
     pub body: BodyIdentity,
-    /// What the answer's `Server` header says, mostly name and version.
-    pub server: Option<String>,
+    /// What its head says.
+    pub said: HeadFields,
     /// The SHA-256 of the body in hexadecimal, which people can compare with `sha256sum`.
     pub sha256: String,
     /// What was agreed on in the TLS handshake; `None` without one.
@@ -144,7 +146,7 @@ pub fn probe<'a>(
                             bytes: done.body_bytes,
                             xxh3: xxh3.digest(),
                         },
-                        server: http1::answer_header(&start, "server"),
+                        said: HeadFields::of(&start),
                         sha256: hex(&sha256.finalize()),
                         tls: line.tls_session(),
                     });

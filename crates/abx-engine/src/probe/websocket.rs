@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use abx_evidence::Message;
 use abx_evidence::record::TlsSession;
-use abx_wire::http1;
 use abx_wire::websocket::{
     Client, ClientOptions, Close, CloseCode, Event, Fault, Masking, MessageKind, NONCE_BYTES,
     SizeLimits,
 };
 use xxhash_rust::xxh3::Xxh3;
 
+use super::head_fields::HeadFields;
 use super::line::ProbeConnection;
 use super::{Patience, ProbeError, START_BYTES};
 use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
@@ -24,8 +24,8 @@ pub struct WebSocketAnswer {
     /// The status of the handshake's answer: 101 when it stands, and another one
     /// when it was refused.
     pub status: u16,
-    /// What the handshake's `Server` header says, mostly name and version.
-    pub server: Option<String>,
+    /// What the head of the handshake's answer says.
+    pub said: HeadFields,
     /// The first message that came behind ours; `None` when none was sent.
     pub echo: Option<Echo>,
     /// From before the connect to the last byte that was waited for.
@@ -166,7 +166,7 @@ impl ProbeProtocol<'_> {
         }
         Ok(WebSocketAnswer {
             status,
-            server: http1::answer_header(&self.start, "server"),
+            said: HeadFields::of(&self.start),
             echo,
             elapsed,
             tls: self.line.tls_session(),

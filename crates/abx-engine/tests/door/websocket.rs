@@ -111,7 +111,7 @@ fn a_server_that_refuses_is_an_outcome_and_an_answer() {
 
     let answer = ask(&peer, Some(TEXT)).unwrap();
     assert_eq!((answer.status, answer.echo), (503, None));
-    assert_eq!(answer.server.as_deref(), Some("full"));
+    assert_eq!(answer.said.server.as_deref(), Some("full"));
 }
 
 #[test]

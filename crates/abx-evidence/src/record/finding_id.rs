@@ -61,8 +61,7 @@ finding_ids! {
     // What became of requests, messages and connections.
     FailedRequests: "failed_requests", [Note, Void],
         "requests or messages failed; above one in a thousand there is no claim",
-        "mend the server, offer less load, or say what it should answer (`--expect-status`, \
-         `--expect-body`)";
+        "mend the server, or offer less load; where bodies vary rightly, say `--expect-body any`";
     StoppedAnswering: "stopped_answering", [Void],
         "the server left requests unanswered, or answered none correctly, and was not loaded any further",
         "look at its log, and try it alone with `abx run`";

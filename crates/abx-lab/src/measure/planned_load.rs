@@ -152,7 +152,10 @@ fn ask_all(
             };
             verify(name, process.address, &asked, patience)
         });
-        let answer = answer.map_err(|error| Abort::subject(name, error))?;
+        let answer = answer.map_err(|error| {
+            let error = error.with_output(|| process.output());
+            Abort::subject(name, error)
+        })?;
         answers.push((asked.request, answer));
     }
     Ok(answers)

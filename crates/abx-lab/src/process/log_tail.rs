@@ -37,6 +37,15 @@ fn last_lines(text: &str, lines: usize) -> String {
     last.join("\n")
 }
 
+/// The end of an output behind a message; empty without any.
+pub fn behind(output: &str) -> String {
+    if output.is_empty() {
+        String::new()
+    } else {
+        format!("; the end of its output:\n{output}")
+    }
+}
+
 /// Writes out characters that would act on a terminal instead of being seen. Of a
 /// progress line that was drawn over and over, only the last state is left.
 fn harmless(line: &str) -> String {

@@ -12,3 +12,4 @@ pub mod server_process;
 pub mod service_process;
 pub mod start_context;
 pub mod verify;
+pub mod wrong_status;

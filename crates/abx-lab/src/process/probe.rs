@@ -150,7 +150,7 @@ fn reply(came: WebSocketAnswer, sent: Option<(Message, Vec<u8>)>) -> ProbeReply 
     ProbeReply::Answer(Answer {
         status: came.status,
         body: identity(body),
-        server: came.server,
+        said: came.said,
         tls: came.tls,
         sha256: hex(&Sha256::digest(body)),
     })
@@ -171,7 +171,7 @@ fn identity(body: &[u8]) -> BodyIdentity {
 mod tests {
     use std::time::Duration;
 
-    use abx_engine::Echo;
+    use abx_engine::{Echo, HeadFields};
 
     use super::*;
 
@@ -181,7 +181,7 @@ mod tests {
         let message = Message::text(5);
         let came = |is_text, body: &[u8]| WebSocketAnswer {
             status: 101,
-            server: None,
+            said: HeadFields::default(),
             echo: Some(Echo {
                 is_text,
                 body: identity(body),
@@ -208,7 +208,7 @@ mod tests {
         for status in [101, 404] {
             let came = WebSocketAnswer {
                 status,
-                server: Some("s".to_owned()),
+                said: HeadFields::default(),
                 echo: None,
                 elapsed: Duration::ZERO,
                 tls: None,

@@ -1,4 +1,5 @@
-//! One subject in one block: started, found ready, watched, stopped.
+//! One start of a server, a subject's in a block or a service's: started, found ready,
+//! watched, stopped.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use crate::process::keeper::{
 };
 use crate::process::kept_command::Surroundings;
 use crate::process::listener;
-use crate::process::log_tail::SHOWN_LINES;
+use crate::process::log_tail::{SHOWN_LINES, behind};
 use crate::process::pending::{PENDING_FROM, Pending};
 use crate::process::probe::Probe;
 pub use crate::process::start_context::StartContext;
@@ -28,13 +29,13 @@ use crate::study::placeholder::FilledWord;
 use crate::study::service::leads;
 use crate::study::subject::Source;
 
-/// Why a subject is not there to be loaded.
+/// Why a server is not there.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerProcessError {
     /// No port for it.
     #[error("no port for {name}: {source}")]
     Port {
-        /// The subject.
+        /// The server.
         name: String,
         /// Why not.
         source: PortError,
@@ -42,15 +43,15 @@ pub enum ServerProcessError {
     /// It does not start.
     #[error("{name} does not start: {source}")]
     Start {
-        /// The subject.
+        /// The server.
         name: String,
         /// Why not.
         source: KeeperError,
     },
     /// It ended before it was ready, or under load.
-    #[error("{name} ended {when} ({how}){}", tail(.output))]
+    #[error("{name} ended {when} ({how}){}", behind(.output))]
     Ended {
-        /// The subject.
+        /// The server.
         name: String,
         /// Before or under what.
         when: &'static str,
@@ -62,10 +63,10 @@ pub enum ServerProcessError {
     /// It was not ready in time.
     #[error(
         "{name} was not ready within {} ({why}). Does it listen on 127.0.0.1, and on \
-         the port in {{port}}?{}", waited(*.within, *.is_budget), tail(.output)
+         the port in {{port}}?{}", waited(*.within, *.is_budget), behind(.output)
     )]
     NotReady {
-        /// The subject.
+        /// The server.
         name: String,
         /// How long it had.
         within: Duration,
@@ -79,10 +80,10 @@ pub enum ServerProcessError {
     /// Somebody else answers on its port.
     #[error(
         "{name} was given port {port}, and another program listens there: its answers would be \
-         measured instead{}", tail(.output)
+         measured instead{}", behind(.output)
     )]
     Foreign {
-        /// The subject.
+        /// The server.
         name: String,
         /// Its port.
         port: u16,
@@ -95,7 +96,7 @@ pub enum ServerProcessError {
          its log"
     )]
     Unanswered {
-        /// The subject.
+        /// The server.
         name: String,
         /// What it did, and what became of the requests.
         how: String,
@@ -129,16 +130,7 @@ fn waited(within: Duration, is_budget: bool) -> String {
     }
 }
 
-/// The end of an output behind a message; empty without any.
-pub fn tail(output: &str) -> String {
-    if output.is_empty() {
-        String::new()
-    } else {
-        format!("; the end of its output:\n{output}")
-    }
-}
-
-/// A subject that runs.
+/// A server that runs.
 pub struct ServerProcess {
     name: String,
     /// Where it listens.
@@ -274,7 +266,9 @@ impl ServerProcess {
                     output: self.output(),
                 });
             }
-            Some(ReadinessOutcome::Wrong(wrong)) => return Err(wrong.into()),
+            Some(ReadinessOutcome::Wrong(wrong)) => {
+                return Err(wrong.with_output(|| self.output()).into());
+            }
             Some(ReadinessOutcome::Ready(first)) => {
                 self.ready_s = Some(first.duration_since(self.started).as_secs_f64());
             }
@@ -402,7 +396,9 @@ impl ServerProcess {
         }
     }
 
-    fn output(&self) -> String {
+    /// The end of what it has printed; empty of a server that abx leaves alone.
+    #[must_use]
+    pub fn output(&self) -> String {
         let keeper = self.keeper.as_ref();
         keeper.map_or(String::new(), |keeper| keeper.output_tail(SHOWN_LINES))
     }

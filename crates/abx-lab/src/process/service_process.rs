@@ -10,9 +10,10 @@ use abx_sys::Nanos;
 use abx_sys::tree::ProcTree;
 
 use crate::process::kept_command::{CommandEnd, Surroundings};
+use crate::process::log_tail::behind;
 use crate::process::pending::Pending;
 use crate::process::probe::Probe;
-use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext, tail};
+use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext};
 use crate::process::verify::{ReadinessLook, ReadinessOutcome, look, wait_ready};
 use crate::study::RequestSpec;
 use crate::study::placeholder::FilledWord;
@@ -28,7 +29,7 @@ pub enum ServiceError {
     #[error("service {0}")]
     Process(#[from] ServerProcessError),
     /// It runs, and cannot be filled.
-    #[error("service {name}: its `seed` failed ({how}){}", tail(.output))]
+    #[error("service {name}: its `seed` failed ({how}){}", behind(.output))]
     Seed {
         /// The service.
         name: String,

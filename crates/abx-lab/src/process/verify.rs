@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use abx_engine::{Answer, BodyIdentity, ExpectedAnswer, Patience, ProbeError};
 use abx_evidence::record::{AnswerRecord, TlsSession};
 
+use crate::process::log_tail::behind;
 use crate::process::probe::{Probe, ProbeReply};
+use crate::process::wrong_status::{WrongStatus, is_server_failure};
 use crate::study::ExpectBody;
 
 /// How often a subject is asked; bodies that vary by themselves show then.
@@ -40,9 +42,7 @@ pub enum VerifyError {
     },
     /// Another status than expected.
     #[error(
-        "{name} answers {path} with status {got}, not {expected}: give the right path \
-         (`--path`, or `path` in a study file), or expect that status (`--expect-status {got}`, \
-         or `expect.status`)"
+        "{name} answers {path} with status {got}, not {expected}: {remedy}{}", behind(.output)
     )]
     Status {
         /// The subject.
@@ -53,11 +53,15 @@ pub enum VerifyError {
         got: u16,
         /// The status that was expected.
         expected: u16,
+        /// What to do about it.
+        remedy: String,
+        /// The end of its output, where that may say why.
+        output: String,
     },
     /// No WebSocket where one was expected.
     #[error(
-        "{name} answers a WebSocket's handshake at {path} with status {got}, not 101: give the path \
-         at which it speaks WebSocket (that of the URL, `--path`, or `path` in a study file)"
+        "{name} answers a WebSocket's handshake at {path} with status {got}, not 101: {remedy}{}",
+        behind(.output)
     )]
     NoWebSocket {
         /// The subject.
@@ -66,6 +70,10 @@ pub enum VerifyError {
         path: String,
         /// The status that came.
         got: u16,
+        /// What to do about it.
+        remedy: String,
+        /// The end of its output, where that may say why.
+        output: String,
     },
     /// Another message than the one that was sent.
     #[error(
@@ -116,6 +124,18 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
+    /// The same with the end of the server's output, where it was the server that failed.
+    #[must_use]
+    pub fn with_output(mut self, end: impl FnOnce() -> String) -> VerifyError {
+        if let VerifyError::Status { got, output, .. }
+        | VerifyError::NoWebSocket { got, output, .. } = &mut self
+            && is_server_failure(*got)
+        {
+            *output = end();
+        }
+        self
+    }
+
     /// Whether nothing is wrong with the subject: the person stopped abx.
     #[must_use]
     pub fn is_stop(&self) -> bool {
@@ -195,7 +215,7 @@ pub fn verify(
         status,
         body_bytes: first.body.bytes,
         body: is_stable.then(|| (first.body, first.sha256.clone())),
-        server: first.server.clone(),
+        server: first.said.server.clone(),
         tls: first.tls.clone(),
     })
 }
@@ -204,7 +224,7 @@ pub fn verify(
 fn right_answer(name: &str, probe: &Probe, reply: ProbeReply) -> Result<Answer, VerifyError> {
     match reply {
         ProbeReply::Answer(answer) if answer.status == probe.status => Ok(answer),
-        ProbeReply::Answer(answer) => Err(wrong_status(name, probe, answer.status)),
+        ProbeReply::Answer(answer) => Err(wrong_status(name, probe, &answer)),
         ProbeReply::OtherMessage {
             sent_bytes,
             got_bytes,
@@ -217,15 +237,31 @@ fn right_answer(name: &str, probe: &Probe, reply: ProbeReply) -> Result<Answer, 
     }
 }
 
-fn wrong_status(name: &str, probe: &Probe, got: u16) -> VerifyError {
+fn wrong_status(name: &str, probe: &Probe, answer: &Answer) -> VerifyError {
     let (name, path) = (name.to_owned(), probe.request.path.clone());
-    match probe.is_websocket() {
-        true => VerifyError::NoWebSocket { name, path, got },
+    let (got, output) = (answer.status, String::new());
+    let wrong = WrongStatus {
+        got,
+        method: &probe.request.method,
+        is_websocket: probe.is_websocket(),
+        said: &answer.said,
+    };
+    let remedy = wrong.remedy();
+    match wrong.is_websocket {
+        true => VerifyError::NoWebSocket {
+            name,
+            path,
+            got,
+            remedy,
+            output,
+        },
         false => VerifyError::Status {
             name,
             path,
             got,
             expected: probe.status,
+            remedy,
+            output,
         },
     }
 }

@@ -336,7 +336,8 @@ impl SubjectChecks<'_> {
                 };
                 match verify(&subject.name, process.address, &asked, patience) {
                     Err(error) if error.is_stop() => return Ok(answers),
-                    answer => answers.push(answer?),
+                    Err(error) => return Err(error.with_output(|| process.output()).into()),
+                    Ok(answer) => answers.push(answer),
                 }
             }
         }

@@ -1,0 +1,45 @@
+//! What the head of an answer says to people beside its status.
+
+use abx_wire::http1::answer_header;
+
+/// Fields of an answer's head, each `None` where it is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeadFields {
+    /// Mostly the server's name and version (`Server`).
+    pub server: Option<String>,
+    /// Where a redirection leads (`Location`).
+    pub location: Option<String>,
+    /// The methods that are allowed (`Allow`).
+    pub allow: Option<String>,
+}
+
+impl HeadFields {
+    /// Those of an answer that begins with these bytes.
+    pub(super) fn of(start: &[u8]) -> HeadFields {
+        let field = |name| answer_header(start, name);
+        HeadFields {
+            server: field("server"),
+            location: field("location"),
+            allow: field("allow"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_field_is_found_by_its_name_in_any_case() {
+        // Method: an answer with all of them, and one with none.
+        let start = b"HTTP/1.1 405 No\r\nserver: s/1\r\nLOCATION: /a\r\nAllow: GET, HEAD\r\n\r\n";
+        let found = HeadFields {
+            server: Some("s/1".to_owned()),
+            location: Some("/a".to_owned()),
+            allow: Some("GET, HEAD".to_owned()),
+        };
+        assert_eq!(HeadFields::of(start), found);
+        let none = HeadFields::of(b"HTTP/1.1 200 OK\r\n\r\n");
+        assert_eq!(none, HeadFields::default());
+    }
+}

@@ -1,0 +1,137 @@
+//! What a person can do about a status that was not expected. One that says that something
+//! is wrong is never to be expected instead (RFC 9110, section 15).
+
+use abx_engine::HeadFields;
+
+/// The status that came, with what it was an answer to.
+pub struct WrongStatus<'a> {
+    /// The status.
+    pub got: u16,
+    /// The method of the request.
+    pub method: &'a str,
+    /// Whether it was to open a WebSocket.
+    pub is_websocket: bool,
+    /// What the answer's head said.
+    pub said: &'a HeadFields,
+}
+
+/// Whether it was the server that failed, so that its output may say why.
+pub fn is_server_failure(status: u16) -> bool {
+    (500..=599).contains(&status)
+}
+
+impl WrongStatus<'_> {
+    /// What to do.
+    pub fn remedy(&self) -> String {
+        match (self.got, &self.said.location, &self.said.allow) {
+            (300..=399, Some(location), _) => leads_to(location),
+            (401, ..) => {
+                "it asks for credentials: send them (`-H 'Authorization: ...'`, or `headers` in a \
+                 study file)"
+                    .to_owned()
+            }
+            (403, ..) => "it refuses this request: send what it asks for, such as credentials \
+                          (`-H`, or `headers` in a study file), or give a path that is open"
+                .to_owned(),
+            (405, _, Some(allowed)) if !allowed.is_empty() => format!(
+                "it does not take {} there, but {}: give the method (`-m`, or `method` in a study \
+                 file)",
+                self.method,
+                allowed.escape_debug()
+            ),
+            (405, ..) => format!(
+                "it does not take {} there: give the method (`-m`, or `method` in a study file)",
+                self.method
+            ),
+            (status, ..) if is_server_failure(status) => {
+                "it failed to answer: its output or its log may say why".to_owned()
+            }
+            _ if self.is_websocket => {
+                "give the path at which it speaks WebSocket (that of the URL, `--path`, or `path` \
+                 in a study file)"
+                    .to_owned()
+            }
+            (got, ..) => format!(
+                "give the right path (`--path`, or `path` in a study file), or expect that status \
+                 (`--expect-status {got}`, or `expect.status`)"
+            ),
+        }
+    }
+}
+
+/// What to do about a redirection: abx follows none, since it would measure two requests.
+fn leads_to(location: &str) -> String {
+    let location = location.escape_debug();
+    let told = format!("it leads to {location}");
+    match location.to_string().contains("://") {
+        true => format!("{told}: give that URL"),
+        false => format!("{told}: give that path (`--path`, or `path` in a study file)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remedy(got: u16, said: &HeadFields, is_websocket: bool) -> String {
+        let wrong = WrongStatus {
+            got,
+            method: "GET",
+            is_websocket,
+            said,
+        };
+        wrong.remedy()
+    }
+
+    #[test]
+    fn each_status_has_the_remedy_of_its_meaning() {
+        // Method: every kind, with the word that its remedy must hold; only a status that
+        // may be meant is one to expect.
+        let said = HeadFields {
+            server: None,
+            location: Some("/new/".to_owned()),
+            allow: Some("POST, PUT".to_owned()),
+        };
+        for (got, word, is_expected) in [
+            (301, "/new/", false),
+            (308, "`--path`", false),
+            (401, "Authorization", false),
+            (403, "`-H`", false),
+            (405, "POST, PUT: give the method (`-m`", false),
+            (500, "log", false),
+            (503, "log", false),
+            (404, "`--path`", true),
+            (204, "`--expect-status 204`", true),
+            (304, "/new/", false),
+        ] {
+            let text = remedy(got, &said, false);
+            assert!(text.contains(word), "{got}: {text}");
+            assert_eq!(
+                text.contains("--expect-status"),
+                is_expected,
+                "{got}: {text}"
+            );
+        }
+        let nothing = HeadFields::default();
+        assert!(remedy(405, &nothing, false).contains("`-m`"));
+        assert!(remedy(304, &nothing, false).contains("--expect-status 304"));
+        assert!(remedy(404, &nothing, true).contains("speaks WebSocket"));
+        assert!(remedy(401, &nothing, true).contains("Authorization"));
+    }
+
+    #[test]
+    fn a_redirection_is_told_by_where_it_leads() {
+        // Method: a path, URLs, and one with a control character.
+        let leads = |location: &str| {
+            let said = HeadFields {
+                location: Some(location.to_owned()),
+                ..HeadFields::default()
+            };
+            remedy(302, &said, false)
+        };
+        assert!(leads("/a").contains("/a: give that path"));
+        assert!(leads("http://h/a").contains("http://h/a: give that URL"));
+        assert!(leads("https://h/a").contains("https://h/a: give that URL"));
+        assert!(leads("/\u{1b}[2J").contains("\\u{1b}"));
+    }
+}
