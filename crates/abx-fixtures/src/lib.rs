@@ -274,6 +274,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         rss_bytes_max: Some(14_200_000),
         end: "stopped".to_owned(),
         died: false,
+        failed_start: None,
         listener: None,
     };
     let side = SubjectReadings {

@@ -7,8 +7,8 @@
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
 use std::cell::RefCell;
-use std::io::Write;
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
@@ -48,6 +48,14 @@ const CASES: &[(&str, fn())] = &[
         the_same_seed_gives_the_same_order,
     ),
     (
+        "no_subject_s_start_holds_the_wait_for_another_one",
+        no_subject_s_start_holds_the_wait_for_another_one,
+    ),
+    (
+        "a_subject_that_fails_to_start_again_is_left_and_the_others_go_on",
+        a_subject_that_fails_to_start_again_is_left_and_the_others_go_on,
+    ),
+    (
         "a_cold_load_drops_the_files_and_counts_from_its_begin",
         a_cold_load_drops_the_files_and_counts_from_its_begin,
     ),
@@ -78,6 +86,7 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("keeper") => return abx_lab::keeper::keep(),
         Some("serve") => return serve_page(&arguments[1]),
+        Some("answer") => return answer_page(&arguments[1], &arguments[2], &arguments[3]),
         _ => {}
     }
     let is_selected = |name: &str| {
@@ -454,4 +463,118 @@ fn a_budget_that_is_used_up_starts_no_slice() {
     let end = outcome.record.measured.end;
     assert!(matches!(end, StudyEnd::SubjectFailed { .. }), "{end:?}");
     assert!(outcome.record.measured.blocks.is_empty());
+}
+
+/// Answers every request with one page: begins once there is a file `after`, and makes one
+/// called `told` with its first answer; `-` is no file.
+fn answer_page(port: &str, after: &str, told: &str) -> ExitCode {
+    while after != "-" && !Path::new(after).exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let port: u16 = port.parse().unwrap();
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    for stream in listener.incoming().flatten() {
+        let told = told.to_owned();
+        std::thread::spawn(move || {
+            let mut stream = BufReader::new(stream);
+            let mut line = String::new();
+            while stream.read_line(&mut line).is_ok_and(|read| read > 0) {
+                if line == "\r\n" {
+                    if told != "-" {
+                        std::fs::write(&told, "").unwrap();
+                    }
+                    let page = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+                    if stream.get_mut().write_all(page).is_err() {
+                        return;
+                    }
+                }
+                line.clear();
+            }
+        });
+    }
+    ExitCode::FAILURE
+}
+
+fn no_subject_s_start_holds_the_wait_for_another_one() {
+    // Method: a subject that begins to listen only when the other one was asked, as the
+    // first and as the second of a study, whichever was started first.
+    let program = std::env::current_exe().unwrap();
+    for late in [0, 1] {
+        let folder = TempDir::new().unwrap();
+        let asked = folder.path().join("asked");
+        let asked = asked.to_str().unwrap();
+        let mut study = study(Some(1));
+        for (place, subject) in study.subjects.iter_mut().enumerate() {
+            let files = if place == late {
+                [asked, "-"]
+            } else {
+                ["-", asked]
+            };
+            let words = [
+                program.to_str().unwrap(),
+                "answer",
+                "{port}",
+                files[0],
+                files[1],
+            ];
+            subject.source = Source::Command(Launch::new(words.map(str::to_owned).into()));
+        }
+        let file = folder.path().join("record.json");
+        let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+        assert!(outcome.error.is_none(), "{late}: {:?}", outcome.error);
+        let block = &outcome.record.measured.blocks[0];
+        assert!(block.subjects.values().all(|one| one.ready_s > Some(0.0)));
+    }
+}
+
+fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
+    // Method: one of three subjects ends at its third start, which is that of the second
+    // block; then one of two, which leaves nobody to compare with.
+    let program = std::env::current_exe().unwrap();
+    for subjects in [3, 2] {
+        let folder = TempDir::new().unwrap();
+        let starts = folder.path().join("starts");
+        let script = format!(
+            "echo x >> {0}; test $(wc -l < {0}) -lt 3 && exec \"$0\" serve {{port}}",
+            starts.display()
+        );
+        let words = ["sh", "-c", &script, program.to_str().unwrap()].map(str::to_owned);
+        let mut study = study(Some(3));
+        let mut more = study.subjects[1].clone();
+        more.name = "more".to_owned();
+        study.subjects.push(more);
+        study.subjects.truncate(subjects);
+        study.subjects[1].source = Source::Command(Launch::new(words.into()));
+        let mut left_out = Vec::new();
+        let mut watch = |progress: StudyProgress| {
+            if let StudyProgress::LeftOut { subject, .. } = progress {
+                left_out.push(subject.to_owned());
+            }
+        };
+        let file = folder.path().join("record.json");
+        let outcome = run_into(&file, &study, &mut watch, &mut |_| {}).unwrap();
+        let measured = &outcome.record.measured;
+        let has_failed = matches!(measured.end, StudyEnd::SubjectFailed { .. });
+        assert_eq!(has_failed, subjects == 2, "{:?}", measured.end);
+        if subjects == 2 {
+            continue;
+        }
+        assert_eq!(
+            (&measured.end, measured.blocks.len()),
+            (&StudyEnd::Blocks, 3)
+        );
+        assert_eq!(left_out, ["other"]);
+        let failed: Vec<_> = { measured.failed_starts() }
+            .map(|one| (one.subject, one.block))
+            .collect();
+        assert_eq!(failed, [("other", 1)]);
+        let slices = |subject: &str| {
+            let parts = measured.block_loads("c4");
+            let all = parts
+                .flat_map(|part| &part.rounds)
+                .flat_map(|round| &round.slices);
+            all.filter(|slice| slice.subject == subject).count()
+        };
+        assert_eq!(["one", "other", "more"].map(slices), [12, 4, 12]);
+    }
 }

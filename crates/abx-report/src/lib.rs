@@ -23,7 +23,8 @@ pub use html::{
 };
 pub use text::{
     ReportExtent, check_text, doctor_text, expectations_text, failures_line, files_line,
-    history_text, opening_line, piloted_line, plan_text, pooled_text, progress_line, ready_line,
-    responses_line, run_text, seed_line, service_died_line, study_text, verification_line,
+    history_text, left_out_line, opening_line, piloted_line, plan_text, pooled_text, progress_line,
+    ready_line, responses_line, run_text, seed_line, service_died_line, study_text,
+    verification_line,
 };
 pub use words::style::Style;

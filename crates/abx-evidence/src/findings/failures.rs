@@ -5,6 +5,7 @@ use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
+use crate::record::{FailedStart, Measured};
 
 /// Above this share of failed requests no claim stands.
 const FAILED_MAX: f64 = 0.001;
@@ -61,6 +62,18 @@ pub(crate) fn stopped_answering(
         _ => format!("{who} stopped answering in {when}"),
     };
     (count > 0).then(|| Finding::new(FindingId::StoppedAnswering, message))
+}
+
+/// Subjects that failed at the start of a block: the others were measured on.
+pub(crate) fn failed_starts(record: &Measured) -> impl Iterator<Item = Finding> {
+    record.failed_starts().map(|FailedStart { subject, block, why }| {
+        let number = block + 1;
+        let message = format!(
+            "{subject} failed at the start of block {number}, and was not measured any further: \
+             {why}"
+        );
+        Finding::new(FindingId::SubjectFailed, message).about(subject)
+    })
 }
 
 /// What abx itself ran out of.

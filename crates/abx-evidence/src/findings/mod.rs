@@ -74,6 +74,7 @@ pub(crate) fn findings(
     found.extend(of_faults(record));
     if record.is_comparison() {
         found.extend(record.subjects.iter().flat_map(subject_findings));
+        found.extend(failures::failed_starts(record));
         found.extend(compared(record));
     }
     found.extend(whole(record));

@@ -110,7 +110,11 @@ pub fn may_stop(study: &Measured) -> Decision {
 #[must_use]
 pub fn is_hopeless(conclusions: &Conclusions) -> bool {
     let has_failed = |finding: &Finding| {
-        let failed = [FindingId::FailedRequests, FindingId::StoppedAnswering];
+        let failed = [
+            FindingId::FailedRequests,
+            FindingId::StoppedAnswering,
+            FindingId::SubjectFailed,
+        ];
         finding.level == Level::Void && failed.contains(&finding.id)
     };
     let validity = &conclusions.validity;

@@ -56,10 +56,25 @@ pub struct BlockSubject {
     pub end: String,
     /// Whether it ended by itself.
     pub died: bool,
+    /// Why it failed before any load, and was measured neither in this block nor in a later
+    /// one; absent when it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_start: Option<String>,
     /// The process that listens, of a subject that abx did not start; `None` when it
     /// cannot be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listener: Option<ListenerRecord>,
+}
+
+/// A subject that failed at the start of a block, and is not measured any further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailedStart<'a> {
+    /// Its name.
+    pub subject: &'a str,
+    /// The block's number from zero.
+    pub block: u32,
+    /// Why it failed.
+    pub why: &'a str,
 }
 
 /// A process that listens.

@@ -24,7 +24,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use block::{
-    BlockLoad, BlockRecord, BlockSubject, Disturbance, ListenerRecord, Round, WAIT_SHARE_MIN,
+    BlockLoad, BlockRecord, BlockSubject, Disturbance, FailedStart, ListenerRecord, Round,
+    WAIT_SHARE_MIN,
 };
 pub use contrast::Contrast;
 pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
@@ -121,6 +122,19 @@ impl Measured {
     pub fn seconds_per_block(&self) -> Option<f64> {
         let blocks = self.blocks.len();
         (blocks > 0).then(|| self.elapsed_s / blocks as f64)
+    }
+
+    /// Subjects that failed at the start of a block, also of one that has not come to its end.
+    pub fn failed_starts(&self) -> impl Iterator<Item = FailedStart<'_>> {
+        self.blocks.iter().flat_map(|block| {
+            block.subjects.iter().filter_map(|(subject, life)| {
+                Some(FailedStart {
+                    subject,
+                    block: block.index,
+                    why: life.failed_start.as_deref()?,
+                })
+            })
+        })
     }
 
     /// What one load gave in each block, in the order of the blocks.

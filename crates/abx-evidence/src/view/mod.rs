@@ -192,12 +192,13 @@ impl<'a> SubjectView<'a> {
     }
 
     /// Whether it left so much unanswered, in the pilot or in a block, that it is not
-    /// loaded under this load any more.
+    /// loaded under this load any more, or was not there at the start of a block.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         let in_pilot = self.load.failure_in_pilot(self.subject).is_some();
         let in_blocks = self.sums.stopped_answering > 0;
-        in_pilot || in_blocks || self.warm_ups().any(|slice| slice.stopped_answering)
+        let at_start = { self.study.failed_starts() }.any(|one| one.subject == self.subject);
+        in_pilot || in_blocks || at_start || self.warm_ups().any(|slice| slice.stopped_answering)
     }
 
     /// Times of all blocks together; `None` when none were counted.

@@ -136,13 +136,16 @@ impl<'a, 'b> LoadRun<'a, 'b> {
 
     fn slices(&mut self, watch: &mut dyn FnMut(RoundEvent)) -> Result<(), Abort> {
         let mut pools = BTreeMap::new();
-        for subject in 0..self.plans.len() {
+        for subject in self.order() {
             if !self.silent.contains(&subject) {
                 pools.insert(subject, self.open(subject)?.pool);
             }
         }
-        for (subject, pool) in &pools {
-            self.warm_up(*subject, *pool)?;
+        // Who waits longer for its warm-up begins it less cold.
+        for subject in self.order() {
+            if let Some(pool) = pools.get(&subject) {
+                self.warm_up(subject, *pool)?;
+            }
         }
         let ceiling = self.open_ceiling()?;
         let threads: Vec<_> = self.all(|run, subject| run.running.meter.subjects.threads(subject));

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use abx_engine::{Patience, Stopper};
 use abx_evidence::record::{BlockSubject, InUse, ListenerRecord};
@@ -140,7 +140,7 @@ pub struct ServerProcess {
     /// Given to nobody else until the server has stopped; the further ones have names.
     ports: Option<GivenPorts>,
     files: GeneratedFiles,
-    started: Instant,
+    started: Nanos,
     ready_s: Option<f64>,
 }
 
@@ -170,13 +170,14 @@ impl ServerProcess {
             }
         };
         let (keeper, ports) = kept.unzip();
+        let started = { keeper.as_ref() }.map_or_else(Nanos::now, Keeper::since);
         Ok(ServerProcess {
             name: name.to_owned(),
             address,
             keeper,
             ports,
             files,
-            started: Instant::now(),
+            started,
             ready_s: None,
         })
     }
@@ -224,7 +225,7 @@ impl ServerProcess {
         deadline: Option<Nanos>,
         on_pending: &dyn Fn(Pending),
     ) -> Result<(), ServerProcessError> {
-        let waited = self.started.elapsed();
+        let waited: Duration = Nanos::now().since(self.started).into();
         let left = at_most.saturating_sub(waited);
         let left = deadline.map_or(left, |deadline| {
             left.min(deadline.since(Nanos::now()).into())
@@ -237,7 +238,7 @@ impl ServerProcess {
         };
         let (name, started) = (&self.name, self.started);
         let on_wait = |_| {
-            let waited = started.elapsed();
+            let waited: Duration = Nanos::now().since(started).into();
             if waited >= PENDING_FROM {
                 let (subject, at_most) = (name.as_str(), within);
                 on_pending(Pending::Ready {
@@ -270,7 +271,7 @@ impl ServerProcess {
                 return Err(wrong.with_output(|| self.output()).into());
             }
             Some(ReadinessOutcome::Ready(first)) => {
-                self.ready_s = Some(first.duration_since(self.started).as_secs_f64());
+                self.ready_s = Some(first.since(self.started).as_secs_f64());
             }
         }
         let is_its_own = self
@@ -379,6 +380,7 @@ impl ServerProcess {
             end,
             died,
             listener,
+            failed_start: None,
         }
     }
 

@@ -1,10 +1,11 @@
 //! What a subject answers before any load, and whether all answer alike.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use abx_engine::{Answer, BodyIdentity, ExpectedAnswer, Patience, ProbeError};
 use abx_evidence::record::{AnswerRecord, TlsSession};
+use abx_sys::Nanos;
 
 use crate::process::log_tail::behind;
 use crate::process::probe::{Probe, ProbeReply};
@@ -13,6 +14,11 @@ use crate::study::ExpectBody;
 
 /// How often a subject is asked; bodies that vary by themselves show then.
 const ASKED: usize = 3;
+/// A rest between looks whether a server is ready is this part of the wait until then.
+const RESTS: u32 = 128;
+/// The shortest and the longest of these rests.
+const REST_MIN: Duration = Duration::from_millis(1);
+const REST_MAX: Duration = Duration::from_millis(100);
 
 /// What a subject answered to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -316,7 +322,7 @@ pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool
 #[derive(Debug)]
 pub enum ReadinessOutcome {
     /// It was right three times in a row, the first time at this moment.
-    Ready(Instant),
+    Ready(Nanos),
     /// Not within the time; what it did instead.
     Late(String),
     /// It answers, and wrongly.
@@ -355,14 +361,14 @@ pub fn wait_ready(
     look: &mut dyn FnMut(Patience) -> ReadinessLook,
     mut gone: impl FnMut() -> bool,
 ) -> Option<ReadinessOutcome> {
-    let begun = Instant::now();
-    let deadline = begun + patience.timeout;
-    let mut rest = Duration::from_millis(2);
+    let begun = Nanos::now();
+    let deadline = begun.plus(patience.timeout.into());
     let mut first_right = None;
     let mut right = 0;
     let mut before = None;
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
+        let looked = Nanos::now();
+        let left = Duration::from(deadline.since(looked));
         let patience = Patience {
             timeout: left.max(Duration::from_millis(1)),
             ..patience
@@ -370,7 +376,7 @@ pub fn wait_ready(
         let why = match look(patience) {
             ReadinessLook::Wrong(wrong) => return Some(ReadinessOutcome::Wrong(wrong)),
             ReadinessLook::Right => {
-                first_right.get_or_insert_with(Instant::now);
+                first_right.get_or_insert_with(Nanos::now);
                 right += 1;
                 if right == ASKED {
                     return first_right.map(ReadinessOutcome::Ready);
@@ -383,17 +389,23 @@ pub fn wait_ready(
         if gone() {
             return None;
         }
-        if Instant::now() >= deadline {
+        let now = Nanos::now();
+        if now >= deadline {
             // The last try may have had next to no time.
             return Some(ReadinessOutcome::Late(before.unwrap_or(why)));
         }
         before = Some(why);
         if let Some(on_wait) = patience.on_wait {
-            on_wait(begun.elapsed());
+            on_wait(now.since(begun).into());
         }
-        std::thread::sleep(rest);
-        rest = (rest * 3 / 2).min(Duration::from_millis(100));
+        std::thread::sleep(rest(now.since(begun).into(), now.since(looked).into()));
     }
+}
+
+/// The rest between two looks: so small a part of the time that was waited that what is
+/// measured by looks does not fall into steps, and at least as long as a look takes.
+fn rest(waited: Duration, look: Duration) -> Duration {
+    (waited / RESTS).max(look).clamp(REST_MIN, REST_MAX)
 }
 
 #[cfg(test)]
@@ -421,6 +433,22 @@ mod tests {
         assert!(!agree(&pair, &ExpectBody::Any).unwrap());
         assert!(agree(&pair, &ExpectBody::Sha256("aa".into())).is_err());
         assert!(agree(&pair[..1], &ExpectBody::Sha256("aa".into())).unwrap());
+    }
+
+    #[test]
+    fn looks_tell_moments_apart_that_differ_by_a_hundredth() {
+        // Method: the looks of a wait, each of which takes no time; of any two moments of it
+        // that are a hundredth and more than the shortest rest apart a look is between.
+        let mut waited = Duration::ZERO;
+        while waited < Duration::from_secs(8) {
+            let next = waited + rest(waited, Duration::ZERO);
+            let step = next - waited;
+            assert!(step <= REST_MIN || step * 100 <= waited, "{waited:?}");
+            waited = next;
+        }
+        // Looks that take long do not take all of the time.
+        let look = Duration::from_millis(40);
+        assert_eq!(rest(Duration::from_secs(1), look), look);
     }
 
     #[test]

@@ -6,12 +6,14 @@ mod ceiling;
 pub mod context;
 mod fault_slice;
 mod faults;
+mod load_of_block;
 mod pilot_share;
 pub mod progress;
 pub mod run;
 mod shorten_blocks;
 pub mod start_block;
 mod start_services;
+mod start_subjects;
 mod stop_rule;
 mod waiting;
 mod worker_threads;
@@ -23,20 +25,18 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::Stopper;
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, CEILING, LoadRecord, LoadSettings, PilotRecord,
-    Restarted, ServiceRecord, Settings, StudyEnd, SubjectRecord,
+    AnswerRecord, LoadRecord, LoadSettings, PilotRecord, Restarted, ServiceRecord, Settings,
+    StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    Conclusions, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord, SubjectView,
-    is_hopeless, judge, past_baseline,
+    Conclusions, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord, is_hopeless,
+    judge, past_baseline,
 };
 use abx_sys::Nanos;
-use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::block::{LoadRun, RoundEvent};
-use crate::measure::host::processors::canaries;
+use crate::measure::block::RoundEvent;
 use crate::measure::idle_connections;
 use crate::measure::machine;
 use crate::measure::pilot::{PilotTerms, pilot};
@@ -53,9 +53,10 @@ use crate::study::service::{ServiceRestart, StudyService};
 use crate::study::subject::{Source, Subject};
 use crate::study::{Load, OlderRecord, Study};
 use context::{PrepareError, StudyContext, descriptors_needed};
+use load_of_block::{LoadOfBlock, measure};
 use pilot_share::PilotShare;
 use progress::StudyProgress;
-use start_block::StartedBlock;
+use start_block::{Roster, StartedBlock};
 use stop_rule::{TimeSpent, reason_to_stop};
 
 /// Why a study did not begin, or did not come to its end.
@@ -146,6 +147,9 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         error: error.or(saved.err().map(StudyError::Store)),
     })
 }
+
+/// With so many subjects left there is still something to compare.
+const FEWEST_COMPARED: usize = 2;
 
 struct StudyRunner<'a> {
     study: &'a Study,
@@ -259,6 +263,7 @@ impl StudyRunner<'_> {
         let StartedBlock {
             mut running, loads, ..
         } = self.context.start_block(&mut random)?;
+        let names = running.names.clone();
         let starting = began.elapsed();
         let share = PilotShare::of(self.study, &offered, self.started.elapsed());
         // The rates of a list that abx made are measured alike: one pilot is for all.
@@ -297,7 +302,7 @@ impl StudyRunner<'_> {
         }
         let _ = running.stop_all(None);
         self.context.services.note_used();
-        note_answers(&mut self.record.measured, &loads);
+        note_answers(&mut self.record.measured, &names, &loads);
         self.shorten_blocks(starting);
         self.tell_how_long(starting);
         self.failure_in_pilot().map_or(Ok(()), Err)
@@ -358,14 +363,26 @@ impl StudyRunner<'_> {
         let index = u32::try_from(self.record.measured.blocks.len()).unwrap_or(u32::MAX);
         let seed = self.random(u64::from(index)).random();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let started = match self.context.start_block(&mut random) {
+        let failed = self.record.measured.failed_starts();
+        let left_out: Vec<String> = failed.map(|one| one.subject.to_owned()).collect();
+        let roster = Roster {
+            left_out: &left_out,
+            fewest: FEWEST_COMPARED,
+        };
+        let started = match self.context.start_block_of(roster, &mut random) {
             Ok(started) => started,
             Err(abort) => return Err(self.context.blame(abort)),
         };
-        note_answers(&mut self.record.measured, &started.loads);
+        for (subject, life) in &started.failed {
+            if let Some(how) = &life.failed_start {
+                (self.watch)(StudyProgress::LeftOut { subject, how });
+            }
+        }
+        let names = &started.running.names;
+        note_answers(&mut self.record.measured, names, &started.loads);
         let loads = { &self.record.measured.loads }.iter();
         let loads: Vec<LoadOfBlock> = loads
-            .filter_map(|load| LoadOfBlock::of(load, &self.record.measured))
+            .filter_map(|load| LoadOfBlock::of(load, &self.record.measured, names))
             .collect();
         let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
         let mut on_moment = |moment: RoundEvent, rounds| {
@@ -426,105 +443,15 @@ fn beside(now: &Measured, past: &OlderRecord) -> Result<PastBaseline, PastBaseli
     past_baseline(now, subject)
 }
 
-/// One load as a block measures it.
-struct LoadOfBlock<'a> {
-    name: &'a str,
-    pilot: &'a PilotRecord,
-    /// Subjects that have failed under it.
-    failed: Vec<usize>,
-}
-
-impl<'a> LoadOfBlock<'a> {
-    fn of(load: &'a LoadRecord, record: &Measured) -> Option<LoadOfBlock<'a>> {
-        // Rates of a grid are there to be too high for some.
-        let is_alone = load.settings.objective.is_none();
-        let subjects = (0..).zip(&record.subjects);
-        let failed = subjects
-            .filter(|(_, one)| is_alone && SubjectView::of(record, load, &one.name).has_failed());
-        Some(LoadOfBlock {
-            name: &load.name,
-            pilot: load.pilot.as_ref()?,
-            failed: failed.map(|(place, _)| place).collect(),
-        })
-    }
-}
-
-/// Loads a block's subjects with every load, in random order, and stops them.
-fn measure(
-    started: StartedBlock,
-    planned: &[LoadOfBlock],
-    cold_ns: u64,
-    random: &mut ChaCha8Rng,
-    on_moment: &mut dyn FnMut(RoundEvent, u32),
-) -> (BlockRecord, Result<(), Abort>) {
-    let StartedBlock {
-        mut running,
-        order,
-        loads,
-    } = started;
-    let mut sequence: Vec<usize> = (0..planned.len()).collect();
-    sequence.shuffle(random);
-    sequence.sort_by_key(|load| in_turn(&loads[*load]));
-    let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
-    let mut ended = Ok(());
-    let speeds = running.meter.processors.speeds();
-    // In the pilot one load met fresh subjects; here it may be any other.
-    let longest_ns = planned.iter().map(|load| load.pilot.warm_up_ns).max();
-    let fresh_ns = cold_ns.max(longest_ns.unwrap_or_default());
-    let mut is_fresh = true;
-    for load in sequence {
-        let LoadOfBlock {
-            name,
-            pilot,
-            failed,
-        } = &planned[load];
-        let at_least_ns = if is_fresh { fresh_ns } else { 0 };
-        // Held connections ask for nothing.
-        is_fresh &= in_turn(&loads[load]) != u32::MAX;
-        let run = LoadRun::new(name, &mut running, &loads[load], pilot, random);
-        let mut run = run.without(failed.clone()).cold(at_least_ns);
-        ended = run.measure(|moment| on_moment(moment, pilot.rounds));
-        measured.push(run.result);
-        if ended.is_err() {
-            break;
-        }
-    }
-    let canaries = canaries(&speeds, &running.meter.processors.speeds());
-    let died = match &ended {
-        Err(Abort::Subject { name, .. }) => Some(name.clone()),
-        _ => None,
-    };
-    let block = BlockRecord {
-        index: 0,
-        seed: 0,
-        complete: ended.is_ok(),
-        order,
-        services: running.services_record(&ended),
-        subjects: running
-            .stop_all(died.as_deref())
-            .into_iter()
-            .filter(|(name, _)| name != CEILING)
-            .collect(),
-        loads: measured,
-        faults: Vec::new(),
-        canaries,
-    };
-    (block, ended)
-}
-
-/// Loads that hold connections come first, those with fewest before the others:
-/// what a server keeps of earlier connections would be missing from their memory.
-fn in_turn(load: &PlannedLoad) -> u32 {
-    let plan = load.plans.first();
-    let held = plan.filter(|plan| plan.shape.hold_ns().is_some());
-    held.map_or(u32::MAX, |plan| plan.connections)
-}
-
-/// Notes what the subjects answered. A body that differs from that of an earlier
+/// Notes what the subjects of these names answered. A body that differs from that of an earlier
 /// block varies from start to start.
-fn note_answers(record: &mut Measured, loads: &[PlannedLoad]) {
+fn note_answers(record: &mut Measured, names: &[String], loads: &[PlannedLoad]) {
     for (load, started) in record.loads.iter_mut().zip(loads) {
-        for (subject, verified) in record.subjects.iter_mut().zip(&started.verified) {
+        for (name, verified) in names.iter().zip(&started.verified) {
+            let mut subjects = record.subjects.iter_mut();
+            let Some(subject) = subjects.find(|one| one.name == *name) else {
+                continue;
+            };
             let server = verified.iter().find_map(Verified::server);
             subject.version = server.map(str::to_owned);
             let answers: Vec<AnswerRecord> = verified.iter().map(Verified::record).collect();

@@ -49,6 +49,13 @@ pub enum StudyProgress<'a> {
         /// How.
         how: &'a str,
     },
+    /// A subject failed at the start of a block, and is not measured any further.
+    LeftOut {
+        /// Which one.
+        subject: &'a str,
+        /// How.
+        how: &'a str,
+    },
     /// A block has ended, and this is what the blocks so far say.
     Block(&'a StudyRecord),
 }

@@ -84,7 +84,7 @@ pub fn run(
     let mut random = ChaCha8Rng::seed_from_u64(study.seed);
     let started = context.start_block(&mut random)?;
     let began = Instant::now();
-    note_answers(&mut measured, &started.loads);
+    note_answers(&mut measured, &started.running.names, &started.loads);
     for (load, planned) in measured.loads.iter_mut().zip(&started.loads) {
         load.settings.bodies_compared = planned.bodies_compared;
     }
@@ -155,6 +155,7 @@ fn block(
         mut running,
         order,
         loads,
+        ..
     } = started;
     let (end, slice_ns, slice_requests) = match end {
         RunEnd::After(span) => {

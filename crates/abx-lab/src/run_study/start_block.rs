@@ -1,8 +1,10 @@
 //! Starts a block's subjects: each one is up, ready and verified.
 
-use abx_evidence::record::CEILING;
+use std::net::SocketAddr;
+
+use abx_evidence::record::{BlockSubject, CEILING};
+use rand::Rng;
 use rand::seq::SliceRandom;
-use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::measure::meter::Meter;
@@ -12,6 +14,8 @@ use crate::process::probe::Probe;
 use crate::process::server_process::ServerProcess;
 use crate::run_study::ceiling;
 use crate::run_study::context::StudyContext;
+use crate::run_study::start_subjects::{Participants, UnreadySubject};
+use crate::study::Load;
 use crate::study::subject::Subject;
 
 /// A block's subjects, up and verified, with what each load asks of them.
@@ -22,6 +26,17 @@ pub struct StartedBlock<'a> {
     pub order: Vec<String>,
     /// The loads in the order of the study.
     pub loads: Vec<PlannedLoad>,
+    /// What became of subjects that failed before any load.
+    pub failed: Vec<(String, BlockSubject)>,
+}
+
+/// Who takes part in a block.
+#[derive(Clone, Copy)]
+pub struct Roster<'a> {
+    /// The names of those who do not, since they failed before.
+    pub left_out: &'a [String],
+    /// How many must be there.
+    pub fewest: usize,
 }
 
 impl StudyContext<'_> {
@@ -30,16 +45,13 @@ impl StudyContext<'_> {
     /// # Errors
     /// [`Abort::Subject`], [`Abort::Interrupted`].
     pub fn wait_ready(&self, subject: &Subject, process: &mut ServerProcess) -> Result<(), Abort> {
-        let first = self.loads.first();
-        let Some((load, request)) = first.and_then(|load| Some((load, load.requests.first()?)))
-        else {
+        let Some(probe) = self.readiness_probe(subject, process.address) else {
             return Ok(());
         };
         let stopper = self.generator.stopper();
-        let first = Probe::of_load(load, request, subject, process.address, self.study.seed);
         let ready = process.wait_ready(
             &subject.source,
-            &first.readiness(subject),
+            &probe,
             &stopper,
             self.deadline,
             self.on_pending,
@@ -51,45 +63,59 @@ impl StudyContext<'_> {
         }
     }
 
-    /// Has services run, starts every subject, waits until each is ready, and verifies what they answer.
+    /// What tells that a subject is ready; `None` when there is nothing to ask for.
+    pub(super) fn readiness_probe(&self, subject: &Subject, address: SocketAddr) -> Option<Probe> {
+        let load = self.loads.first()?;
+        let request = load.requests.first()?;
+        let first = Probe::of_load(load, request, subject, address, self.study.seed);
+        Some(first.readiness(subject))
+    }
+
+    /// Has services run, starts every subject, waits until each is ready, and verifies what
+    /// they answer.
     ///
     /// # Errors
     /// [`Abort`]; whatever was started is stopped again.
     pub fn start_block(&mut self, random: &mut ChaCha8Rng) -> Result<StartedBlock<'_>, Abort> {
+        let fewest = self.study.subjects.len();
+        let everybody = Roster {
+            left_out: &[],
+            fewest,
+        };
+        self.start_block_of(everybody, random)
+    }
+
+    /// The same for these subjects, without those that fail, as long as enough are there.
+    ///
+    /// # Errors
+    /// As [`StudyContext::start_block`].
+    pub fn start_block_of(
+        &mut self,
+        roster: Roster,
+        random: &mut ChaCha8Rng,
+    ) -> Result<StartedBlock<'_>, Abort> {
         let study = self.study;
         self.start_services(random)?;
         let mut order: Vec<usize> = (0..study.subjects.len()).collect();
         order.shuffle(random);
-        let mut processes: Vec<Option<ServerProcess>> =
-            study.subjects.iter().map(|_| None).collect();
-        for subject in &order {
-            // How many draws a free port takes depends on the machine, and must
-            // not change what is drawn afterwards.
-            let mut own = ChaCha8Rng::seed_from_u64(random.random());
-            let mut draw = |below: u32| own.random_range(0..below.max(1));
-            let mut start = self.start_context(&mut draw);
-            let one = &study.subjects[*subject];
-            let process = ServerProcess::start(&one.name, &one.source, &mut start)
-                .map_err(|error| Abort::subject(&one.name, error))?;
-            processes[*subject] = Some(process);
-        }
-        let mut processes: Vec<ServerProcess> = processes.into_iter().flatten().collect();
-        let stopper = self.generator.stopper();
-        for (subject, process) in study.subjects.iter().zip(&mut processes) {
-            self.wait_ready(subject, process)?;
-        }
-        let mut loads = { self.loads.iter() }
-            .map(|load| {
-                plan_load(
-                    study,
-                    load,
-                    (&study.subjects, &processes),
-                    &stopper,
-                    self.on_pending,
-                    random.random(),
-                )
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        order.retain(|place| !roster.left_out.contains(&study.subjects[*place].name));
+        let mut present = self.ready(roster, &order, random)?;
+        let seeds: Vec<u64> = self.loads.iter().map(|_| random.random()).collect();
+        let mut loads = loop {
+            match self.plan_loads(&present, &seeds) {
+                Ok(loads) => break loads,
+                Err(abort) => {
+                    let left = present.subjects.len() - 1;
+                    let (name, why) = self.goes_on_without(abort, left, roster.fewest)?;
+                    present.leave_out(&name, why);
+                }
+            }
+        };
+        let Participants {
+            subjects,
+            mut processes,
+            failed,
+        } = present;
         let seed = random.random();
         if let Some(ceiling) = &study.ceiling {
             ceiling::start_ceilings(self, ceiling, &mut processes, &mut loads, seed)?;
@@ -100,19 +126,71 @@ impl StudyContext<'_> {
             &self.split,
         );
         let meter = meter.with_services(self.services.trees());
-        let mut names: Vec<String> = study.subjects.iter().map(|one| one.name.clone()).collect();
+        let mut names: Vec<String> = subjects.into_iter().map(|one| one.name).collect();
         names.resize(processes.len(), CEILING.to_owned());
         let mut running = RunningSubjects::new(&mut *self.generator, meter, processes, names);
         running.services = Some(&mut self.services);
         running.deadline = deadline;
         running.on_pending = on_pending;
+        let name = |place: &usize| study.subjects[*place].name.clone();
         Ok(StartedBlock {
-            order: order
-                .iter()
-                .map(|subject| running.names[*subject].clone())
-                .collect(),
+            order: order.iter().map(name).collect(),
             running,
             loads,
+            failed,
         })
+    }
+
+    /// Starts subjects in this order and waits until each is ready or has failed.
+    fn ready(
+        &mut self,
+        roster: Roster,
+        order: &[usize],
+        random: &mut ChaCha8Rng,
+    ) -> Result<Participants, Abort> {
+        let mut present = Participants::default();
+        let mut failures = Vec::new();
+        for (place, started) in self.start_subjects(order, random) {
+            match started {
+                Ok(process) => {
+                    present.subjects.push(self.study.subjects[place].clone());
+                    present.processes.push(process);
+                }
+                Err(failure) => failures.push(*failure),
+            }
+        }
+        let left = present.subjects.len();
+        for UnreadySubject { process, abort } in failures {
+            let (name, why) = self.goes_on_without(abort, left, roster.fewest)?;
+            present.note_failure(&name, process, why);
+        }
+        Ok(present)
+    }
+
+    /// The name of a subject that failed before any load, and why, when a block goes on
+    /// without it: so many others must be left, and a service must not be the reason.
+    fn goes_on_without(
+        &mut self,
+        abort: Abort,
+        left: usize,
+        fewest: usize,
+    ) -> Result<(String, String), Abort> {
+        self.services.check()?;
+        match abort {
+            Abort::Subject { name, error } if left >= fewest && !self.is_over() => {
+                Ok((name, error.to_string()))
+            }
+            abort => Err(abort),
+        }
+    }
+
+    fn plan_loads(&self, present: &Participants, seeds: &[u64]) -> Result<Vec<PlannedLoad>, Abort> {
+        let stopper = self.generator.stopper();
+        let who = (&present.subjects[..], &present.processes[..]);
+        let each = self.loads.iter().zip(seeds);
+        let plan = |(load, seed): (&Load, &u64)| {
+            plan_load(self.study, load, who, &stopper, self.on_pending, *seed)
+        };
+        each.map(plan).collect()
     }
 }

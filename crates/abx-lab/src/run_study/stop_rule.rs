@@ -49,8 +49,9 @@ mod tests {
     use crate::measure::running_subjects::Cache;
     use crate::measure::simulation::blocks::pilot;
     use crate::measure::simulation::scripted::{Behaviour, CONNECTIONS, ScriptedGenerator, study};
+    use crate::run_study::load_of_block::{LoadOfBlock, measure};
+    use crate::run_study::load_records;
     use crate::run_study::start_block::StartedBlock;
-    use crate::run_study::{LoadOfBlock, load_records, measure};
     use crate::study::{Load, SliceLength};
 
     /// Each block is said to have taken this long.
@@ -125,6 +126,7 @@ mod tests {
                 running: generator.running(),
                 order: Vec::new(),
                 loads: vec![planned],
+                failed: Vec::new(),
             };
             let load = LoadOfBlock {
                 name: "one",

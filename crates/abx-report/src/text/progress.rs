@@ -115,6 +115,17 @@ pub fn service_died_line(service: &str, how: &str) -> String {
     )
 }
 
+/// That a subject failed at the start of a block.
+#[must_use]
+pub fn left_out_line(subject: &str, how: &str) -> String {
+    let why = how.lines().next().unwrap_or_default();
+    format!(
+        "{} failed at the start of a block and is not measured any further: {}",
+        short(subject),
+        clean_name(why)
+    )
+}
+
 /// How much of a subject's files there is.
 #[must_use]
 pub fn files_line(subject: &str, made_bytes: u64, all_bytes: u64) -> String {

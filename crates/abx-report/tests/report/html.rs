@@ -39,6 +39,7 @@ pub fn measured(blocks: u32, rounds: usize) -> StudyRecord {
                 rss_bytes_max: Some(14_200_000 - 9_000_000 * number as u64),
                 end: "stopped".to_owned(),
                 died: false,
+                failed_start: None,
                 listener: None,
             };
             block.subjects.insert(name.clone(), life);

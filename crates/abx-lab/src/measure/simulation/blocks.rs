@@ -37,6 +37,14 @@ fn block(
     generator: &mut ScriptedGenerator,
     interleave: Interleave,
 ) -> (BlockLoad, Result<(), Abort>) {
+    block_of_seed(generator, interleave, 1)
+}
+
+fn block_of_seed(
+    generator: &mut ScriptedGenerator,
+    interleave: Interleave,
+    seed: u64,
+) -> (BlockLoad, Result<(), Abort>) {
     let mut plans = generator.plans();
     let last = plans.pop().expect("a subject");
     let planned = PlannedLoad {
@@ -49,7 +57,7 @@ fn block(
         bodies_compared: true,
         cache: Cache::Left,
     };
-    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut running = generator.running();
     let pilot = pilot(interleave);
     let mut run = LoadRun::new("one", &mut running, &planned, &pilot, &mut random);
@@ -97,6 +105,23 @@ fn each_round_has_one_slice_of_each_in_random_order() {
         assert_eq!(warm_up.wall_ns, WARM_UP_NS);
     }
     assert_eq!(generator.open_pools(), 0);
+}
+
+#[test]
+fn nobody_is_always_the_first_to_be_warmed_up() {
+    // Method: two subjects beside a ceiling in blocks of 20 seeds, and whom the generator
+    // was told to load first.
+    let behaviours = [1_000.0, 1_000.0, 9_000.0].map(Behaviour::steady);
+    let first = |seed| {
+        let mut generator = ScriptedGenerator::new(&behaviours);
+        let (_, ended) = block_of_seed(&mut generator, Interleave::Slices, seed);
+        ended.unwrap();
+        generator.slices[0]
+    };
+    let firsts: Vec<(usize, u64)> = (0..20).map(first).collect();
+    for subject in [0, 1] {
+        assert!(firsts.contains(&(subject, WARM_UP_NS)), "{firsts:?}");
+    }
 }
 
 #[test]

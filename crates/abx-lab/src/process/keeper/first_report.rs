@@ -3,14 +3,16 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use abx_sys::Nanos;
+
 use super::LOOK_EVERY;
 use super::protocol::{KeeperReport, StartFailure};
 
 /// How a start went.
 #[derive(Debug, PartialEq, Eq)]
 pub enum FirstReport {
-    /// The command runs.
-    Started { keeper: u32 },
+    /// The command runs, since this moment.
+    Started { keeper: u32, since: Nanos },
     /// It does not run.
     Failed(StartFailure),
     /// Nothing was told for too long, or the keeper is gone; so many bytes of files had
@@ -32,7 +34,10 @@ pub fn first_report(
     let mut heard = Instant::now();
     loop {
         match reports.recv_timeout(LOOK_EVERY.min(silence_max)) {
-            Ok(KeeperReport::Started { keeper }) => return FirstReport::Started { keeper },
+            Ok(KeeperReport::Started { keeper, since_ns }) => {
+                let since = Nanos(since_ns);
+                return FirstReport::Started { keeper, since };
+            }
             Ok(KeeperReport::Failed { why }) => return FirstReport::Failed(why),
             Ok(KeeperReport::Making { bytes }) => {
                 made = Some(bytes);
@@ -69,12 +74,17 @@ mod tests {
                 std::thread::sleep(allowed / 20);
                 sender.send(KeeperReport::Making { bytes }).unwrap();
             }
-            sender.send(KeeperReport::Started { keeper: 7 }).unwrap();
+            let started = KeeperReport::Started {
+                keeper: 7,
+                since_ns: 5,
+            };
+            sender.send(started).unwrap();
         });
         let passed_on = RefCell::new(Vec::new());
         let on_made = |bytes| passed_on.borrow_mut().push(bytes);
         let first = first_report(&reports, allowed, &|| false, &on_made);
-        assert_eq!(first, FirstReport::Started { keeper: 7 });
+        let since = Nanos(5);
+        assert_eq!(first, FirstReport::Started { keeper: 7, since });
         assert_eq!(passed_on.into_inner(), (1..=25).collect::<Vec<u64>>());
         teller.join().unwrap();
     }

@@ -33,8 +33,8 @@ pub fn run_command(plan: &KeeperPlan) -> io::Result<()> {
             tell_making(bytes, &mut wakes)
         }
     });
-    let main = match made.and_then(|()| start(plan)) {
-        Ok(main) => main,
+    let (main, since) = match made.and_then(|()| start(plan)) {
+        Ok(started) => started,
         Err(why) => {
             KeeperReport::Failed { why }.tell();
             scratch::clear(plan);
@@ -43,6 +43,7 @@ pub fn run_command(plan: &KeeperPlan) -> io::Result<()> {
     };
     KeeperReport::Started {
         keeper: std::process::id(),
+        since_ns: since.0,
     }
     .tell();
     let mut family = ProcessFamily::new(main, plan.outlives_main);
@@ -68,8 +69,9 @@ pub fn run_command(plan: &KeeperPlan) -> io::Result<()> {
     Ok(())
 }
 
-/// Prepares this process as the command is to find it, then starts the command.
-fn start(plan: &KeeperPlan) -> Result<u32, StartFailure> {
+/// Prepares this process as the command is to find it, then starts the command; its number,
+/// and when it began.
+fn start(plan: &KeeperPlan) -> Result<(u32, Nanos), StartFailure> {
     let log = &plan.log;
     let output = OpenOptions::new()
         .create(true)
@@ -102,6 +104,7 @@ fn start(plan: &KeeperPlan) -> Result<u32, StartFailure> {
     let limit = plan.descriptors.unwrap_or(own_limit);
     limits::set_descriptor_limit(limit)
         .map_err(|error| other(format!("its limit on open descriptors {limit:?}: {error}")))?;
+    let since = Nanos::now();
     let spawned = spawn_kept(&mut command);
     // The keeper itself must be able to read /proc under any limit.
     let _ = limits::set_descriptor_limit(DescriptorLimit {
@@ -109,7 +112,7 @@ fn start(plan: &KeeperPlan) -> Result<u32, StartFailure> {
         hard: limit.hard,
     });
     spawned
-        .map(|child| child.id())
+        .map(|child| (child.id(), since))
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => StartFailure::CommandNotFound,
             io::ErrorKind::PermissionDenied => StartFailure::PermissionDenied,

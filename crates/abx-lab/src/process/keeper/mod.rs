@@ -154,6 +154,8 @@ pub struct Keeper {
     pipe: Option<ChildStdin>,
     reports: Receiver<KeeperReport>,
     plan: KeeperPlan,
+    /// When the command was started.
+    since: Nanos,
     /// Where this command's part of the log file begins.
     output_start: u64,
     exited: Option<Exit>,
@@ -188,8 +190,12 @@ impl Keeper {
             })?;
         keeper.hand_over_plan()?;
         match first_report(&keeper.reports, SILENCE_MAX, is_stopped, on_made) {
-            FirstReport::Started { keeper: number } => {
+            FirstReport::Started {
+                keeper: number,
+                since,
+            } => {
                 keeper.note_keeper(number);
+                keeper.since = since;
                 Ok(keeper)
             }
             FirstReport::Failed(why) => Err(match why {
@@ -234,6 +240,7 @@ impl Keeper {
             pipe,
             reports,
             plan: plan.clone(),
+            since: Nanos::now(),
             output_start,
             exited: None,
             killed: None,
@@ -272,6 +279,12 @@ impl Keeper {
     #[must_use]
     pub fn process_id(&self) -> u32 {
         { self.processes.last() }.map_or(self.guardian.id(), |keeper| keeper.pid)
+    }
+
+    /// The moment at which the command was started.
+    #[must_use]
+    pub fn since(&self) -> Nanos {
+        self.since
     }
 
     /// Whether the server runs, without waiting.

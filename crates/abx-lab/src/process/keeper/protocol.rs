@@ -131,8 +131,9 @@ impl KeeperOrder {
 pub(super) enum KeeperReport {
     /// So many bytes of the plan's files were made so far.
     Making { bytes: u64 },
-    /// The command runs, below the keeper with this process number.
-    Started { keeper: u32 },
+    /// The command runs, below the keeper with this process number, since this moment of the
+    /// monotonic clock.
+    Started { keeper: u32, since_ns: u64 },
     /// The command does not run; the keeper ends.
     Failed { why: StartFailure },
     /// The command has ended.
@@ -174,8 +175,11 @@ mod tests {
         // Method: every kind of report, written out; the other side may be read by a person.
         let text = |report: KeeperReport| serde_json::to_string(&report).unwrap();
         assert_eq!(
-            text(KeeperReport::Started { keeper: 7 }),
-            r#"{"started":{"keeper":7}}"#
+            text(KeeperReport::Started {
+                keeper: 7,
+                since_ns: 5
+            }),
+            r#"{"started":{"keeper":7,"since_ns":5}}"#
         );
         assert_eq!(
             text(KeeperReport::Failed {

@@ -117,6 +117,10 @@ impl Watch {
                 let text = abx_report::service_died_line(service, how);
                 self.display.show(&text, Urgency::News);
             }
+            StudyProgress::LeftOut { subject, how } => {
+                let text = abx_report::left_out_line(subject, how);
+                self.display.show(&text, Urgency::News);
+            }
             StudyProgress::Slices(slices) => self.count(slices),
             StudyProgress::Block(record) => {
                 self.learn(record);

@@ -1,0 +1,218 @@
+//! Starts the subjects of a block side by side: each is asked by a thread of its own from its
+//! own start on, so that nobody else's start is in the time until it is ready.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use abx_engine::Stopper;
+use abx_evidence::record::BlockSubject;
+use abx_sys::Nanos;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::measure::running_subjects::Abort;
+use crate::process::pending::Pending;
+use crate::process::probe::Probe;
+use crate::process::server_process::ServerProcess;
+use crate::run_study::context::StudyContext;
+use crate::study::subject::Subject;
+
+/// The subjects of a block before any load.
+#[derive(Default)]
+pub struct Participants {
+    /// Those that are there, in the order of the study.
+    pub subjects: Vec<Subject>,
+    /// Their processes.
+    pub processes: Vec<ServerProcess>,
+    /// What became of those that failed.
+    pub failed: Vec<(String, BlockSubject)>,
+}
+
+/// A subject that did not get ready, with its process where there was one.
+pub struct UnreadySubject {
+    /// What is left of it.
+    pub process: Option<ServerProcess>,
+    /// Why it did not.
+    pub abort: Abort,
+}
+
+impl Participants {
+    /// Takes a failed one's place in the record of its block, stopped.
+    pub fn note_failure(&mut self, name: &str, process: Option<ServerProcess>, why: String) {
+        let life = BlockSubject {
+            failed_start: Some(why),
+            ..process.map_or_else(not_started, |process| process.stop(false))
+        };
+        self.failed.push((name.to_owned(), life));
+    }
+
+    /// Has one that is there go, since it failed.
+    pub fn leave_out(&mut self, name: &str, why: String) {
+        let place = self.subjects.iter().position(|one| one.name == name);
+        let process = place.map(|place| {
+            self.subjects.remove(place);
+            self.processes.remove(place)
+        });
+        self.note_failure(name, process, why);
+    }
+}
+
+/// What became of a subject that no process was started for.
+fn not_started() -> BlockSubject {
+    BlockSubject {
+        port: 0,
+        ready_s: None,
+        cpu_s: None,
+        rss_bytes_max: None,
+        end: "not started".to_owned(),
+        died: false,
+        listener: None,
+        failed_start: None,
+    }
+}
+
+/// How the wait for a subject goes on.
+enum WaitReport {
+    /// It still lasts.
+    Lasts {
+        place: usize,
+        waited: Duration,
+        at_most: Duration,
+    },
+    /// It is over.
+    Over { place: usize },
+}
+
+/// The wait until one subject is ready, on a thread of its own.
+struct SubjectWait<'a> {
+    place: usize,
+    subject: &'a Subject,
+    /// What it is asked; `None` when there is nothing to ask for.
+    probe: Option<Probe>,
+    stopper: Stopper,
+    deadline: Option<Nanos>,
+    reports: Sender<WaitReport>,
+}
+
+impl SubjectWait<'_> {
+    fn run(self, mut process: ServerProcess) -> Result<ServerProcess, Box<UnreadySubject>> {
+        let place = self.place;
+        let on_pending = |pending: Pending| {
+            let report = match pending {
+                Pending::Ready {
+                    waited, at_most, ..
+                } => WaitReport::Lasts {
+                    place,
+                    waited,
+                    at_most,
+                },
+                _ => WaitReport::Over { place },
+            };
+            // Nobody listens any more when the study has ended.
+            let _ = self.reports.send(report);
+        };
+        let Subject { name, source, .. } = self.subject;
+        let ready = match &self.probe {
+            Some(probe) => {
+                process.wait_ready(source, probe, &self.stopper, self.deadline, &on_pending)
+            }
+            None => Ok(()),
+        };
+        on_pending(Pending::Over);
+        let ready = ready.map_err(|error| Abort::subject(name, error));
+        let ready = match self.stopper.is_stopped() {
+            true => ready.and(Err(Abort::Interrupted)),
+            false => ready,
+        };
+        match ready {
+            Ok(()) => Ok(process),
+            Err(abort) => Err(Box::new(UnreadySubject {
+                process: Some(process),
+                abort,
+            })),
+        }
+    }
+}
+
+impl StudyContext<'_> {
+    /// Starts these subjects, known by their places in the study, in this order, and waits
+    /// until each is ready; what became of each, in the order of the study.
+    pub fn start_subjects(
+        &self,
+        order: &[usize],
+        random: &mut ChaCha8Rng,
+    ) -> Vec<(usize, Result<ServerProcess, Box<UnreadySubject>>)> {
+        let (reports, heard) = channel();
+        let mut ended = thread::scope(|scope| {
+            let waits: Vec<_> = order
+                .iter()
+                .map(|place| {
+                    let wait = self.start_subject(*place, &reports, random);
+                    let wait = wait.map(|(process, wait)| scope.spawn(move || wait.run(process)));
+                    (*place, wait)
+                })
+                .collect();
+            drop(reports);
+            self.tell_of_waits(order, &heard);
+            let each = waits.into_iter().map(|(place, wait)| {
+                let joined = wait.map(|wait| wait.join().expect("a wait does not panic"));
+                (place, joined.and_then(|ended| ended))
+            });
+            each.collect::<Vec<_>>()
+        });
+        ended.sort_by_key(|(place, _)| *place);
+        ended
+    }
+
+    fn start_subject<'s>(
+        &'s self,
+        place: usize,
+        reports: &Sender<WaitReport>,
+        random: &mut ChaCha8Rng,
+    ) -> Result<(ServerProcess, SubjectWait<'s>), Box<UnreadySubject>> {
+        // How many draws a free port takes depends on the machine, and must not change what
+        // is drawn afterwards.
+        let mut own = ChaCha8Rng::seed_from_u64(random.random());
+        let mut draw = |below: u32| own.random_range(0..below.max(1));
+        let subject = &self.study.subjects[place];
+        let mut start = self.start_context(&mut draw);
+        let process = ServerProcess::start(&subject.name, &subject.source, &mut start);
+        let process = process.map_err(|error| UnreadySubject {
+            process: None,
+            abort: Abort::subject(&subject.name, error),
+        });
+        let process = process.map_err(Box::new)?;
+        let wait = SubjectWait {
+            place,
+            subject,
+            probe: self.readiness_probe(subject, process.address),
+            stopper: self.generator.stopper(),
+            deadline: self.deadline,
+            reports: reports.clone(),
+        };
+        Ok((process, wait))
+    }
+
+    /// Tells of the subject that was started first among those that are waited for, until
+    /// all waits are over.
+    fn tell_of_waits(&self, order: &[usize], heard: &Receiver<WaitReport>) {
+        let mut waiting = order.to_vec();
+        for report in heard {
+            match report {
+                WaitReport::Over { place } => waiting.retain(|one| *one != place),
+                WaitReport::Lasts {
+                    place,
+                    waited,
+                    at_most,
+                } if waiting.first() == Some(&place) => (self.on_pending)(Pending::Ready {
+                    subject: &self.study.subjects[place].name,
+                    waited,
+                    at_most,
+                }),
+                WaitReport::Lasts { .. } => {}
+            }
+        }
+        (self.on_pending)(Pending::Over);
+    }
+}
