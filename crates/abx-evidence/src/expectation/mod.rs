@@ -127,7 +127,7 @@ pub enum Doubt {
     NoInterval,
     /// These two were not compared by this.
     NotCompared,
-    /// The generator was the limit, so which is faster is not known; what each answer
+    /// The generator or a service was the limit, so which is faster is not known; what each answer
     /// takes of the processor is.
     GeneratorBound,
 }

@@ -1,5 +1,5 @@
-//! Processor time for each answer, which two are compared by where the generator
-//! was the limit and their throughput tells nothing about them.
+//! Processor time for each answer, which two are compared by where the generator or a
+//! service was the limit and their throughput tells nothing about them.
 
 use crate::findings::Bottleneck;
 use crate::judge::metric::Metric;
@@ -68,8 +68,8 @@ impl<'a> CpuFallback<'a> {
     }
 }
 
-/// Why processor time does not stand in for the throughput of a pair that the
-/// generator limited; empty where it could.
+/// Why processor time does not stand in for the throughput of a pair that was limited by
+/// something else than its subjects; empty where it could.
 pub(crate) fn why_not(view: &LoadView, pair: [&str; 2]) -> &'static str {
     let cpu = Values::under(view, Metric::ServerCpu, Rounds::All);
     match cpu.are_whole(pair) {

@@ -8,7 +8,7 @@ use crate::words::grid::{self, Further, GridCell, GridColumn, GridRow, row_name}
 use crate::words::metrics::metric_under;
 use crate::words::style::{Style, Tint};
 use crate::words::units::{NO_INTERVAL, percent};
-use crate::words::verdict::tint;
+use crate::words::verdict::{foreign_limits, tint};
 use crate::words::wrap::{clean_name, shorten};
 
 /// The primary verdicts of a study, and what the signs mean.
@@ -179,7 +179,8 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
     let equal = format!("= no difference larger than {margin}");
     let bound = format!("{} a bound", style.at_least());
     let instead = format!(
-        "{INSTEAD}: CPU per response where the generator was the limit, with no claim of throughput"
+        "{INSTEAD}: CPU per response where {} was the limit, with no claim of throughput",
+        foreign_limits(record).words()
     );
     let alone = format!("a ratio alone: {NO_INTERVAL}");
     let signs = [

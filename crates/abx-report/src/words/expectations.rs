@@ -53,8 +53,9 @@ fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> S
                                measure both in one study, or keep the ceiling on in both"
             .to_owned(),
         Doubt::NoInterval => "there is no interval".to_owned(),
-        Doubt::GeneratorBound => "the generator was the limit, so which is faster is not known; \
-                                  more CPU per response is not slower"
+        Doubt::GeneratorBound => "the limit was not theirs, but that of the generator or of a \
+                                  service, so which is faster is not known; more CPU per response \
+                                  is not slower"
             .to_owned(),
         Doubt::NotCompared => "these two were not compared by this metric".to_owned(),
     }

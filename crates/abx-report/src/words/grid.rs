@@ -39,8 +39,8 @@ pub(crate) enum GridCell<'a> {
     One,
     /// What was found.
     Found(&'a Comparison),
-    /// The generator was the limit, so this has no throughput of its own; what is known
-    /// instead is CPU per response.
+    /// The generator or a service was the limit, so this has no throughput of its own;
+    /// what is known instead is CPU per response.
     Instead(&'a Comparison),
     /// This was not asked.
     Nothing,

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use abx_evidence::stats::stop::BLOCKS_ORDERED;
-use abx_evidence::{Bounds, Comparison, Finding, Level, Metric, Sense, StudyRecord, Verdict};
+use abx_evidence::{
+    Bounds, Comparison, Finding, FindingId, Level, Limits, Metric, Sense, StudyRecord, Verdict,
+};
 
 use super::metrics::{metric_under, shape_under};
 use super::style::{Style, Tint};
@@ -155,15 +157,65 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
     remarks
 }
 
+/// What processor time tells where this was the limit.
+macro_rules! compared_where {
+    ($limit:literal) => {
+        concat!(
+            "CPU per response is compared where ",
+            $limit,
+            " was the limit, and nothing is claimed of throughput there. It holds at the rate \
+             that was measured: the kernel may charge loopback work to either side, and a \
+             server at its limit may need more or less for each response."
+        )
+    };
+}
+
 /// What processor time tells that stands in for throughput, once for a whole study.
 pub(crate) fn instead_of_throughput(record: &StudyRecord) -> Option<&'static str> {
     let mut primary = record.conclusions.primary();
     let is_instead = primary.any(|one| one.metric == Metric::ServerCpu);
-    is_instead.then_some(
-        "CPU per response is compared where the generator was the limit, and nothing is claimed of \
-         throughput there. It holds at the rate that was measured: the kernel may charge loopback \
-         work to either side, and a server at its limit may need more or less for each response.",
-    )
+    is_instead.then(|| match foreign_limits(record) {
+        ForeignLimits::Generator => compared_where!("the generator"),
+        ForeignLimits::Service => compared_where!("a service"),
+        ForeignLimits::Both => compared_where!("the generator or a service"),
+    })
+}
+
+/// What was the limit, and no subject, where processor time stands in for throughput.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ForeignLimits {
+    Generator,
+    Service,
+    Both,
+}
+
+impl ForeignLimits {
+    /// In a sentence.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            ForeignLimits::Generator => "the generator",
+            ForeignLimits::Service => "a service",
+            ForeignLimits::Both => "the generator or a service",
+        }
+    }
+}
+
+/// That of the primary comparisons of a record.
+pub(crate) fn foreign_limits(record: &StudyRecord) -> ForeignLimits {
+    let validity = &record.conclusions.validity;
+    let primary = record.conclusions.primary();
+    let instead = primary.filter(|one| one.metric == Metric::ServerCpu);
+    let found: Vec<&Finding> = instead.flat_map(|one| one.limits(validity)).collect();
+    let has = |id: FindingId| { found.iter() }.any(|one| one.id == id && is_of_throughput(one));
+    match [FindingId::GeneratorBound, FindingId::ServiceBound].map(has) {
+        [true, true] => ForeignLimits::Both,
+        [false, true] => ForeignLimits::Service,
+        [_, false] => ForeignLimits::Generator,
+    }
+}
+
+fn is_of_throughput(finding: &Finding) -> bool {
+    finding.limits == Limits::Throughput
 }
 
 /// What the rates of a grid are held against.

@@ -1,7 +1,7 @@
 //! What reports say of services: where they ran, and what they used.
 
 use abx_evidence::StudyRecord;
-use abx_fixtures::{MS, all_slices, pair, serve};
+use abx_fixtures::{MS, ROUNDS, all_slices, each_slice, pair, serve, sides};
 use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
 
 #[test]
@@ -35,4 +35,37 @@ fn every_report_has_what_services_used_and_where() {
         &Style::plain(),
     );
     assert!(!without.contains("service"), "{without}");
+}
+
+#[test]
+fn who_was_the_limit_is_named_where_throughput_is_not_compared() {
+    // Method: a thread of the service, or the generator, busy for 95 of each 100 ms, under
+    // two subjects that are busy for 30.
+    let text = |by_service: bool| {
+        let mut record = serve(pair(), "db");
+        record.settings.subject_cpus = vec![0, 2];
+        let busy = |is_busy| if is_busy { 95 * MS } else { 20 * MS };
+        for subject in ["old", "new"] {
+            each_slice(&mut record, subject, |slice| {
+                slice.server_cpu_ns = Some(30 * MS);
+                slice.services_cpu_ns = vec![Some(busy(by_service))];
+                slice.services_thread_ns = vec![Some(busy(by_service))];
+                slice.busiest_worker_ns = busy(!by_service);
+            });
+            sides(&mut record, subject)
+                .for_each(|side| side.busiest_thread_ns = Some(30 * MS * ROUNDS as u64));
+        }
+        let record = StudyRecord::judged(record);
+        let text = study_text(&record, ReportExtent::Full, &Style::plain());
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ")
+    };
+    for (by_service, limit, other) in [
+        (true, "a service", "the generator"),
+        (false, "the generator", "a service"),
+    ] {
+        let text = text(by_service);
+        let said = |who: &str| text.contains(&format!("compared where {who} was the limit"));
+        assert!(said(limit) && !said(other), "{text}");
+    }
 }

@@ -107,8 +107,8 @@ pub fn remark(answers: &[ExpectationResult]) -> Option<String> {
             let remedy = if are(Doubt::NoReference) {
                 "measure both in one study, or keep the ceiling on in both"
             } else if are(Doubt::GeneratorBound) {
-                "the generator was the limit, so who is slower is not known; see the findings for \
-                 what it needs, or ask for `--expect 'server_cpu: ...'`"
+                "the generator or a service was the limit, so who is slower is not known; see the \
+                 findings for what it needs, or ask for `--expect 'server_cpu: ...'`"
             } else {
                 "run more blocks (`--blocks`), or require an answer with --expect"
             };
