@@ -39,7 +39,7 @@ pub use judge::scope::{CpuSharing, Route, Scope};
 pub use judge::server_times::{ServerTime, ServerTimeDifference};
 pub use judge::sweeps::{Axis, Crossover, Scalability, Sweep};
 pub use judge::verdict::{self, Verdict};
-pub use judge::{is_hopeless, judge, may_stop};
+pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};
 pub use listing::{catalog, history, plan};
 pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Offered};
 pub use measure::broadcasts::Broadcasts;

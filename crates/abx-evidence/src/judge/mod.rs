@@ -36,7 +36,9 @@ use crate::record::Measured;
 use crate::record::finding::{Finding, Level, Limited, Validity};
 use crate::record::finding_id::FindingId;
 use crate::stats::Margin;
-use crate::stats::stop::Decision;
+use crate::stats::paired::PairedMean;
+use crate::stats::stop::{Decision, blocks_for_verdict, blocks_needed, wanted_half_width};
+use crate::stats::student::Confidence;
 use crate::view::StudyView;
 use crate::view::ceilings::ceilings;
 use crate::view::summary::summaries;
@@ -123,8 +125,35 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
     is_asked && primary.all(|one| one.limits(validity).any(has_failed))
 }
 
+/// How many blocks more it takes, about, until every primary comparison is as precise as
+/// the margin asks for, and there are enough for a verdict; `None` where there is none, or
+/// one without a spread to go by.
+#[must_use]
+pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
+    let fewest = blocks_for_verdict(study.is_ordered());
+    let study = &StudyView::of(study);
+    let margin = margin(study);
+    let more = |logs: Vec<f64>| {
+        let mean = PairedMean::of(&logs).ok()?;
+        let (blocks, half_width) = (mean.blocks(), mean.half_width(Confidence::COMPUTED));
+        let missing = fewest.saturating_sub(blocks) as u32;
+        Some(match half_width <= wanted_half_width(margin) {
+            true => missing,
+            false => blocks_needed(blocks, fewest, half_width, margin).max(missing),
+        })
+    };
+    let plan = ComparisonPlan::of(study, &[]);
+    let logs = plan.primary(study).into_iter().flat_map(|(all, _)| all);
+    let each: Option<Vec<u32>> = logs.map(more).collect();
+    each?.into_iter().max()
+}
+
+fn margin(study: &StudyView) -> Margin {
+    Margin::new(study.study.settings.margin).unwrap_or(Margin::DEFAULT)
+}
+
 fn may_stop_side_by_side(study: &StudyView) -> Decision {
-    let margin = Margin::new(study.study.settings.margin).unwrap_or(Margin::DEFAULT);
+    let margin = margin(study);
     let plan = ComparisonPlan::of(study, &[]);
     let decisions = plan.primary(study).into_iter().map(|(all, family)| {
         let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();

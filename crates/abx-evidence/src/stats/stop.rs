@@ -105,7 +105,7 @@ pub fn blocks_to_narrow(blocks: usize, half_width: f64, wanted: f64) -> u32 {
 }
 
 /// Half the margin, so that an interval around "no difference" fits inside.
-pub(super) fn wanted_half_width(margin: Margin) -> f64 {
+pub(crate) fn wanted_half_width(margin: Margin) -> f64 {
     margin.log() / 2.0
 }
 

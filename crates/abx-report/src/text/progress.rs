@@ -56,6 +56,31 @@ pub fn piloted_line(took: Duration, each_block: Duration, ordered: Option<u32>) 
     format!("pilot done in {}; {blocks}", minutes(took))
 }
 
+/// When a study may end whose number of blocks was not ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeLeft {
+    /// Blocks that it takes until it is precise enough.
+    pub blocks: u32,
+    /// Whether that is known from the spread so far; else it is the fewest there may be.
+    pub is_estimate: bool,
+    /// How long they take, about.
+    pub wanted: Duration,
+    /// What is left of the budget.
+    pub at_most: Duration,
+}
+
+/// Why a study goes on, and for how long.
+#[must_use]
+pub fn time_left_line(left: TimeLeft) -> String {
+    let [wanted, at_most] = [left.wanted, left.at_most].map(minutes);
+    let blocks = plural(left.blocks.into(), "block");
+    match left.is_estimate {
+        _ if left.wanted >= left.at_most => format!("the budget ends in {at_most}"),
+        true => format!("precise enough in about {blocks}, {wanted}; at the latest in {at_most}"),
+        false => format!("at least {blocks} to go, {wanted}; at the latest in {at_most}"),
+    }
+}
+
 /// Whom a slice waits for at its end, and for how long.
 #[must_use]
 pub fn responses_line(
@@ -147,4 +172,28 @@ fn of_at_most(waited: Duration, at_most: Duration) -> String {
 /// A subject's name within a line.
 fn short(name: &str) -> String {
     shorten(&clean_name(name), 14)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_says_why_it_goes_on_and_until_when() {
+        // Method: an estimate, the fewest there may be, and a budget that ends before.
+        let line = |blocks, is_estimate, wanted| {
+            time_left_line(TimeLeft {
+                blocks,
+                is_estimate,
+                wanted: Duration::from_secs(wanted),
+                at_most: Duration::from_secs(80),
+            })
+        };
+        let precise = "precise enough in about 4 blocks, 30 s; at the latest in 80 s";
+        assert_eq!(line(4, true, 30).replace('\u{a0}', " "), precise);
+        let fewest = "at least 1 block to go, 9 s; at the latest in 80 s";
+        assert_eq!(line(1, false, 9).replace('\u{a0}', " "), fewest);
+        let cut = line(20, true, 300).replace('\u{a0}', " ");
+        assert_eq!(cut, "the budget ends in 80 s");
+    }
 }

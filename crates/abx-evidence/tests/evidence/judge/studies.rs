@@ -4,7 +4,8 @@
 use abx_evidence::record::{Interleave, Measured, SkippedSubject, StudyEnd};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
-    Comparison, FindingId, Level, Outcome, Status, StudyRecord, Verdict, is_hopeless, may_stop,
+    Comparison, FindingId, Level, Outcome, Status, StudyRecord, Verdict, blocks_until_precise,
+    is_hopeless, may_stop,
 };
 
 use abx_fixtures::{
@@ -324,6 +325,21 @@ fn a_judged_record_reads_back_and_is_judged_the_same() {
     let again = StudyRecord::judged(back.measured);
     assert_eq!(again.conclusions, record.conclusions);
     assert_eq!(serde_json::to_string(&again).unwrap(), text);
+}
+
+#[test]
+fn blocks_are_missing_to_precision_also_where_the_direction_is_known() {
+    // Method: six blocks that are precise, of seven that a verdict needs; and six of twice
+    // the throughput whose logarithms are alternately 0.05 above and 0.05 below their mean:
+    // 6 · (3.0029 · 0.0548 ÷ √6 ÷ 0.01478)² − 6 blocks by hand, since h ÷ w is 4.55.
+    assert_eq!(blocks_until_precise(&pair()), Some(1));
+    assert_eq!(blocks_until_precise(&longer(pair())), Some(0));
+    let scattered = [19_025, 17_214, 19_025, 17_214, 19_025, 17_214];
+    let record = study(&[("old", &[OK; 6]), ("new", &scattered)]);
+    let more = blocks_until_precise(&record).expect("a spread");
+    assert!((117..=119).contains(&more), "{more}");
+    let alone = study(&[("old", &[OK; 6])]);
+    assert_eq!(blocks_until_precise(&alone), None);
 }
 
 #[test]

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use abx_evidence::record::{CEILING, SliceRecord};
-use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
+use abx_evidence::stats::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED};
 use abx_evidence::{Outcomes, StudyRecord};
 use abx_lab::{Pending, StudyProgress};
+use abx_report::TimeLeft;
 
 use self::display::{Display, Urgency};
 
@@ -25,6 +26,8 @@ pub struct Watch {
     came: BTreeMap<String, Outcomes>,
     /// How many blocks there will be, as far as one can tell.
     expected: u32,
+    /// Whether that rests on the spread of the blocks so far.
+    is_estimated: bool,
     /// When the first block began: the pilot takes another time than blocks.
     first_block: Option<Instant>,
 }
@@ -76,6 +79,7 @@ impl Watch {
             so_far: String::new(),
             came: BTreeMap::new(),
             expected: ordered.unwrap_or(BLOCKS_FOR_VERDICT as u32),
+            is_estimated: false,
             first_block: None,
         }
     }
@@ -175,7 +179,10 @@ impl Watch {
             .map(|one| one.blocks_more.unwrap_or(0));
         let beside = record.conclusions.past_comparisons.iter();
         let more = more.chain(beside.map(|one| one.blocks_more.unwrap_or(0)));
-        let needed = done.saturating_add(more.max().unwrap_or(0));
+        let precise = abx_evidence::blocks_until_precise(&record.measured);
+        let more = more.chain(precise).max().unwrap_or(0);
+        self.is_estimated = done >= BLOCKS_ORDERED as u32;
+        let needed = done.saturating_add(more);
         self.expected = self
             .ordered
             .unwrap_or(needed.max(BLOCKS_FOR_VERDICT as u32));
@@ -186,13 +193,16 @@ impl Watch {
         if done <= 0.0 {
             return String::new();
         }
-        let each = began.elapsed().as_secs_f64() / done;
-        let wanted = each * (f64::from(self.expected) - done).max(0.0);
-        let in_budget = self.budget.saturating_sub(self.started.elapsed());
-        let seconds = match self.ordered {
-            Some(_) => wanted,
-            None => wanted.min(in_budget.as_secs_f64()),
-        };
-        format!("{seconds:.0} s left")
+        let blocks = (f64::from(self.expected) - done).max(0.0);
+        let wanted = began.elapsed().div_f64(done).mul_f64(blocks);
+        match self.ordered {
+            Some(_) => format!("{:.0} s left", wanted.as_secs_f64()),
+            None => abx_report::time_left_line(TimeLeft {
+                blocks: blocks.ceil() as u32,
+                is_estimate: self.is_estimated,
+                wanted,
+                at_most: self.budget.saturating_sub(self.started.elapsed()),
+            }),
+        }
     }
 }
