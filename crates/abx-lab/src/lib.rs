@@ -18,6 +18,7 @@ mod run_study;
 mod setup;
 mod study;
 
+pub use measure::rate_search::FoundCapacity;
 pub use measure::running_subjects::Abort;
 pub use process::keeper;
 pub use process::pending::Pending;

@@ -6,18 +6,22 @@ use crate::support::{Home, subject};
 
 /// The record of a short comparison.
 fn compared(subjects: &[String], more: &[&str]) -> Value {
+    ended(subjects, more).1
+}
+
+/// The same with what was said meanwhile.
+fn ended(subjects: &[String], more: &[&str]) -> (String, Value) {
     let home = Home::new();
     let mut words = vec!["compare"];
     words.extend(subjects.iter().map(String::as_str));
     words.extend([
         "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief", "--json", "-",
-        "--quiet",
     ]);
     words.extend(more);
     let ended = home.run_abx(&words);
     let record = ended.json();
     assert_eq!(record["end"]["reason"], "blocks", "{ended:#?}");
-    record
+    (ended.stderr, record)
 }
 
 fn two() -> Vec<String> {
@@ -95,12 +99,21 @@ fn shares_become_rates_of_the_slowest() {
 #[test]
 fn an_objective_finds_its_own_rates() {
     // Method: an objective that is met up to what a server of 5 ms can do; the
-    // rates of the grid all have it, and both subjects have a capacity.
+    // rates of the grid all have it, and both subjects have a capacity, by short tries and
+    // by the only block.
     let subjects = [
         subject("one", "--delay 5ms"),
         subject("other", "--delay 5ms"),
     ];
-    let record = compared(&subjects, &["--slo", "p50<200ms,errors<50%", "-c", "1"]);
+    let (said, record) = ended(&subjects, &["--slo", "p50<200ms,errors<50%", "-c", "1"]);
+    let tries = "p50<200ms,errors<50% was met in short tries by one up to about ";
+    assert!(said.contains(tries), "{said}");
+    let capacities = list(&record["conclusions"], "capacities");
+    assert_eq!(capacities.len(), 2);
+    for one in capacities {
+        let ends = ["rate_per_s", "low", "high"].map(|key| one[key].is_number());
+        assert!(ends.contains(&true), "{one}");
+    }
     let loads = list(&record, "loads");
     assert!(loads.len() >= 7, "{} rates", loads.len());
     for load in loads {

@@ -11,6 +11,7 @@ use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::objective::{Goal, Kept, Objective};
 use crate::record::{LoadSettings, Measured};
+use crate::stats::StatsError;
 use crate::stats::capacity::{self, BlockCapacity, CapacityEstimate, block_capacities};
 use crate::stats::student::Confidence;
 use crate::stats::sweep::Position;
@@ -125,16 +126,11 @@ impl<'a> RateGrid<'a> {
     fn capacity(&self, study: &Measured, subject: &str) -> Option<Capacity> {
         let burdens = self.burdens(subject)?;
         let positions = self.positions(&burdens);
-        let found = capacity::capacity(&positions, 1.0, Confidence::COMPUTED).ok()?;
+        let found = capacity::capacity(&positions, 1.0, Confidence::COMPUTED);
         let (rate_per_s, low, high) = match found {
-            CapacityEstimate::Within(interval) => (
-                Some(interval.ratio),
-                Some(interval.low),
-                Some(interval.high),
-            ),
-            CapacityEstimate::AtLeast(low) => (None, Some(low), None),
-            CapacityEstimate::AtMost(high) => (None, None, Some(high)),
-            CapacityEstimate::Unbounded => (None, None, None),
+            Err(StatsError::TooFewBlocks { .. }) => of_one_block(&positions)?,
+            Err(_) => return None,
+            Ok(estimate) => of_blocks(estimate),
         };
         Some(Capacity {
             subject: subject.to_owned(),
@@ -239,6 +235,32 @@ impl<'a> RateGrid<'a> {
         );
         Some(Finding::new(FindingId::BeyondTheGrid, message).at(level))
     }
+}
+
+/// A capacity with the ends of its interval, each where it is known.
+type Ends = (Option<f64>, Option<f64>, Option<f64>);
+
+fn of_blocks(estimate: CapacityEstimate) -> Ends {
+    match estimate {
+        CapacityEstimate::Within(interval) => (
+            Some(interval.ratio),
+            Some(interval.low),
+            Some(interval.high),
+        ),
+        CapacityEstimate::AtLeast(low) => (None, Some(low), None),
+        CapacityEstimate::AtMost(high) => (None, None, Some(high)),
+        CapacityEstimate::Unbounded => (None, None, None),
+    }
+}
+
+/// One block gives a rate and no interval.
+fn of_one_block(positions: &[Position]) -> Option<Ends> {
+    let blocks = block_capacities(positions, 1.0).ok()?;
+    Some(match blocks.first()? {
+        BlockCapacity::Within(rate) => (Some(*rate), None, None),
+        BlockCapacity::AtLeast(low) => (None, Some(*low), None),
+        BlockCapacity::AtMost(high) => (None, None, Some(*high)),
+    })
 }
 
 /// So many times the limit a block has to offer a rate for, that the capacity is off by

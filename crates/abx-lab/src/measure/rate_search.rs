@@ -11,6 +11,7 @@ use abx_engine::schedule::Arrivals;
 use abx_evidence::{Goal, Kept, Objective};
 
 use crate::measure::running_subjects::{Abort, MeasuredSlice, RunningSubjects, throughput};
+use crate::process::pending::Pending;
 use crate::study::Load;
 use crate::study::rates::{RateSpec, Spacing};
 
@@ -35,11 +36,26 @@ const AROUND: [f64; 7] = [0.85, 0.90, 0.95, 1.00, 1.05, 1.10, 1.15];
 /// Two rates that are closer than this are one.
 const APART: f64 = 1.025;
 
+/// The highest rate at which a subject met an objective in short tries: an estimate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundCapacity {
+    /// The subject.
+    pub subject: String,
+    /// The objective.
+    pub objective: Objective,
+    /// The load's name.
+    pub load: String,
+    /// The rate.
+    pub per_s: f64,
+}
+
 /// What is found out about the subjects of one running.
 #[derive(Debug, Default)]
 pub struct RateSearch {
     /// What the slowest subject answers, of loads that differ in their share of it only.
     slowest: Vec<(Load, f64)>,
+    /// Where subjects met objectives.
+    pub capacities: Vec<FoundCapacity>,
 }
 
 impl RateSearch {
@@ -65,8 +81,51 @@ impl RateSearch {
                 at.map(|load| vec![load]).ok_or_else(|| no_rate(load))
             }
             RateSpec::Objective { objective, spacing } => {
-                around_capacities(running, load, plans, objective, *spacing)
+                self.around_capacities(running, load, plans, (objective, *spacing))
             }
+        }
+    }
+
+    /// A load for each of the rates around the highest at which the subjects meet an
+    /// objective.
+    fn around_capacities(
+        &mut self,
+        running: &mut RunningSubjects,
+        load: &Load,
+        plans: &[LoadPlan],
+        (objective, spacing): (&Objective, Spacing),
+    ) -> Result<Vec<Load>, Abort> {
+        let mut capacities = Vec::with_capacity(plans.len());
+        for (subject, plan) in plans.iter().enumerate() {
+            let ceiling = ABOVE_CLOSED * closed_loop_throughput(running, subject, plan)?;
+            let search = CapacitySearch {
+                objective,
+                spacing,
+                subject,
+                plan,
+            };
+            let found = search.run(running, ceiling);
+            (running.on_pending)(Pending::Over);
+            capacities.push(found?);
+        }
+        let each = running.names.iter().zip(&capacities);
+        self.capacities
+            .extend(each.map(|(subject, per_s)| FoundCapacity {
+                subject: subject.clone(),
+                objective: objective.clone(),
+                load: load.name.clone(),
+                per_s: *per_s,
+            }));
+        let found = RateSpec::Found {
+            share: None,
+            objective: Some(objective.clone()),
+        };
+        let rates = grid(&capacities).into_iter();
+        let loads = rates.filter_map(|rate| at_rate(load, spacing, rate, found.clone()));
+        let loads: Vec<Load> = loads.collect();
+        match loads.len() {
+            0 => Err(no_rate(load)),
+            _ => Ok(loads),
         }
     }
 
@@ -92,39 +151,6 @@ impl RateSearch {
         }
         self.slowest.push((alike, slowest));
         Ok(slowest)
-    }
-}
-
-/// A load for each of the rates around the highest at which the subjects meet an
-/// objective.
-fn around_capacities(
-    running: &mut RunningSubjects,
-    load: &Load,
-    plans: &[LoadPlan],
-    objective: &Objective,
-    spacing: Spacing,
-) -> Result<Vec<Load>, Abort> {
-    let mut capacities = Vec::with_capacity(plans.len());
-    for (subject, plan) in plans.iter().enumerate() {
-        let ceiling = ABOVE_CLOSED * closed_loop_throughput(running, subject, plan)?;
-        let search = CapacitySearch {
-            objective,
-            spacing,
-            subject,
-            plan,
-        };
-        capacities.push(search.run(running, ceiling)?);
-    }
-    let found = RateSpec::Found {
-        share: None,
-        objective: Some(objective.clone()),
-    };
-    let rates = grid(&capacities).into_iter();
-    let loads = rates.filter_map(|rate| at_rate(load, spacing, rate, found.clone()));
-    let loads: Vec<Load> = loads.collect();
-    match loads.len() {
-        0 => Err(no_rate(load)),
-        _ => Ok(loads),
     }
 }
 
@@ -186,7 +212,14 @@ struct CapacitySearch<'a> {
 impl CapacitySearch<'_> {
     /// Halves what is between a rate that was met and one that was not.
     fn run(&self, running: &mut RunningSubjects, ceiling: f64) -> Result<f64, Abort> {
+        let mut number = 0;
         halve(ceiling, |rate| {
+            number += 1;
+            (running.on_pending)(Pending::Try {
+                subject: &running.names[self.subject],
+                per_s: rate.round() as u64,
+                number,
+            });
             let is_met = self.is_met(running, rate)?;
             // What a rate that was too high left behind must not be in the next.
             running.rest(Duration::from_millis(50))?;

@@ -48,6 +48,15 @@ pub enum Pending<'a> {
         /// After how long without another one no more are tried.
         at_most: Duration,
     },
+    /// One try of the search for the highest rate at which an objective is met.
+    Try {
+        /// The subject.
+        subject: &'a str,
+        /// The rate that is tried, per second.
+        per_s: u64,
+        /// Which try of this subject it is, from one.
+        number: u32,
+    },
     /// The end of what fills a service with data.
     Seed {
         /// The service.

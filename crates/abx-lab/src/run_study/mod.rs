@@ -250,6 +250,9 @@ impl StudyRunner<'_> {
             .collect();
         let _ = running.stop_all(None);
         self.context.services.note_used();
+        if !search.capacities.is_empty() {
+            (self.watch)(StudyProgress::Capacities(&search.capacities));
+        }
         self.context.loads = found?.into_iter().flatten().collect();
         self.record.measured.loads = load_records(&self.study.subjects, &self.context.loads);
         Ok(())

@@ -5,6 +5,7 @@ use std::time::Duration;
 use abx_evidence::StudyRecord;
 use abx_evidence::record::SliceRecord;
 
+use crate::measure::rate_search::FoundCapacity;
 use crate::process::pending::Pending;
 
 /// What happens, for whoever watches. Told between slices, never within what one counts.
@@ -12,6 +13,8 @@ use crate::process::pending::Pending;
 pub enum StudyProgress<'a> {
     /// The pilot begins.
     Pilot,
+    /// The search for rates has ended, and this is where it found capacities.
+    Capacities(&'a [FoundCapacity]),
     /// The pilot has ended, and so it is known what blocks are made of.
     Piloted {
         /// How long it took, with everything before it.

@@ -5,12 +5,13 @@
 use std::time::Duration;
 
 use abx_evidence::record::{Interleave, LoadRecord, PilotRecord};
+use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
 
 use crate::measure::block::{CEILING_EVERY, CEILING_TRIAL_NS, CEILING_WARM_UP_NS};
 use crate::measure::pilot::{ROUNDS_MIN, TURNS, WARM_UP_MIN_NS, needed_ns};
 use crate::run_study::StudyRunner;
 use crate::run_study::progress::StudyProgress;
-use crate::study::SliceLength;
+use crate::study::{SliceLength, Study};
 
 /// The part of a block that is neither load nor what the pilot saw of connecting and of
 /// slices' edges: reading counters, stopping servers, a server that was slower than then.
@@ -22,13 +23,12 @@ const TRIAL_STEP_NS: u64 = 250_000_000;
 const TURNS_LEAST: f64 = 2.0;
 
 impl StudyRunner<'_> {
-    /// Shortens blocks where all of them are to fit into a time, each of which
+    /// Shortens blocks where so many of them are to fit into a time, each of which
     /// begins with so long a start of its subjects.
     pub(super) fn shorten_blocks(&mut self, starting: Duration) {
-        let study = self.study;
-        // Rounds that were asked for stay.
-        let (Some(whole), Some(blocks), None) = (study.blocks_within, study.blocks, study.rounds)
-        else {
+        let mut loads = self.record.measured.loads.iter();
+        let has_grid = loads.any(|load| load.settings.objective.is_some());
+        let Some((whole, blocks)) = planned(self.study, has_grid) else {
             return;
         };
         let left = whole.saturating_sub(self.started.elapsed());
@@ -53,6 +53,19 @@ impl StudyRunner<'_> {
             took: self.started.elapsed(),
             each_block: starting + loaded + self.faults_take(starting),
         });
+    }
+}
+
+/// How many blocks are to fit into which time; `None` where they take what they take.
+/// A grid of rates is offered for seconds each, and would leave a usual budget with too few
+/// blocks for any verdict.
+fn planned(study: &Study, has_grid: bool) -> Option<(Duration, u32)> {
+    match (study.blocks_within, study.blocks) {
+        // Rounds that were asked for stay.
+        _ if study.rounds.is_some() => None,
+        (Some(whole), Some(blocks)) => Some((whole, blocks)),
+        (_, None) if has_grid => Some((study.budget(), BLOCKS_FOR_VERDICT as u32)),
+        _ => None,
     }
 }
 
@@ -194,12 +207,41 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::measure::simulation::scripted::study;
 
     const MS: u64 = 1_000_000;
     const TERMS: BlockTerms = BlockTerms {
         has_ceiling: true,
         is_length_fixed: false,
     };
+
+    #[test]
+    fn a_grid_of_rates_leaves_its_budget_enough_blocks() {
+        // Method: a study with a grid and one without, with a budget; blocks or rounds that
+        // were asked for are as they are.
+        let minute = Duration::from_secs(60);
+        let usual = Study {
+            budget: Some(minute),
+            ..study(SliceLength::Usual)
+        };
+        assert_eq!(planned(&usual, true), Some((minute, 7)));
+        assert_eq!(planned(&usual, false), None);
+        let rounds = Study {
+            rounds: Some(9),
+            ..usual.clone()
+        };
+        assert_eq!(planned(&rounds, true), None);
+        let ordered = Study {
+            blocks: Some(3),
+            ..usual
+        };
+        assert_eq!(planned(&ordered, true), None);
+        let within = Study {
+            blocks_within: Some(2 * minute),
+            ..ordered
+        };
+        assert_eq!(planned(&within, false), Some((2 * minute, 3)));
+    }
 
     fn settings(connections: u32) -> LoadSettings {
         LoadSettings {

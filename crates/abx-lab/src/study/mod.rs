@@ -28,6 +28,9 @@ use service::StudyService;
 use subject::Subject;
 use tls::TlsSpec;
 
+/// A search for rates and the grid around what it finds take the time of so many loads.
+const GRID_IN_LOADS: usize = 5;
+
 /// A study.
 #[derive(Debug, Clone)]
 pub struct Study {
@@ -279,11 +282,17 @@ impl Study {
 
     /// The wall time that the study may take: by default two minutes for each
     /// load or fault and each subject beside the baseline, or for each load or fault
-    /// when there is one subject alone.
+    /// when there is one subject alone; a search for rates and the grid around what it
+    /// finds have as long as five loads.
     #[must_use]
     pub fn budget(&self) -> Duration {
         let others = self.subjects.len().saturating_sub(1).max(1);
-        let comparisons = (self.loads.len() + self.faults.len()) * others;
+        let weight = |load: &Load| match load.rate {
+            RateSpec::Objective { .. } => GRID_IN_LOADS,
+            RateSpec::AsPaced | RateSpec::Share { .. } | RateSpec::Found { .. } => 1,
+        };
+        let loads: usize = self.loads.iter().map(weight).sum();
+        let comparisons = (loads + self.faults.len()) * others;
         let usual = Duration::from_secs(120) * u32::try_from(comparisons).unwrap_or(u32::MAX);
         self.budget.unwrap_or(usual)
     }

@@ -28,8 +28,9 @@ pub use self::history::history_text;
 pub use self::plan::plan_text;
 pub use self::pooled::pooled_text;
 pub use self::progress::{
-    TimeLeft, failures_line, files_line, left_out_line, opening_line, piloted_line, progress_line,
-    ready_line, responses_line, seed_line, service_died_line, time_left_line, verification_line,
+    TimeLeft, capacities_line, failures_line, files_line, left_out_line, opening_line,
+    piloted_line, progress_line, ready_line, responses_line, seed_line, service_died_line,
+    time_left_line, try_line, verification_line,
 };
 pub use self::run::run_text;
 pub use self::study::{ReportExtent, study_text};

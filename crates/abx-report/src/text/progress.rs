@@ -124,6 +124,27 @@ pub fn ready_line(subject: &str, waited: Duration, at_most: Duration) -> String 
     format!("waiting for {} to be ready, {time}", short(subject))
 }
 
+/// Which rate is tried of a subject.
+#[must_use]
+pub fn try_line(subject: &str, per_s: u64, number: u32) -> String {
+    let (subject, rate) = (short(subject), count(per_s));
+    format!("looking for {subject}'s highest rate: try {number}, at {rate}/s")
+}
+
+/// The highest rate of each subject, as short tries found it.
+#[must_use]
+pub fn capacities_line(objective: &str, rates: &[(&str, f64)]) -> String {
+    let each = rates.iter().map(|(subject, per_s)| {
+        let rate = count(per_s.round() as u64);
+        format!("{} up to about {rate}/s", short(subject))
+    });
+    let each: Vec<String> = each.collect();
+    format!(
+        "{objective} was met in short tries by {}; the blocks measure that",
+        each.join(", ")
+    )
+}
+
 /// That a service is being filled.
 #[must_use]
 pub fn seed_line(service: &str) -> String {

@@ -4,7 +4,7 @@
 use abx_evidence::{Capacity, StudyRecord};
 
 use crate::words::style::Style;
-use crate::words::sweeps::{alike, rate_of, text, tried};
+use crate::words::sweeps::{alike, is_without_interval, rate_of, text, tried};
 use crate::words::table::Table;
 use crate::words::units::{UNKNOWN, figure, or_unknown, percent};
 use crate::words::verdict::name;
@@ -52,6 +52,9 @@ pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
                 figure(*high)
             );
             out.push_str(&style.note(&text));
+        }
+        if alike.iter().any(is_without_interval) {
+            out.push_str(&style.note("one block was measured: no interval yet"));
         }
         if alike.iter().any(|one| one.rate_per_s.is_none()) {
             let legend = format!("{UNKNOWN}: outside the rates that were tried");

@@ -23,6 +23,11 @@ pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
     rates
 }
 
+/// Whether one block is all that tells of it.
+pub(crate) fn is_without_interval(one: &Capacity) -> bool {
+    one.rate_per_s.is_some() && one.low.is_none() && one.high.is_none()
+}
+
 /// What the rates of an objective are counted in.
 pub(crate) fn rate_of(record: &StudyRecord, objective: &Objective) -> &'static str {
     let settings = record.measured.loads.iter().map(|load| &load.settings);

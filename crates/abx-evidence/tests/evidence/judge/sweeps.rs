@@ -233,6 +233,45 @@ fn capacities_are_read_off_a_grid_and_compared() {
     assert_eq!(record.sweeps, []);
 }
 
+#[test]
+fn what_was_never_sent_misses_an_objective() {
+    // Method: both answer in time whatever is sent; of what is due at the highest rate a
+    // tenth is never sent to `old`.
+    let mut record = over_rates(&[("old", [10_000; 3]), ("new", [10_000; 3])]);
+    for block in &mut record.blocks {
+        let rounds = block.loads[2].rounds.iter_mut();
+        let slices = rounds.flat_map(|round| &mut round.slices);
+        for slice in slices.filter(|slice| slice.subject == "old") {
+            slice.unsent = slice.ok / 10;
+        }
+    }
+    let capacities = judged(record).capacities;
+    let high = |name: &str| {
+        let mut all = capacities.iter();
+        all.find(|one| one.subject == name).unwrap().high
+    };
+    assert!(
+        high("old") < Some(4_000.0) && high("old").is_some(),
+        "{capacities:?}"
+    );
+    assert_eq!(high("new"), None);
+}
+
+#[test]
+fn one_block_has_a_capacity_without_an_interval() {
+    // Method: `old` crosses 50 ms in the middle of 1,000 and 2,000, and `new` nowhere.
+    let mut record = over_rates(&[("old", [25_000, 100_000, 400_000]), ("new", [10_000; 3])]);
+    record.blocks.truncate(1);
+    let capacities = judged(record).capacities;
+    let ends: Vec<_> = { capacities.iter() }
+        .map(|one| (one.rate_per_s.map(f64::round), one.low, one.high))
+        .collect();
+    assert_eq!(
+        ends,
+        [(Some(1_414.0), None, None), (None, Some(4_000.0), None)]
+    );
+}
+
 /// Sets what one subject's p99 is at one rate of the grid in each block.
 fn set_p99(record: &mut Measured, subject: &str, rate: usize, us: impl Fn(u32) -> f64) {
     for block in &mut record.blocks {

@@ -1,10 +1,13 @@
 //! Which rates are found, by subjects of a script.
 
+use std::cell::RefCell;
+
 use abx_engine::schedule::Arrivals;
 
 use super::scripted::{Behaviour, CONNECTIONS, ScriptedGenerator};
-use crate::measure::rate_search::RateSearch;
+use crate::measure::rate_search::{FoundCapacity, RateSearch};
 use crate::measure::running_subjects::Abort;
+use crate::process::pending::Pending;
 use crate::study::Load;
 use crate::study::rates::{RateSpec, Spacing};
 
@@ -16,8 +19,32 @@ fn rates(capacities: [f64; 2], rate: RateSpec) -> Result<Vec<f64>, Abort> {
         ..Load::default()
     };
     let plans = generator.plans();
-    let found = RateSearch::default().loads(&mut generator.running(), &load, &plans);
+    let tried = RefCell::new(Vec::new());
+    let on_pending = |pending: Pending| {
+        if let Pending::Try { subject, .. } = pending {
+            tried.borrow_mut().push(subject.to_owned());
+        }
+    };
+    let mut running = generator.running();
+    running.on_pending = &on_pending;
+    let mut search = RateSearch::default();
+    let found = search.loads(&mut running, &load, &plans);
+    drop(running);
     assert_eq!(generator.open_pools(), 0);
+    // Each try is told, and what comes of them for each subject.
+    let tried = tried.into_inner();
+    for one in &search.capacities {
+        let tries = { tried.iter() }
+            .filter(|name| **name == one.subject)
+            .count();
+        assert!((7..=11).contains(&tries), "{one:?}");
+    }
+    let near = |(one, capacity): (&FoundCapacity, &f64)| (one.per_s / capacity - 1.0).abs() < 0.02;
+    assert!(search.capacities.iter().zip(&capacities).all(near));
+    assert_eq!(
+        search.capacities.len(),
+        if tried.is_empty() { 0 } else { 2 }
+    );
     let rate = |load: &Load| match load.pacing.arrivals {
         Arrivals::Constant { per_s } => f64::from(per_s.amount()),
         _ => panic!("constant distances were asked for"),

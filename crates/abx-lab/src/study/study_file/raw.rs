@@ -19,7 +19,7 @@ pub struct RawStudy {
     pub baseline: Option<String>,
     /// Differences up to this do not matter. Default: 3%.
     pub margin: Option<RawShare>,
-    /// The wall time that the study may take. Default: 2m for each load and each subject beside the first.
+    /// The wall time that the study may take. Default: 2m for each load and each subject beside the first, 10m for a load with `slo`.
     pub budget: Option<RawTime>,
     /// Exactly this many blocks, however precise they are.
     #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [10]))]

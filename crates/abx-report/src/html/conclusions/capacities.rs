@@ -7,7 +7,7 @@ use crate::html::charts::{
     Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, rate,
 };
 use crate::html::markup::{Element, Markup, element, note, with_unit};
-use crate::words::sweeps::{alike, rate_of, tried};
+use crate::words::sweeps::{alike, is_without_interval, rate_of, tried};
 use crate::words::units::{figure, percent};
 use crate::words::verdict::name;
 
@@ -76,6 +76,7 @@ fn interval(one: &Capacity, unit: &str) -> String {
         (Some(found), Some(low), Some(high)) => {
             format!("{} ({} to {})", rate(found), figure(low), figure(high))
         }
+        (Some(found), None, None) => format!("{} (no interval yet)", rate(found)),
         (_, Some(low), None) => format!("at least {}", rate(low)),
         (_, None, Some(high)) => format!("at most {}", rate(high)),
         _ => "outside the rates that were tried".to_owned(),
@@ -99,10 +100,12 @@ fn picture(
         rule: None,
         dots: tried.to_vec(),
         point: one.rate_per_s,
-        ends: Some([
-            BarEnd::new(one.low.unwrap_or(lowest), one.low.is_none()),
-            BarEnd::new(one.high.unwrap_or(highest), one.high.is_none()),
-        ]),
+        ends: (!is_without_interval(one)).then(|| {
+            [
+                BarEnd::new(one.low.unwrap_or(lowest), one.low.is_none()),
+                BarEnd::new(one.high.unwrap_or(highest), one.high.is_none()),
+            ]
+        }),
     }
     .markup(scale)
 }

@@ -57,6 +57,11 @@ fn waiting(pending: &Pending) -> String {
             silent,
             at_most,
         } => abx_report::opening_line(subject, (open, asked), silent, at_most),
+        Pending::Try {
+            subject,
+            per_s,
+            number,
+        } => abx_report::try_line(subject, per_s, number),
         Pending::Seed { service } => abx_report::seed_line(service),
         Pending::Responses {
             subject,
@@ -90,6 +95,16 @@ impl Watch {
             StudyProgress::Pilot => {
                 let text = "pilot: finding the warm-up and the slice length";
                 self.display.show(text, Urgency::News);
+            }
+            StudyProgress::Capacities(found) => {
+                for alike in found.chunk_by(|one, next| one.load == next.load) {
+                    let rates: Vec<(&str, f64)> = { alike.iter() }
+                        .map(|one| (one.subject.as_str(), one.per_s))
+                        .collect();
+                    let objective = alike[0].objective.to_string();
+                    let text = abx_report::capacities_line(&objective, &rates);
+                    self.display.show(&text, Urgency::News);
+                }
             }
             StudyProgress::Piloted { took, each_block } => {
                 let text = abx_report::piloted_line(*took, *each_block, self.ordered);
