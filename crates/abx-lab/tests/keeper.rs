@@ -524,7 +524,8 @@ fn a_keeper_that_talks_nonsense_is_killed_with_its_family() {
     let directory = folder();
     let mut stranger = Command::new("sleep").arg("1000").spawn().unwrap();
     let text = format!(
-        "read order; echo '{{\"started\":{{\"keeper\":{}}}}}'; sleep 1000 & echo nonsense; wait",
+        "read order; echo '{{\"started\":{{\"keeper\":{},\"since_ns\":1}}}}'; sleep 1000 & echo \
+         nonsense; wait",
         stranger.id()
     );
     let plan = plan(directory.path(), &["true"]);

@@ -332,8 +332,10 @@ fn blocks_are_missing_to_precision_also_where_the_direction_is_known() {
     // Method: six blocks that are precise, of seven that a verdict needs; and six of twice
     // the throughput whose logarithms are alternately 0.05 above and 0.05 below their mean:
     // 6 · (3.0029 · 0.0548 ÷ √6 ÷ 0.01478)² − 6 blocks by hand, since h ÷ w is 4.55.
-    assert_eq!(blocks_until_precise(&pair()), Some(1));
-    assert_eq!(blocks_until_precise(&longer(pair())), Some(0));
+    let mut open = pair();
+    open.settings.blocks = None;
+    assert_eq!(blocks_until_precise(&open), Some(1));
+    assert_eq!(blocks_until_precise(&longer(open)), Some(0));
     let scattered = [19_025, 17_214, 19_025, 17_214, 19_025, 17_214];
     let record = study(&[("old", &[OK; 6]), ("new", &scattered)]);
     let more = blocks_until_precise(&record).expect("a spread");
