@@ -83,47 +83,6 @@ fn a_generator_at_its_limit_makes_no_claim_of_throughput() {
     assert_limited(&record);
 }
 
-#[test]
-fn a_generator_at_its_limit_tells_who_needs_more_cpu() {
-    // Method: the kernel sends a file for both, and one works for each answer besides; the
-    // generator reads and hashes every byte, so that even that one has time to spare.
-    let home = Home::new();
-    std::fs::write(home.path().join("page"), vec![b'x'; 1_000_000]).unwrap();
-    let words = "--root . --files sendfile";
-    let light = subject("light", words);
-    let heavy = subject("heavy", &format!("{words} --work 100us"));
-    in_five_looks(|| {
-        let ended = home.run_abx(&[
-            "compare",
-            &light,
-            &heavy,
-            "--path",
-            "/page",
-            "-c",
-            "50",
-            "--verify-every",
-            "1",
-            "--blocks",
-            "6",
-            "--rounds",
-            "4",
-            "--slice",
-            "100ms",
-            "--pilot",
-            "brief",
-            "--json",
-            "-",
-        ]);
-        let record = ended.json();
-        let one = asked(&record);
-        let told = (&one["metric"], &one["verdict"]);
-        match is_of_the_generator(&record) && told == (&"server_cpu".into(), &"more".into()) {
-            true => Ok(()),
-            false => Err(format!("{one} {}", record["validity"])),
-        }
-    });
-}
-
 /// The only comparison that the study was made for.
 #[track_caller]
 fn asked(record: &Value) -> &Value {
