@@ -75,11 +75,29 @@ fn studies_and_runs_are_listed_and_named_by_id() {
     assert_eq!((&oldest["seed"], &oldest["blocks"]), (&7.into(), &1.into()));
     assert_eq!(oldest["comparisons"][0]["subject"], "thread");
     assert!(oldest["machine"]["kernel"].is_string());
-    for (entry, printed) in [(newest, &run), (oldest, &study)] {
-        let again = home.run_abx(&["report", entry["id"].as_str().unwrap()]);
-        assert_eq!(again.stdout, printed.stdout);
-        assert_eq!(again.status, printed.status);
+    for (entry, printed, place) in [(newest, &run, "last"), (oldest, &study, "last~1")] {
+        let id = entry["id"].as_str().unwrap();
+        printed.expect(
+            printed.status.code().unwrap(),
+            &[&format!("abx report {id}\n")],
+        );
+        for word in [id, place] {
+            let again = home.run_abx(&["report", word]);
+            assert_eq!(again.stdout, printed.stdout);
+            assert_eq!(again.status, printed.status);
+        }
     }
+    home.run_abx(&["report", "last~2"])
+        .expect(2, &["only 2 are kept"]);
+    // A server that does not start leaves nothing to look at.
+    let gone = subject("gone", "--no-such-flag");
+    home.run_abx(&["compare", &subject("one", ""), &gone])
+        .expect(2, &["gone"]);
+    assert_eq!(history(&home, &[])["entries"], all["entries"]);
+    assert_eq!(history(&home, &[])["unmeasured"], 1);
+    assert_eq!(entries(&history(&home, &["--all"])).len(), 3);
+    let told = home.run_abx(&["history"]);
+    assert!(told.stdout.contains("1 study failed before"), "{told:#?}");
     let list = home.run_abx(&["history"]);
     for part in [
         "when (UTC)",

@@ -24,6 +24,8 @@ pub struct History {
     pub entries: Vec<Entry>,
     /// How many more there are.
     pub left_out: usize,
+    /// How many studies are not among them that failed before anything was measured.
+    pub unmeasured: usize,
     /// Files there that are no records of this version.
     pub unread: Vec<UnreadFile>,
 }
@@ -66,6 +68,8 @@ pub struct Outline {
     pub comparisons: Vec<OutlineComparison>,
     /// Complete blocks; none in a run.
     pub blocks: usize,
+    /// Whether anything was measured: a block was begun, or it is a run.
+    pub is_measured: bool,
     /// Verified answers per second of a run.
     pub throughput_per_s: Option<f64>,
     /// Where it was measured.
@@ -241,6 +245,7 @@ impl StudyOutline {
             loads: self.loads.into_iter().map(|load| load.name).collect(),
             comparisons,
             blocks: self.blocks.iter().filter(|block| block.complete).count(),
+            is_measured: !self.blocks.is_empty(),
             throughput_per_s: None,
             machine: Fingerprint {
                 subject_cpus: self.settings.subject_cpus,
@@ -287,6 +292,7 @@ impl RunOutline {
             loads: vec![format!("c{}", settings.connections)],
             comparisons: Vec::new(),
             blocks: 0,
+            is_measured: true,
             throughput_per_s: self.throughput_per_s,
             machine: Fingerprint::of_machine(&self.machine, settings.threads),
             seed: None,

@@ -71,7 +71,7 @@ fn files(history: &History) -> Vec<&str> {
 fn search(folder: &Path, text: &str) -> Vec<String> {
     let query = Query {
         text: Some(text.to_owned()),
-        limit: None,
+        ..Query::default()
     };
     let found = Archive::open(folder).unwrap().list(&query).unwrap();
     files(&found).into_iter().map(str::to_owned).collect()
@@ -261,13 +261,58 @@ fn a_limit_says_how_many_it_leaves_out() {
     let folder = folder();
     let list = |limit| {
         let query = Query {
-            text: None,
             limit: Some(limit),
+            ..Query::default()
         };
         let found = Archive::open(folder.path()).unwrap().list(&query).unwrap();
         (found.entries.len(), found.left_out)
     };
     assert_eq!([list(1), list(3), list(9)], [(1, 2), (3, 0), (3, 0)]);
+}
+
+#[test]
+fn studies_that_failed_before_they_measured_are_left_out_and_counted() {
+    // Method: one of the newest studies without a block; listed, counted, limited, and
+    // passed over by `last`.
+    let folder = folder();
+    let path = folder.path();
+    let blocks = r#"{"complete":true,"rounds":[]},{"complete":false}"#;
+    let failed = study("new", 9_000).replace(blocks, "");
+    fs::write(path.join("failed.json"), failed).unwrap();
+    let found = all(path);
+    assert_eq!(files(&found), ["two.json", "one.json", "run.json"]);
+    assert_eq!((found.left_out, found.unmeasured), (0, 1));
+    let query = Query {
+        limit: Some(1),
+        with_unmeasured: true,
+        ..Query::default()
+    };
+    let found = Archive::open(path).unwrap().list(&query).unwrap();
+    assert_eq!(files(&found), ["failed.json"]);
+    assert_eq!((found.left_out, found.unmeasured), (3, 0));
+    assert_eq!(resolve("last", path).unwrap(), path.join("two.json"));
+}
+
+#[test]
+fn a_record_is_named_by_its_place_from_the_end() {
+    // Method: each of three records, one that is not there, words that are no places, and a
+    // file of that name, which comes first.
+    let folder = folder();
+    let path = folder.path();
+    for (word, file) in [
+        ("last", "two.json"),
+        ("last~0", "two.json"),
+        ("last~1", "one.json"),
+        ("last~2", "run.json"),
+    ] {
+        assert_eq!(resolve(word, path).unwrap(), path.join(file), "{word}");
+    }
+    let error = resolve("last~3", path).unwrap_err().to_string();
+    assert!(error.contains("only 3 are kept"), "{error}");
+    assert!(resolve("last", &path.join("missing")).is_err());
+    for word in ["last~", "last~x", "last1", "lastly"] {
+        assert_eq!(resolve(word, path).unwrap(), Path::new(word));
+    }
 }
 
 #[test]

@@ -27,6 +27,16 @@ pub fn history_text(history: &History, style: &Style) -> String {
         let more = count(history.left_out as u64);
         say(&format!("{more} more: show them with `--limit N`."));
     }
+    if history.unmeasured > 0 {
+        let failed = match history.unmeasured {
+            1 => "1 study failed before anything was measured: show it with `--all`.".to_owned(),
+            several => format!(
+                "{} studies failed before anything was measured: show them with `--all`.",
+                count(several as u64)
+            ),
+        };
+        say(&failed);
+    }
     for one in &history.unread {
         let file = clean_name(&one.file);
         say(&format!("{file} is not listed: {}.", clean_name(&one.why)));

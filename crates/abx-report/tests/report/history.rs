@@ -26,6 +26,7 @@ fn entry(id: &str, subjects: &[&str], comparisons: Vec<OutlineComparison>) -> En
             loads: vec!["c50".to_owned()],
             comparisons,
             blocks: 12,
+            is_measured: true,
             throughput_per_s: None,
             machine: abx_evidence::Fingerprint::default(),
             seed: Some(42),
@@ -55,6 +56,7 @@ fn history(entries: Vec<Entry>) -> History {
         folder: "/home/me/.local/state/abx".to_owned(),
         entries,
         left_out: 0,
+        unmeasured: 0,
         unread: Vec::new(),
     }
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use super::load::seed_from_clock;
 use super::output::OutputFlags;
 use super::own_program;
-use super::{output, signals, units};
+use super::{history, output, signals, units};
 use crate::end::{End, Failure, tell};
 
 /// Show what this machine can measure: limits, noise, the generator's ceiling.
@@ -83,8 +83,8 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
     output::print(&report, &record, flags)?;
     let has_blocks = record.noise.as_ref().is_some_and(|noise| noise.blocks > 0);
     if has_blocks && !flags.quiet {
-        let path = store.path().display();
-        tell(&format!("The blocks behind the noise are in {path}"));
+        let name = history::name_of(&store);
+        tell(&format!("The blocks behind the noise: abx report {name}"));
     }
     Ok(match record.interrupted {
         true => End::Interrupted,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use abx_lab::history::{Archive, HistoryError, Query, resolve};
+use abx_lab::history::{Archive, HistoryError, Query, resolve, short_id_of_file};
 use abx_lab::{Store, state_folder};
 use clap::Args;
 
@@ -15,8 +15,10 @@ use crate::end::{End, Failure, tell};
     abx history\n  \
     abx history nginx --limit 5\n  \
     abx report 3fa9c1\n  \
+    abx report last\n  \
     abx compare --against 3fa9c1:nginx 'nginx=examples/nginx {port} {dir}'\n\n\
-    Wherever a record is expected, its id will do, or the first four letters of it.")]
+    Wherever a record is expected, its id will do, or the first four letters of it, or last for \
+    the newest record and last~1 for the one before it.")]
 pub struct HistoryArgs {
     /// Only records that contain this text in a subject (name, version, command, address),
     /// load, file name or id.
@@ -25,6 +27,9 @@ pub struct HistoryArgs {
     /// List at most this many records.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit)]
     limit: usize,
+    /// Also list studies that failed before anything was measured.
+    #[arg(long)]
+    all: bool,
     /// Rebuild the index from all records, instead of updating it.
     #[arg(long)]
     rebuild: bool,
@@ -51,6 +56,7 @@ pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
     let query = Query {
         text: history.text.clone(),
         limit: Some(history.limit),
+        with_unmeasured: history.all,
     };
     let found = archive.list(&query).map_err(Failure::no_claim)?;
     let text = abx_report::history_text(&found, &style(&history.output));
@@ -58,9 +64,22 @@ pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// The record that a word names: a file, or the id of a record that is kept.
+/// The record that a word names: a file, the id of a record that is kept, or `last`.
 pub fn record_path(word: &str) -> Result<PathBuf, Failure> {
     resolve(word, &state_folder()).map_err(Failure::usage)
+}
+
+/// What a record that was saved can be named by: its id, or its path where it is not among
+/// the others.
+pub fn name_of(store: &Store) -> String {
+    let path = store.path();
+    match (
+        store.moved(),
+        path.file_name().and_then(|name| name.to_str()),
+    ) {
+        (None, Some(name)) => short_id_of_file(name),
+        _ => path.display().to_string(),
+    }
 }
 
 /// Takes note of a record that was saved. What was measured is safe already, so

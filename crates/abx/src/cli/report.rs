@@ -13,12 +13,13 @@ use crate::saved::{SavedRecord, read};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx report ~/.local/state/abx/compare-1795300000-42-811.json\n  \
+    abx report last\n  \
     abx report 3fa9c1 --html report.html\n  \
     abx report monday.json tuesday.json wednesday.json\n  \
     abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -")]
 pub struct Report {
-    /// The record: a file, or an id from `abx history`; several of one study, from other
-    /// days or machines, are read together.
+    /// The record: a file, an id from `abx history`, or last (last~1: the one before it);
+    /// several of one study, from other days or machines, are read together.
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<String>,
     #[command(flatten)]

@@ -26,8 +26,8 @@ use crate::view::{NamedFile, RecordIndex, Site};
     abx view --port 8000\n\n\
     Stop it with Ctrl-C; the exit code is then 0.")]
 pub struct View {
-    /// Show only these records, each a file or an id from `abx history` [default: all saved
-    /// records].
+    /// Show only these records, each a file, an id from `abx history`, or last [default:
+    /// all saved records].
     #[arg(value_name = "RECORD")]
     records: Vec<String>,
     /// Port to listen on; 0 for any free port.

@@ -59,6 +59,7 @@ impl RecordIndex {
             RecordIndex::Folder(folder) => Archive::open(folder)?.list(&Query {
                 text: text.map(str::to_owned),
                 limit: Some(LISTED_MOST),
+                ..Query::default()
             }),
             RecordIndex::Files(all) => Ok(list(all)),
         }
@@ -86,6 +87,7 @@ fn list(all: &[NamedFile]) -> History {
         folder: String::new(),
         entries: Vec::new(),
         left_out: 0,
+        unmeasured: 0,
         unread: Vec::new(),
     };
     for NamedFile { id, path } in all {

@@ -19,7 +19,7 @@ use super::{HistoryError, Query};
 /// The file's name.
 const NAME: &str = "history.sqlite3";
 /// To be raised with every change of [`TABLES`] or of what is written into them.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 /// How long another process may write; each does so for moments only.
 const BUSY: Duration = Duration::from_secs(20);
 
@@ -35,6 +35,7 @@ const TABLES: &str = "
         loads TEXT NOT NULL,
         verdicts TEXT NOT NULL,
         blocks INTEGER NOT NULL,
+        is_measured INTEGER NOT NULL,
         throughput_per_s REAL,
         machine TEXT NOT NULL,
         seed TEXT,
@@ -64,9 +65,9 @@ const TABLES: &str = "
 
 const SELECT_RECORD: &str = "
     SELECT file, kind, started_unix_ms, elapsed_s, subjects, loads, blocks, throughput_per_s,
-        machine, seed, abx_version
-    FROM record WHERE ?1 IS NULL OR instr(words, ?1) > 0
-        OR (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1)
+        machine, seed, abx_version, is_measured
+    FROM record WHERE (is_measured OR ?3) AND (?1 IS NULL OR instr(words, ?1) > 0
+        OR (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1))
     ORDER BY started_unix_ms DESC, file DESC LIMIT ?2";
 const SELECT_COMPARISON: &str = "
     SELECT load, subject, baseline, against, metric, ratio, low, high, verdict, blocks
@@ -74,8 +75,10 @@ const SELECT_COMPARISON: &str = "
 const SELECT_STAMP: &str = "
     SELECT file, stamp FROM record UNION ALL SELECT file, stamp FROM unread";
 const SELECT_UNREAD: &str = "SELECT file, why FROM unread ORDER BY file";
+/// How many a query asks for that were measured, and how many others.
 const COUNT: &str = "
-    SELECT count(*) FROM record WHERE ?1 IS NULL OR instr(words, ?1) > 0
+    SELECT count(*) FILTER (WHERE is_measured), count(*) FILTER (WHERE NOT is_measured)
+    FROM record WHERE ?1 IS NULL OR instr(words, ?1) > 0
         OR (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1)";
 
 /// An open index.
@@ -97,6 +100,7 @@ pub(super) enum Refresh {
 pub(super) struct Listing {
     pub(super) entries: Vec<Entry>,
     pub(super) left_out: usize,
+    pub(super) unmeasured: usize,
     pub(super) unread: Vec<UnreadFile>,
 }
 
@@ -215,12 +219,19 @@ impl Index {
         let found = (|| {
             // Others may write in between: all of this is read at one time.
             let _at_one_time = self.connection.unchecked_transaction()?;
-            let all: i64 = self
-                .connection
-                .query_row(COUNT, [&text], |row| row.get(0))?;
+            let (measured, others): (usize, usize) =
+                self.connection
+                    .query_row(COUNT, [&text], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let (all, unmeasured) = match query.with_unmeasured {
+                true => (measured + others, 0),
+                false => (measured, others),
+            };
             // A limit below zero is none.
             let mut statement = self.connection.prepare(SELECT_RECORD)?;
-            let rows = statement.query_map(params![text, limit.unwrap_or(-1)], entry)?;
+            let rows = statement.query_map(
+                params![text, limit.unwrap_or(-1), query.with_unmeasured],
+                entry,
+            )?;
             let mut entries = rows.collect::<rusqlite::Result<Vec<Entry>>>()?;
             for entry in &mut entries {
                 entry.outline.comparisons = self.comparisons(&entry.file)?;
@@ -233,9 +244,8 @@ impl Index {
                 })
             })?;
             Ok(Listing {
-                left_out: usize::try_from(all)
-                    .unwrap_or_default()
-                    .saturating_sub(entries.len()),
+                left_out: all.saturating_sub(entries.len()),
+                unmeasured,
                 entries,
                 unread: unread.collect::<rusqlite::Result<_>>()?,
             })
@@ -355,7 +365,7 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
     transaction
         .prepare(
             "INSERT INTO record VALUES \
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         )?
         .execute(params![
             file.name,
@@ -368,6 +378,7 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
             json(&outline.loads),
             verdicts(outline),
             outline.blocks,
+            outline.is_measured,
             outline.throughput_per_s,
             json(&outline.machine),
             // A seed may be larger than the largest integer of a table.
@@ -423,6 +434,7 @@ fn entry(row: &Row) -> rusqlite::Result<Entry> {
             machine: parsed(row, 8)?,
             seed: seed.and_then(|seed| seed.parse().ok()),
             abx_version: row.get(10)?,
+            is_measured: row.get(11)?,
         },
     })
 }

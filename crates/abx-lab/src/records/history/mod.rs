@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use abx_evidence::history::{HISTORY_SCHEMA, History};
 use rusqlite::ErrorCode;
 
-use files::{ID_LETTERS_LEAST, file_names, id_of, is_id};
+use files::{ID_LETTERS, ID_LETTERS_LEAST, file_names, id_of, is_id};
 use index::{Index, Listing, Refresh};
 
 /// Why records cannot be found.
@@ -57,6 +57,18 @@ pub enum HistoryError {
         /// What was asked for.
         word: String,
     },
+    /// There are not so many records.
+    #[error(
+        "`{word}` has {back} records after it, and only {count} are kept in all: `abx history` lists them"
+    )]
+    NotSoMany {
+        /// What was asked for.
+        word: String,
+        /// How many come after it.
+        back: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// Several records have ids that begin so.
     #[error("several records have ids that begin with `{word}`: {}. Give more of its letters", files.join(", "))]
     Several {
@@ -75,6 +87,8 @@ pub struct Query {
     pub text: Option<String>,
     /// The most that are listed; `None` for all.
     pub limit: Option<usize>,
+    /// Also studies that failed before anything was measured.
+    pub with_unmeasured: bool,
 }
 
 /// The records of a folder, with an index that is up to date.
@@ -140,6 +154,7 @@ impl Archive {
         let Listing {
             entries,
             left_out,
+            unmeasured,
             unread,
         } = self.index.find(query)?;
         Ok(History {
@@ -147,23 +162,55 @@ impl Archive {
             folder: self.folder.display().to_string(),
             entries,
             left_out,
+            unmeasured,
             unread,
         })
     }
 }
 
 /// The record that a word names: a file, or else the id of a record in the
-/// folder, of which the first four letters are enough when no other begins so.
+/// folder, of which the first four letters are enough when no other begins so, or `last`
+/// for the newest one and `last~1` for the one before it.
 ///
 /// # Errors
 /// [`HistoryError::NoRecord`] and [`HistoryError::Several`] for a word that looks
-/// like an id; any other word is a path, whether there is a file or not.
+/// like an id, [`HistoryError::NotSoMany`] and what keeps records from being listed for
+/// `last`; any other word is a path, whether there is a file or not.
 pub fn resolve(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     let path = PathBuf::from(word);
-    if !is_id(&word.to_ascii_lowercase()) || path.exists() {
+    if path.exists() {
         return Ok(path);
     }
-    find(word, folder)
+    match counted_back(word) {
+        Some(back) => newest(word, back, folder),
+        None if is_id(&word.to_ascii_lowercase()) => find(word, folder),
+        None => Ok(path),
+    }
+}
+
+/// How many records come after the one that a word such as `last~1` means.
+fn counted_back(word: &str) -> Option<usize> {
+    match word.strip_prefix("last")? {
+        "" => Some(0),
+        back => back.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// The record in the folder that has so many after it.
+fn newest(word: &str, back: usize, folder: &Path) -> Result<PathBuf, HistoryError> {
+    let query = Query {
+        limit: Some(back.saturating_add(1)),
+        ..Query::default()
+    };
+    let listed = Archive::open(folder)?.list(&query)?.entries;
+    match listed.get(back) {
+        Some(entry) => Ok(folder.join(&entry.file)),
+        None => Err(HistoryError::NotSoMany {
+            word: word.to_owned(),
+            back,
+            count: listed.len(),
+        }),
+    }
 }
 
 /// The record in the folder whose id begins so; never a file by its path, so the
@@ -202,6 +249,12 @@ pub fn find(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
 #[must_use]
 pub fn id_of_file(name: &str) -> String {
     id_of(name)
+}
+
+/// The letters of that which lists show.
+#[must_use]
+pub fn short_id_of_file(name: &str) -> String {
+    id_of(name)[..ID_LETTERS].to_owned()
 }
 
 /// What a person can do about an index that cannot be kept.

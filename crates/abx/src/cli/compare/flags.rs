@@ -34,7 +34,7 @@ pub struct Compare {
     /// Compare one subject with itself, to see how small a difference this machine can detect.
     #[arg(long)]
     pub aa: bool,
-    /// Also compare with a subject of an older record (a file, or an id from `abx history`).
+    /// Also compare with a subject of an older record (a file, an id from `abx history`, or last).
     /// One subject on the command line is then enough.
     #[arg(long, value_name = "RECORD[:SUBJECT]", conflicts_with = "aa")]
     pub against: Option<String>,
