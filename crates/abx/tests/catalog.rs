@@ -186,6 +186,60 @@ fn a_check_says_of_each_subject_what_became_of_it() {
     assert!(!home.join("state/abx").exists(), "nothing was measured");
 }
 
+#[test]
+fn a_study_is_installed_without_being_started_and_checked_after_it_is() {
+    // Method: a study of a server that is built and one that has to be brought, named by
+    // its folder without a slash: checked before, installed, checked; and the same in one
+    // step with a fresh cache. The server leaves a trace when it is started.
+    let home = Home::new();
+    fs::create_dir(home.join("mine")).unwrap();
+    let build = r#"from.build.command = ["sh", "-c", "echo page >{build}/index.html"]"#;
+    let serve = r#"command = ["sh", "-c", "touch $1/started; exec $2 serve --port $3 --root $4", "sh", "{study}", "{abx}", "{port}", "{build}"]"#;
+    let brought = "from.bring = { program = \"no-such-server\", how = \"write it first\" }\n\
+                   command = [\"no-such-server\", \"{port}\"]";
+    let text = format!(
+        "[[subject]]\nname = \"built\"\n{build}\n{serve}\n\n[[subject]]\nname = \"private\"\n\
+         {brought}\n\n[[load]]\nname = \"one\"\nrequests = [{{ path = \"/\" }}]\n"
+    );
+    fs::write(home.join("mine/study.toml"), text).unwrap();
+    let check = |words: &[&str]| {
+        let ended = home.run_abx(&[&["study", "check", "mine"], words].concat());
+        ended.expect(0, &[]);
+        ended.stdout
+    };
+    let before = check(&[]);
+    assert!(
+        before.contains("0 ready, 1 missing, 0 broken, 1 skipped"),
+        "{before}"
+    );
+    let installed = home.run_abx(&["study", "install", "mine"]);
+    installed.expect(0, &["mine/private needs", "write it first"]);
+    assert!(
+        installed.stdout.contains("mine: everything"),
+        "{installed:#?}"
+    );
+    assert!(
+        installed.stdout.contains("you have to bring"),
+        "{installed:#?}"
+    );
+    assert!(!home.join("mine/started").exists(), "it was started");
+    let after = check(&[]);
+    assert!(
+        after.contains("1 ready, 0 missing, 0 broken, 1 skipped"),
+        "{after}"
+    );
+    assert!(home.join("mine/started").exists());
+    fs::remove_dir_all(home.join(".cache")).unwrap();
+    let at_once = check(&["--install"]);
+    assert!(
+        at_once.contains("1 ready, 0 missing, 0 broken, 1 skipped"),
+        "{at_once}"
+    );
+    assert!(!home.join("state/abx").exists(), "nothing was measured");
+    home.run_abx(&["study", "install", "mein"])
+        .expect(2, &["no built-in study `mein`"]);
+}
+
 /// The event servers, with what has to be built had on the way; run once.
 static EVENT_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
     let words = ["study", "run", "event-servers", "--tiny", "--install"];

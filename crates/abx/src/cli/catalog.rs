@@ -10,19 +10,21 @@ use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
 use abx_lab::{PilotEffort, SliceLength};
 use clap::{Args, Subcommand};
 
-use super::compare::{Absent, Extent, Loads, of_catalog};
+use super::compare::{Absent, Extent, Loads, is_path, of_catalog};
 use super::compare::{Compare, perform};
+use super::install::install;
 use super::output::OutputFlags;
 use super::own_program;
 use super::{output, signals};
 use crate::end::{End, Failure, tell};
 
-/// List, show, check and run the built-in studies.
+/// List, show, check, install and run the built-in studies.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx study list\n  \
     abx study show event-servers\n  \
     abx study check static-files\n  \
+    abx study install static-files\n  \
     abx study run nginx-sendfile --quick --install")]
 pub struct Catalog {
     #[command(subcommand)]
@@ -41,6 +43,8 @@ enum StudyCommand {
     },
     /// Start each subject of a study, check its responses, and stop it.
     Check(StudyCheck),
+    /// Install what the subjects of a study need, and start nothing.
+    Install(StudyInstall),
     /// Run a study, as `abx compare` runs a study file.
     Run(Box<StudyRun>),
 }
@@ -52,13 +56,31 @@ enum StudyCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx study check\n  \
-    abx study check event-servers --json -\n\n\
+    abx study check event-servers --install --json -\n  \
+    abx study check ./my-study\n\n\
     Exit codes: 0 no subject is broken; 3 at least one is; 130 interrupted.")]
 struct StudyCheck {
     /// Check only this study: its name, or the directory of a study file.
+    #[arg(value_name = "NAME|PATH")]
     name: Option<String>,
+    /// Install what is missing first. No service is started for that.
+    #[arg(long)]
+    install: bool,
     #[command(flatten)]
     output: OutputFlags,
+}
+
+/// Install what the subjects of a study need, and start nothing.
+///
+/// Programs that only you can bring are listed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx study install static-files\n  \
+    abx study install ./my-study")]
+struct StudyInstall {
+    /// The study: its name from `abx study list`, or the directory of a study file.
+    #[arg(required = true, value_name = "NAME|PATH")]
+    names: Vec<String>,
 }
 
 /// Run a built-in study, as `abx compare` runs a study file.
@@ -115,6 +137,7 @@ pub fn catalog(catalog: &Catalog) -> Result<End, Failure> {
         StudyCommand::List => list(),
         StudyCommand::Show { name } => show(name),
         StudyCommand::Check(flags) => check(flags),
+        StudyCommand::Install(flags) => install_all(flags),
         StudyCommand::Run(flags) => run(flags),
     }
 }
@@ -233,6 +256,14 @@ fn run(flags: &StudyRun) -> Result<End, Failure> {
 fn check(flags: &StudyCheck) -> Result<End, Failure> {
     let cache = provision::cache_folder();
     let studies = checked_studies(flags.name.as_deref(), &cache)?;
+    let mut say = |line: &str| {
+        if !flags.output.quiet {
+            tell(line);
+        }
+    };
+    for study in studies.iter().filter(|_| flags.install) {
+        install(study, &cache, &mut say)?;
+    }
     let interruption = signals::Interruption::by_signals();
     let mut record = CheckRecord {
         schema: CHECK_SCHEMA.to_owned(),
@@ -279,10 +310,28 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
     )
 }
 
+/// Has what the subjects of studies need.
+fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
+    let cache = provision::cache_folder();
+    for name in &flags.names {
+        for study in checked_studies(Some(name), &cache)? {
+            let lacking = install(&study, &cache, &mut tell)?;
+            let but = match lacking {
+                0 => "",
+                _ => ", but for what you have to bring",
+            };
+            let name = &study.file.name;
+            let text = format!("{name}: everything that its subjects need is there{but}\n");
+            output::to_stdout(&text).map_err(Failure::no_claim)?;
+        }
+    }
+    Ok(End::Done)
+}
+
 /// The study of this name or in this folder, or all of the catalog.
 fn checked_studies(name: Option<&str>, cache: &Path) -> Result<Vec<CheckedStudy>, Failure> {
     let folders: Vec<PathBuf> = match name {
-        Some(path) if path.contains('/') || path.ends_with(".toml") => vec![PathBuf::from(path)],
+        Some(path) if is_path(path) => vec![PathBuf::from(path)],
         Some(name) => vec![entry(name)?.unpack(cache).map_err(Failure::usage)?],
         None => { catalog::entries().iter() }
             .map(|entry| entry.unpack(cache).map_err(Failure::usage))

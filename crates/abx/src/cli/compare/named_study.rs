@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use abx_lab::{catalog, provision};
+use abx_lab::{catalog, is_address, provision};
 
 use super::extent::{Absent, Extent};
 use crate::end::Failure;
@@ -62,8 +62,8 @@ fn is_named(word: &str) -> bool {
 }
 
 /// Whether a word is a study's file or folder rather than a subject.
-fn is_path(word: &str) -> bool {
-    let is_subject = word.contains("://") || word.contains('=');
+pub fn is_path(word: &str) -> bool {
+    let is_subject = word.contains("://") || word.contains('=') || is_address(word);
     let looks_like_one = word.contains('/') || word.ends_with(".toml");
     Path::new(word).exists() || (looks_like_one && !is_subject)
 }
