@@ -91,8 +91,8 @@ pub enum Expectation {
 }
 
 impl Expectation {
-    /// Whether an answer must be had: no regression is found where none can be
-    /// told, and else what was expected is demanded.
+    /// Whether an answer must be had: that no regression was found is enough where
+    /// one could have been, and else what was expected is demanded.
     #[must_use]
     pub fn is_demanded(&self) -> bool {
         matches!(self, Expectation::Ratio(_))
@@ -132,6 +132,18 @@ pub enum Doubt {
     GeneratorBound,
 }
 
+impl Doubt {
+    /// Whether so little was measured that no difference could have been found, however
+    /// large it is.
+    #[must_use]
+    pub fn is_of_too_little(self) -> bool {
+        match self {
+            Doubt::FewBlocks(_) | Doubt::NoInterval | Doubt::NotCompared => true,
+            Doubt::Straddles | Doubt::Bound | Doubt::NoReference | Doubt::GeneratorBound => false,
+        }
+    }
+}
+
 /// What a record says to an expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
@@ -146,6 +158,12 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// Whether too little was measured to tell anything.
+    #[must_use]
+    pub fn is_of_too_little(&self) -> bool {
+        matches!(self, Standing::Unsettled(doubt) if doubt.is_of_too_little())
+    }
+
     /// As one word.
     #[must_use]
     pub fn word(&self) -> &'static str {

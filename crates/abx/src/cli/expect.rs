@@ -1,6 +1,7 @@
 //! `--expect` and `--fail-if-slower`: what must hold for exit code 0.
 
 use abx_evidence::expectation::{KnownNames, answers};
+use abx_evidence::stats::stop::blocks_for_verdict;
 use abx_evidence::{Doubt, Expectation, ExpectationResult, Standing, StudyRecord};
 use abx_lab::Study;
 use clap::Args;
@@ -9,14 +10,14 @@ use super::units;
 use crate::end::{End, Failure};
 
 /// What must hold.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct ExpectFlags {
     /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as 'new >= 0.97
     /// * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be repeated.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// Exit with 1 if a subject is certainly slower than the baseline (or than the subject of
-    /// --against) by more than this, such as 3%.
+    /// --against) by more than this, such as 3%, and with 3 if too little was measured to tell.
     #[arg(long, value_name = "PCT", value_parser = slack)]
     pub fail_if_slower: Option<Expectation>,
 }
@@ -29,6 +30,18 @@ impl ExpectFlags {
     /// Whether something must hold.
     pub fn is_given(&self) -> bool {
         !self.expect.is_empty() || self.fail_if_slower.is_some()
+    }
+
+    /// What to know before a study is conducted that runs exactly so many blocks.
+    pub fn warning(&self, blocks: Option<u32>) -> Option<String> {
+        let fewest = blocks_for_verdict(true);
+        let blocks = blocks.filter(|blocks| (*blocks as usize) < fewest)?;
+        self.is_given().then(|| {
+            format!(
+                "abx: --blocks {blocks} cannot tell who is slower, so this will end with exit code 3: \
+                 run at least {fewest} (`--blocks {fewest}`)"
+            )
+        })
     }
 
     /// All of them, each read with the names that a study has.
@@ -76,7 +89,10 @@ pub fn ask(record: &StudyRecord, expectations: &[Expectation]) -> Vec<Expectatio
 /// How a command ends whose record would end it so, were nothing expected.
 pub fn end(answers: &[ExpectationResult], end: End) -> End {
     let fails = |one: &ExpectationResult| one.standing == Standing::Fails;
-    let is_open = |one: &ExpectationResult| one.is_demanded && one.standing != Standing::Holds;
+    let is_open = |one: &ExpectationResult| match one.is_demanded {
+        true => one.standing != Standing::Holds,
+        false => one.standing.is_of_too_little(),
+    };
     match end {
         End::Interrupted => end,
         _ if answers.iter().any(fails) => End::Failed,
@@ -86,20 +102,29 @@ pub fn end(answers: &[ExpectationResult], end: End) -> End {
 }
 
 /// What is said of a regression that can be neither found nor ruled out, since
-/// the exit code does not say it.
+/// the exit code does not say why, or does not say it at all.
 pub fn remark(answers: &[ExpectationResult]) -> Option<String> {
     let is_silent = |one: &&ExpectationResult| {
         !one.is_demanded && matches!(one.standing, Standing::Unsettled(_))
     };
     let open: Vec<&ExpectationResult> = answers.iter().filter(is_silent).collect();
-    let is_nothing =
-        |one: &&ExpectationResult| one.standing == Standing::Unsettled(Doubt::NotCompared);
-    match &open[..] {
-        [] => None,
-        all if all.iter().all(is_nothing) => {
-            Some("abx: --fail-if-slower: nothing was compared, so nothing was checked".to_owned())
+    let too_little = open.iter().find(|one| one.standing.is_of_too_little());
+    match (&open[..], too_little) {
+        ([], _) => None,
+        (_, Some(one)) => {
+            let why = match one.standing {
+                Standing::Unsettled(Doubt::FewBlocks(fewest)) => format!(
+                    "too little was measured to tell who is slower: run at least {fewest} blocks \
+                     (`--blocks`, or a longer `--budget`)"
+                ),
+                Standing::Unsettled(Doubt::NoInterval) => {
+                    "a ratio has no interval, so who is slower is not known".to_owned()
+                }
+                _ => "nothing was compared, so nothing was checked".to_owned(),
+            };
+            Some(format!("abx: --fail-if-slower: {why}"))
         }
-        all => {
+        (all, None) => {
             let are = |doubt| {
                 let standing = Standing::Unsettled(doubt);
                 all.iter().all(|one| one.standing == standing)
@@ -146,6 +171,7 @@ mod tests {
     fn the_exit_code_follows_from_the_answers() {
         // Method: each standing, demanded or not, beside each end of a record.
         let unsettled = || Standing::Unsettled(Doubt::Straddles);
+        let few = || Standing::Unsettled(Doubt::FewBlocks(6));
         let invalid = || Standing::Invalid(String::new());
         let table = [
             (true, Standing::Holds, End::Done, End::Done),
@@ -155,6 +181,8 @@ mod tests {
             (false, Standing::Holds, End::Done, End::Done),
             (false, Standing::Fails, End::Done, End::Failed),
             (false, unsettled(), End::Done, End::Done),
+            (false, few(), End::Done, End::NoClaim),
+            (false, few(), End::Interrupted, End::Interrupted),
             (false, Standing::Holds, End::NoClaim, End::NoClaim),
             (true, Standing::Fails, End::NoClaim, End::Failed),
             (true, Standing::Fails, End::Interrupted, End::Interrupted),

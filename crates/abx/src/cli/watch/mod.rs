@@ -109,6 +109,10 @@ impl Watch {
             StudyProgress::Piloted { took, each_block } => {
                 let text = abx_report::piloted_line(*took, *each_block, self.ordered);
                 self.display.show(&text, Urgency::News);
+                let left = self.budget.saturating_sub(self.started.elapsed());
+                if let Some(text) = self.too_short(left, *each_block) {
+                    self.display.show(&text, Urgency::News);
+                }
             }
             StudyProgress::Pending(Pending::Over) => self.display.return_to_last(),
             StudyProgress::Pending(pending) => self.display.interrupt(&waiting(pending)),
@@ -171,6 +175,18 @@ impl Watch {
         said.join(" · ")
     }
 
+    /// What to know when the budget has no room for a verdict.
+    fn too_short(&self, left: Duration, each_block: Duration) -> Option<String> {
+        let needed = each_block * BLOCKS_FOR_VERDICT as u32;
+        (self.ordered.is_none() && left < needed).then(|| {
+            let more = (needed - left).as_secs() + 1;
+            format!(
+                "the budget ends before the {BLOCKS_FOR_VERDICT} blocks that a verdict takes: give \
+                 it {more} s more (`--budget`)"
+            )
+        })
+    }
+
     /// The block of this number, from one.
     fn block(&self, number: u32) -> String {
         let about = if self.ordered.is_some() { "" } else { "about " };
@@ -219,5 +235,23 @@ impl Watch {
                 at_most: self.budget.saturating_sub(self.started.elapsed()),
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_without_room_for_a_verdict_is_told() {
+        // Method: blocks of 10 s, and 70 s left for them, then a second less; a number of
+        // blocks that was ordered takes what it takes.
+        let said = |left, ordered| {
+            let watch = Watch::new(true, Duration::from_secs(100), ordered);
+            watch.too_short(Duration::from_secs(left), Duration::from_secs(10))
+        };
+        assert_eq!((said(70, None), said(1, Some(6))), (None, None));
+        assert!(said(69, None).unwrap().contains("7 blocks"));
+        assert!(said(69, None).unwrap().contains("2 s more"));
     }
 }
