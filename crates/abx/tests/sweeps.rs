@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Home, subject};
+use crate::support::{Home, Server, read_json, subject};
 
 /// The record of a short comparison.
 fn compared(subjects: &[String], more: &[&str]) -> Value {
@@ -127,14 +127,87 @@ fn an_objective_finds_its_own_rates() {
     );
 }
 
-#[test]
-fn what_only_a_comparison_can_find_is_refused_to_a_run() {
-    // Method: a list, a share and an objective.
+/// The record of one server alone, and the report of it.
+fn alone(server: &Server, words: &[&str]) -> (Value, String) {
     let home = Home::new();
-    for flags in [["-c", "1,2"], ["-r", "50%"], ["--slo", "p99<5ms"]] {
-        let words = [&["run", "http://127.0.0.1:1/"][..], &flags].concat();
-        home.run_abx(&words).expect(2, &["abx compare"]);
+    let fixed = ["run", &server.url, "--json", "record.json"];
+    let ended = home.run_abx(&[&fixed[..], words].concat());
+    let record = read_json(&home.join("record.json"));
+    assert_eq!(record["end"]["reason"], "blocks", "{ended:#?}");
+    assert_eq!(list(&record, "comparisons").len(), 0);
+    // On a busy machine what is found may be void, and says so.
+    let is_void = record["validity"]["status"] == "invalid";
+    ended.expect(if is_void { 3 } else { 0 }, &["Record: ", "abx report"]);
+    let again = home.run_abx(&["report", "last"]);
+    assert_eq!(
+        (again.stdout, again.status),
+        (ended.stdout.clone(), ended.status)
+    );
+    (record, ended.stdout)
+}
+
+#[test]
+fn one_server_alone_has_a_curve_over_connections() {
+    // Method: a server of 2 ms for each answer gives eight connections eight times what it
+    // gives one, so that its highest throughput may lie beyond.
+    let server = Server::start(&["--delay", "2ms"]);
+    let (record, report) = alone(&server, &["-c", "8,1", "-d", "2s"]);
+    let sweep = &record["conclusions"]["sweeps"][0];
+    assert_eq!(sweep["at"], serde_json::json!([1.0, 8.0]));
+    let knee = &list(sweep, "knees")[0];
+    assert_eq!(knee["connections"], Value::Null);
+    assert!(knee["highest_per_s"].as_f64() > Some(0.0), "{knee}");
+    for part in [
+        "c1 ",
+        "c8 ",
+        "with the most connections",
+        "requests/s, from zero:",
+    ] {
+        assert!(report.contains(part), "{part}: {report}");
     }
-    let usage = ["compare", "-c", "5,5"];
-    home.run_abx(&usage).expect(2, &["`c5`", "twice"]);
+    assert!(
+        !report.contains("compared") && !report.contains("crossover"),
+        "{report}"
+    );
+}
+
+#[test]
+fn one_server_alone_is_loaded_by_shares_of_what_it_can_do() {
+    // Method: a fifth and two fifths of a server that can do fewer than 500 a second.
+    let server = Server::start(&["--delay", "2ms"]);
+    let (record, report) = alone(&server, &["-r", "20%,40%", "-c", "1", "-d", "2s"]);
+    let loads = list(&record, "loads");
+    let rate = |load: &Value| load["settings"]["arrivals"]["rate_per_s"].as_f64().unwrap();
+    assert!(
+        rate(&loads[0]) > 0.0 && rate(&loads[1]) < 250.0,
+        "{loads:?}"
+    );
+    assert!((2.0 * rate(&loads[0]) - rate(&loads[1])).abs() <= 2.0);
+    assert!(report.contains("c1-r40pct"), "{report}");
+}
+
+#[test]
+fn one_server_alone_has_a_capacity() {
+    // Method: an objective that is met up to what a server of 5 ms can do.
+    let server = Server::start(&["--delay", "5ms"]);
+    let slo = "p50<200ms,errors<50%";
+    let (record, report) = alone(&server, &["--slo", slo, "-c", "1", "-d", "10s"]);
+    let capacity = &list(&record["conclusions"], "capacities")[0];
+    assert_eq!(capacity["objective"], slo);
+    assert!(report.contains(&format!("meets {slo}")), "{report}");
+}
+
+#[test]
+fn what_is_of_one_load_is_refused_to_several() {
+    // Method: a number of requests, stages, and a number of connections that stands twice.
+    let home = Home::new();
+    let run = ["run", "http://127.0.0.1:1/", "-c", "1,2"];
+    for (flags, said) in [(["-n", "9"], "-d"), (["--stages", "9@1s"], "slice")] {
+        home.run_abx(&[&run[..], &flags].concat())
+            .expect(2, &[said]);
+    }
+    for command in [["run", "http://127.0.0.1:1/"], ["compare", "--quiet"]] {
+        home.run_abx(&[&command[..], &["-c", "5,5"]].concat())
+            .expect(2, &["`c5`", "twice"]);
+    }
 }

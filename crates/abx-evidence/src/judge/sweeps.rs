@@ -34,7 +34,27 @@ pub struct Sweep {
     /// How the throughput of each subject grows with connections, where there
     /// are enough of them.
     pub scalability: Vec<Scalability>,
+    /// From how many connections on throughput hardly grows, where nothing is compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub knees: Vec<Knee>,
 }
+
+/// The fewest connections of a sweep at which a subject gives nearly its highest
+/// throughput: [`KNEE_SHARE`] of it, both as medians over blocks. A description, from
+/// which nothing is decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Knee {
+    /// Who.
+    pub subject: String,
+    /// The connections; `None` when only the most of the sweep come near the highest
+    /// throughput, which may then lie beyond.
+    pub connections: Option<f64>,
+    /// The highest throughput of the sweep, in requests per second.
+    pub highest_per_s: f64,
+}
+
+/// Which share of the highest throughput is nearly all of it.
+pub const KNEE_SHARE: f64 = 0.95;
 
 /// What the loads of a sweep differ in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -157,6 +177,10 @@ fn sweep(
             Axis::Connections => scalability(&loads),
             Axis::Rate => Vec::new(),
         },
+        knees: match axis {
+            Axis::Connections if !record.is_comparison() => knees(&loads),
+            _ => Vec::new(),
+        },
         loads: loads.iter().map(|view| view.load.name.clone()).collect(),
         at,
     })
@@ -222,6 +246,38 @@ impl Path<'_> {
     }
 }
 
+fn knees(loads: &[&LoadView]) -> Vec<Knee> {
+    let subjects = loads.iter().take(1).flat_map(|view| &view.subjects);
+    let knee = |subject: &str| {
+        let under = |view: &&LoadView| {
+            let values = Values::under(view, Metric::Throughput, Rounds::All);
+            let blocks = values.of(subject).iter();
+            let blocks = blocks.map(|block| Some(block.as_ref()?.amount));
+            let middle = median(blocks.collect::<Option<Vec<f64>>>()?)?;
+            Some((f64::from(view.load.settings.connections), middle))
+        };
+        knee(
+            subject,
+            &loads.iter().map(under).collect::<Option<Vec<_>>>()?,
+        )
+    };
+    subjects.filter_map(|one| knee(one.subject)).collect()
+}
+
+/// The knee of throughputs over connections upwards.
+fn knee(subject: &str, throughputs: &[(f64, f64)]) -> Option<Knee> {
+    let all = throughputs.iter().map(|(_, throughput)| *throughput);
+    let highest_per_s = all.reduce(f64::max)?;
+    let mut near = throughputs.iter();
+    let (connections, _) = near.find(|(_, one)| *one >= KNEE_SHARE * highest_per_s)?;
+    let (most, _) = throughputs.last()?;
+    Some(Knee {
+        subject: subject.to_owned(),
+        connections: (connections < most).then_some(*connections),
+        highest_per_s,
+    })
+}
+
 fn scalability(loads: &[&LoadView]) -> Vec<Scalability> {
     if loads.len() < POSITIONS_MIN {
         return Vec::new();
@@ -274,4 +330,27 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len().checked_sub(1)? / 2;
     Some(f64::midpoint(values[middle], values[values.len() / 2]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_knee_is_where_throughput_is_nearly_the_highest() {
+        // Method: a server that has all it can at ten connections, one that still grows, one
+        // that gets worse, and nothing.
+        let found = |throughputs: &[f64]| {
+            let places: Vec<(f64, f64)> = [1.0, 10.0, 100.0]
+                .into_iter()
+                .zip(throughputs.iter().copied())
+                .collect();
+            let one = knee("a", &places)?;
+            Some((one.connections, one.highest_per_s))
+        };
+        assert_eq!(found(&[100.0, 960.0, 1_000.0]), Some((Some(10.0), 1_000.0)));
+        assert_eq!(found(&[100.0, 940.0, 1_000.0]), Some((None, 1_000.0)));
+        assert_eq!(found(&[100.0, 50.0, 20.0]), Some((Some(1.0), 100.0)));
+        assert_eq!(found(&[]), None);
+    }
 }

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use abx_engine::{SliceEnd, Stopper};
 use abx_evidence::RunRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
-use abx_evidence::stats::Margin;
 use abx_sys::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -21,7 +20,7 @@ use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::start_block::StartedBlock;
 use crate::run_study::{new_record, note_answers};
 use crate::study::subject::{Source, Subject, Target};
-use crate::study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
+use crate::study::{Load, PilotEffort, Study, WaitChoice};
 
 /// What a run is asked to do.
 #[derive(Debug, Clone)]
@@ -108,39 +107,24 @@ fn study(plan: RunPlan) -> Study {
     for request in &mut load.requests {
         request.path.get_or_insert(plan.target.path.clone());
     }
+    let subject = Subject {
+        name: plan.target.url.clone(),
+        source: Source::Address(plan.target),
+        stand_in_for: None,
+    };
     Study {
-        subjects: vec![Subject {
-            name: plan.target.url.clone(),
-            source: Source::Address(plan.target),
-            stand_in_for: None,
-        }],
-        services: Vec::new(),
-        contrasts: Vec::new(),
-        loads: vec![load],
-        faults: Vec::new(),
-        aa: false,
-        margin: Margin::DEFAULT,
         budget: match plan.end {
             RunEnd::After(span) => Some(span),
             RunEnd::AfterRequests(_) => None,
         },
         blocks: Some(1),
-        blocks_within: None,
-        slice: SliceLength::Usual,
         rounds: Some(1),
-        cold: None,
-        ceiling: None,
         interleave: Interleave::Trials,
-        files: Vec::new(),
         wait: plan.wait,
         local_addresses: plan.local_addresses,
         threads: plan.threads,
-        pin: Pin::Split,
-        seed: plan.seed,
-        command: plan.command,
-        against: None,
-        skipped: Vec::new(),
         pilot: PilotEffort::Brief,
+        ..Study::of_one(subject, vec![load], plan.seed, plan.command)
     }
 }
 

@@ -3,6 +3,7 @@
 mod also_compared;
 mod bar;
 mod catalog;
+mod curve;
 mod doctor;
 mod expectations;
 pub(crate) mod faults;

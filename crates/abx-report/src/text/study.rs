@@ -6,6 +6,7 @@ use abx_evidence::{Figure, StudyRecord, Summary};
 
 use super::also_compared::{also_compared, also_compared_briefly};
 use super::bar::bars;
+use super::curve::{curve, found};
 use super::faults::faults;
 use super::findings::{by_cause, by_level, findings};
 use super::overview;
@@ -14,6 +15,7 @@ use super::phases;
 use super::ranking::{RANKING_LEGEND, rankings};
 use super::sweeps::{capacities, crossovers, sweeps};
 use super::terms::definitions;
+use crate::words::alone::is_alone;
 use crate::words::figures::{FIGURES_LEGEND, loaded, neither, table, unsent};
 use crate::words::findings::LoadCount;
 use crate::words::grid;
@@ -45,6 +47,7 @@ pub enum ReportExtent {
 #[must_use]
 pub fn study_text(record: &StudyRecord, extent: ReportExtent, style: &Style) -> String {
     let mut sections = match extent {
+        _ if is_alone(record) => sections_of_one(record, extent, style),
         ReportExtent::Full => all_sections(record, style),
         _ if grid::is_needed(record) => overview_sections(record, style),
         _ => brief_sections(record, style),
@@ -71,7 +74,6 @@ fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
 
 /// What a study that compares little tells on a screen.
 fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
-    let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
     vec![
         verdicts(record, style) + &past_baseline(record, style),
         rankings(record, style),
@@ -81,13 +83,15 @@ fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
         faults(record, style),
         also_compared_briefly(record, style),
         by_cause(&record.conclusions.validity.findings, style),
-        [
-            style.paragraph(&scope::not_varied(record)),
-            style.paragraph(&measured(record)),
-            style.paragraph(rest),
-        ]
-        .concat(),
+        measured_briefly(record, style),
     ]
+}
+
+/// How it was measured, and how to be told more.
+fn measured_briefly(record: &StudyRecord, style: &Style) -> String {
+    let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
+    let lines = [&scope::not_varied(record), &measured(record), rest];
+    lines.map(|line| style.paragraph(line)).concat()
 }
 
 fn all_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
@@ -121,12 +125,43 @@ fn with_note(section: String, note: &str, style: &Style) -> String {
     }
 }
 
+/// What is told of a subject that is compared with nothing.
+fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Vec<String> {
+    let curve = curve(record, style);
+    let (first, behind) = match curve.is_empty() {
+        true => (tables(record, style), String::new()),
+        false => (curve, tables(record, style)),
+    };
+    let mut sections = vec![
+        found(record, style),
+        first,
+        sweeps(record, style) + &capacities(record, style),
+    ];
+    let findings_found = &record.conclusions.validity.findings;
+    sections.extend(match extent {
+        ReportExtent::Full => vec![
+            behind + &tables_legend(record, style),
+            phases::of_study(record, style),
+            loaded(record, style),
+            findings(findings_found, LoadCount::Several, style),
+            scope(record, style) + &how_measured(record, style),
+        ],
+        ReportExtent::Brief | ReportExtent::Explained => {
+            vec![
+                by_cause(findings_found, style),
+                measured_briefly(record, style),
+            ]
+        }
+    });
+    sections
+}
+
 fn verdicts(record: &StudyRecord, style: &Style) -> String {
-    let is_alone = record.conclusions.primary().next().is_none();
-    if is_alone && record.measured.past_baseline.is_some() {
+    let is_nothing = record.conclusions.primary().next().is_none();
+    if is_nothing && record.measured.past_baseline.is_some() {
         return String::new();
     }
-    if is_alone {
+    if is_nothing {
         return "Nothing was compared.\n".to_owned();
     }
     let mut out = String::new();

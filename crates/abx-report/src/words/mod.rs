@@ -1,6 +1,7 @@
 //! What every report says alike: figures with their units, names, verdicts and
 //! the phrases around them. Terminal, Markdown and HTML all take them from here.
 
+pub(crate) mod alone;
 pub(crate) mod described;
 pub(crate) mod expectations;
 pub(crate) mod faults;

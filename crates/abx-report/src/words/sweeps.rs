@@ -48,7 +48,7 @@ pub(crate) fn text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> String
     let each = sweep.crossovers.iter();
     let each = each.map(|one| crossover(one, metric, number));
     let mut lines: Vec<String> = each.collect();
-    if lines.is_empty() {
+    if lines.is_empty() && record.measured.is_comparison() {
         let whom = record
             .measured
             .only_baseline()

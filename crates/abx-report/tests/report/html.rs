@@ -167,6 +167,7 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
         loads: names[..3].iter().map(|name| (*name).to_owned()).collect(),
         at: vec![10.0, 100.0, 1_000.0],
         crossovers: vec![places],
+        knees: Vec::new(),
         scalability: vec![Scalability {
             subject: "nginx".to_owned(),
             lambda: 7_140.0,

@@ -1,5 +1,6 @@
 //! Reports as a person sees them, from records with fixed figures.
 
+mod alone;
 mod catalog;
 mod doctor;
 mod formats;

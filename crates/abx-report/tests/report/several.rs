@@ -167,6 +167,7 @@ fn sweeps_and_capacities_are_told_in_sentences() {
             high: None,
             confidence: 0.95,
         }],
+        knees: Vec::new(),
         scalability: vec![law("nginx", Some(89.9)), law("lighttpd", None)],
     }];
     record.conclusions.capacities = vec![

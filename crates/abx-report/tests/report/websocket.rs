@@ -147,6 +147,7 @@ fn a_sweep_of_echoes_is_told_in_messages() {
         loads: vec![load],
         at: vec![10.0],
         crossovers: Vec::new(),
+        knees: Vec::new(),
         scalability: vec![Scalability {
             subject: "nginx".to_owned(),
             lambda: 7_140.0,

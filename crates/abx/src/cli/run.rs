@@ -1,33 +1,41 @@
-//! `abx run`: one server, one load.
+//! `abx run`: one server, under one load or several.
 
 use std::time::Duration;
 
 use abx_evidence::{Level, RunRecord, Shape};
-use abx_lab::{Abort, Load, PrepareError, RunEnd, RunError, Store, Target};
+use abx_lab::{
+    Abort, Load, PrepareError, RateSpec, RunEnd, RunError, Source, Store, Study, Subject, Target,
+    WaitChoice, with_scheme,
+};
 use clap::Args;
 
+use super::expect::ExpectFlags;
 use super::load::{GeneratorFlags, LoadFlags};
 use super::output::{FormatFlags, OutputFlags, Outputs};
 use super::{compare, history, output, signals, units};
 use crate::end::{End, Failure, tell};
 
 /// Load one server and report throughput, response times, outcomes and cost.
+///
+/// With several numbers of connections, rates that are a share of what the server can do, or an
+/// objective, it is a study of the server alone: its curve, its knee, its capacity.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
+    abx run localhost:8080 -c 1,10,100 -d 20s\n  \
+    abx run localhost:8080 --slo 'p99<50ms,errors<0.1%'\n  \
     abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
     abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
 pub struct Run {
-    /// URL of the server: http://HOST:PORT/PATH or https://, and ws:// or wss:// for WebSocket.
+    /// URL of the server: http://HOST:PORT/PATH or https://, and ws:// or wss:// for WebSocket;
+    /// without a scheme, http://.
     url: String,
-    /// How long to send requests [default: 10s].
-    #[arg(short, long, value_parser = units::duration)]
+    /// How long to send requests, in seconds or with a unit; of several loads each [default: 10s;
+    /// with --slo 2m].
+    #[arg(short, long, visible_short_alias = 'z', value_parser = units::seconds, value_name = "TIME")]
     duration: Option<Duration>,
     /// Stop after this many requests or messages, instead of after a time.
-    #[arg(
-        short = 'n', long, conflicts_with = "duration",
-        value_parser = clap::value_parser!(u64).range(1..)
-    )]
+    #[arg(short = 'n', long, conflicts_with = "duration", value_parser = units::requests, value_name = "N")]
     requests: Option<u64>,
     #[command(flatten)]
     load: LoadFlags,
@@ -77,22 +85,43 @@ fn announcement(url: &str, load: &Load, end: RunEnd) -> String {
     }
 }
 
+/// What is about to be done under several loads, or to find one.
+fn announcement_of_several(url: &str, loads: usize) -> String {
+    match loads {
+        1 => format!("Finding out what {url} can do, then loading it by that"),
+        _ => format!("Loading {url} in {loads} ways, which take turns in each block"),
+    }
+}
+
 /// Loads, and prints what came of it.
 pub fn run(run: &Run) -> Result<End, Failure> {
     let outputs = Outputs::of_run(&run.output, &run.formats)?;
-    let target = Target::parse(&run.url).map_err(Failure::usage)?;
-    let load = run.load.load(target.scheme, target.is_encrypted)?;
+    let target = Target::parse(&with_scheme(&run.url)).map_err(Failure::usage)?;
+    let mut loads = { &run.load }.loads(target.scheme, target.is_encrypted, Some(&target))?;
+    let load = match loads.pop() {
+        Some(only) if loads.is_empty() && !only.rate.is_unresolved() => only,
+        last => {
+            loads.extend(last);
+            let text = announcement_of_several(&target.url, loads.len());
+            let study = curve(run, target, loads)?;
+            if !run.output.quiet {
+                tell(&text);
+            }
+            let nothing = ExpectFlags::default();
+            return compare::conduct(&study, "run", (&outputs, &run.output), &nothing);
+        }
+    };
     let end = run.end(load.shape)?;
     if !run.output.quiet {
         target.choice().iter().for_each(|choice| tell(choice));
-        tell(&announcement(&run.url, &load, end));
+        tell(&announcement(&target.url, &load, end));
     }
     let plan = abx_lab::RunPlan {
         target,
         load,
         end,
         threads: run.generator.threads.map(usize::from),
-        wait: run.generator.wait().unwrap_or(abx_lab::WaitChoice::Auto),
+        wait: run.generator.wait().unwrap_or(WaitChoice::Auto),
         local_addresses: run.generator.local_address.clone(),
         seed: run.generator.seed(),
         command: std::env::args().collect(),
@@ -119,6 +148,47 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     }
     printed?;
     Ok(end_of(&record))
+}
+
+/// Blocks of a study of one server: the fewest of which intervals are given.
+const BLOCKS: u32 = 6;
+/// How long the search for a capacity and its blocks take, about.
+const CAPACITY_TIME: Duration = Duration::from_secs(120);
+
+/// The study of one server under several loads, or at rates that are still to be found.
+fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> {
+    if run.requests.is_some() {
+        return Err(Failure::usage(
+            "-n counts the requests of one load: for several loads, percentages such as 25% and \
+             --slo, say by -d how long each may take",
+        ));
+    }
+    if run.load.stages_last().is_some() {
+        return Err(Failure::usage(
+            "stages take longer than a slice lasts: give one number of connections and one message \
+             size",
+        ));
+    }
+    let is_search = loads
+        .iter()
+        .any(|load| matches!(load.rate, RateSpec::Objective { .. }));
+    let usual = if is_search { CAPACITY_TIME } else { DURATION };
+    let each = run.duration.unwrap_or(usual);
+    let count = u32::try_from(loads.len()).unwrap_or(u32::MAX);
+    let subject = Subject {
+        name: target.host.clone(),
+        source: Source::Address(target),
+        stand_in_for: None,
+    };
+    let command = std::env::args().collect();
+    Ok(Study {
+        threads: run.generator.threads.map(usize::from),
+        wait: run.generator.wait().unwrap_or(WaitChoice::Auto),
+        local_addresses: run.generator.local_address.clone(),
+        blocks: Some(BLOCKS),
+        blocks_within: Some(each.saturating_mul(count)),
+        ..Study::of_one(subject, loads, run.generator.seed(), command)
+    })
 }
 
 /// How a command ends that printed this run.

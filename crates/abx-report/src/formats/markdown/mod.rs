@@ -12,6 +12,7 @@ use crate::text::past_baseline::past_baseline;
 use crate::text::study::how_measured;
 use crate::text::sweeps::{capacities, sweeps};
 use crate::text::{ReportExtent, run_text};
+use crate::words::alone::{is_alone, sentences};
 use crate::words::expectations::reason;
 use crate::words::figures::{neither, table, unsent};
 use crate::words::findings::{Cause, LoadCount, Told, causes, told};
@@ -47,7 +48,10 @@ pub fn study_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> St
         _ => LoadCount::Several,
     };
     let sections = [
-        "### abx: which server is faster?\n".to_owned(),
+        match is_alone(record) {
+            true => "### abx: how much can the server serve?\n".to_owned(),
+            false => "### abx: which server is faster?\n".to_owned(),
+        },
         primary(record),
         beyond_pairs(record),
         scope(record),
@@ -108,6 +112,12 @@ fn verdicts(record: &StudyRecord) -> String {
     }
     if let Some(text) = instead_of_throughput(record) {
         out.push_str(&format!("\n{}\n", escape(text)));
+    }
+    if is_alone(record) {
+        let said = sentences(record).into_iter();
+        return said
+            .map(|text| format!("- **{}**\n", escape(&text)))
+            .collect();
     }
     match out.is_empty() && record.measured.past_baseline.is_none() {
         true => "**Nothing was compared.**\n".to_owned(),

@@ -6,6 +6,7 @@ use crate::html::conclusions::links::reasons;
 use crate::html::conclusions::matrix::matrix;
 use crate::html::conclusions::signs::sign;
 use crate::html::markup::{Element, LINE, Markup, element, folded, note};
+use crate::words::alone::{is_alone, sentences};
 use crate::words::grid;
 use crate::words::overview::{counts, largest, leaders};
 use crate::words::scope;
@@ -28,6 +29,7 @@ pub(crate) fn title(record: &StudyRecord) -> String {
         [others @ .., last] if !others.is_empty() => {
             format!("Which is faster: {} or {last}?", others.join(", "))
         }
+        [only] if is_alone(record) => format!("How much can {only} serve?"),
         _ => "A comparison of web servers".to_owned(),
     }
 }
@@ -36,6 +38,11 @@ pub(crate) fn title(record: &StudyRecord) -> String {
 /// those are few.
 pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
     let scope = note(&scope::of_study(record));
+    if is_alone(record) {
+        let said = sentences(record).into_iter();
+        let said = said.map(|text| element("p").text(&text));
+        return said.chain([scope]).collect();
+    }
     let Some(first) = record.conclusions.primary().next() else {
         let nothing = element("p").text("Nothing was compared.");
         return [nothing, scope].into_iter().collect();

@@ -8,12 +8,13 @@ mod plan;
 mod study;
 
 use abx_evidence::record::StudyEnd;
-use abx_evidence::{ExpectationResult, StudyRecord, Verdict};
+use abx_evidence::{ExpectationResult, Status, StudyRecord, Verdict};
 use abx_lab::{
     Abort, ServerProcessError, ServiceError, Source, Store, Study, StudyEnvironment, StudyError,
     StudyOutcome, Subject, run_study,
 };
 
+use crate::cli::expect::ExpectFlags;
 use crate::cli::output::{OutputFlags, Outputs};
 use crate::cli::watch::Watch;
 use crate::cli::{expect, history, output, own_program, signals};
@@ -21,6 +22,7 @@ use crate::end::{End, Failure, tell};
 
 pub use self::extent::{Absent, Extent, Loads};
 pub use self::flags::Compare;
+pub use self::named_study::is_path;
 pub use self::study::of_catalog;
 
 /// Conducts the study that the flags describe, and prints what came of it.
@@ -36,16 +38,27 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
 pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     let flags = &compare.output;
     let outputs = Outputs::of_study(flags, &compare.formats, &compare.study_formats)?;
-    let expectations = compare.expect.read(&expect::known_of_study(study))?;
-    if !flags.quiet {
-        { study.subjects.iter() }
-            .filter_map(choice)
-            .for_each(|choice| tell(&choice));
-    }
     if compare.words.is_empty() && !flags.quiet {
         tell(&demonstration(study));
     }
-    let mut store = Store::for_new_record("compare", study.seed);
+    conduct(study, "compare", (&outputs, flags), &compare.expect)
+}
+
+/// Conducts a study whose record is of this kind, and prints what came of it there.
+pub fn conduct(
+    study: &Study,
+    kind: &str,
+    (outputs, flags): (&Outputs, &OutputFlags),
+    expect: &ExpectFlags,
+) -> Result<End, Failure> {
+    let expectations = expect.read(&expect::known_of_study(study))?;
+    if !flags.quiet {
+        { study.subjects.iter() }
+            .filter_map(choice)
+            .chain(expect.warning(study.blocks))
+            .for_each(|line| tell(&line));
+    }
+    let mut store = Store::for_new_record(kind, study.seed);
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
     let outcome = run_study(
         study,
@@ -67,7 +80,7 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
         return Err(failure(error));
     }
     let answers = expect::ask(&record, &expectations);
-    let printed = print(&record, &answers, &outputs, flags);
+    let printed = print(&record, &answers, outputs, flags);
     history::note(&store);
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
@@ -144,21 +157,24 @@ pub fn end(record: &StudyRecord) -> End {
         .map(|one| one.verdict)
         .chain(beside.map(|one| one.verdict))
         .any(|verdict| verdict == Verdict::Invalid);
+    // Of a server alone all that is said is of it.
+    let is_void =
+        !record.measured.is_comparison() && record.conclusions.validity.status == Status::Invalid;
     match record.measured.end {
         StudyEnd::Interrupted => End::Interrupted,
-        _ if is_invalid => End::NoClaim,
+        _ if is_invalid || is_void => End::NoClaim,
         _ => End::Done,
     }
 }
 
-/// Tells where a record is, and why it is not where it usually would be.
+/// Tells how a record is found again, and why it is not where it usually would be.
 pub fn tell_where(store: &Store) {
     if let Some(why) = store.moved() {
         tell(&format!("abx: {why}"));
     }
-    let path = store.path().display();
+    let name = history::name_of(store);
     tell(&format!(
-        "Record: {path}\nPrint it again with: abx report {path}"
+        "Record: {name}\nPrint it again with: abx report {name}"
     ));
 }
 

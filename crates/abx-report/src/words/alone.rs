@@ -1,0 +1,58 @@
+//! What a study says of a subject that is compared with nothing.
+
+use abx_evidence::{Capacity, KNEE_SHARE, Knee, StudyRecord};
+
+use super::sweeps::rate_of;
+use super::units::{count, figure, percent};
+use super::verdict::name;
+
+/// Whether one subject was measured, with nothing beside it.
+pub(crate) fn is_alone(record: &StudyRecord) -> bool {
+    !record.measured.is_comparison()
+}
+
+/// What was found out of it, a sentence each: capacities, then knees.
+pub(crate) fn sentences(record: &StudyRecord) -> Vec<String> {
+    let found = &record.conclusions;
+    let knees = found.sweeps.iter().flat_map(|sweep| &sweep.knees);
+    let capacities = found.capacities.iter().map(|one| capacity(record, one));
+    capacities.chain(knees.map(knee)).collect()
+}
+
+fn capacity(record: &StudyRecord, one: &Capacity) -> String {
+    let unit = rate_of(record, &one.objective);
+    let rate = |rate: f64| format!("{} {unit}", figure(rate));
+    let (who, objective) = (name(&one.subject), &one.objective);
+    match (one.rate_per_s, one.low, one.high) {
+        (Some(found), Some(low), Some(high)) => format!(
+            "{who} meets {objective} up to {} ({} to {}, {} interval).",
+            rate(found),
+            figure(low),
+            figure(high),
+            percent(one.confidence)
+        ),
+        (_, Some(low), None) => format!("{who} meets {objective} at {} at least.", rate(low)),
+        (_, None, Some(high)) => format!("{who} meets {objective} at {} at most.", rate(high)),
+        _ => {
+            format!("Up to which rate {who} meets {objective} lies outside those that were tried.")
+        }
+    }
+}
+
+fn knee(one: &Knee) -> String {
+    let highest = figure(one.highest_per_s);
+    match one.connections {
+        Some(connections) => format!(
+            "From {} connections on, {} gives {} or more of its highest throughput, {highest} \
+             requests/s: more of them mostly wait longer.",
+            count(connections as u64),
+            name(&one.subject),
+            percent(KNEE_SHARE)
+        ),
+        None => format!(
+            "{} gives its highest throughput, {highest} requests/s, with the most connections that \
+             were tried: try more, to see where it ends.",
+            name(&one.subject)
+        ),
+    }
+}
