@@ -138,7 +138,7 @@ fn plan(address: SocketAddr, path: &str) -> Result<LoadPlan, Box<dyn Error>> {
                 body: Vec::new(),
             },
             expect: ExpectedAnswer {
-                status: 200,
+                status: 200_u16.into(),
                 body: None,
             },
             weight: 1,

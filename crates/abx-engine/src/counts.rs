@@ -112,7 +112,7 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
                 body: Vec::new(),
             },
             expect: ExpectedAnswer {
-                status: 200,
+                status: 200_u16.into(),
                 body: Some(BodyIdentity {
                     bytes: body.len() as u64,
                     xxh3: xxh3_64(&body),

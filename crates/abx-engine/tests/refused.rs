@@ -36,7 +36,7 @@ fn load(address: SocketAddr) -> LoadPlan {
                 body: Vec::new(),
             },
             expect: ExpectedAnswer {
-                status: 200,
+                status: 200_u16.into(),
                 body: None,
             },
             weight: 1,

@@ -37,13 +37,14 @@ pub use judge::past_baseline::{
 pub use judge::ranking::{Place, Ranking};
 pub use judge::scope::{CpuSharing, Route, Scope};
 pub use judge::server_times::{ServerTime, ServerTimeDifference};
-pub use judge::sweeps::{Axis, Crossover, Scalability, Sweep};
+pub use judge::sweeps::{Axis, Crossover, KNEE_SHARE, Knee, Scalability, Sweep};
 pub use judge::verdict::{self, Verdict};
 pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};
 pub use listing::{catalog, history, plan};
 pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Offered};
 pub use measure::broadcasts::Broadcasts;
 pub use measure::exchange::{Exchange, LoadShape, Message, MessageKind, Shape};
+pub use measure::expected_status::{ExpectedStatus, StatusError};
 pub use measure::held::{Held, HeldFigures};
 pub use measure::histogram::Histogram;
 pub use measure::opening::ConnectionOpening;

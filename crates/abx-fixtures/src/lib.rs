@@ -240,11 +240,12 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),
                 weight: 1,
+                body: None,
             }],
             keep_alive: true,
             timeout_s: 10.0,
             verify_every: 64,
-            status: 200,
+            status: 200_u16.into(),
             bodies_compared: true,
             ..LoadSettings::default()
         },

@@ -35,14 +35,16 @@ pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};
 pub use setup::{catalog, provision};
 pub use study::fault::{Fault, Strike};
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
+pub use study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
 pub use study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService};
 pub use study::shape::{
     BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,
 };
-pub use study::subject::{Scheme, Source, Subject, SubjectError, Target};
+pub use study::subject::{Scheme, Source, Subject, SubjectError, Target, is_address, with_scheme};
 pub use study::tls::TlsSpec;
+pub use study::url_list::{UrlListError, listed_paths};
 pub use study::{
     CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, PilotEffort, Pin, RequestSpec,
-    SliceLength, Study, WaitChoice, study_file, units,
+    SliceLength, Study, WaitChoice, study_file, units, usual_method,
 };

@@ -7,12 +7,10 @@ mod view;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use cli::{Cli, Command};
+use cli::{Command, habits};
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
+    match habits::parse().command {
         Command::Compare(compare) => end::finish(cli::compare::compare(&compare)),
         Command::Run(run) => end::finish(cli::run::run(&run)),
         Command::Study(study) => end::finish(cli::catalog::catalog(&study)),

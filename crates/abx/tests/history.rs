@@ -92,7 +92,7 @@ fn studies_and_runs_are_listed_and_named_by_id() {
     // A server that does not start leaves nothing to look at.
     let gone = subject("gone", "--no-such-flag");
     home.run_abx(&["compare", &subject("one", ""), &gone])
-        .expect(2, &["gone"]);
+        .expect(3, &["gone"]);
     assert_eq!(history(&home, &[])["entries"], all["entries"]);
     assert_eq!(history(&home, &[])["unmeasured"], 1);
     assert_eq!(entries(&history(&home, &["--all"])).len(), 3);

@@ -22,6 +22,7 @@ mod manual;
 mod opened;
 mod records;
 mod recovery;
+mod requests;
 mod runs;
 mod services;
 mod signals;

@@ -143,7 +143,8 @@ fn alone(server: &Server, words: &[&str]) -> (Value, String) {
         (again.stdout, again.status),
         (ended.stdout.clone(), ended.status)
     );
-    (record, ended.stdout)
+    let words: Vec<&str> = ended.stdout.split_whitespace().collect();
+    (record, words.join(" "))
 }
 
 #[test]

@@ -51,6 +51,7 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
         (&["--path", "x"], &["--path", "begins with /"]),
         (&["--expect-body", "abc"], &["--expect-body", "sha256sum"]),
         (&["--expect-status", "99"], &["--expect-status"]),
+        (&["--expect-status", "6xx"], &["--expect-status", "2xx"]),
         (&["-H", "Accept"], &["Name: value"]),
         (&["--stages", "1:9@1s"], &["stages", "abx run"]),
         (&["--install"], &["--install", "study file"]),
@@ -70,14 +71,14 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
     let server = Server::start(&[]);
     let url = server.url.as_str();
     let cases: &[(&[&str], &[&str])] = &[
-        (&["run", "127.0.0.1:80"], &["127.0.0.1:80", "http://"]),
+        (&["run", "a@b"], &["http://a@b", "Authorization"]),
         (&["run", "ftp://127.0.0.1/"], &["not supported"]),
         (
             &["run", url, "-n", "1", "-d", "1s"],
             &["--requests", "--duration"],
         ),
         (&["run", url, "-n", "0"], &["--requests"]),
-        (&["run", url, "-d", "1"], &["--duration", "10s"]),
+        (&["run", url, "-d", "0"], &["--duration", "10s"]),
         (&["run"], &["<URL>"]),
         (&["run", url, "-r", "0"], &["--rate", "above zero"]),
         (&["run", url, "-r", "x"], &["--rate", "20000"]),

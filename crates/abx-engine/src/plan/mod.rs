@@ -4,7 +4,7 @@ mod tls;
 
 use std::net::{IpAddr, SocketAddr};
 
-use abx_evidence::{Shape, TimelinePlan, Wait};
+use abx_evidence::{ExpectedStatus, Shape, TimelinePlan, Wait};
 use abx_wire::http1;
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +105,7 @@ pub struct BodyIdentity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpectedAnswer {
     /// Its status.
-    pub status: u16,
+    pub status: ExpectedStatus,
     /// Its body; `None` when bodies vary and only the status is checked.
     pub body: Option<BodyIdentity>,
 }

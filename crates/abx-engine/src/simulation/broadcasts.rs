@@ -20,7 +20,7 @@ const HEARD_NS: u64 = 50_000;
 
 pub(super) fn broadcast_plan(listeners: u32) -> LoadPlan {
     let mut plan = plan(listeners, b"", 3);
-    plan.requests[0].expect.status = 101;
+    plan.requests[0].expect.status = 101_u16.into();
     plan.shape = Shape::Broadcast(MESSAGE);
     plan.timeout_ns = 100 * MS;
     plan

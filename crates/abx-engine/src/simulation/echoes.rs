@@ -21,7 +21,7 @@ const ANSWER_NS: u64 = 50_000;
 /// A load of so many connections that send `bytes` and get them back.
 pub(super) fn echo_plan(connections: u32, is_text: bool, bytes: u32, seed: u64) -> LoadPlan {
     let mut plan = plan(connections, b"", seed);
-    plan.requests[0].expect.status = 101;
+    plan.requests[0].expect.status = 101_u16.into();
     plan.shape = Shape::Echo(match is_text {
         true => Message::text(bytes),
         false => Message::binary(bytes),

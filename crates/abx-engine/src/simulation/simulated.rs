@@ -36,7 +36,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
                 body: Vec::new(),
             },
             expect: ExpectedAnswer {
-                status: 200,
+                status: 200_u16.into(),
                 body: Some(BodyIdentity {
                     bytes: body.len() as u64,
                     xxh3: xxh3_64(body),

@@ -1,6 +1,6 @@
 //! Every way to frame an answer, and every check of it.
 
-use abx_evidence::Outcome;
+use abx_evidence::{ExpectedStatus, Outcome};
 
 use crate::peer::{Peer, wait_ms};
 use crate::{HELLO, identity, load, outcomes, requests, run};
@@ -28,7 +28,7 @@ fn every_framing_is_counted_to_the_byte() {
         let peer = Peer::answering(answer);
         let mut plan = load(peer.address(), 1);
         plan.requests[0].request.method = method.to_owned();
-        plan.requests[0].expect.status = status;
+        plan.requests[0].expect.status = ExpectedStatus::exactly(status);
         plan.requests[0].expect.body = Some(identity(body));
         let slice = run(1, &plan, &requests(10));
 

@@ -66,7 +66,7 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
                 body: Vec::new(),
             },
             expect: ExpectedAnswer {
-                status: 200,
+                status: 200_u16.into(),
                 body: Some(identity(b"hello")),
             },
             weight: 1,

@@ -19,7 +19,7 @@ const TEXT: Message = Message::text(300);
 fn websockets(address: SocketAddr, shape: Shape) -> LoadPlan {
     let mut plan = load(address, 2);
     plan.shape = shape;
-    plan.requests[0].expect.status = 101;
+    plan.requests[0].expect.status = 101_u16.into();
     plan
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod arrivals;
 pub(crate) mod broadcasts;
 pub(crate) mod exchange;
+pub(crate) mod expected_status;
 pub(crate) mod held;
 pub(crate) mod histogram;
 pub(crate) mod opening;

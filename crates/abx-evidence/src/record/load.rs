@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::arrivals::ArrivalSettings;
 use crate::measure::exchange::Exchange;
+use crate::measure::expected_status::ExpectedStatus;
 use crate::record::objective::Objective;
 use crate::record::pilot::PilotRecord;
 
@@ -76,8 +77,8 @@ pub struct LoadSettings {
     pub open_rate: Option<u32>,
     /// Of how many answers one had its body hashed.
     pub verify_every: u32,
-    /// The status that counts as right.
-    pub status: u16,
+    /// The status that counts as right, or the class of those that do.
+    pub status: ExpectedStatus,
     /// Whether bodies were compared within and between subjects.
     pub bodies_compared: bool,
 }
@@ -91,6 +92,21 @@ pub struct RequestSettings {
     pub path: String,
     /// How often it is asked, beside the weights of the others.
     pub weight: u32,
+    /// What was sent with it; `None` for nothing, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<RequestBody>,
+}
+
+/// The body of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestBody {
+    /// Its length.
+    pub bytes: u64,
+    /// Its SHA-256 in hexadecimal.
+    pub sha256: String,
+    /// Itself, when it is text of at most 1,024 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// An answer that was read to its end before the load.

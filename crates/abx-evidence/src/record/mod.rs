@@ -30,7 +30,7 @@ pub use block::{
 pub use contrast::Contrast;
 pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
 pub use histograms::Histograms;
-pub use load::{AnswerRecord, LoadRecord, LoadSettings, RequestSettings};
+pub use load::{AnswerRecord, LoadRecord, LoadSettings, RequestBody, RequestSettings};
 pub use past_baseline::{PastBaseline, PastLoad, PastReference};
 pub use pilot::{Interleave, PilotRecord, PilotSubject, SliceChoiceRecord, SliceLengthRecord};
 pub use readings::{Canary, HostCounters, InUse, SubjectReadings};

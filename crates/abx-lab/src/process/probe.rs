@@ -7,11 +7,12 @@ use abx_engine::{
     Answer, BodyIdentity, Patience, ProbeError, RequestPlan, TlsPlan, WebSocketAnswer, payload,
     probe, probe_websocket,
 };
-use abx_evidence::{Message, Shape};
+use abx_evidence::{ExpectedStatus, Message, Shape};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::study::subject::{Source, Subject};
+use crate::study::units::hex;
 use crate::study::{Load, RequestSpec};
 
 /// What a subject is asked.
@@ -20,7 +21,7 @@ pub struct Probe {
     /// The request, or what opens a WebSocket.
     pub request: RequestPlan,
     /// The status that is right.
-    pub status: u16,
+    pub status: ExpectedStatus,
     /// What the load's connections carry.
     pub shape: Shape,
     /// What the load's messages are drawn from.
@@ -71,8 +72,8 @@ impl Probe {
             return self;
         };
         let status = match (launch.ready.status, &launch.ready.path) {
-            (Some(status), _) => status,
-            (None, Some(_)) if self.is_websocket() => 200,
+            (Some(status), _) => status.into(),
+            (None, Some(_)) if self.is_websocket() => ExpectedStatus::default(),
             (None, _) => self.status,
         };
         let Some(path) = &launch.ready.path else {
@@ -154,10 +155,6 @@ fn reply(came: WebSocketAnswer, sent: Option<(Message, Vec<u8>)>) -> ProbeReply 
         tls: came.tls,
         sha256: hex(&Sha256::digest(body)),
     })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn identity(body: &[u8]) -> BodyIdentity {

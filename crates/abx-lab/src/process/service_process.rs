@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use abx_engine::{HttpVersion, Patience};
-use abx_evidence::Shape;
+use abx_evidence::{ExpectedStatus, Shape};
 use abx_sys::Nanos;
 use abx_sys::tree::ProcTree;
 
@@ -226,7 +226,7 @@ fn see(
             };
             let probe = Probe {
                 request: asked.plan(HttpVersion::Http11, &address.to_string(), None),
-                status: rule.status.unwrap_or(200),
+                status: rule.status.map(ExpectedStatus::from).unwrap_or_default(),
                 shape: Shape::Request,
                 seed: 0,
                 tls: None,

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use abx_engine::{Answer, BodyIdentity, ExpectedAnswer, Patience, ProbeError};
+use abx_evidence::ExpectedStatus;
 use abx_evidence::record::{AnswerRecord, TlsSession};
 use abx_sys::Nanos;
 
@@ -23,7 +24,10 @@ const REST_MAX: Duration = Duration::from_millis(100);
 /// What a subject answered to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
+    /// That of the first answer.
     status: u16,
+    /// Those that are right.
+    expected: ExpectedStatus,
     body_bytes: u64,
     /// `None` when the bodies varied from answer to answer.
     body: Option<(BodyIdentity, String)>,
@@ -58,7 +62,7 @@ pub enum VerifyError {
         /// The status that came.
         got: u16,
         /// The status that was expected.
-        expected: u16,
+        expected: ExpectedStatus,
         /// What to do about it.
         remedy: String,
         /// The end of its output, where that may say why.
@@ -161,7 +165,7 @@ impl Verified {
     #[must_use]
     pub fn expectation(&self, compare_bodies: bool) -> ExpectedAnswer {
         ExpectedAnswer {
-            status: self.status,
+            status: self.expected,
             body: self
                 .body
                 .as_ref()
@@ -214,11 +218,11 @@ pub fn verify(
         })?;
         answers.push(right_answer(name, probe, reply)?);
     }
-    let status = probe.status;
     let first = &answers[0];
     let is_stable = answers.iter().all(|answer| answer.body == first.body);
     Ok(Verified {
-        status,
+        status: first.status,
+        expected: probe.status,
         body_bytes: first.body.bytes,
         body: is_stable.then(|| (first.body, first.sha256.clone())),
         server: first.said.server.clone(),
@@ -229,7 +233,7 @@ pub fn verify(
 /// The answer, when it is a right one.
 fn right_answer(name: &str, probe: &Probe, reply: ProbeReply) -> Result<Answer, VerifyError> {
     match reply {
-        ProbeReply::Answer(answer) if answer.status == probe.status => Ok(answer),
+        ProbeReply::Answer(answer) if probe.status.accepts(answer.status) => Ok(answer),
         ProbeReply::Answer(answer) => Err(wrong_status(name, probe, &answer)),
         ProbeReply::OtherMessage {
             sent_bytes,
@@ -343,7 +347,7 @@ pub enum ReadinessLook {
 /// Asks a server once. Refused and 503 mean "not yet"; any other wrong status is wrong.
 pub fn look(name: &str, address: SocketAddr, probe: &Probe, patience: Patience) -> ReadinessLook {
     match probe.ask(address, patience) {
-        Ok(ProbeReply::Answer(answer)) if answer.status == 503 && probe.status != 503 => {
+        Ok(ProbeReply::Answer(answer)) if answer.status == 503 && !probe.status.accepts(503) => {
             ReadinessLook::NotYet("it answers 503".to_owned())
         }
         Ok(reply) => match right_answer(name, probe, reply) {
@@ -415,6 +419,7 @@ mod tests {
     fn verified(bytes: u64, sha256: Option<&str>) -> Verified {
         Verified {
             status: 200,
+            expected: 200_u16.into(),
             body_bytes: bytes,
             body: sha256.map(|text| (BodyIdentity { bytes, xxh3: 1 }, text.to_owned())),
             server: None,

@@ -3,8 +3,8 @@
 //! is the most that it could get from anybody.
 
 use abx_engine::{Asked, LoadPlan, Patience, Stopper};
-use abx_evidence::Shape;
 use abx_evidence::record::CEILING;
+use abx_evidence::{ExpectedStatus, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -124,7 +124,7 @@ fn start(
 fn probe(load: &Load, request: &RequestSpec, process: &ServerProcess) -> Probe {
     Probe {
         request: request.plan(load.version, &process.address.to_string(), None),
-        status: 200,
+        status: ExpectedStatus::default(),
         shape: Shape::Request,
         seed: 0,
         tls: None,

@@ -3,6 +3,7 @@
 
 pub mod fault;
 pub mod launch;
+pub mod numbered;
 pub mod placeholder;
 pub mod program;
 pub mod rates;
@@ -12,15 +13,19 @@ pub mod study_file;
 pub mod subject;
 pub mod tls;
 pub mod units;
+pub mod url_list;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_engine::{HttpVersion, Pacing, RequestPlan, schedule};
-use abx_evidence::record::{Contrast, Interleave, LoadSettings, RequestSettings, SkippedSubject};
+use abx_evidence::record::{
+    Contrast, Interleave, LoadSettings, RequestBody, RequestSettings, SkippedSubject,
+};
 use abx_evidence::stats::Margin;
-use abx_evidence::{ArrivalKind, ArrivalSettings, Exchange, Measured, Shape};
+use abx_evidence::{ArrivalKind, ArrivalSettings, Exchange, ExpectedStatus, Measured, Shape};
+use sha2::{Digest, Sha256};
 
 use fault::Fault;
 use rates::RateSpec;
@@ -214,8 +219,8 @@ pub struct Load {
     pub cold_cache: bool,
     /// Of how many answers one has its body hashed.
     pub verify_every: u32,
-    /// The right status.
-    pub status: u16,
+    /// The right status, or the class of those that are.
+    pub status: ExpectedStatus,
     /// Which bodies are right.
     pub body: ExpectBody,
 }
@@ -239,7 +244,7 @@ impl Default for Load {
             open_rate: None,
             cold_cache: false,
             verify_every: 100,
-            status: 200,
+            status: ExpectedStatus::default(),
             body: ExpectBody::Same,
         }
     }
@@ -249,12 +254,21 @@ impl Default for RequestSpec {
     /// `GET` of a subject's own path, without a body.
     fn default() -> RequestSpec {
         RequestSpec {
-            method: "GET".to_owned(),
+            method: usual_method(false).to_owned(),
             path: None,
             headers: Vec::new(),
             body: Vec::new(),
             weight: 1,
         }
+    }
+}
+
+/// The method of a request that names none.
+#[must_use]
+pub fn usual_method(has_body: bool) -> &'static str {
+    match has_body {
+        true => "POST",
+        false => "GET",
     }
 }
 
@@ -274,6 +288,38 @@ pub struct RequestSpec {
 }
 
 impl Study {
+    /// A study of one subject that is compared with nothing, with what is usual elsewhere.
+    #[must_use]
+    pub fn of_one(subject: Subject, loads: Vec<Load>, seed: u64, command: Vec<String>) -> Study {
+        Study {
+            subjects: vec![subject],
+            services: Vec::new(),
+            contrasts: Vec::new(),
+            loads,
+            faults: Vec::new(),
+            aa: false,
+            margin: Margin::DEFAULT,
+            budget: None,
+            blocks: None,
+            blocks_within: None,
+            slice: SliceLength::Usual,
+            rounds: None,
+            cold: None,
+            ceiling: None,
+            interleave: Interleave::Slices,
+            files: Vec::new(),
+            local_addresses: Vec::new(),
+            threads: None,
+            pin: Pin::Split,
+            wait: WaitChoice::Auto,
+            seed,
+            command,
+            against: None,
+            skipped: Vec::new(),
+            pilot: PilotEffort::Usual,
+        }
+    }
+
     /// The baseline's name.
     #[must_use]
     pub fn baseline(&self) -> &str {
@@ -313,10 +359,18 @@ impl RequestSpec {
     }
 
     fn settings(&self) -> RequestSettings {
+        let sent = (!self.body.is_empty()).then(|| RequestBody {
+            bytes: self.body.len() as u64,
+            sha256: units::hex(&Sha256::digest(&self.body)),
+            text: { std::str::from_utf8(&self.body).ok() }
+                .filter(|text| text.len() <= BODY_TEXT_BYTES_MAX)
+                .map(str::to_owned),
+        });
         RequestSettings {
             method: self.method.clone(),
             path: self.path_for(None),
             weight: self.weight,
+            body: sent,
         }
     }
 
@@ -325,6 +379,9 @@ impl RequestSpec {
         path.unwrap_or("/").to_owned()
     }
 }
+
+/// The longest body that a record has as text, in bytes; of all it has length and hash.
+const BODY_TEXT_BYTES_MAX: usize = 1_024;
 
 /// What the record says of when requests are due.
 #[must_use]

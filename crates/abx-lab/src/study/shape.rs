@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use abx_evidence::LoadShape;
+use abx_evidence::{ExpectedStatus, LoadShape};
 
 /// The payload of a message when nothing else is said, in bytes: as long as the
 /// page of the built-in server.
@@ -15,7 +15,7 @@ pub const BROADCAST_BYTES_MIN: u32 = 16;
 /// How long connections are held when nothing else is said.
 pub const HOLD: Duration = Duration::from_secs(1);
 /// The status that opens a WebSocket.
-pub const SWITCHED: u16 = 101;
+pub const SWITCHED: ExpectedStatus = ExpectedStatus::exactly(101);
 
 /// Whether messages of this length can be sent in loads of this shape.
 #[must_use]
@@ -32,7 +32,7 @@ pub fn suits(shape: LoadShape, key: &str) -> bool {
     match key {
         "think" | "calls" | "cold_cache" | "protocol" | "keep_alive" | "expect"
         | "expect.status" | "expect.body" | "requests.method" | "requests.body"
-        | "requests.count" | "requests.weight" => shape == LoadShape::Request,
+        | "requests.count" | "requests.urls" | "requests.weight" => shape == LoadShape::Request,
         "message" => is_sent && shape != LoadShape::Request,
         "hold" => !is_sent,
         "rate" | "slo" | "arrivals" | "pipeline" => is_sent,

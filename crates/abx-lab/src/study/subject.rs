@@ -1,7 +1,8 @@
 //! A server under test as a person names it, and what it becomes in a block.
 
+use std::borrow::Cow;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use crate::study::launch::Launch;
@@ -149,8 +150,8 @@ impl Subject {
     /// # Errors
     /// One [`SubjectError`] for each thing that can be wrong with it.
     pub fn parse(text: &str) -> Result<Subject, SubjectError> {
-        if is_url(text) {
-            let target = Target::parse(text)?;
+        if let Some(url) = url(text) {
+            let target = Target::parse(&url)?;
             return Ok(Subject {
                 name: target.host.clone(),
                 source: Source::Address(target),
@@ -164,10 +165,9 @@ impl Subject {
         if !units::is_name(name) {
             return Err(SubjectError::BadName(name.to_owned()));
         }
-        let source = if is_url(rest) {
-            Source::Address(Target::parse(rest)?)
-        } else {
-            Source::Command(Launch::new(words(name, rest)?))
+        let source = match url(rest) {
+            Some(url) => Source::Address(Target::parse(&url)?),
+            None => Source::Command(Launch::new(words(name, rest)?)),
         };
         Ok(Subject {
             name: name.to_owned(),
@@ -192,20 +192,64 @@ fn words(name: &str, command: &str) -> Result<Vec<String>, SubjectError> {
     Ok(words)
 }
 
-/// Whether a text begins like a URL: a scheme and `://`.
-fn is_url(text: &str) -> bool {
-    text.split_once("://").is_some_and(|(scheme, _)| {
+/// The URL that a text is: one with a scheme, or a host and port, for which HTTP is meant.
+fn url(text: &str) -> Option<Cow<'_, str>> {
+    let has_scheme = text.split_once("://").is_some_and(|(scheme, _)| {
         !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
+    });
+    match has_scheme {
+        true => Some(text.into()),
+        false => is_address(text).then(|| with_scheme(text)),
+    }
 }
 
-impl Target {
-    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `https://`, `ws://` or `wss://`, looks the host up, and
-    /// takes the first of its addresses that answers a connection, as other clients do.
-    ///
-    /// # Errors
-    /// [`SubjectError::Scheme`], [`SubjectError::Url`], [`SubjectError::Resolve`].
-    pub fn parse(url: &str) -> Result<Target, SubjectError> {
+/// The same with `http://` before it when it has no scheme.
+#[must_use]
+pub fn with_scheme(url: &str) -> Cow<'_, str> {
+    match url.contains("://") {
+        true => url.into(),
+        false => format!("http://{url}").into(),
+    }
+}
+
+/// Path and query of a URL; nothing is looked up.
+///
+/// # Errors
+/// [`SubjectError::Scheme`], [`SubjectError::Url`].
+pub fn url_path(url: &str) -> Result<String, SubjectError> {
+    UrlParts::of(url).map(|parts| parts.path)
+}
+
+/// Whether a text begins with a host and a port, such as `localhost:8080/x`, or is such a
+/// host alone that it can be nothing else: an IPv4 address, or `localhost`.
+#[must_use]
+pub fn is_address(text: &str) -> bool {
+    let is_host = |host: &str| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b".-_[]:".contains(&byte);
+        !host.is_empty() && host.bytes().all(fits)
+    };
+    let authority = text.split(['/', '?']).next().unwrap_or_default();
+    match authority.rsplit_once(':') {
+        Some((host, port)) => is_host(host) && port.parse::<u16>().is_ok(),
+        None => authority == "localhost" || authority.parse::<Ipv4Addr>().is_ok(),
+    }
+}
+
+/// A URL in its parts; nothing is looked up.
+struct UrlParts<'a> {
+    scheme: Scheme,
+    is_encrypted: bool,
+    /// Name and port as they are written.
+    authority: &'a str,
+    /// The name alone.
+    host: &'a str,
+    port: u16,
+    /// Path and query.
+    path: String,
+}
+
+impl UrlParts<'_> {
+    fn of(url: &str) -> Result<UrlParts<'_>, SubjectError> {
         let bad = |why| SubjectError::Url {
             url: url.to_owned(),
             why,
@@ -241,25 +285,43 @@ impl Target {
         if host.is_empty() {
             return Err(bad("no host"));
         }
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        Ok(UrlParts {
+            scheme,
+            is_encrypted,
+            authority,
+            host: host.trim_start_matches('[').trim_end_matches(']'),
+            port,
+            path,
+        })
+    }
+}
+
+impl Target {
+    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `https://`, `ws://` or `wss://`, looks the host up, and
+    /// takes the first of its addresses that answers a connection, as other clients do.
+    ///
+    /// # Errors
+    /// [`SubjectError::Scheme`], [`SubjectError::Url`], [`SubjectError::Resolve`].
+    pub fn parse(url: &str) -> Result<Target, SubjectError> {
+        let parts = UrlParts::of(url)?;
         let resolve = |why: String| SubjectError::Resolve {
-            host: bare.to_owned(),
+            host: parts.host.to_owned(),
             why,
         };
-        let addresses: Vec<SocketAddr> = (bare, port)
+        let addresses: Vec<SocketAddr> = (parts.host, parts.port)
             .to_socket_addrs()
             .map_err(|error| resolve(error.to_string()))?
             .collect();
         let (address, passed_over) =
             choose(&addresses, answers).ok_or_else(|| resolve("no address".to_owned()))?;
         Ok(Target {
-            scheme,
-            is_encrypted,
+            scheme: parts.scheme,
+            is_encrypted: parts.is_encrypted,
             url: url.to_owned(),
-            host: authority.to_owned(),
+            host: parts.authority.to_owned(),
             address,
             passed_over,
-            path,
+            path: parts.path,
         })
     }
 
@@ -268,6 +330,16 @@ impl Target {
     pub fn name(&self) -> &str {
         let name = split_port(&self.host).map_or(self.host.as_str(), |(name, _)| name);
         name.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// Whether a URL leads to the same host and port, as they are written; its path.
+    ///
+    /// # Errors
+    /// [`SubjectError::Scheme`], [`SubjectError::Url`].
+    pub fn path_of(&self, url: &str) -> Result<Option<String>, SubjectError> {
+        let (own, other) = (UrlParts::of(&self.url)?, UrlParts::of(url)?);
+        let is_same = own.host.eq_ignore_ascii_case(other.host) && own.port == other.port;
+        Ok(is_same.then_some(other.path))
     }
 
     /// Which of the host's addresses was taken and why, when it is not the first.
@@ -453,6 +525,48 @@ mod tests {
             let message = Target::parse(url).unwrap_err().to_string();
             assert!(message.contains(part), "{url}: {message}");
         }
+    }
+
+    #[test]
+    fn a_host_and_a_port_are_a_url_without_its_scheme() {
+        // Method: what people type for a server on this machine, and words of other kinds.
+        for (text, url) in [
+            ("127.0.0.1:81/a", "http://127.0.0.1:81/a"),
+            ("b=127.0.0.1:81", "http://127.0.0.1:81"),
+            ("127.0.0.1", "http://127.0.0.1"),
+            ("[::1]:81/?x", "http://[::1]:81/?x"),
+        ] {
+            let Source::Address(target) = Subject::parse(text).unwrap().source else {
+                panic!("{text} is an address");
+            };
+            assert_eq!(target.url, url);
+        }
+        assert!(is_address("localhost:8080") && is_address("localhost"));
+        for other in [
+            "nginx",
+            "./a:80",
+            "a/b:80",
+            "nginx:1.27",
+            "a=b:80",
+            "a b:80",
+        ] {
+            assert!(!is_address(other), "{other}");
+        }
+        assert_eq!(with_scheme("ws://a"), "ws://a");
+    }
+
+    #[test]
+    fn a_url_is_of_a_server_when_host_and_port_are_its_own() {
+        // Method: the same origin written in three ways, and two others.
+        let own = target("http://127.0.0.1/start");
+        for url in ["http://127.0.0.1/a?b", "HTTP://127.0.0.1:80/a?b#c"] {
+            assert_eq!(own.path_of(url), Ok(Some("/a?b".to_owned())), "{url}");
+        }
+        for url in ["http://127.0.0.1:81/a", "http://127.0.0.2/a"] {
+            assert_eq!(own.path_of(url), Ok(None), "{url}");
+        }
+        assert_eq!(own.path_of("https://127.0.0.1/a"), Ok(None));
+        assert!(own.path_of("ftp://127.0.0.1/").is_err());
     }
 
     #[test]

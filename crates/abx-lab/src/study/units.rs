@@ -62,6 +62,12 @@ pub fn expect_body(text: &str) -> Option<ExpectBody> {
     }
 }
 
+/// Bytes in hexadecimal.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

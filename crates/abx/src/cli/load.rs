@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use abx_engine::schedule::{Arrivals, StageList};
 use abx_engine::{HttpVersion, Pacing};
-use abx_evidence::{LoadShape, Objective, Shape};
+use abx_evidence::{ExpectedStatus, LoadShape, Objective, Shape};
 use abx_lab::{
-    ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, TlsSpec,
+    ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, Target, TlsSpec,
     WaitChoice, suits,
 };
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
 
+use super::requests::RequestFlags;
 use super::shape::ShapeFlags;
 use super::tls::TlsFlags;
 use super::units;
@@ -21,18 +22,21 @@ use super::units::RateList;
 use crate::end::Failure;
 
 /// What is offered. A study file says all of this itself, so what a flag
-/// leaves open is `None` here and has its default in [`LoadFlags::load`].
+/// leaves open is `None` here and has its default in [`LoadFlags::loads`].
 #[derive(Debug, Clone, Args)]
 pub struct LoadFlags {
     /// Number of connections; a list such as 1,10,100 gives one load for each [default: 50].
-    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..), value_delimiter = ',')]
+    #[arg(short, long, value_parser = units::connections, value_delimiter = ',')]
     connections: Vec<u32>,
     /// Requests per second, sent on schedule regardless of earlier responses (open loop). 25%
     /// means a quarter of what the slowest server can do; auto means 25%,50%,75%,90%.
-    #[arg(short, long, value_parser = units::rates, conflicts_with_all = ["stages", "connection_stages"], value_name = "RATE[,RATE...]")]
+    #[arg(
+        short, long, visible_alias = "rps", alias = "qps", short_alias = 'R', value_parser = units::rates,
+        conflicts_with_all = ["stages", "connection_stages"], value_name = "RATE[,RATE...]"
+    )]
     rate: Option<RateList>,
-    /// A service objective such as p99<50ms,errors<0.1%: find and compare the highest rate at
-    /// which each server meets it.
+    /// A service objective such as p99<50ms,errors<0.1%: find the highest rate at which each
+    /// server meets it.
     #[arg(long, conflicts_with_all = ["rate", "stages", "connection_stages", "think", "calls"], value_name = "OBJECTIVE")]
     slo: Option<Objective>,
     /// When requests are sent [default: closed; with --rate: constant].
@@ -52,18 +56,8 @@ pub struct LoadFlags {
     /// Requests per session; each session opens a new connection.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     calls: Option<u32>,
-    /// Path and query [default: from the URL, else /].
-    #[arg(long, value_parser = units::path)]
-    path: Option<String>,
-    /// Add a header, such as 'Accept: text/html'; may be repeated.
-    #[arg(short = 'H', long = "header", value_parser = units::header, value_name = "NAME: VALUE")]
-    headers: Vec<(String, String)>,
-    /// Request method [default: GET].
-    #[arg(short, long, value_parser = units::method)]
-    method: Option<String>,
-    /// Request body.
-    #[arg(short, long)]
-    body: Option<String>,
+    #[command(flatten)]
+    requests: RequestFlags,
     /// Requests in flight per connection (pipelining) [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pipeline: Option<u32>,
@@ -74,8 +68,11 @@ pub struct LoadFlags {
     #[arg(long = "http1.1")]
     http11: bool,
     /// Open a new connection for each request.
-    #[arg(long)]
+    #[arg(long, alias = "disable-keepalive")]
     no_keepalive: bool,
+    /// Keep connections alive, which is the default: `ab -k`.
+    #[arg(short = 'k', hide = true, conflicts_with = "no_keepalive")]
+    keepalive: bool,
     /// Timeout of a request, including connecting, and of each connection that is opened before
     /// the load [default: 10s].
     #[arg(long, value_parser = units::duration)]
@@ -87,9 +84,9 @@ pub struct LoadFlags {
         value_parser = clap::value_parser!(u32).range(1..=10_000_000)
     )]
     open_rate: Option<u32>,
-    /// The correct status [default: 200].
-    #[arg(long, value_parser = clap::value_parser!(u16).range(100..600))]
-    expect_status: Option<u16>,
+    /// The correct status, or a class of them such as 2xx [default: 200].
+    #[arg(long, value_name = "STATUS|CLASS")]
+    expect_status: Option<ExpectedStatus>,
     /// The correct body: the same from every subject, any body, or the one with this SHA-256
     /// [default: same].
     #[arg(long, value_parser = units::expect_body, value_name = "same|any|HASH")]
@@ -130,7 +127,7 @@ pub enum WaitName {
 #[derive(Debug, Clone, Args)]
 pub struct GeneratorFlags {
     /// Generator threads [default: one per generator CPU, within half of a CPU quota].
-    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short, long, value_parser = units::threads)]
     pub threads: Option<u16>,
     /// How the generator waits for responses [default: auto].
     #[arg(long, value_enum)]
@@ -144,29 +141,31 @@ pub struct GeneratorFlags {
 }
 
 impl LoadFlags {
-    /// The only load of a run.
-    ///
-    /// # Errors
-    /// A usage failure where several are asked for, or what only a comparison finds.
-    pub fn load(&self, scheme: Scheme, is_encrypted: bool) -> Result<Load, Failure> {
-        let mut loads = self.loads(scheme, is_encrypted)?;
-        match (loads.pop(), loads.is_empty()) {
-            (Some(load), true) if !load.rate.is_unresolved() => Ok(load),
-            _ => Err(Failure::usage(
-                "a run has one load: give one number of connections, one message size and one rate per \
-                 second; lists, percentages such as 25% and --slo are for `abx compare`",
-            )),
-        }
-    }
-
     /// The loads, under the names that reports use, for servers of which one at least speaks
-    /// TLS or none does.
+    /// TLS or none does; `server` is the only one that is loaded.
     ///
     /// # Errors
     /// A usage failure for flags that contradict each other or say nothing here.
-    pub fn loads(&self, scheme: Scheme, is_encrypted: bool) -> Result<Vec<Load>, Failure> {
+    pub fn loads(
+        &self,
+        scheme: Scheme,
+        is_encrypted: bool,
+        server: Option<&Target>,
+    ) -> Result<Vec<Load>, Failure> {
+        if self.keepalive && is_encrypted {
+            return Err(Failure::usage(
+                "-k may mean two things: to believe every certificate (curl's -k) is --insecure; \
+                 connections are kept alive anyway (ab's -k)",
+            ));
+        }
         let kind = self.shape.kind(scheme)?;
         self.refuse_beside(kind)?;
+        let requests = self.requests.requests(server)?;
+        if kind != LoadShape::Request && requests.len() > 1 {
+            return Err(Failure::usage(
+                "WebSocket connections are opened by one request: give --path once",
+            ));
+        }
         let sweep = SweepSpec {
             connections: match &self.connections[..] {
                 [] => vec![50],
@@ -183,9 +182,8 @@ impl LoadFlags {
         for shape in shapes {
             let bytes = shape.message().filter(|_| several);
             let bytes = bytes.map_or_else(String::new, |message| format!("-b{}", message.bytes));
-            loads.extend(sweep.loads(&self.like(shape, &tls), |connections| {
-                format!("c{connections}{bytes}")
-            }));
+            let like = self.like(shape, &tls, requests.clone());
+            loads.extend(sweep.loads(&like, |connections| format!("c{connections}{bytes}")));
         }
         let mut names = BTreeSet::new();
         match loads.iter().find(|load| !names.insert(&load.name)) {
@@ -198,12 +196,12 @@ impl LoadFlags {
     }
 
     /// A load but for its name, connections and rate.
-    fn like(&self, shape: Shape, tls: &TlsSpec) -> Load {
+    fn like(&self, shape: Shape, tls: &TlsSpec, requests: Vec<RequestSpec>) -> Load {
         let usual = Load::default();
         Load {
             tls: tls.clone(),
             shape,
-            requests: vec![self.request()],
+            requests,
             version: match self.http10 {
                 true => HttpVersion::Http10,
                 false => HttpVersion::Http11,
@@ -284,17 +282,6 @@ impl LoadFlags {
         stages.map(|stages| stages.lasts().into())
     }
 
-    /// The one request of the load.
-    pub fn request(&self) -> RequestSpec {
-        RequestSpec {
-            method: self.method.clone().unwrap_or_else(|| "GET".to_owned()),
-            path: self.path.clone(),
-            headers: self.headers.clone(),
-            body: self.body.clone().unwrap_or_default().into_bytes(),
-            weight: 1,
-        }
-    }
-
     /// The first flag that was given, with the key of a study file that says the same.
     pub fn given(&self) -> Option<(&'static str, &'static str)> {
         let first = { self.all().into_iter() }.find(|(is_given, ..)| *is_given);
@@ -317,14 +304,11 @@ impl LoadFlags {
             (self.arrivals.is_some(), "--arrivals", "arrivals"),
             (self.think.is_some(), "--think", "think"),
             (self.calls.is_some(), "--calls", "calls"),
-            (self.path.is_some(), "--path", "requests.path"),
-            (!self.headers.is_empty(), "--header", "requests.headers"),
-            (self.method.is_some(), "--method", "requests.method"),
-            (self.body.is_some(), "--body", "requests.body"),
             (self.pipeline.is_some(), "--pipeline", "pipeline"),
             (self.http10, "--http1.0", "protocol"),
             (self.http11, "--http1.1", "protocol"),
             (self.no_keepalive, "--no-keepalive", "keep_alive"),
+            (self.keepalive, "-k", "keep_alive"),
             (self.timeout.is_some(), "--timeout", "timeout"),
             (self.open_rate.is_some(), "--open-rate", "open_rate"),
             (
@@ -339,8 +323,9 @@ impl LoadFlags {
                 "verify_every",
             ),
         ];
+        let asked = self.requests.given().into_iter();
         let more = self.tls.given().into_iter().chain(self.shape.given());
-        own.into_iter().chain(more).collect()
+        own.into_iter().chain(asked).chain(more).collect()
     }
 }
 

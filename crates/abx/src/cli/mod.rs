@@ -4,12 +4,15 @@ pub mod catalog;
 pub mod compare;
 pub mod doctor;
 mod expect;
+pub mod habits;
 pub mod history;
+mod install;
 mod load;
 pub mod manual;
 mod otlp;
 mod output;
 pub mod report;
+mod requests;
 pub mod run;
 pub mod serve;
 mod shape;
@@ -53,7 +56,7 @@ pub enum Command {
     Compare(Box<compare::Compare>),
     /// Load one server: the everyday replacement of ab, wrk and oha.
     Run(Box<run::Run>),
-    /// List, show, check and run the built-in studies.
+    /// List, show, check, install and run the built-in studies.
     Study(catalog::Catalog),
     /// Run the reference server, with a choice of process models and injected faults.
     Serve(serve::Serve),

@@ -1,5 +1,6 @@
 //! Words with units: `10s`, `100ms`, `3%`, `100ms/1s`.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, UdpSocket};
 use std::time::Duration;
 
@@ -13,6 +14,59 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         format!(
             "`{text}` is not a time above zero: give a number with a unit, such as 10s, 100ms or 2m"
         )
+    })
+}
+
+/// Reads a time such as `10s`, or a number of seconds such as `10`, as wrk takes it.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let is_number = |byte: u8| byte.is_ascii_digit();
+    match text.bytes().next() {
+        Some(first) if !is_number(first) => Err(format!(
+            "`{text}` is not a time: give a number of seconds, or a unit with it, such as 10s or              2m; a request's body is given by -b"
+        )),
+        _ if text.bytes().all(is_number) => duration(&format!("{text}s")),
+        _ => duration(text),
+    }
+}
+
+/// A number such as `10k` or `2.5M` in digits; any other text as it is.
+fn in_digits(text: &str) -> Cow<'_, str> {
+    let factor = match text.as_bytes().last() {
+        Some(b'k' | b'K') => 1e3,
+        Some(b'M') => 1e6,
+        _ => return text.into(),
+    };
+    match text[..text.len() - 1].parse::<f64>() {
+        Ok(number) if number.is_finite() => (number * factor).to_string().into(),
+        _ => text.into(),
+    }
+}
+
+/// Reads a number of requests such as `10000`, `10k` or `1M`.
+pub fn requests(text: &str) -> Result<u64, String> {
+    let number = in_digits(text).parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        format!("`{text}` is not a number of requests: give one such as 10000, 10k or 1M")
+    })
+}
+
+/// Reads a number of connections such as `100` or `1k`.
+pub fn connections(text: &str) -> Result<u32, String> {
+    let number = in_digits(text.trim()).parse().ok();
+    number.filter(|number| *number > 0).ok_or_else(|| {
+        format!("`{text}` is not a number of connections: give one such as 100 or 1k")
+    })
+}
+
+/// Reads a number of threads.
+pub fn threads(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        let meant = match units::time(text) {
+            Some(_) => "; how long requests are sent is -d, their timeout --timeout",
+            None => "",
+        };
+        format!("`{text}` is not a number of threads: give one such as 2{meant}")
     })
 }
 
@@ -37,7 +91,8 @@ pub fn rates(text: &str) -> Result<RateList, String> {
         return Ok(RateList(SHARES.map(Rate::Share).into()));
     }
     let rate = |text: &str| {
-        Rate::parse(text.trim()).ok_or_else(|| match text.trim().parse::<PerSecond>() {
+        let text = &*in_digits(text.trim());
+        Rate::parse(text).ok_or_else(|| match text.parse::<PerSecond>() {
             Err(error) if !text.contains('%') => error.to_string(),
             _ => format!("`{text}` is not a percentage: give a number above 0 and %, at most 200%"),
         })
@@ -66,10 +121,18 @@ pub fn path(text: &str) -> Result<String, String> {
 
 /// Reads a method.
 pub fn method(text: &str) -> Result<String, String> {
-    if units::is_token(text) {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if units::is_token(text) && !is_number {
         return Ok(text.to_owned());
     }
-    Err(format!("`{text}` is not a method: give one such as GET"))
+    let meant = match is_number {
+        true => "; requests in flight per connection are --pipeline",
+        false if text.contains(':') => "; a proxy cannot be used",
+        false => "",
+    };
+    Err(format!(
+        "`{text}` is not a method: give one such as GET{meant}"
+    ))
 }
 
 /// Reads an address that connections of this machine can come from.
@@ -138,6 +201,30 @@ mod tests {
         assert!(stall("100ms").is_err());
         assert_eq!(header("A: b:c"), Ok(("A".into(), "b:c".into())));
         assert!(header("A b").is_err());
+    }
+
+    #[test]
+    fn numbers_and_times_are_read_as_other_tools_take_them() {
+        // Method: each way to write them, and what would have to be guessed.
+        assert_eq!(
+            (requests("10k"), requests("2.5M")),
+            (Ok(10_000), Ok(2_500_000))
+        );
+        assert_eq!((connections("1K"), threads("2")), (Ok(1_000), Ok(2)));
+        for wrong in ["0", "0k", "k", "10m", "1.5", "0.0001k", "infk", "-1k", ""] {
+            assert!(requests(wrong).is_err(), "{wrong}");
+        }
+        let Rate::Fixed(rate) = rates("2.5k").unwrap().0[0] else {
+            panic!("a rate per second");
+        };
+        assert_eq!(rate, "2500".parse().unwrap());
+        assert_eq!(seconds("5"), Ok(Duration::from_secs(5)));
+        assert_eq!(seconds("5ms"), Ok(Duration::from_millis(5)));
+        assert!(seconds("0").is_err() && seconds("5 parsecs").is_err() && seconds("").is_err());
+        assert!(seconds("{\"a\":1}").unwrap_err().contains("-b"));
+        assert!(threads("10s").unwrap_err().contains("-d"));
+        assert!(method("10").unwrap_err().contains("--pipeline"));
+        assert!(method("a b").is_err() && method("127.0.0.1:80").unwrap_err().contains("proxy"));
     }
 
     #[test]

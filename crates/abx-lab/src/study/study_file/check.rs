@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use abx_engine::Pacing;
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
+use abx_evidence::ExpectedStatus;
 use abx_evidence::record::Interleave;
 use abx_sys::Nanos;
 
@@ -13,6 +14,7 @@ use super::Templates;
 use super::check_contrast::{check_known, contrasts};
 use super::check_fault::faults;
 use super::check_name::{check_free, check_name};
+use super::check_request::requested;
 use super::check_service::{check_used, leading, services};
 use super::check_shape::shapes;
 use super::check_tls::tls;
@@ -20,14 +22,13 @@ use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
 use super::model::{LoadRows, RunSpec, StudyFile, SubjectSpec};
 use super::raw::{
-    RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawRate, RawRates,
-    RawRequest, RawSchema, RawStudy, RawSubject, RawWait,
+    RawArrivals, RawConnections, RawExpect, RawFile, RawInterleave, RawLoad, RawPin, RawRate,
+    RawRates, RawSchema, RawStudy, RawSubject, RawWait,
 };
 use super::{check_subject, unit};
 use crate::study::launch::Template;
 use crate::study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
 use crate::study::shape::SWITCHED;
-use crate::study::units;
 use crate::study::{ExpectBody, GeneratedFile, Load, Pin, RequestSpec, WaitChoice};
 
 /// What a file means that has the right keys and types.
@@ -192,17 +193,10 @@ fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>
     let connections = connections(raw.connections.as_ref(), here)?;
     let list = here.key("requests");
     let requests = raw.requests.into_iter().enumerate();
-    let requests = requests.map(|(index, raw)| requested(raw, &list.item(index)));
+    let requests = requests.map(|(index, raw)| requested(raw, &list.item(index), files));
     let requests: Vec<Vec<RequestSpec>> = requests.collect::<Result<_, _>>()?;
     let timeout = here.key("timeout").time(raw.timeout.as_ref())?;
-    let expect = raw.expect.unwrap_or_default();
-    let body = match &expect.body {
-        None => ExpectBody::Same,
-        Some(body) => here
-            .key("expect")
-            .key("body")
-            .read(|_| unit::expect_body(body))?,
-    };
+    let (status, body) = expected(raw.expect.unwrap_or_default(), &here.key("expect"))?;
     if raw.open_rate.is_some() && raw.keep_alive == Some(false) {
         return Err(here.key("open_rate").fault(Mistake::OpenRateUnkept));
     }
@@ -224,7 +218,7 @@ fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>
         verify_every: raw.verify_every.unwrap_or(usual.verify_every),
         status: match shapes[0].is_websocket() {
             true => SWITCHED,
-            false => expect.status.unwrap_or(usual.status),
+            false => status.unwrap_or(usual.status),
         },
         body,
     };
@@ -250,6 +244,20 @@ fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>
         })
     });
     Ok(rows.collect())
+}
+
+/// Which answers are right: the status where it is told, and the body.
+fn expected(
+    raw: RawExpect,
+    here: &KeyPosition,
+) -> Result<(Option<ExpectedStatus>, ExpectBody), Diagnostic> {
+    let status = raw.status.as_ref();
+    let status = status.map(|status| here.key("status").read(|key| unit::status(key, status)));
+    let body = match &raw.body {
+        None => ExpectBody::Same,
+        Some(body) => here.key("body").read(|_| unit::expect_body(body))?,
+    };
+    Ok((status.transpose()?, body))
 }
 
 /// The numbers of connections of a load, each once.
@@ -326,47 +334,4 @@ fn pacing(raw: &RawLoad, here: &KeyPosition) -> Result<Pacing, Diagnostic> {
         think_ns: think.map_or(0, |think| Nanos::from(think).0),
         session_calls: raw.calls,
     })
-}
-
-/// The request of a table, or as many as its `count` says.
-fn requested(raw: RawRequest, here: &KeyPosition) -> Result<Vec<RequestSpec>, Diagnostic> {
-    let method = raw.method.unwrap_or_else(|| "GET".to_owned());
-    if !units::is_token(&method) {
-        return Err(here.key("method").fault(Mistake::Method(method)));
-    }
-    let like = RequestSpec {
-        path: None,
-        weight: raw.weight.unwrap_or(1),
-        method,
-        headers: headers(raw.headers, &here.key("headers"))?,
-        body: raw.body.unwrap_or_default().into_bytes(),
-    };
-    let here = here.key("path");
-    let paths = here.read(|key| unit::numbered(key, &raw.path, raw.count))?;
-    let each = paths.iter().map(|text| {
-        Ok(RequestSpec {
-            path: Some(here.read(|key| unit::url_path(key, text))?),
-            ..like.clone()
-        })
-    });
-    each.collect()
-}
-
-fn headers(
-    headers: BTreeMap<String, String>,
-    table: &KeyPosition,
-) -> Result<Vec<(String, String)>, Diagnostic> {
-    for (name, value) in &headers {
-        let here = table.key(name);
-        if !units::is_token(name) {
-            return Err(here.fault(Mistake::HeaderName(name.clone())));
-        }
-        if value
-            .chars()
-            .any(|letter| letter.is_control() && letter != '\t')
-        {
-            return Err(here.fault(Mistake::HeaderValue(name.clone())));
-        }
-    }
-    Ok(headers.into_iter().collect())
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::study::numbered::NumberError;
 use crate::study::shape::BROADCAST_BYTES_MIN;
+use crate::study::url_list::UrlListError;
 
 /// How many faults a message lists; more are counted.
 const LISTED: usize = 10;
@@ -138,6 +140,9 @@ pub enum Mistake {
         short(.text)
     )]
     UrlPath { key: String, text: String },
+    /// Not a class of statuses.
+    #[error("`{key}` is `{}`: write a number such as 200, or a class such as \"2xx\"", short(.text))]
+    Status { key: String, text: String },
     /// Not an expectation for a body.
     #[error(
         "`expect.body` is `{}`: write `same`, `any`, or a SHA-256 of 64 hexadecimal digits (as `sha256sum` prints it)",
@@ -240,6 +245,29 @@ pub enum Mistake {
     /// Many of one name.
     #[error("`{key}` is `{text}` for each of `count`: write `{{n}}` in it for the number")]
     NoNumber { key: String, text: String },
+    /// Requests that cannot be numbered.
+    #[error("`{key}`: {wrong}")]
+    Number { key: String, wrong: NumberError },
+    /// A request without a path.
+    #[error(
+        "`path` is missing: add it, for example path = \"/small.bin\", or a list of paths by `urls`"
+    )]
+    NoPath,
+    /// A path and a list of paths.
+    #[error("a request has either `path` or `urls`: leave one of them out")]
+    PathAndUrls,
+    /// A list of paths that is not there.
+    #[error("the list `{}` cannot be read ({why}): put it beside the study file", short(.file))]
+    UrlsFile { file: String, why: String },
+    /// A list of paths that cannot be asked for.
+    #[error("the list `{}`: {wrong}", short(.file))]
+    Urls { file: String, wrong: UrlListError },
+    /// A body's file that is not there.
+    #[error(
+        "the file `{}` of a body cannot be read ({why}): put it beside the study file, or write `@@` for a body that begins with @",
+        short(.file)
+    )]
+    BodyFile { file: String, why: String },
     /// Nothing that could leave memory.
     #[error("`cold_cache` is about the files that abx makes, and there are none: add a [[file]]")]
     ColdWithoutFiles,

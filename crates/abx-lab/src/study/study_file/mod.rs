@@ -10,6 +10,7 @@ mod check;
 mod check_contrast;
 mod check_fault;
 mod check_name;
+mod check_request;
 mod check_service;
 mod check_shape;
 mod check_subject;
@@ -42,7 +43,7 @@ const BYTES_MAX: u64 = 1_000_000;
 /// Several times what the deepest tree needs that TOML's reader lets through.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Gives the text of a template by its path beside the study file.
+/// Gives the text of a template, or of another file, by its path beside the study file.
 pub type Templates<'a> = &'a (dyn Fn(&Path) -> io::Result<String> + Sync);
 
 /// Reads a text. `file` is only for messages and for the study's name.

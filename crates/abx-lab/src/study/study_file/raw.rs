@@ -575,24 +575,27 @@ pub enum RawRate {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawRequest {
-    /// Path and query; with `count`, one that has `{n}` for the number.
+    /// Path and query; with `count`, `{n}` in it stands for the number.
     #[schemars(extend("examples" = ["/small.bin"]))]
-    pub path: String,
-    /// How many requests there are, numbered from 0, each with this weight. Default: one, without a number.
-    #[schemars(range(min = 1, max = 1000), extend("examples" = [250]))]
+    pub path: Option<String>,
+    /// Instead of `path`, a file beside the study file with a path or URL on each line.
+    #[schemars(extend("examples" = ["paths.txt"]))]
+    pub urls: Option<String>,
+    /// How many requests there are, numbered from 0, each with this weight: `{n}` in path, headers and body stands for the number. Default: one, without a number.
+    #[schemars(range(min = 1, max = 10_000), extend("examples" = [250]))]
     pub count: Option<u32>,
     /// Its share among the load's requests. Default: 1.
     #[schemars(range(min = 1, max = 10_000), extend("examples" = [1]))]
     pub weight: Option<u32>,
-    /// The method. Default: GET.
+    /// The method. Default: GET, and POST with a body.
     #[schemars(extend("examples" = ["GET"]))]
     pub method: Option<String>,
     /// Further headers.
     #[serde(default)]
     #[schemars(extend("examples" = [{"Accept": "text/html"}]))]
     pub headers: BTreeMap<String, String>,
-    /// The body. Default: none.
-    #[schemars(extend("examples" = ["a=1"]))]
+    /// The body; `@FILE` is what a file beside the study file holds. Default: none.
+    #[schemars(extend("examples" = ["a=1", "@body.json"]))]
     pub body: Option<String>,
 }
 
@@ -600,10 +603,18 @@ pub struct RawRequest {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields)]
 pub struct RawExpect {
-    /// The right status. Default: 200.
-    #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
-    pub status: Option<u16>,
+    /// The right status, or the class of those that are. Default: 200.
+    pub status: Option<RawStatus>,
     /// The right body: `same` from all subjects, `any`, or the one of this SHA-256. Default: same.
     #[schemars(extend("examples" = ["same"]))]
     pub body: Option<String>,
+}
+
+/// A status, or a class of them.
+#[derive(Deserialize, JsonSchema, Clone)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [200, "2xx"]))]
+pub enum RawStatus {
+    One(#[schemars(range(min = 100, max = 599))] u16),
+    Class(String),
 }

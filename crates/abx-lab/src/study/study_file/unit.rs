@@ -4,9 +4,10 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use abx_evidence::stats::Margin;
-use abx_evidence::{Objective, ObjectiveError};
+use abx_evidence::{ExpectedStatus, Objective, ObjectiveError};
 
 use super::mistake::Mistake;
+use super::raw::RawStatus;
 use crate::study::units;
 use crate::study::{ExpectBody, SliceLength};
 
@@ -94,6 +95,17 @@ pub fn url_path(key: &str, text: &str) -> Result<String, Mistake> {
 pub fn objective(text: &str) -> Result<Objective, Mistake> {
     text.parse()
         .map_err(|error: ObjectiveError| Mistake::Objective(error.to_string()))
+}
+
+/// Reads a status, or a class of them such as `2xx`.
+pub fn status(key: &str, raw: &RawStatus) -> Result<ExpectedStatus, Mistake> {
+    match raw {
+        RawStatus::One(status) => Ok((*status).into()),
+        RawStatus::Class(text) => text.parse().map_err(|_| Mistake::Status {
+            key: key.to_owned(),
+            text: text.clone(),
+        }),
+    }
 }
 
 /// Reads `same`, `any` or a SHA-256.

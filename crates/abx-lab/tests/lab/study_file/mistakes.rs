@@ -60,7 +60,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "wait = 3",
-        "36: load \"small\": unknown key `wait`; choose from `body`, `count`, `headers`, `method`, `path`, `weight`",
+        "36: load \"small\": unknown key `wait`; choose from `body`, `count`, `headers`, `method`, `path`, `urls`, `weight`",
     ),
     (
         "bytes = 1_320",
@@ -70,7 +70,42 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "count = 3",
-        "36: load \"small\": `requests.path` is `/small.bin` for each of `count`: write `{n}` in it for the number",
+        "36: load \"small\": `requests.path`: `/small.bin` is the same for each of `count`: write `{n}` in the path, a header or the body for the number",
+    ),
+    (
+        "path = \"/small.bin\", weight",
+        "weight",
+        "36: load \"small\": `path` is missing: add it, for example path = \"/small.bin\", or a list of paths by `urls`",
+    ),
+    (
+        "weight = 3",
+        "urls = \"list.txt\"",
+        "36: load \"small\": a request has either `path` or `urls`: leave one of them out",
+    ),
+    (
+        "path = \"/small.bin\", weight",
+        "urls = \"none.txt\", weight",
+        "36: load \"small\": the list `none.txt` cannot be read (no such file): put it beside the study file",
+    ),
+    (
+        "path = \"/small.bin\", weight",
+        "urls = \"order.json\", weight",
+        "36: load \"small\": the list `order.json`: line 1: `{\"user\":{n}}` is neither a path, which begins with /, nor a URL: correct it, or begin the line with # to leave it out",
+    ),
+    (
+        "weight = 3",
+        "body = \"@none.json\"",
+        "36: load \"small\": the file `none.json` of a body cannot be read (no such file): put it beside the study file, or write `@@` for a body that begins with @",
+    ),
+    (
+        "weight = 3",
+        "body = \"@../up.json\"",
+        "36: load \"small\": `requests.body` is `../up.json`: write a file's path below the folder, without a leading `/` and without `..`",
+    ),
+    (
+        "weight = 3",
+        "body = \"{n}\"",
+        "36: load \"small\": `requests.body`: `{n}` in the body stands for a number, and it is not said how many there are: give that (`--count 1000`, or `count = 1000` in a study file), or in a path write %7Bn%7D for the letters themselves",
     ),
     (
         "keep_alive = false",

@@ -74,9 +74,11 @@ loads = ["small", "one"]
 "#;
 
 fn parsed(text: &str) -> Result<StudyFile, StudyFileError> {
-    parse(text, Path::new("study.toml"), &|path| {
-        assert_eq!(path, Path::new("conf/n.conf.in"));
-        Ok("listen {port};".to_owned())
+    parse(text, Path::new("study.toml"), &|path| match path.to_str() {
+        Some("conf/n.conf.in") => Ok("listen {port};".to_owned()),
+        Some("order.json") => Ok("{\"user\":{n}}".to_owned()),
+        Some("list.txt") => Ok("/a\nhttp://127.0.0.1/b\n/a\n".to_owned()),
+        _ => Err(std::io::Error::other("no such file")),
     })
 }
 
@@ -103,7 +105,7 @@ fn a_count_makes_many_files_and_requests_by_number() {
     // with braces of their own; then a name that is made twice.
     let many = GOOD
         .replace("[[subject]]\nname = \"one\"", "[[file]]\npath = \"many/{n}.bin\"\ncount = 3\nbytes = 5\n\n[[file]]\npath = \"{n}\"\nbytes = 6\n\n[[subject]]\nname = \"one\"")
-        .replace("[{ path = \"/\" }]", "[{ path = \"/many/{n}.bin?{n}\", count = 3, weight = 2 }, { path = \"/{n}\" }]");
+        .replace("[{ path = \"/\" }]", "[{ path = \"/many/{n}.bin?{n}\", count = 3, weight = 2 }, { path = \"/%7Bn%7D\" }]");
     let study = parsed(&many).unwrap();
     let paths = study.files.iter().map(|file| file.path.to_str().unwrap());
     assert_eq!(
@@ -118,7 +120,7 @@ fn a_count_makes_many_files_and_requests_by_number() {
             ("/many/0.bin?0", 2),
             ("/many/1.bin?1", 2),
             ("/many/2.bin?2", 2),
-            ("/{n}", 1)
+            ("/%7Bn%7D", 1)
         ]
     );
     let twice = many.replace("\"{n}\"\nbytes", "\"many/1.bin\"\nbytes");
@@ -126,6 +128,46 @@ fn a_count_makes_many_files_and_requests_by_number() {
         message(&twice).contains("many/1.bin"),
         "{}",
         message(&twice)
+    );
+}
+
+#[test]
+fn a_body_is_a_text_or_a_file_numbered_and_posted() {
+    // Method: each way to write a body, and the method that goes with it.
+    let requests = |written: &str| {
+        let text = GOOD.replace(
+            "[{ path = \"/\" }]",
+            &format!("[{{ path = \"/\", {written} }}]"),
+        );
+        let requests = parsed(&text).unwrap().loads.pop().unwrap().requests;
+        let said = requests.into_iter().map(|one| {
+            let body = String::from_utf8(one.body).unwrap();
+            format!("{} {body}", one.method)
+        });
+        said.collect::<Vec<_>>()
+    };
+    assert_eq!(requests("weight = 1"), ["GET "]);
+    assert_eq!(requests("body = \"x\""), ["POST x"]);
+    assert_eq!(requests("body = \"x\", method = \"PUT\""), ["PUT x"]);
+    assert_eq!(requests("body = \"@@x\""), ["POST @x"]);
+    let numbered = [0, 1].map(|number| format!("POST {{\"user\":{number}}}"));
+    assert_eq!(requests("body = \"@order.json\", count = 2"), numbered);
+    assert_eq!(requests("body = '{\"user\":{n}}', count = 2"), numbered);
+}
+
+#[test]
+fn a_list_of_paths_makes_a_request_of_each() {
+    // Method: a list in which one path stands twice, beside a single path.
+    let text = GOOD.replace(
+        "[{ path = \"/\" }]",
+        "[{ urls = \"list.txt\", weight = 5 }, { path = \"/\" }]",
+    );
+    let requests = parsed(&text).unwrap().loads.pop().unwrap().requests;
+    let requests = requests.iter();
+    let requests = requests.map(|one| (one.path.as_deref().unwrap(), one.weight));
+    assert_eq!(
+        requests.collect::<Vec<_>>(),
+        [("/a", 10), ("/b", 5), ("/", 1)]
     );
 }
 
@@ -234,7 +276,7 @@ fn a_file_becomes_what_it_says_with_every_default() {
     assert_eq!(small.requests[1].headers, [("Accept".into(), "*/*".into())]);
     assert_eq!((small.keep_alive, &small.body), (false, &ExpectBody::Any));
     assert_eq!(row(single), ("one".to_owned(), 1));
-    assert_eq!(single.status, 200);
+    assert_eq!(single.status, 200_u16.into());
     assert_eq!((single.verify_every, single.keep_alive), (100, true));
     assert_eq!(
         (&single.body, single.timeout.as_secs()),

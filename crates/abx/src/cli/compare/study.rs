@@ -94,7 +94,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
 fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> {
     let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
     let scheme = compare.load.scheme(subjects)?;
-    compare.load.loads(scheme, is_encrypted)
+    compare.load.loads(scheme, is_encrypted, None)
 }
 
 fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {

@@ -1,0 +1,149 @@
+//! Which statuses are right.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The status that is right, or the class of those that are. In records a number such as
+/// 200, or a text such as `2xx`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "StatusWord", into = "StatusWord")]
+pub struct ExpectedStatus {
+    first: u16,
+    /// How many behind the first one are right too.
+    others: u16,
+}
+
+/// A status, or a class of them, as it is written.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum StatusWord {
+    One(u16),
+    Class(String),
+}
+
+/// Why a text is no status.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a status: give one from 100 to 599, or a class such as 2xx")]
+pub struct StatusError(String);
+
+impl ExpectedStatus {
+    /// This one alone.
+    #[must_use]
+    pub const fn exactly(status: u16) -> ExpectedStatus {
+        ExpectedStatus {
+            first: status,
+            others: 0,
+        }
+    }
+
+    /// Whether this one is right.
+    #[must_use]
+    #[inline]
+    pub fn accepts(self, status: u16) -> bool {
+        status.wrapping_sub(self.first) <= self.others
+    }
+}
+
+impl Default for ExpectedStatus {
+    /// 200.
+    fn default() -> ExpectedStatus {
+        ExpectedStatus::exactly(200)
+    }
+}
+
+impl From<u16> for ExpectedStatus {
+    fn from(status: u16) -> ExpectedStatus {
+        ExpectedStatus::exactly(status)
+    }
+}
+
+impl FromStr for ExpectedStatus {
+    type Err = StatusError;
+
+    /// Reads `200` or `2xx`.
+    fn from_str(text: &str) -> Result<ExpectedStatus, StatusError> {
+        let class = text.strip_suffix("xx").or(text.strip_suffix("XX"));
+        let (first, others) = match class {
+            Some(class) => (
+                class.parse::<u16>().map(|class| class.saturating_mul(100)),
+                99,
+            ),
+            None => (text.parse(), 0),
+        };
+        match first {
+            Ok(first @ 100..600) => Ok(ExpectedStatus { first, others }),
+            _ => Err(StatusError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for ExpectedStatus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.others {
+            0 => write!(formatter, "{}", self.first),
+            _ => write!(formatter, "{}xx", self.first / 100),
+        }
+    }
+}
+
+impl TryFrom<StatusWord> for ExpectedStatus {
+    type Error = StatusError;
+
+    fn try_from(word: StatusWord) -> Result<ExpectedStatus, StatusError> {
+        match word {
+            StatusWord::One(status) => Ok(status.into()),
+            StatusWord::Class(text) => text.parse(),
+        }
+    }
+}
+
+impl From<ExpectedStatus> for StatusWord {
+    fn from(expected: ExpectedStatus) -> StatusWord {
+        match expected.others {
+            0 => StatusWord::One(expected.first),
+            _ => StatusWord::Class(expected.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_status_or_a_class_of_them_is_right() {
+        // Method: both sides of each edge, written, read and kept.
+        let read = |text: &str| text.parse::<ExpectedStatus>();
+        let one = read("204").unwrap();
+        let class = read("2xx").unwrap();
+        for (status, by_one, by_class) in [
+            (199, false, false),
+            (200, false, true),
+            (204, true, true),
+            (299, false, true),
+            (300, false, false),
+            (0, false, false),
+        ] {
+            assert_eq!(
+                (one.accepts(status), class.accepts(status)),
+                (by_one, by_class)
+            );
+        }
+        for (expected, kept) in [(one, "204"), (class, "\"2xx\"")] {
+            assert_eq!(serde_json::to_string(&expected).unwrap(), kept);
+            assert_eq!(
+                serde_json::from_str::<ExpectedStatus>(kept).unwrap(),
+                expected
+            );
+        }
+        assert_eq!(read("5XX").unwrap().to_string(), "5xx");
+        for wrong in [
+            "", "xx", "20", "600", "6xx", "0xx", "20x", "2x", "655xx", "-2xx",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

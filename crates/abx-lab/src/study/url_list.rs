@@ -1,0 +1,152 @@
+//! A list of what is asked: a path or a URL on each line, as access logs and other tools
+//! have them.
+
+use crate::study::numbered::REQUESTS_MAX;
+use crate::study::subject::{Target, url_path};
+use crate::study::units;
+
+/// A path, and how often the list has it.
+pub type ListedPath = (String, u32);
+
+/// Why a list cannot be asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrlListError {
+    /// Neither a path nor a URL.
+    #[error(
+        "line {line}: `{text}` is neither a path, which begins with /, nor a URL: correct it, or begin the line with # to leave it out"
+    )]
+    Unknown {
+        /// The line, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// A URL of another server.
+    #[error(
+        "line {line}: `{text}` is of another server than {server}: a load goes to one server, so leave it out, or give paths alone"
+    )]
+    Elsewhere {
+        /// The line, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+        /// The server that is loaded.
+        server: String,
+    },
+    /// Nothing to ask for.
+    #[error("there is no path in it: write one on each line")]
+    Empty,
+    /// More than a load may have.
+    #[error("it has more than {REQUESTS_MAX} different paths: leave some out")]
+    TooMany,
+}
+
+/// The paths of a list in its order, each once. Empty lines, and those that begin with #,
+/// say nothing. With a server, URLs have to be its own; without one, of each the path is
+/// taken.
+///
+/// # Errors
+/// [`UrlListError`].
+pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPath>, UrlListError> {
+    let mut paths: Vec<ListedPath> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    let lines = text.lines().map(str::trim).enumerate();
+    for (index, text) in lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#')) {
+        let path = path(text, index + 1, server)?;
+        match places.get(&path) {
+            Some(place) => {
+                let (_, weight): &mut ListedPath = &mut paths[*place];
+                *weight += 1;
+            }
+            None if paths.len() == REQUESTS_MAX as usize => return Err(UrlListError::TooMany),
+            None => {
+                places.insert(path.clone(), paths.len());
+                paths.push((path, 1));
+            }
+        }
+    }
+    match paths.is_empty() {
+        true => Err(UrlListError::Empty),
+        false => Ok(paths),
+    }
+}
+
+/// The path that a line means.
+fn path(text: &str, line: usize, server: Option<&Target>) -> Result<String, UrlListError> {
+    let unknown = || UrlListError::Unknown {
+        line,
+        text: text.to_owned(),
+    };
+    let path = match (text.starts_with('/'), server) {
+        (true, _) => text.to_owned(),
+        (false, None) => url_path(text).map_err(|_| unknown())?,
+        (false, Some(server)) => {
+            let own = server.path_of(text).map_err(|_| unknown())?;
+            own.ok_or_else(|| UrlListError::Elsewhere {
+                line,
+                text: text.to_owned(),
+                server: server.host.clone(),
+            })?
+        }
+    };
+    units::is_url_path(&path)
+        .then_some(path)
+        .ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_list_has_each_path_once_with_how_often_it_stands_there() {
+        // Method: paths and URLs, one of them thrice, among lines that say nothing.
+        let text = "# of Monday\n/a\n\n http://127.0.0.1:81/b?c \n/a\r\nhttp://127.0.0.1:81/a\n";
+        let server = Target::parse("http://127.0.0.1:81/").unwrap();
+        let paths = [("/a".to_owned(), 3), ("/b?c".to_owned(), 1)];
+        for server in [None, Some(&server)] {
+            assert_eq!(listed_paths(text, server).unwrap(), paths);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_for_is_named_by_its_line() {
+        // Method: one list for each error, and as many paths as there may be.
+        let server = Target::parse("http://127.0.0.1:81/").unwrap();
+        let said = |text: &str| listed_paths(text, Some(&server)).unwrap_err().to_string();
+        for (text, part) in [
+            ("/a\nb", "line 2: `b` is neither"),
+            ("/a b", "line 1: `/a b` is neither"),
+            ("ftp://127.0.0.1:81/", "neither"),
+            (
+                "http://127.0.0.1:82/",
+                "line 1: `http://127.0.0.1:82/` is of another server than 127.0.0.1:81",
+            ),
+            ("# none", "no path in it"),
+        ] {
+            assert!(said(text).contains(part), "{text}: {}", said(text));
+        }
+        let many: String = (0..=REQUESTS_MAX)
+            .map(|number| format!("/{number}\n"))
+            .collect();
+        assert_eq!(listed_paths(&many, None), Err(UrlListError::TooMany));
+        let cut = &many[..many.trim_end().rfind('\n').unwrap()];
+        assert_eq!(
+            listed_paths(cut, None).unwrap().len(),
+            REQUESTS_MAX as usize
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "[/a-c:.#?% \\nht\u{e9}]{0,60}") {
+            // Method: letters that paths and URLs are made of, by chance; what is read can
+            // be asked for.
+            for (path, times) in listed_paths(&text, None).unwrap_or_default() {
+                prop_assert!(units::is_url_path(&path) && times > 0, "{path}");
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Flags that people know from other load generators: those that mean one thing are
+//! understood, and for the others this says what to write. docs/flags.md has all of them.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Error, Parser};
+
+use super::Cli;
+
+/// A flag of other tools that abx does not have, and what to write instead.
+#[derive(Debug)]
+struct Habit {
+    flags: &'static [&'static str],
+    instead: &'static str,
+}
+
+const fn habit(flags: &'static [&'static str], instead: &'static str) -> Habit {
+    Habit { flags, instead }
+}
+
+const HABITS: &[Habit] = &[
+    habit(
+        &["-p"],
+        "the body from a file (ab's -p) is -b @FILE; pipelining (autocannon's -p) is --pipeline N",
+    ),
+    habit(&["-u"], "a file that is put (ab's -u) is -m PUT -b @FILE"),
+    habit(
+        &["-T"],
+        "the content type (of ab, hey and oha) is -H 'Content-Type: TYPE'; a timeout (wrk's -T) \
+         is --timeout TIME",
+    ),
+    habit(
+        &["-D"],
+        "the body from a file (of hey and oha) is -b @FILE; a duration (h2load's -D) is -d TIME",
+    ),
+    habit(
+        &["--data", "--data-binary", "--data-raw", "--body-file"],
+        "the body is -b TEXT, or -b @FILE",
+    ),
+    habit(&["--request"], "the method is -m METHOD"),
+    habit(
+        &["-a", "-A", "--user"],
+        "who asks is a header: -H 'Authorization: Basic ...'",
+    ),
+    habit(&["-C", "--cookie"], "a cookie is -H 'Cookie: NAME=VALUE'"),
+    habit(&["--host"], "the host is a header: -H 'Host: NAME'"),
+    habit(
+        &["-i"],
+        "heads alone (ab's -i) are -m HEAD; a list of URLs (h2load's -i) is --urls FILE; a number \
+         of requests (k6's -i) is -n N",
+    ),
+    habit(&["-I", "--head"], "heads alone are -m HEAD"),
+    habit(
+        &[
+            "-s",
+            "--script",
+            "--targets",
+            "--urls-from-file",
+            "--input-file",
+        ],
+        "different requests are --urls FILE, several --path, or {n} in path, headers and body \
+         with --count N; a timeout (ab's -s) is --timeout TIME",
+    ),
+    habit(
+        &["-l", "-L", "--latency"],
+        "percentiles are always printed; bodies of any length (ab's -l) are --expect-body any",
+    ),
+    habit(
+        &["-w", "-e", "-g", "-o", "-j", "--output", "--output-format"],
+        "what was measured is in --json FILE (- for standard output), and readable in --html FILE",
+    ),
+    habit(
+        &[
+            "--vus",
+            "--concurrency",
+            "--clients",
+            "--conns",
+            "--num-conns",
+            "--workers",
+        ],
+        "the number of connections is -c N",
+    ),
+    habit(
+        &["--iterations", "--num-requests"],
+        "the number of requests is -n N",
+    ),
+    habit(
+        &["--stage", "--ramp-up"],
+        "a rate that changes is --stages, such as 0:2000@30s,2000@60s",
+    ),
+    habit(
+        &["-x", "--proxy"],
+        "a server is loaded directly: abx uses no proxy",
+    ),
+    habit(
+        &["--cacert", "-E"],
+        "certificates are --ca FILE to believe, --insecure to believe all, and --cert FILE --key \
+         FILE to show",
+    ),
+    habit(
+        &["--http2", "--h2"],
+        "abx speaks HTTP/1.1 and HTTP/1.0 so far, and no HTTP/2",
+    ),
+    habit(
+        &["-4", "-6", "--ipv4", "--ipv6"],
+        "give the address itself, such as http://127.0.0.1:8080/ or http://[::1]:8080/",
+    ),
+];
+
+/// What a comparison has instead of what only a run has.
+const OF_RUNS: &[Habit] = &[
+    habit(
+        &["-d", "-z", "--duration"],
+        "a comparison ends when it is precise enough: --budget TIME bounds how long it may take, \
+         and --slice TIME is how long each server is loaded at a time",
+    ),
+    habit(
+        &["-n", "--requests"],
+        "a comparison ends when it is precise enough: --blocks N measures exactly so many blocks",
+    ),
+];
+
+/// Reads the command line; ends the program where that is help, or wrong.
+pub fn parse() -> Cli {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    Cli::try_parse_from(&words).unwrap_or_else(|error| explained(error, &words).exit())
+}
+
+/// The same error, with what to write instead of a flag that abx does not have.
+fn explained(mut error: Error, words: &[OsString]) -> Error {
+    let command = words.get(1).and_then(|word| word.to_str());
+    if error.kind() != ErrorKind::UnknownArgument || !matches!(command, Some("run" | "compare")) {
+        return error;
+    }
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    if let Some(instead) = instead(unknown, command == Some("compare"), words) {
+        error.remove(ContextKind::SuggestedArg);
+        let tips = vec![instead.to_owned().into()];
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    error
+}
+
+/// What to write instead of an unknown word.
+fn instead(unknown: &str, is_comparison: bool, words: &[OsString]) -> Option<&'static str> {
+    let of_runs = OF_RUNS.iter().filter(|_| is_comparison);
+    let mut all = HABITS.iter().chain(of_runs);
+    if let Some(habit) = all.find(|habit| habit.flags.contains(&unknown)) {
+        return Some(habit.instead);
+    }
+    let mut pairs = words.windows(2);
+    let follows_quiet = pairs.any(|pair| pair[0] == "-q" && pair[1] == unknown);
+    follows_quiet.then_some("-q is --quiet here, and a rate (hey's and oha's -q) is -r RATE")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// What is said to these words.
+    fn said(words: &str) -> String {
+        let words: Vec<OsString> = words.split(' ').map(Into::into).collect();
+        let error = Cli::try_parse_from(&words).expect_err("it is wrong");
+        let text = explained(error, &words).to_string();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn flags_of_other_tools_are_answered_with_what_to_write() {
+        // Method: each of them with a value, where it is unknown; then the rate of hey.
+        let tables = [("run", HABITS), ("compare", HABITS), ("compare", OF_RUNS)];
+        for (command, habits) in tables {
+            for habit in habits {
+                for flag in habit.flags {
+                    let said = said(&format!("abx {command} http://127.0.0.1/ {flag} 5"));
+                    assert!(said.contains(habit.instead), "{command} {flag}: {said}");
+                }
+            }
+        }
+        assert!(said("abx run http://127.0.0.1/ -q 100").contains("-r RATE"));
+        assert!(!said("abx view --latency").contains("percentiles"));
+    }
+
+    #[test]
+    fn what_is_understood_or_answered_is_documented() {
+        // Method: each flag of the tables has its place in the page, as have the flags of
+        // other tools that abx understands; those are read.
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/flags.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let understood = [
+            "-k",
+            "-X POST",
+            "-z 5s",
+            "-d 5",
+            "-n 10k",
+            "-c 1k",
+            "-r 2k",
+            "-R 100",
+            "--rps 100",
+            "--qps 100",
+            "--disable-keepalive",
+        ];
+        for flag in understood {
+            let words = format!("abx run localhost:8080 {flag}");
+            let read = Cli::try_parse_from(words.split(' '));
+            assert!(read.is_ok(), "{flag}: {}", read.unwrap_err());
+        }
+        let answered = HABITS.iter().chain(OF_RUNS).flat_map(|habit| habit.flags);
+        for flag in understood.iter().chain(answered) {
+            let flag = flag.split(' ').next().unwrap();
+            let is_there = ["`", " "].map(|end| page.contains(&format!("`{flag}{end}")));
+            assert!(is_there.contains(&true), "{flag} is not in docs/flags.md");
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! What is asked: bodies, numbers and lists of paths arrive at a server as they were
+//! written, the record has them, and what cannot be had is refused.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::support::Home;
+
+/// A request as it came: its method, its path, one of its headers, and its body.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Asked {
+    method: String,
+    path: String,
+    user: String,
+    body: String,
+}
+
+/// A server that answers each path with the path, by status 201 below `/made`, and keeps
+/// what it is asked.
+struct Listener {
+    url: String,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Listener {
+    fn start() -> Listener {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", socket.local_addr().unwrap());
+        let asked = Arc::<Mutex<Vec<Asked>>>::default();
+        let kept = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for stream in socket.incoming().flatten() {
+                let kept = Arc::clone(&kept);
+                std::thread::spawn(move || serve(&stream, &kept));
+            }
+        });
+        Listener { url, asked }
+    }
+
+    /// What it was asked since this was last called.
+    fn take(&self) -> Vec<Asked> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+
+    /// How often it was asked for each of these, by what `read` takes of it.
+    fn counts(&self, read: impl Fn(&Asked) -> String) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for asked in self.take() {
+            *counts.entry(read(&asked)).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// Answers one connection until it ends.
+fn serve(stream: &TcpStream, kept: &Mutex<Vec<Asked>>) -> Option<()> {
+    let mut input = BufReader::new(stream);
+    loop {
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            if input.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            match line.trim_end() {
+                "" => break,
+                line => lines.push(line.to_owned()),
+            }
+        }
+        let header = |name: &str| {
+            let mut fields = lines.iter().filter_map(|line| line.split_once(": "));
+            let found = fields.find(|(field, _)| field.eq_ignore_ascii_case(name));
+            found.map_or("", |(_, value)| value)
+        };
+        let mut words = lines.first()?.split(' ');
+        let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
+        let mut body = vec![0; header("content-length").parse().unwrap_or(0)];
+        input.read_exact(&mut body).ok()?;
+        let user = header("x-user").to_owned();
+        let closes = header("connection") == "close";
+        let status = if path.starts_with("/made") { 201 } else { 200 };
+        let answer = format!(
+            "HTTP/1.1 {status} As Asked\r\nContent-Length: {}\r\n\r\n{path}",
+            path.len()
+        );
+        kept.lock().unwrap().push(Asked {
+            method,
+            path,
+            user,
+            body: String::from_utf8(body).ok()?,
+        });
+        let mut output = stream;
+        output.write_all(answer.as_bytes()).ok()?;
+        if closes {
+            return None;
+        }
+    }
+}
+
+/// Runs over one connection; the record.
+fn run(home: &Home, server: &Listener, words: &[&str]) -> Value {
+    let fixed = ["run", &server.url, "-c", "1", "--quiet", "--json", "-"];
+    let record = home.run_abx(&[&fixed[..], words].concat());
+    let record = record.expect(0, &[]).json();
+    let requests = &record["requests"];
+    assert_eq!(requests["ok"], requests["sent"], "{requests}");
+    record
+}
+
+/// What a record says of the requests of its first load.
+fn requests(record: &Value) -> &Value {
+    &record["measured"]["loads"][0]["settings"]["requests"]
+}
+
+#[test]
+fn a_body_is_a_text_or_what_a_file_contains_and_is_posted() {
+    // Method: what arrives at a server, of each way to write a body, and what the record
+    // says was sent.
+    let home = Home::new();
+    home.write("order.json", "{\"user\": 1}\n");
+    let server = Listener::start();
+    for (words, sent) in [
+        (&["-b", "a=1"][..], "POST a=1"),
+        (&["-b", "@order.json"], "POST {\"user\": 1}\n"),
+        (&["-b", "@@order"], "POST @order"),
+        (&["-b", "a=1", "-X", "PUT"], "PUT a=1"),
+        (&["-b", "a=1", "-m", "GET"], "GET a=1"),
+        (&[], "GET "),
+    ] {
+        let record = run(&home, &server, &[words, &["-n", "7"]].concat());
+        let counts = server.counts(|asked| format!("{} {}", asked.method, asked.body));
+        // Three questions before the load.
+        assert_eq!(counts, BTreeMap::from([(sent.to_owned(), 10)]), "{words:?}");
+        let (method, body) = sent.split_once(' ').unwrap();
+        let asked = &requests(&record)[0];
+        assert_eq!(asked["method"], method);
+        match body {
+            "" => assert_eq!(asked["body"], Value::Null),
+            body => {
+                assert_eq!(asked["body"]["text"], body);
+                assert_eq!(asked["body"]["bytes"], body.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_number_stands_in_paths_headers_and_bodies() {
+    // Method: three requests of each kind, asked often enough to meet all of them; the seed
+    // says in which order.
+    let home = Home::new();
+    let server = Listener::start();
+    let words = [
+        "--path",
+        "/items/{n}",
+        "-H",
+        "X-User: u{n}",
+        "-b",
+        "{\"user\":{n}}",
+        "--count",
+        "3",
+        "-n",
+        "200",
+        "--seed",
+        "5",
+    ];
+    let record = run(&home, &server, &words);
+    let first = server.take();
+    let mut different = first.clone();
+    different.sort();
+    different.dedup();
+    let expected = [0, 1, 2].map(|number| Asked {
+        method: "POST".to_owned(),
+        path: format!("/items/{number}"),
+        user: format!("u{number}"),
+        body: format!("{{\"user\":{number}}}"),
+    });
+    assert_eq!(different, expected);
+    assert_eq!(requests(&record)[2]["body"]["text"], "{\"user\":2}");
+    run(&home, &server, &words);
+    assert_eq!(first, server.take(), "the seed is the same");
+}
+
+#[test]
+fn several_paths_are_asked_by_how_often_they_are_listed() {
+    // Method: paths as flags, and a list of paths and URLs in which one path stands eight
+    // times; each path is answered otherwise, and each answer has to be that of its path.
+    let home = Home::new();
+    let server = Listener::start();
+    let paths = ["--path", "/a", "--path", "/b?c", "-n", "400"];
+    run(&home, &server, &paths);
+    let counts = server.counts(|asked| asked.path.clone());
+    assert_eq!(counts.values().sum::<usize>(), 406);
+    assert!(counts["/a"] > 100 && counts["/b?c"] > 100, "{counts:?}");
+    let own = &server.url;
+    home.write(
+        "list",
+        &format!("# often\n{}\n{own}seldom\n", "/often\n".repeat(8)),
+    );
+    let record = run(&home, &server, &["--urls", "list", "-n", "900"]);
+    let counts = server.counts(|asked| asked.path.clone());
+    assert_eq!(counts.values().sum::<usize>(), 906);
+    assert!(counts["/often"] > 4 * counts["/seldom"], "{counts:?}");
+    let weights = requests(&record).as_array().unwrap().iter();
+    let weights: Vec<_> = weights.map(|one| (&one["path"], &one["weight"])).collect();
+    assert_eq!(json!(weights), json!([["/often", 8], ["/seldom", 1]]));
+}
+
+#[test]
+fn three_thousand_paths_are_verified_and_asked() {
+    // Method: a list of 3,000 paths, and as many requests again after the questions.
+    let home = Home::new();
+    let server = Listener::start();
+    let list: String = (0..3_000).map(|number| format!("/{number}\n")).collect();
+    home.write("list", &list);
+    let record = run(&home, &server, &["--urls", "list", "-n", "9000"]);
+    let counts = server.counts(|asked| asked.path.clone());
+    assert_eq!(counts.len(), 3_000);
+    assert_eq!(counts.values().sum::<usize>(), 18_000);
+    // Drawn with repetition, few of them are never asked: 5 in 100.
+    let loaded = counts.values().filter(|count| **count > 3).count();
+    assert!(loaded > 2_700, "{loaded}");
+    let answers = record["measured"]["loads"][0]["answers"]
+        .as_object()
+        .unwrap();
+    assert_eq!(
+        answers.values().next().unwrap().as_array().unwrap().len(),
+        3_000
+    );
+}
+
+#[test]
+fn a_class_of_statuses_is_right_as_a_whole() {
+    // Method: two paths with statuses of one class, expected by the class, by one of its
+    // statuses, and by another class; a study file says the same.
+    let home = Home::new();
+    let server = Listener::start();
+    let paths = ["--path", "/a", "--path", "/made", "-n", "50"];
+    let record = run(
+        &home,
+        &server,
+        &[&paths[..], &["--expect-status", "2xx"]].concat(),
+    );
+    let load = &record["measured"]["loads"][0];
+    assert_eq!(load["settings"]["status"], "2xx");
+    let answers = load["answers"]
+        .as_object()
+        .unwrap()
+        .values()
+        .next()
+        .unwrap();
+    assert_eq!(
+        (&answers[0]["status"], &answers[1]["status"]),
+        (&json!(200), &json!(201))
+    );
+    let printed = home.run_abx(&["report", "last"]);
+    printed.expect(0, &[]);
+    for (expected, got) in [("200", "201"), ("3xx", "200")] {
+        home.run_abx(
+            &[
+                &["run", &server.url],
+                &paths[..],
+                &["--expect-status", expected],
+            ]
+            .concat(),
+        )
+        .expect(2, &[&format!("status {got}, not {expected}")]);
+    }
+}
+
+#[test]
+fn a_comparison_asks_both_servers_for_all_paths() {
+    // Method: two servers that answer alike, by flags and by a study file with a body from
+    // a file and a list of paths; then one path that they answer differently.
+    let home = Home::new();
+    let servers = [Listener::start(), Listener::start()];
+    let brief = [
+        "--no-ceiling",
+        "--blocks",
+        "1",
+        "--rounds",
+        "2",
+        "--slice",
+        "20ms",
+        "--pilot",
+        "brief",
+        "--json",
+        "-",
+        "--quiet",
+    ];
+    let named = format!("b={}", servers[1].url);
+    let urls = [servers[0].url.as_str(), &named];
+    let flags = ["--path", "/a", "--path", "/b", "-c", "2"];
+    let ended = home.run_abx(&[&["compare"], &urls[..], &flags, &brief].concat());
+    ended.expect_measured(&ended.json());
+    for server in &servers {
+        let counts = server.counts(|asked| asked.path.clone());
+        assert!(
+            counts.len() == 2 && counts.values().all(|count| *count > 3),
+            "{counts:?}"
+        );
+    }
+    fs::create_dir(home.join("study")).unwrap();
+    home.write("study/order.json", "{\"user\":{n}}");
+    home.write("study/paths", "/c\n/d\n");
+    let subjects = servers.iter().zip(["a", "b"]).map(|(server, name)| {
+        format!(
+            "[[subject]]\nname = \"{name}\"\naddress = \"{}\"\n\n",
+            server.url
+        )
+    });
+    let load = "[[load]]\nname = \"both\"\nconnections = 2\nrequests = [{ urls = \"paths\" }, \
+        { path = \"/made\", body = \"@order.json\", count = 2 }]\nexpect = { status = \"2xx\" }\n";
+    home.write("study/study.toml", &(subjects.collect::<String>() + load));
+    let ended = home.run_abx(&[&["compare", "study"], &brief[..]].concat());
+    ended.expect_measured(&ended.json());
+    for server in &servers {
+        let counts = server.counts(|asked| format!("{} {}", asked.path, asked.body));
+        let asked: Vec<&str> = counts.keys().map(String::as_str).collect();
+        assert_eq!(
+            asked,
+            ["/c ", "/d ", "/made {\"user\":0}", "/made {\"user\":1}"]
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_with_the_remedy() {
+    // Method: one wrong command line for each message; nothing arrives.
+    let home = Home::new();
+    home.write("list", "/a\nhttp://127.0.0.2:1/b\n");
+    home.write("none", "# nothing\n");
+    let server = Listener::start();
+    for (words, said) in [
+        (
+            &["-b", "@gone.json"][..],
+            &["gone.json", "No such file", "@@"][..],
+        ),
+        (&["-b", "{n}"], &["body", "--count 1000"]),
+        (&["--path", "/{n}"], &["path", "--count 1000", "%7Bn%7D"]),
+        (&["--path", "/a", "--count", "5"], &["`/a`", "{n}"]),
+        (&["--path", "/{n}", "--count", "10001"], &["--count"]),
+        (&["--urls", "gone"], &["gone", "No such file"]),
+        (
+            &["--urls", "list"],
+            &["list", "line 2", "127.0.0.2:1", "one server"],
+        ),
+        (&["--urls", "none"], &["no path"]),
+        (&["--urls", "list", "--path", "/"], &["--urls", "--path"]),
+    ] {
+        let ended = home.run_abx(&[&["run", &server.url], words].concat());
+        ended.expect(2, said);
+    }
+    let echo = server.url.replace("http://", "ws://");
+    home.run_abx(&["run", &echo, "--path", "/a", "--path", "/b"])
+        .expect(2, &["--path once"]);
+    assert_eq!(server.take(), []);
+}
+
+#[test]
+fn flags_of_other_tools_do_what_they_do_there() {
+    // Method: each of them beside the record's settings; and one that means something else.
+    let home = Home::new();
+    let server = Listener::start();
+    let bare = server.url.trim_start_matches("http://");
+    let settings = |words: &[&str]| {
+        let fixed = ["run", bare, "-c", "1", "--quiet", "--json", "-"];
+        let record = home
+            .run_abx(&[&fixed[..], words].concat())
+            .expect(0, &[])
+            .json();
+        assert_eq!(record["settings"]["url"], *server.url);
+        record["settings"].clone()
+    };
+    assert_eq!(settings(&["-d", "1", "-k"])["duration_s"], 1.0);
+    let timed = settings(&["-z", "100ms", "--rps", "0.1k"]);
+    assert_eq!(timed["duration_s"], 0.1);
+    assert_eq!(timed["arrivals"]["rate_per_s"], 100.0);
+    assert_eq!(settings(&["-n", "0.05k", "-X", "PUT"])["method"], "PUT");
+    for (words, said) in [
+        (&["-q", "100"][..], "-r RATE"),
+        (&["-T", "text/plain"], "Content-Type"),
+        (&["-t", "10s"], "-d"),
+        (&["-d", "{}"], "-b"),
+        (&["-X", "127.0.0.1:3128"], "proxy"),
+    ] {
+        home.run_abx(&[&["run", bare], words].concat())
+            .expect(2, &[said]);
+    }
+    home.run_abx(&["compare", bare, "b=127.0.0.1:1", "-d", "10s"])
+        .expect(2, &["--budget"]);
+}
