@@ -236,7 +236,6 @@ fn what_says_nothing_of_a_shape_is_refused_with_a_remedy() {
             "run ws://127.0.0.1:1/ --shape broadcast --message-bytes 9",
             "at least 16",
         ),
-        ("run ws://127.0.0.1:1/ --message-bytes 9,10", "one load"),
         (
             "compare http://127.0.0.1:1/ ws://127.0.0.1:2/",
             "for all of them",
