@@ -1,5 +1,8 @@
 //! What a server says in its head of where its own time went (W3C, Server Timing).
 
+use memchr::{memchr, memchr_iter};
+
+const HEADER: &[u8] = b"server-timing:";
 /// The longest name that is read.
 const NAME_BYTES_MAX: usize = 40;
 /// The longest duration that is read: eleven days.
@@ -24,13 +27,13 @@ pub fn server_timings(head: &[u8]) -> impl Iterator<Item = ServerTiming<'_>> {
 
 /// The values of all headers of that name.
 fn fields(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let lines = head.split(|byte| *byte == b'\n').skip(1);
-    let lines = lines.take_while(|line| !line.trim_ascii().is_empty());
-    lines.filter_map(|line| {
-        let colon = line.iter().position(|byte| *byte == b':')?;
-        let (name, value) = line.split_at(colon);
-        name.eq_ignore_ascii_case(b"server-timing")
-            .then_some(&value[1..])
+    // Most heads have none, so this only looks at how each line begins.
+    let lines = memchr_iter(b'\n', head).map(|end| &head[end + 1..]);
+    let lines = lines.take_while(|rest| !rest.starts_with(b"\r\n") && !rest.starts_with(b"\n"));
+    lines.filter_map(|rest| {
+        let (name, value) = rest.split_at_checked(HEADER.len())?;
+        let is_meant = name.eq_ignore_ascii_case(HEADER);
+        is_meant.then(|| memchr(b'\n', value).map(|end| &value[..end]))?
     })
 }
 
