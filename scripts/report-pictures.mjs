@@ -1,0 +1,59 @@
+#!/usr/bin/env node
+// Draws the pictures of docs/images anew, from records in studies/. Needs chromium.
+//
+//   scripts/report-pictures.mjs ABX
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+import { start } from "../crates/abx/tests/browser/chromium.mjs";
+
+// Which study, from which heading on, and as large as this.
+const PICTURES = [
+  { file: "report.png", study: "event-servers", scheme: "light", width: 1280, height: 1020 },
+  {
+    file: "report-dark.png",
+    study: "fastcgi",
+    from: "slices-heading",
+    scheme: "dark",
+    width: 1100,
+    height: 1690,
+  },
+];
+const root = fileURLToPath(new URL("..", import.meta.url));
+const abx = process.argv[2];
+if (!abx) {
+  console.error("usage: scripts/report-pictures.mjs ABX");
+  process.exit(2);
+}
+
+const report = (study, ...words) => {
+  const record = join(root, "studies", study, "record.json.zst");
+  const { status } = spawnSync(abx, ["report", record, ...words]);
+  // 3: some of its comparisons are invalid.
+  if (status !== 0 && status !== 3) throw new Error(`${abx} cannot report ${record}`);
+};
+const images = join(root, "docs", "images");
+report("nginx-vs-lighttpd", "--svg", join(images, "verdict.svg"));
+const folder = mkdtempSync(join(tmpdir(), "abx-pictures-"));
+const browser = start();
+try {
+  for (const { file, study, from, scheme, width, height } of PICTURES) {
+    const page = join(folder, `${study}.html`);
+    report(study, "--html", page);
+    const tab = await browser.tab(width, height);
+    await tab.media("screen", scheme);
+    await tab.open(pathToFileURL(page).href);
+    const above = `document.getElementById(${JSON.stringify(from ?? "")})?.getBoundingClientRect().top`;
+    const y = Math.max(0, ((await tab.value(above)) ?? 0) - 40);
+    const clip = { x: 0, y, width, height, scale: 1 };
+    const picture = await tab.send("Page.captureScreenshot", { clip, captureBeyondViewport: true });
+    writeFileSync(join(images, file), Buffer.from(picture.data, "base64"));
+  }
+} finally {
+  await browser.end();
+  rmSync(folder, { recursive: true });
+}
