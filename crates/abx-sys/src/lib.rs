@@ -19,6 +19,6 @@ pub use host::{
 };
 pub use net::epoll::{Epoll, Events, Interest, SocketEvent};
 pub use net::socket::{ListenOptions, Socket, is_out_of_descriptors, is_out_of_memory};
-pub use net::{network, ports};
+pub use net::{names, network, ports};
 pub use process::tree::ProcTree;
 pub use process::{descriptors, limits, tree};

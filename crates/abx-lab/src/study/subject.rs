@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
+
+use abx_sys::names;
 
 use crate::study::launch::Launch;
 use crate::study::units;
@@ -308,10 +310,8 @@ impl Target {
             host: parts.host.to_owned(),
             why,
         };
-        let addresses: Vec<SocketAddr> = (parts.host, parts.port)
-            .to_socket_addrs()
-            .map_err(|error| resolve(error.to_string()))?
-            .collect();
+        let addresses =
+            names::look_up(parts.host, parts.port).map_err(|error| resolve(error.to_string()))?;
         let (address, passed_over) =
             choose(&addresses, answers).ok_or_else(|| resolve("no address".to_owned()))?;
         Ok(Target {

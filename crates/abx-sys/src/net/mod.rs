@@ -1,6 +1,7 @@
 //! Sockets, the wait for them, and what the kernel counts of the network.
 
 pub mod epoll;
+pub mod names;
 pub mod network;
 pub mod ports;
 pub mod socket;
