@@ -1,7 +1,15 @@
 # What people run. `make test` installs what the tests need and runs all of them.
 CARGO ?= cargo
+# Where `make install` puts abx; what packs it puts DESTDIR before.
+PREFIX ?= /usr/local
+DESTDIR ?=
+# What it puts there.
+ABX ?= target/release/abx
+# Where `make dist` puts its packages, and the profile of cargo that it builds with.
+DIST ?= target/dist
+PROFILE ?= release
 
-.PHONY: build demo man setup compile-tests test test-fast check counts simulations truth planted bench self-check spread mutants
+.PHONY: build demo install uninstall dist setup compile-tests test test-fast check counts simulations truth planted bench self-check spread mutants
 
 build:
 	$(CARGO) build --release --locked
@@ -10,11 +18,21 @@ build:
 demo: build
 	./target/release/abx compare
 
-# Manual pages and completions, below target/man and target/completions.
-man: build
-	./target/release/abx manual --folder target/man/man1
-	mkdir -p target/completions
-	for shell in bash zsh fish; do ./target/release/abx completions $$shell >target/completions/abx.$$shell; done
+# Only what has changed is built: `make && sudo make install` needs no cargo of root's.
+target/release/abx: Cargo.toml Cargo.lock $(shell find crates studies -type f ! -path '*/tests/*')
+	$(MAKE) build
+	touch $@
+
+# The program, manual pages, completions and documents.
+install: $(ABX)
+	./scripts/install "$(ABX)" "$(DESTDIR)$(PREFIX)"
+
+uninstall:
+	./scripts/install --remove "$(DESTDIR)$(PREFIX)"
+
+# A static program as a tarball, a package for Debian, and what a container needs.
+dist:
+	./scripts/dist "$(DIST)" "$(PROFILE)"
 
 # Foreign servers and tools from the system's packages, npm, pypi and Maven; starts nothing.
 setup:
@@ -28,6 +46,7 @@ test:
 
 compile-tests:
 	$(CARGO) test --workspace --locked --no-run --quiet
+	./scripts/build-static dev
 	$(CARGO) test --manifest-path bench/Cargo.toml --target-dir target/bench --locked --no-run --quiet
 
 # For the inner loop: no foreign servers, no browser, and of the tests of the

@@ -20,6 +20,7 @@ mod killed;
 mod layers;
 mod manual;
 mod opened;
+mod packages;
 mod records;
 mod recovery;
 mod requests;

@@ -79,9 +79,6 @@ pub enum Command {
 
 /// The program file of abx, which it starts again for keepers and built-in servers.
 pub fn own_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| {
-        Failure::usage(format!(
-            "cannot find abx's own program file ({error}): is /proc mounted?"
-        ))
-    })
+    std::env::current_exe()
+        .map_err(|error| Failure::usage(format!("cannot find abx's own program file: {error}")))
 }

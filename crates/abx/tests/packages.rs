@@ -1,0 +1,288 @@
+//! abx as people get it: installed by `make install`, packed by `make dist`, and run
+//! where there is nothing else.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use crate::support::{ABX, Home, read_json};
+
+/// What `make dist` has made. Its program is that of tests, without optimisations, which is
+/// built in a fraction of the time; all else is as in a release.
+static DIST: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dist");
+    let place = format!("DIST={}", folder.display());
+    // A package of another version may be left from before.
+    let _ = fs::remove_dir_all(&folder);
+    make(
+        &["dist", "PROFILE=dev", &place],
+        &[
+            ("DPKG_DEB_COMPRESSOR_TYPE", "gzip"),
+            ("DPKG_DEB_COMPRESSOR_LEVEL", "1"),
+        ],
+    );
+    folder
+});
+
+fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.join("../..").canonicalize().unwrap()
+}
+
+/// Runs `make` as one types it, with these in its environment.
+#[track_caller]
+fn make(words: &[&str], environment: &[(&str, &str)]) {
+    let mut make = Command::new("make");
+    make.current_dir(root()).args(words);
+    // What a make and a cargo above this test say to what they run is not for these: build
+    // scripts that find other variables run again.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        let starts = ["MAKE", "CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
+        let is_said = starts.iter().any(|start| name.starts_with(start));
+        if is_said || ["MFLAGS", "CARGO"].contains(&&*name) {
+            make.env_remove(name);
+        }
+    }
+    make.envs(environment.iter().copied());
+    let made = make.output().unwrap();
+    assert!(made.status.success(), "{words:?}: {made:#?}");
+}
+
+/// Runs a command of the system, and answers what it prints.
+#[track_caller]
+fn said(command: &mut Command) -> String {
+    let ended = command.output().unwrap();
+    assert!(ended.status.success(), "{command:?}: {ended:#?}");
+    String::from_utf8(ended.stdout).unwrap()
+}
+
+/// All files below a folder, sorted, by their paths in it.
+fn files(folder: &Path) -> Vec<String> {
+    let found = said(
+        Command::new("find")
+            .args([".", "-type", "f", "-printf", "%P\n"])
+            .current_dir(folder),
+    );
+    let mut files: Vec<String> = found.lines().map(str::to_owned).collect();
+    files.sort();
+    files
+}
+
+/// The one file of a folder whose name ends so.
+fn one(folder: &Path, end: &str) -> PathBuf {
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let found: Vec<PathBuf> = paths
+        .filter(|path| path.to_string_lossy().ends_with(end))
+        .collect();
+    assert_eq!(found.len(), 1, "{end}: {found:?}");
+    found[0].clone()
+}
+
+/// What every way of installing abx has, below the prefix.
+const PARTS: [&str; 8] = [
+    "bin/abx",
+    "share/bash-completion/completions/abx",
+    "share/fish/vendor_completions.d/abx.fish",
+    "share/man/man1/abx.1",
+    "share/man/man1/abx-compare.1",
+    "share/doc/abx/README.md",
+    "share/doc/abx/docs/ci.md",
+    "share/doc/abx/examples/ci/compare-versions",
+];
+
+#[test]
+fn what_make_install_puts_there_make_uninstall_takes_away() {
+    // Method: the program of the tests into a prefix below a folder of staging, by somebody
+    // whose files are private; a page of another program with a similar name stays.
+    let home = Home::new();
+    let staged = home.join("staged");
+    let prefix = home.join("staged/opt/abx");
+    let neighbour = "share/man/man1/abxy.1";
+    fs::create_dir_all(prefix.join("share/man/man1")).unwrap();
+    fs::write(prefix.join(neighbour), "").unwrap();
+    let destination = format!("DESTDIR={}", staged.display());
+    let places = ["PREFIX=/opt/abx", &destination, &format!("ABX={ABX}")];
+    let private = format!(
+        "umask 077; exec make --directory '{}' \"$@\"",
+        root().display()
+    );
+    let mut install = Command::new("sh");
+    install.args(["-c", &private, "sh", "install"]).args(places);
+    said(install.env_remove("MAKEFLAGS").env_remove("MAKELEVEL"));
+
+    let installed = files(&prefix);
+    for part in PARTS.iter().chain(&["share/zsh/site-functions/_abx"]) {
+        assert!(
+            installed.iter().any(|file| file == part),
+            "{part}: {installed:?}"
+        );
+        let metadata = fs::metadata(prefix.join(part)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o044, 0o044, "{part}");
+        assert!(metadata.len() > 100, "{part}");
+    }
+    let program = prefix.join("bin/abx");
+    let stripped = fs::metadata(&program).unwrap().len();
+    assert!(
+        stripped < fs::metadata(ABX).unwrap().len() / 2,
+        "{stripped}"
+    );
+    let version = said(Command::new(&program).arg("--version"));
+    assert_eq!(version, said(Command::new(ABX).arg("--version")));
+
+    make(&[&["uninstall"], &places[..]].concat(), &[]);
+    assert_eq!(files(&prefix), [neighbour]);
+}
+
+#[test]
+fn the_tarball_is_unpacked_into_a_prefix() {
+    // Method: its sum, then as docs/install.md says, where a folder of the prefix has rights
+    // of its own; its program says its version, and the licences of libraries that are part
+    // of it are there.
+    let home = Home::new();
+    let prefix = home.join("prefix");
+    let own = fs::Permissions::from_mode(0o2775);
+    fs::create_dir_all(prefix.join("share")).unwrap();
+    fs::set_permissions(prefix.join("share"), own.clone()).unwrap();
+    let sums = ["--check", "--strict", "--quiet", "SHA256SUMS"];
+    said(Command::new("sha256sum").args(sums).current_dir(&*DIST));
+    said(
+        Command::new("tar")
+            .args(["-xzf", &one(&DIST, ".tar.gz").display().to_string()])
+            .args(["--strip-components=1", "-C"])
+            .arg(&prefix),
+    );
+    let share = fs::metadata(prefix.join("share")).unwrap();
+    assert_eq!(share.permissions().mode() & 0o7777, own.mode());
+    let unpacked = files(&prefix);
+    for part in PARTS {
+        assert!(
+            unpacked.iter().any(|file| file == part),
+            "{part}: {unpacked:?}"
+        );
+    }
+    let version = said(Command::new(prefix.join("bin/abx")).arg("--version"));
+    assert_eq!(version, said(Command::new(ABX).arg("--version")));
+    let notices = fs::read_to_string(prefix.join("share/doc/abx/THIRD-PARTY")).unwrap();
+    for text in [
+        "ring v",
+        "rusqlite v",
+        "Permission is hereby granted",
+        "zstd-sys v",
+    ] {
+        assert!(notices.contains(text), "{text}");
+    }
+    // Of tests only, and our own.
+    for name in ["proptest v", "abx-sys v"] {
+        assert!(!notices.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn the_debian_package_is_installed_and_removed() {
+    // Method: dpkg with a root and a list of packages of its own, in which nothing else is,
+    // so that a dependency would be missing. Excludes of the machine's dpkg do not count.
+    let home = Home::new();
+    let package = one(&DIST, ".deb").display().to_string();
+    let admin = home.join("root/var/lib/dpkg");
+    for folder in ["info", "updates", "triggers"] {
+        fs::create_dir_all(admin.join(folder)).unwrap();
+    }
+    for file in ["status", "available"] {
+        fs::write(admin.join(file), "").unwrap();
+    }
+    let dpkg = |action: &str| {
+        let script = "PATH=$PATH:/usr/sbin:/sbin\n\
+            exec dpkg --root=root --log=dpkg.log --path-include='/usr/share/*' \"$@\"";
+        let mut command = home.shell_apart("m", script);
+        command.arg("sh").args(action.split(' '));
+        said(&mut command)
+    };
+    dpkg(&format!("--install {package}"));
+    assert_eq!(dpkg("--verify abx"), "");
+    let status = dpkg("--status abx");
+    assert!(status.contains("Status: install ok installed"), "{status}");
+    let usr = home.join("root/usr");
+    let installed = files(&usr);
+    for part in PARTS {
+        let part = match part.ends_with(".1") {
+            true => format!("{part}.gz"),
+            false => part.to_owned(),
+        };
+        assert!(installed.contains(&part), "{part}: {installed:?}");
+    }
+    let completions = "share/zsh/vendor-completions/_abx".to_owned();
+    assert!(installed.contains(&completions), "{installed:?}");
+    let version = said(Command::new(usr.join("bin/abx")).arg("--version"));
+    assert!(status.contains(&format!("Version: {}", version.trim().replace("abx ", ""))));
+
+    dpkg("--purge abx");
+    assert!(!usr.exists(), "{:?}", files(&usr));
+    assert_eq!(fs::read_to_string(admin.join("status")).unwrap().trim(), "");
+}
+
+/// What `Containerfile` says a container has: the variables, and the program that it runs.
+fn container() -> (String, String) {
+    let text = fs::read_to_string(root().join("Containerfile")).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let instructions: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(' ')).collect();
+    assert_eq!(instructions[..2], [("FROM", "scratch"), ("COPY", ". /")]);
+    let all = |name: &str| -> Vec<&str> {
+        let named = instructions.iter().filter(|one| one.0 == name);
+        named.map(|one| one.1).collect()
+    };
+    let entry: Vec<String> = serde_json::from_str(all("ENTRYPOINT")[0]).unwrap();
+    assert_eq!(entry.len(), 1);
+    assert_eq!(instructions.len(), 3 + all("ENV").len(), "{instructions:?}");
+    (all("ENV").join(" "), entry[0].clone())
+}
+
+/// A shell in namespaces of its own that runs this. In its folder `root` is what a container
+/// would have, and `inside` runs abx with that as its root and nothing else to see.
+fn in_a_bare_root(home: &Home, script: &str) -> Command {
+    let (environment, program) = container();
+    said(
+        Command::new("cp")
+            .arg("-R")
+            .args([DIST.join("image"), home.join("root")]),
+    );
+    home.shell_apart(
+        "nmpf",
+        &format!(
+            "PATH=$PATH:/usr/sbin:/sbin\n\
+            ip link set lo up\n\
+            inside() {{ env -i PATH=\"$PATH\" ABX_TEST_FOLDER=\"$ABX_TEST_FOLDER\" {environment} \
+                chroot root {program} \"$@\"; }}\n{script}"
+        ),
+    )
+}
+
+#[test]
+fn the_static_program_measures_where_there_is_nothing_else() {
+    // Method: the folder that a container has, with what any container is given: /proc,
+    // /dev/null and a file of hosts. No library is there for the names that glibc is told to
+    // ask a service for; abx asks the file nevertheless.
+    let home = Home::new();
+    let script = "mkdir root/proc root/dev root/etc\n\
+        mount -t proc proc root/proc\n\
+        touch root/dev/null\n\
+        mount --bind /dev/null root/dev/null\n\
+        echo '127.0.0.1 web.test' >root/etc/hosts\n\
+        echo 'hosts: mymachines' >root/etc/nsswitch.conf\n\
+        inside serve --port 8080 2>said &\n\
+        until grep -sq http: said; do kill -0 $!; sleep 0.02; done\n\
+        inside run http://web.test:8080/ -n 1000 -c 2 --json /state/run.json\n\
+        inside compare --blocks 1 --slice 20ms --pilot brief --json /state/compare.json || [ $? = 3 ]";
+    let mut bare = in_a_bare_root(&home, script);
+    home.run(&mut bare).expect(0, &[]);
+    let run = read_json(&home.join("root/state/run.json"));
+    assert_eq!(run["requests"]["ok"], 1000);
+    assert_eq!(run["settings"]["connected_to"], "127.0.0.1:8080");
+    let study = read_json(&home.join("root/state/compare.json"));
+    assert_eq!(study["end"]["reason"], "blocks");
+    // Both are also where records are kept.
+    assert_eq!(home.records_in("root/state/abx").len(), 2);
+}
