@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         "chunked_87" => (Answers::Chunked(87), 1),
         "length_34569" => (Answers::Sized(34_569), 1),
         "pipelined_16" => (Answers::Sized(87), 16),
+        "streamed_32" => (Answers::Streamed(87), 32),
         _ => return ExitCode::from(2),
     };
     let Ok(requests) = requests.parse() else {

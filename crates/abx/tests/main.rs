@@ -16,6 +16,7 @@ mod formats;
 mod golden;
 mod history;
 mod html;
+mod http2;
 mod killed;
 mod layers;
 mod manual;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::{Home, Server, send, wait_for};
 
 /// Makes a certificate for `server.test` and 127.0.0.1, and its key.
-fn certify(home: &Home) {
+pub fn certify(home: &Home) {
     let made = Command::new("openssl")
         .args([
             "req",

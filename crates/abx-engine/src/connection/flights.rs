@@ -18,6 +18,8 @@ pub(crate) struct Flight {
     pub(crate) counted: bool,
     /// Which request of the load it carries.
     pub(crate) request: usize,
+    /// The stream that carries it, where the protocol has streams.
+    pub(crate) stream: u32,
     /// Whether it is in the random sample that is looked at more closely.
     pub(crate) sampled: bool,
     /// Whether its body is hashed.
@@ -50,7 +52,8 @@ impl Flight {
 /// A window has room made for so many flights beforehand; a larger one grows once.
 const RESERVED_MAX: usize = 1024;
 
-/// The requests of one connection, in the order of their answers.
+/// The requests of one connection in the order in which they were begun, which is that of
+/// their answers where the protocol has no streams.
 ///
 /// The first one stands here and not in memory of its own: mostly there is no
 /// other, and it is looked at several times for each answer.
@@ -114,6 +117,23 @@ impl Flights {
         }
     }
 
+    /// Makes the one at this place the first; the others keep their order.
+    #[inline]
+    pub(crate) fn advance(&mut self, place: usize) {
+        if let Some(place) = place.checked_sub(1)
+            && let Some(one) = self.behind.remove(place)
+            && let Some(first) = self.first.replace(one)
+        {
+            self.behind.push_front(first);
+        }
+    }
+
+    /// The place of the one on this stream.
+    #[inline]
+    pub(crate) fn place_of(&self, stream: u32) -> Option<usize> {
+        self.iter().position(|flight| flight.stream == stream)
+    }
+
     /// Takes off the first one.
     #[inline]
     pub(crate) fn complete(&mut self) -> Option<Flight> {
@@ -141,9 +161,25 @@ pub(crate) mod tests {
             sent: None,
             counted: true,
             request,
+            stream: 0,
             sampled: false,
             hashed: false,
             retried: false,
+        }
+    }
+
+    #[test]
+    fn one_that_is_answered_before_others_leaves_them_in_their_order() {
+        // Method: each place of five is advanced and completed.
+        for place in 0..5 {
+            let mut flights = Flights::with_room(5);
+            (0..5).for_each(|number| flights.push(flight(number)));
+            flights.advance(place);
+            let mut expected: Vec<usize> = (0..5).collect();
+            let advanced = expected.remove(place);
+            assert_eq!(flights.complete().map(|one| one.request), Some(advanced));
+            let left: Vec<usize> = flights.iter().map(|one| one.request).collect();
+            assert_eq!(left, expected);
         }
     }
 

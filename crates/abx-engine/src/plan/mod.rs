@@ -5,7 +5,7 @@ mod tls;
 use std::net::{IpAddr, SocketAddr};
 
 use abx_evidence::{ExpectedStatus, Shape, TimelinePlan, Wait};
-use abx_wire::http1;
+use abx_wire::{http1, http2};
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::{Arrivals, PerSecond, StageList};
@@ -37,6 +37,21 @@ pub enum HttpVersion {
     /// HTTP/1.1.
     #[serde(rename = "http/1.1")]
     Http11,
+    /// HTTP/2: with prior knowledge, or over TLS as ALPN agrees on it.
+    #[serde(rename = "http/2")]
+    Http2,
+}
+
+impl HttpVersion {
+    /// What TLS is told beforehand that will be spoken (RFC 7301), the best first; nothing
+    /// where every server takes it for granted.
+    #[must_use]
+    pub fn alpn(self) -> Vec<String> {
+        match self {
+            HttpVersion::Http10 | HttpVersion::Http11 => Vec::new(),
+            HttpVersion::Http2 => vec!["h2".to_owned()],
+        }
+    }
 }
 
 /// One request, as a person writes it.
@@ -58,6 +73,19 @@ pub struct RequestPlan {
 
 impl RequestPlan {
     pub(crate) fn encode(&self, keep_alive: bool) -> Result<Vec<u8>, http1::RequestError> {
+        self.written(keep_alive).encode()
+    }
+
+    /// The same as a stream of HTTP/2 carries it.
+    pub(crate) fn encode_stream(
+        &self,
+        is_encrypted: bool,
+    ) -> Result<http2::EncodedRequest, http1::RequestError> {
+        let scheme = if is_encrypted { "https" } else { "http" };
+        http2::EncodedRequest::of(&self.written(true), scheme)
+    }
+
+    fn written(&self, keep_alive: bool) -> http1::Request {
         http1::Request {
             method: self.method.clone(),
             target: self.path.clone(),
@@ -66,7 +94,8 @@ impl RequestPlan {
             body: self.body.clone(),
             version: match self.version {
                 HttpVersion::Http10 => http1::Version::Http10,
-                HttpVersion::Http11 => http1::Version::Http11,
+                // HTTP/2 has no place for it.
+                HttpVersion::Http11 | HttpVersion::Http2 => http1::Version::Http11,
             },
             connection: if keep_alive {
                 http1::Persistence::KeepAlive
@@ -74,7 +103,6 @@ impl RequestPlan {
                 http1::Persistence::Close
             },
         }
-        .encode()
     }
 
     /// Whether to send it twice is the same as to send it once (RFC 9110, section 9.2.2).
@@ -133,8 +161,8 @@ pub struct LoadPlan {
     pub sources: Vec<IpAddr>,
     /// Connections, at least one.
     pub connections: u32,
-    /// Requests that a connection has in flight at most, at least one; see
-    /// [`LoadPlan::window`].
+    /// Requests that a connection has in flight at most, at least one, which are its streams
+    /// in HTTP/2; see [`LoadPlan::window`].
     #[serde(default = "one")]
     pub pipeline: u32,
     /// What is asked, at least one request; each next one is drawn by its weight.
@@ -177,6 +205,13 @@ impl LoadPlan {
     #[must_use]
     pub fn senders(&self) -> u32 {
         self.shape.kind().senders(self.connections)
+    }
+
+    /// Whether its requests are streams of HTTP/2.
+    #[must_use]
+    pub fn is_http2(&self) -> bool {
+        let mut requests = self.requests.iter();
+        requests.any(|asked| asked.request.version == HttpVersion::Http2)
     }
 
     /// Whether the subject is expected to fail under it.
@@ -223,9 +258,9 @@ impl Pacing {
 
     /// How many requests a connection really has in flight at most.
     ///
-    /// That is `pipeline` (RFC 9112, section 9.3.2), but one without keep-alive,
-    /// where a connection serves one request, and one for users who think or have
-    /// sessions: they wait for each answer.
+    /// That is `pipeline` (RFC 9112, section 9.3.2; RFC 9113, section 5), but one without
+    /// keep-alive, where a connection serves one request, and one for users who think or
+    /// have sessions: they wait for each answer.
     #[must_use]
     pub fn window(&self, pipeline: u32, keep_alive: bool) -> u32 {
         match keep_alive && !self.has_users() {

@@ -183,6 +183,7 @@ impl<I: Io> Broadcast<I> {
                 sent: None,
                 counted,
                 request: 0,
+                stream: 0,
                 sampled: false,
                 hashed: false,
                 retried: false,

@@ -54,6 +54,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// Sends what was not handed over yet, as far as the kernel takes it.
     pub(super) fn hand_over(&mut self, index: usize, now: Nanos) {
+        if C::HAS_STREAMS {
+            return self.begin_streams(index, now);
+        }
         while self.hand_over_run(index, now) {}
     }
 
@@ -128,7 +131,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.hand_over(index, now);
     }
 
-    fn cannot_send(&mut self, index: usize, now: Nanos) {
+    pub(super) fn cannot_send(&mut self, index: usize, now: Nanos) {
         self.broken(index, Outcome::Reset, now);
         self.freed(index, now);
     }

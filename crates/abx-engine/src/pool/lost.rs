@@ -5,13 +5,16 @@
 //! subject gets faster by closing connections. The rules, for one request in
 //! flight and for many alike:
 //!
-//! - The one whose answer had begun failed, as the connection did. Bytes that break a
-//!   rule of the protocol are such a beginning.
+//! - The one whose answer had begun failed, as the connection did, and so did all of them
+//!   whose streams had. Bytes that break a rule of the protocol are such a beginning.
 //! - Behind an answer that ends its connection (`Connection: close`, or a body
 //!   that ends with the close) the others were never served: a server may end a
 //!   connection so at any time (RFC 9112, sections 9.3.2 and 9.6). Each attempt is
 //!   `idle_close`, and each request is sent again, as often as that happens: every
 //!   time, one more was answered.
+//! - So it is with the streams behind the last one that a server will answer, when it says
+//!   so (GOAWAY: RFC 9113, section 6.8), once it has answered that one. A stream that it
+//!   resets failed by itself (`stream_reset`); its connection and the others go on.
 //! - On a connection that broke and had given a whole answer before, each one
 //!   whose answer had not begun is `idle_close` and is sent once more; a second
 //!   time it fails as the connection did. On a fresh connection it fails at once.
@@ -90,13 +93,16 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         };
         // What broke a rule was said, even where its parser kept none of it.
         let has_said = slot.handed > 0 && !is_silent(outcome);
-        let has_begun = has_said || C::has_begun(&slot.client);
+        let begun = match C::HAS_STREAMS {
+            true => self.bring_begun_first(index).max(usize::from(has_said)),
+            false => usize::from(has_said || C::has_begun(&slot.client)),
+        };
         if outcome == Outcome::Unsolicited {
             self.count_unsolicited(now);
         }
         self.close(index);
         let in_flight = self.progress.in_flight;
-        if has_begun {
+        for _ in 0..begun {
             self.finish(index, outcome, now);
         }
         self.settle(index, again, outcome, now);

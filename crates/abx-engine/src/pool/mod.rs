@@ -2,6 +2,7 @@
 //!
 //! Here are the slots and the making of a connection; `opening.rs` makes all of them
 //! before a slice, `worker_slice.rs` runs one, `exchange.rs` sends requests and receives,
+//! `streams.rs` sends them where they have streams,
 //! `protocol/intake.rs` says what was received, and `lost.rs` what becomes of requests
 //! whose connection is gone.
 
@@ -16,6 +17,7 @@ mod lost;
 mod opening;
 mod outbox;
 mod shared_opening;
+mod streams;
 mod worker_slice;
 
 use std::io;
@@ -127,7 +129,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                     copies: bytes.repeat(count),
                     count,
                     kind: asked.request.answer_kind(),
-                    has_large_answer: exchange::has_large_answer(&plan, asked),
+                    // The bodies of several streams come in frames between each other.
+                    has_large_answer: !C::HAS_STREAMS && exchange::has_large_answer(&plan, asked),
                     is_idempotent: asked.request.is_idempotent(),
                 }
             })
@@ -194,6 +197,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// What the last slice gave.
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
+    }
+
+    /// Whether its connections are what a load is about.
+    pub(crate) fn carries_websocket(&self) -> bool {
+        self.plan.shape.is_websocket()
     }
 
     /// How many connections stand.

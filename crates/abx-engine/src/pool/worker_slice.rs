@@ -336,6 +336,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             sent: None,
             counted,
             request,
+            stream: 0,
             sampled,
             hashed: sampled && is_known,
             retried: false,

@@ -1,6 +1,7 @@
 //! One request outside of any load: is it ready, and what does it answer?
 
 mod head_fields;
+mod http2;
 mod line;
 mod websocket;
 
@@ -9,12 +10,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use abx_evidence::record::TlsSession;
-use abx_wire::{http1, websocket as wire};
+use abx_wire::{http1, http2 as streams, websocket as wire};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::io::{TlsPlanError, remedy};
-use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
+use crate::plan::{BodyIdentity, HttpVersion, RequestPlan, TlsPlan};
 use crate::workers::engine::Stopper;
 
 pub use head_fields::HeadFields;
@@ -85,6 +86,24 @@ pub enum ProbeError {
     /// What came is no HTTP answer, or ended too early.
     #[error("the answer is not HTTP as it should be: {0}")]
     Fault(http1::Fault),
+    /// What came breaks the rules of HTTP/2, or is none.
+    #[error("the server does not speak HTTP/2 as it should: {0}")]
+    Http2(streams::Fault),
+    /// The connection stood, and the request's stream had no right answer.
+    #[error("the request was not answered: {0}")]
+    Stream(streams::StreamFault),
+    /// The connection was closed without a word of HTTP/2.
+    #[error(
+        "the server closed the connection instead of beginning HTTP/2: it may not speak it on \
+         this port; without --http2 (`protocol` in a study file) HTTP/1.1 is spoken"
+    )]
+    NoHttp2,
+    /// The connection was closed before the answer was whole.
+    #[error("the connection was closed before the answer was whole")]
+    EndedStream,
+    /// The server allows not one request.
+    #[error("the server allows no stream (SETTINGS_MAX_CONCURRENT_STREAMS is 0)")]
+    NoStream,
     /// The request cannot be written.
     #[error("the request cannot be sent: {0}")]
     Request(#[from] http1::RequestError),
@@ -107,6 +126,9 @@ pub fn probe<'a>(
     request: &RequestPlan,
     patience: impl Into<Patience<'a>>,
 ) -> Result<Answer, ProbeError> {
+    if request.version == HttpVersion::Http2 {
+        return http2::probe_http2(address, tls, request, patience.into());
+    }
     let bytes = request.encode(false)?;
     let mut line = ProbeConnection::connect(address, tls, patience.into())?;
     line.send(&bytes)?;

@@ -37,7 +37,7 @@ pub(crate) struct Intake<'a, C: Protocol> {
     pub(crate) progress: &'a mut Progress,
     pub(crate) window: usize,
     pub(crate) now: Nanos,
-    /// Whole answers so far.
+    /// Requests that have ended so far.
     pub(crate) answers: usize,
 }
 
@@ -81,7 +81,15 @@ impl<C: Protocol> Intake<'_, C> {
         self.answers += 1;
         self.slot.usage = ConnectionUse::Used;
         let hash = match self.slot.is_sampled() {
-            true => look_closer(self.slot, self.tally, self.hashers, self.now, received),
+            true => {
+                // Streams do not wait for their turn.
+                let before = match C::HAS_STREAMS {
+                    true => Nanos(0),
+                    false => self.slot.clock.last(),
+                };
+                let (tally, hashers) = (&mut *self.tally, &mut *self.hashers);
+                look_closer(self.slot, tally, hashers, (before, self.now), received)
+            }
             false => None,
         };
         let flight = self.slot.flights.first();
@@ -101,19 +109,35 @@ impl<C: Protocol> Intake<'_, C> {
         self.tally.clocked += u64::from(is_timed);
         self.slot.complete(self.window, self.now);
     }
+
+    /// Ends the first flight without a whole answer, and its connection goes on.
+    #[cold]
+    pub(crate) fn failed(&mut self, outcome: Outcome) {
+        self.answers += 1;
+        let Some(flight) = self.slot.flights.first() else {
+            return;
+        };
+        self.progress.in_flight -= 1;
+        flight.record(self.tally, outcome, self.now);
+        let counting = &mut self.progress.counting;
+        counting.in_flight -= usize::from(flight.counted);
+        let clock = &mut self.slot.clock;
+        clock.ends(counting, flight.intended, outcome, self.now);
+        self.slot.complete(self.window, self.now);
+    }
 }
 
 /// Takes note of where the time of a slot's first flight went, which is in the
-/// sample and has its whole answer. Answers the hash of its body, if it has one.
+/// sample and has its whole answer; the last one before it was whole at `before`. Answers the
+/// hash of its body, if it has one.
 #[cold]
 fn look_closer<T>(
     slot: &mut Slot<T>,
     tally: &mut Tally,
     hashers: &mut Hashers,
-    now: Nanos,
+    (before, now): (Nanos, Nanos),
     received: &[u8],
 ) -> Option<u64> {
-    let before = slot.clock.last();
     let flight = slot.flights.first()?;
     let came_at_once = !slot.timing.has_begun();
     let split = slot.timing.split(flight, before, now);
@@ -136,7 +160,7 @@ fn look_closer<T>(
 
 /// Counts what a server says of its own time, where its head begins these bytes.
 #[cold]
-fn note_server_times(tally: &mut Tally, received: &[u8]) {
+pub(crate) fn note_server_times(tally: &mut Tally, received: &[u8]) {
     for one in server_timings(received) {
         tally.server_times.record(one.name, one.span_ns);
     }

@@ -6,6 +6,7 @@
 
 pub(crate) mod check;
 pub(crate) mod http;
+mod http2;
 pub(crate) mod intake;
 pub(crate) mod message;
 mod websocket;
@@ -16,6 +17,7 @@ use abx_wire::http1::AnswerKind;
 use crate::protocol::intake::{Intake, StreamState};
 
 pub(crate) use http::Http;
+pub(crate) use http2::Http2;
 pub(crate) use websocket::{ReceivedMessage, WebSocket};
 
 /// A connection that is gone.
@@ -35,6 +37,9 @@ pub(crate) trait Protocol: Sized + 'static {
 
     /// Whether a connection stands only when a handshake was answered.
     const HAS_HANDSHAKE: bool = false;
+
+    /// Whether each request has a stream of its own, on which it is answered in any order.
+    const HAS_STREAMS: bool = false;
 
     /// The end of a new connection, whose place in the pool is `index`.
     fn client(&mut self, index: usize) -> Self::Client;
@@ -59,6 +64,17 @@ pub(crate) trait Protocol: Sized + 'static {
 
     /// A request was handed over: its answer is awaited, behind those that already are.
     fn expect(client: &mut Self::Client, kind: AnswerKind);
+
+    /// Begins a stream with this request of the load, which goes to the outbox, and
+    /// answers its number; `None` when the peer allows no further one now.
+    fn begin_stream(&mut self, _: &mut Self::Client, _: usize) -> Option<u32> {
+        None
+    }
+
+    /// Whether something of the answer on this stream came.
+    fn has_stream_begun(_: &Self::Client, _: u32) -> bool {
+        false
+    }
 
     /// Whether at least one byte of the first awaited answer came.
     fn has_begun(client: &Self::Client) -> bool;

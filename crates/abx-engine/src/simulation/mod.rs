@@ -20,4 +20,5 @@ pub(crate) mod script;
 pub(crate) mod sealed;
 mod several_workers;
 mod simulated;
+mod streams;
 mod timelines;

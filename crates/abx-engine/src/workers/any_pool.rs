@@ -9,7 +9,7 @@ use abx_sys::Nanos;
 use crate::io::{Awake, EpollIo, Io, Tls};
 use crate::pool::{Broadcast, Company, OpeningPart, Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
-use crate::protocol::{Http, Protocol, WebSocket};
+use crate::protocol::{Http, Http2, Protocol, WebSocket};
 use crate::schedule::ScheduleShare;
 use crate::workers::error::EngineError;
 use crate::workers::prepared::Prepared;
@@ -65,7 +65,7 @@ impl<I: Io, C: Protocol> AnyPool for Pool<I, C> {
     }
 
     fn standing(&self) -> Option<usize> {
-        C::HAS_HANDSHAKE.then(|| Pool::standing(self))
+        self.carries_websocket().then(|| Pool::standing(self))
     }
 
     fn take_awake(&mut self) -> Awake {
@@ -122,6 +122,10 @@ impl PoolParts {
     }
 
     fn over<I: Io + 'static>(mut self, io: I) -> Box<dyn AnyPool> {
+        if !self.load.streamed.is_empty() {
+            let http2 = Http2::new(std::mem::take(&mut self.load.streamed));
+            return Box::new(self.carrying(io, http2));
+        }
         let Some(opening) = self.load.opening.take() else {
             let http = Http::new(self.load.encoded.len());
             return Box::new(self.carrying(io, http));

@@ -1,6 +1,7 @@
 //! A load as workers get it: its bytes encoded once, for all of them.
 
 use abx_evidence::Shape;
+use abx_wire::http2;
 use abx_wire::websocket::{EncodedOpening, Opening};
 
 use crate::io::TlsClient;
@@ -14,6 +15,8 @@ pub(crate) struct Prepared {
     pub(crate) plan: LoadPlan,
     /// The bytes of each request of the plan, or of its message.
     pub(crate) encoded: Vec<Vec<u8>>,
+    /// The same as streams carry them, where there are any; `encoded` is empty then.
+    pub(crate) streamed: Vec<http2::EncodedRequest>,
     /// What opens a connection, when that takes more than a socket.
     pub(crate) opening: Option<EncodedOpening>,
     /// What encrypts connections, when something does.
@@ -44,10 +47,22 @@ impl Prepared {
 }
 
 fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
-    let encoded = plan.requests.iter();
-    let encoded = encoded.map(|asked| asked.request.encode(plan.keep_alive));
+    let requests = plan.requests.iter().map(|asked| &asked.request);
+    let (encoded, streamed) = match plan.is_http2() {
+        false => {
+            let encoded = requests.map(|request| request.encode(plan.keep_alive));
+            (encoded.collect::<Result<_, _>>()?, Vec::new())
+        }
+        true => {
+            let is_encrypted = plan.tls.is_some();
+            let streamed = requests.map(|request| request.encode_stream(is_encrypted));
+            let streamed = streamed.collect::<Result<_, _>>()?;
+            (vec![Vec::new(); plan.requests.len()], streamed)
+        }
+    };
     Ok(Prepared {
-        encoded: encoded.collect::<Result<_, _>>()?,
+        encoded,
+        streamed,
         tls: tls_of(plan)?,
         plan: plan.clone(),
         opening: None,
@@ -81,6 +96,7 @@ fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
         encoded: vec![message.map_or_else(Vec::new, |message| frame(message, plan.seed))],
         tls: tls_of(&plan)?,
         plan,
+        streamed: Vec::new(),
         opening: Some(opening),
     })
 }

@@ -19,7 +19,7 @@ pub(crate) fn not_kept(who: &str, closing: u64, completed: u64) -> Option<Findin
         FindingId::ConnectionsNotKept,
         format!(
             "{who} ended the connection with {closing} of {completed} responses ({:.1} %, as \
-             `Connection: close` does), although it was asked to keep it: each was opened anew",
+             `Connection: close` and HTTP/2's GOAWAY do), although it was asked to keep it: each was opened anew",
             100.0 * part
         ),
     ))

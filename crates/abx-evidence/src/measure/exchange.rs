@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Exchange {
     /// What is spoken, such as `http/1.1`.
     pub protocol: String,
-    /// Requests or messages that a connection has in flight at most.
+    /// Requests or messages that a connection has in flight at most; in HTTP/2 these are its
+    /// streams.
     pub pipeline: u32,
     /// What a connection does.
     #[serde(default, skip_serializing_if = "LoadShape::is_request")]

@@ -27,7 +27,7 @@ pub enum Outcome {
     /// A head with more fields or bytes than are read
     /// (`abx_wire::http1::HEADERS_MAX`, `HEAD_BYTES_MAX`).
     HeadTooLarge,
-    /// Bytes of TLS or HTTP/2 where HTTP/1 was expected.
+    /// Bytes of TLS or HTTP/2 where HTTP/1 was expected, or of HTTP/1 where HTTP/2 was.
     OtherProtocol,
     /// The connection was refused.
     Refused,
@@ -38,6 +38,8 @@ pub enum Outcome {
     TlsFailed,
     /// The connection was reset.
     Reset,
+    /// The server reset the request's stream of HTTP/2; its connection went on.
+    StreamReset,
     /// No whole answer within the timeout.
     Timeout,
     /// The connection was closed in the middle of an answer, or before the
@@ -72,7 +74,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the counters.
-    pub const ALL: [Outcome; 22] = [
+    pub const ALL: [Outcome; 23] = [
         Outcome::Ok,
         Outcome::WrongStatus,
         Outcome::WrongLength,
@@ -84,6 +86,7 @@ impl Outcome {
         Outcome::Unreachable,
         Outcome::TlsFailed,
         Outcome::Reset,
+        Outcome::StreamReset,
         Outcome::Timeout,
         Outcome::EarlyClose,
         Outcome::EmptyResponse,
@@ -112,6 +115,7 @@ impl Outcome {
             Outcome::Unreachable => "unreachable",
             Outcome::TlsFailed => "tls_failed",
             Outcome::Reset => "reset",
+            Outcome::StreamReset => "stream_reset",
             Outcome::Timeout => "timeout",
             Outcome::EarlyClose => "early_close",
             Outcome::EmptyResponse => "empty_response",
@@ -326,10 +330,10 @@ mod tests {
         // Method: one of each; the classes must not overlap in what matters.
         let mut outcomes = Outcomes::default();
         Outcome::ALL.into_iter().for_each(|one| outcomes.add(one));
-        assert_eq!((outcomes.sent(), outcomes.requests()), (22, 18));
+        assert_eq!((outcomes.sent(), outcomes.requests()), (23, 19));
         assert_eq!(outcomes.completed(), 4);
         assert_eq!(outcomes.ok(), 1);
-        assert_eq!(outcomes.failed(), 14);
+        assert_eq!(outcomes.failed(), 15);
         assert_eq!(outcomes.unanswered(), 2);
     }
 

@@ -57,7 +57,7 @@ pub fn plan_load(
         .zip(processes)
         .map(|(subject, process)| LoadPlan {
             address: process.address,
-            tls: subject.tls_name().map(|name| load.tls.plan(name)),
+            tls: { subject.tls_name() }.map(|name| load.tls.plan(name, load.version)),
             sources: sources(
                 process.address,
                 load.connections,

@@ -60,7 +60,9 @@ impl Probe {
             status: load.status,
             shape: load.shape,
             seed,
-            tls: subject.tls_name().map(|name| load.tls.plan(name)),
+            tls: subject
+                .tls_name()
+                .map(|name| load.tls.plan(name, load.version)),
         }
     }
 

@@ -2,7 +2,7 @@
 //! blocks and in the same way as the subjects. What the generator gets from it
 //! is the most that it could get from anybody.
 
-use abx_engine::{Asked, LoadPlan, Patience, Stopper};
+use abx_engine::{Asked, HttpVersion, LoadPlan, Patience, Stopper};
 use abx_evidence::record::CEILING;
 use abx_evidence::{ExpectedStatus, Shape};
 use rand::{Rng, SeedableRng};
@@ -29,9 +29,10 @@ fn null_server(ceiling: &CeilingServer, page_bytes: u64) -> Subject {
 }
 
 /// Whether a load has a ceiling: one that always asks in HTTP, by a method that
-/// has an answer with a body. The server that does nothing speaks no WebSocket.
+/// has an answer with a body. The server that does nothing speaks no WebSocket and no HTTP/2.
 fn is_asked(load: &Load) -> bool {
     load.shape == Shape::Request
+        && load.version != HttpVersion::Http2
         && load.settings(false).arrivals.is_saturating()
         && load.requests.iter().all(|one| one.method != "HEAD")
 }

@@ -200,7 +200,7 @@ pub struct Load {
     pub requests: Vec<RequestSpec>,
     /// What is spoken.
     pub version: HttpVersion,
-    /// Requests that a connection has in flight at most, at least 1.
+    /// Requests that a connection has in flight at most, at least 1; in HTTP/2 its streams.
     pub pipeline: u32,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
@@ -426,6 +426,7 @@ impl Load {
         let protocol = match (self.shape, self.version) {
             (Shape::Request, HttpVersion::Http10) => "http/1.0",
             (Shape::Request, HttpVersion::Http11) => "http/1.1",
+            (Shape::Request, HttpVersion::Http2) => "http/2",
             (Shape::Echo(_) | Shape::Broadcast(_) | Shape::Connections { .. }, _) => "websocket",
         };
         let window = self.pacing.window(self.pipeline, self.keep_alive);

@@ -32,7 +32,9 @@ pub fn suits(shape: LoadShape, key: &str) -> bool {
     match key {
         "think" | "calls" | "cold_cache" | "protocol" | "keep_alive" | "expect"
         | "expect.status" | "expect.body" | "requests.method" | "requests.body"
-        | "requests.count" | "requests.urls" | "requests.weight" => shape == LoadShape::Request,
+        | "requests.count" | "requests.urls" | "requests.weight" | "streams" => {
+            shape == LoadShape::Request
+        }
         "message" => is_sent && shape != LoadShape::Request,
         "hold" => !is_sent,
         "rate" | "slo" | "arrivals" | "pipeline" => is_sent,
@@ -60,6 +62,7 @@ mod tests {
         assert_eq!(takers("hold"), [0, 0, 0, 1]);
         assert_eq!(takers("rate"), [1, 1, 1, 0]);
         assert_eq!(takers("pipeline"), [1, 1, 1, 0]);
+        assert_eq!(takers("streams"), [1, 0, 0, 0]);
         assert_eq!(takers("verify_every"), [1, 1, 0, 0]);
         assert_eq!(takers("connections"), [1, 1, 1, 1]);
     }

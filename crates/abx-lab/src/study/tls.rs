@@ -1,6 +1,6 @@
 //! TLS as a person asks for it, before it is known of whom.
 
-use abx_engine::{TlsIdentity, TlsPlan, TlsTrust, TlsVersion};
+use abx_engine::{HttpVersion, TlsIdentity, TlsPlan, TlsTrust, TlsVersion};
 use abx_evidence::record::{TlsSettings, TlsTrustKind};
 
 /// How the connections of a load are encrypted to those subjects that speak TLS.
@@ -29,15 +29,15 @@ impl Default for TlsSpec {
 }
 
 impl TlsSpec {
-    /// What is asked of a server of this name.
+    /// What is asked of a server of this name, which is then spoken to in this version.
     #[must_use]
-    pub fn plan(&self, server_name: &str) -> TlsPlan {
+    pub fn plan(&self, server_name: &str, spoken: HttpVersion) -> TlsPlan {
         TlsPlan {
             server_name: server_name.to_owned(),
             trust: self.trust.clone(),
             version: self.version,
             resumption: self.resumption,
-            protocols: Vec::new(),
+            protocols: spoken.alpn(),
             identity: self.identity.clone(),
         }
     }

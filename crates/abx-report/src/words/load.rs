@@ -32,7 +32,10 @@ pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
     let usual = Exchange::default();
     let protocol = (exchange.protocol != usual.protocol).then(|| clean_name(&exchange.protocol));
     let pipeline = exchange.pipeline;
-    let pipeline = (pipeline > 1).then(|| format!("pipelines of {pipeline}"));
+    let pipeline = (pipeline > 1).then(|| match exchange.protocol.as_str() {
+        "http/2" => format!("{pipeline} streams each"),
+        _ => format!("pipelines of {pipeline}"),
+    });
     let shape = (exchange.shape != usual.shape).then(|| exchange.shape.id().to_owned());
     let message = exchange.message.map(|message| {
         let kind = match message.kind {

@@ -73,6 +73,9 @@ pub enum RequestError {
         /// Length of the body.
         body_bytes: usize,
     },
+    /// A header that speaks of the connection, of which HTTP/2 has its own way to speak.
+    #[error("header {0} is of HTTP/1 connections and has no meaning in HTTP/2: leave it out")]
+    OfConnection(String),
 }
 
 impl Request {
@@ -99,9 +102,7 @@ impl Request {
                 None
             }
         };
-        let needs_length =
-            !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
-        let length = needs_length.then(|| self.body.len().to_string());
+        let length = self.content_length();
         let ours = [
             ("Host", Some(self.host.as_str())),
             (
@@ -127,12 +128,23 @@ impl Request {
         Ok(out)
     }
 
+    /// The length that is told of the body, where one is.
+    pub(crate) fn content_length(&self) -> Option<String> {
+        let needs_length =
+            !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
+        needs_length.then(|| self.body.len().to_string())
+    }
+
     fn has_header(&self, name: &str) -> bool {
         let mut headers = self.headers.iter();
         headers.any(|(given, _)| given.eq_ignore_ascii_case(name))
     }
 
-    fn check(&self) -> Result<(), RequestError> {
+    /// Whether every part of it can be sent.
+    ///
+    /// # Errors
+    /// The first part that would break the grammar or the framing.
+    pub(crate) fn check(&self) -> Result<(), RequestError> {
         if !is_token(&self.method) {
             return Err(RequestError::Method(self.method.clone()));
         }

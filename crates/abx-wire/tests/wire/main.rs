@@ -1,7 +1,8 @@
-//! Bytes to events and back: HTTP of both sides, and WebSocket.
+//! Bytes to events and back: HTTP of both sides, HTTP/2 and WebSocket.
 
 mod client;
 mod http10;
+mod http2;
 mod memo;
 mod pipeline;
 mod properties;

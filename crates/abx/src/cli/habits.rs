@@ -99,10 +99,6 @@ const HABITS: &[Habit] = &[
          FILE to show",
     ),
     habit(
-        &["--http2", "--h2"],
-        "abx speaks HTTP/1.1 and HTTP/1.0 so far, and no HTTP/2",
-    ),
-    habit(
         &["-4", "-6", "--ipv4", "--ipv6"],
         "give the address itself, such as http://127.0.0.1:8080/ or http://[::1]:8080/",
     ),
@@ -204,6 +200,8 @@ mod tests {
             "--rps 100",
             "--qps 100",
             "--disable-keepalive",
+            "--http2",
+            "--h2",
         ];
         for flag in understood {
             let words = format!("abx run localhost:8080 {flag}");

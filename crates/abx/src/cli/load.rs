@@ -61,12 +61,21 @@ pub struct LoadFlags {
     /// Requests in flight per connection (pipelining) [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pipeline: Option<u32>,
+    /// Streams open at a time per connection, with --http2 [default: 1].
+    #[arg(
+        long, value_name = "N", requires = "http2",
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
+    streams: Option<u32>,
     /// Use HTTP/1.0, as ab does.
-    #[arg(long = "http1.0", conflicts_with = "http11")]
+    #[arg(long = "http1.0", conflicts_with_all = ["http11", "http2"])]
     http10: bool,
     /// Use HTTP/1.1 (the default).
-    #[arg(long = "http1.1")]
+    #[arg(long = "http1.1", conflicts_with = "http2")]
     http11: bool,
+    /// Use HTTP/2: over http:// with prior knowledge, over https:// as ALPN agrees on it.
+    #[arg(long, alias = "h2", conflicts_with = "pipeline")]
+    http2: bool,
     /// Open a new connection for each request.
     #[arg(long, alias = "disable-keepalive")]
     no_keepalive: bool,
@@ -202,11 +211,12 @@ impl LoadFlags {
             tls: tls.clone(),
             shape,
             requests,
-            version: match self.http10 {
-                true => HttpVersion::Http10,
-                false => HttpVersion::Http11,
+            version: match (self.http10, self.http2) {
+                (true, _) => HttpVersion::Http10,
+                (_, true) => HttpVersion::Http2,
+                _ => HttpVersion::Http11,
             },
-            pipeline: self.pipeline.unwrap_or(usual.pipeline),
+            pipeline: self.streams.or(self.pipeline).unwrap_or(usual.pipeline),
             keep_alive: !self.no_keepalive,
             pacing: self.pacing(),
             timeout: self.timeout.unwrap_or(usual.timeout),
@@ -307,6 +317,8 @@ impl LoadFlags {
             (self.pipeline.is_some(), "--pipeline", "pipeline"),
             (self.http10, "--http1.0", "protocol"),
             (self.http11, "--http1.1", "protocol"),
+            (self.http2, "--http2", "protocol"),
+            (self.streams.is_some(), "--streams", "streams"),
             (self.no_keepalive, "--no-keepalive", "keep_alive"),
             (self.keepalive, "-k", "keep_alive"),
             (self.timeout.is_some(), "--timeout", "timeout"),

@@ -126,7 +126,9 @@ pub fn method(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     let meant = match is_number {
-        true => "; requests in flight per connection are --pipeline",
+        true => {
+            "; requests in flight per connection (h2load's -m) are --streams with --http2, or --pipeline"
+        }
         false if text.contains(':') => "; a proxy cannot be used",
         false => "",
     };

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rustls::{CertificateError, Error};
+use rustls::{AlertDescription, CertificateError, Error};
 
 /// Words to be put behind an error of a handshake; empty where nothing is known to help.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
@@ -17,6 +17,9 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
         ) => "; use a name that the certificate is for, or take any by --insecure",
         Error::InvalidCertificate(_) => {
             "; believe it or whoever signed it by --ca FILE, or take any by --insecure"
+        }
+        Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
+            "; it speaks no HTTP/2: ask it in HTTP/1.1, without --http2"
         }
         _ => "",
     }

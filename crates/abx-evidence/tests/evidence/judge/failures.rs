@@ -21,6 +21,7 @@ fn up_to_one_in_a_thousand_requests_may_fail() {
         Outcome::Refused,
         Outcome::Unreachable,
         Outcome::Reset,
+        Outcome::StreamReset,
         Outcome::Timeout,
         Outcome::EarlyClose,
         Outcome::EmptyResponse,

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use abx_engine::Pacing;
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
+use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::ExpectedStatus;
 use abx_evidence::record::Interleave;
 use abx_sys::Nanos;
@@ -190,6 +190,7 @@ fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>
     let objective =
         { raw.slo.as_ref() }.map(|text| here.key("slo").read(|_| unit::objective(text)));
     let (shapes, version) = shapes(&raw, here)?;
+    let pipeline = in_flight(&raw, version, here)?;
     let connections = connections(raw.connections.as_ref(), here)?;
     let list = here.key("requests");
     let requests = raw.requests.into_iter().enumerate();
@@ -207,7 +208,7 @@ fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>
         shape: shapes[0],
         requests: requests.concat(),
         version,
-        pipeline: raw.pipeline.unwrap_or(usual.pipeline),
+        pipeline: pipeline.unwrap_or(usual.pipeline),
         keep_alive: raw.keep_alive.unwrap_or(usual.keep_alive),
         tls: tls(raw.tls, &here.key("tls"), files)?,
         pacing,
@@ -244,6 +245,22 @@ fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>
         })
     });
     Ok(rows.collect())
+}
+
+/// How many requests a connection has in flight, in the word of what is spoken.
+fn in_flight(
+    raw: &RawLoad,
+    version: HttpVersion,
+    here: &KeyPosition,
+) -> Result<Option<u32>, Diagnostic> {
+    match version {
+        HttpVersion::Http2 if raw.pipeline.is_some() => {
+            Err(here.key("pipeline").fault(Mistake::PipelineOfStreams))
+        }
+        HttpVersion::Http2 => Ok(raw.streams),
+        _ if raw.streams.is_some() => Err(here.key("streams").fault(Mistake::StreamsWithoutHttp2)),
+        _ => Ok(raw.pipeline),
+    }
 }
 
 /// Which answers are right: the status where it is told, and the body.

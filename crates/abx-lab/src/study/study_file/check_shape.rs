@@ -44,6 +44,7 @@ fn version(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<HttpVer
     match (kind, raw.protocol) {
         (LoadShape::Request, Some(RawProtocol::WebSocket)) => Err(key.fault(Mistake::NoShape)),
         (LoadShape::Request, Some(RawProtocol::Http10)) => Ok(HttpVersion::Http10),
+        (LoadShape::Request, Some(RawProtocol::Http2)) => Ok(HttpVersion::Http2),
         (_, None | Some(RawProtocol::WebSocket)) | (LoadShape::Request, _) => {
             Ok(HttpVersion::Http11)
         }

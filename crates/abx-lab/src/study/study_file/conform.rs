@@ -13,8 +13,6 @@ use super::raw::RawStudy;
 /// Keys that will come, each in its table; the top one has no name.
 const KEYS_NOT_YET: [(&str, &[&str]); 2] =
     [("", &["factor", "rate", "stages"]), ("load", &["stages"])];
-/// Words that will come, each for its key.
-const WORDS_NOT_YET: [(&str, &[&str]); 1] = [("protocol", &["http/2"])];
 
 /// The JSON Schema of study files: draft 7, which editors know best, and
 /// without a `null`, which TOML has not.
@@ -130,16 +128,11 @@ impl Walk<'_> {
             return;
         }
         let key = self.key();
-        let wrong = if is_listed(&WORDS_NOT_YET, &key, text) {
-            Mistake::NotYet(format!("{key} = \"{text}\""))
-        } else {
-            Mistake::UnknownWord {
-                key,
-                text: text.to_owned(),
-                meant: meant(text, &known),
-            }
-        };
-        self.wrong(wrong);
+        self.wrong(Mistake::UnknownWord {
+            key,
+            text: text.to_owned(),
+            meant: meant(text, &known),
+        });
     }
 
     fn number(&mut self, schema: &Value, digits: &str, radix: u32) {

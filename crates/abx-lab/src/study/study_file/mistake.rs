@@ -283,6 +283,12 @@ pub enum Mistake {
          there are none: leave it out, or leave out `keep_alive`"
     )]
     OpenRateUnkept,
+    /// Streams where there are none.
+    #[error("only HTTP/2 has `streams`: add protocol = \"http/2\", or write `pipeline`")]
+    StreamsWithoutHttp2,
+    /// A pipeline where there are streams.
+    #[error("HTTP/2 has no pipelines: write `streams`")]
+    PipelineOfStreams,
     /// Two answers to whose certificates are believed.
     #[error("`insecure` believes every certificate, so `ca` says nothing beside it: leave out one")]
     TlsTrustTwice,

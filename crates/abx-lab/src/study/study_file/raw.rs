@@ -432,6 +432,9 @@ pub struct RawLoad {
     /// Requests that a connection has in flight at most. Default: 1.
     #[schemars(range(min = 1, max = 1024), extend("examples" = [16]))]
     pub pipeline: Option<u32>,
+    /// Streams that a connection of http/2 has open at most. Default: 1.
+    #[schemars(range(min = 1, max = 1024), extend("examples" = [32]))]
+    pub streams: Option<u32>,
     /// Whether the files that abx made leave memory before each slice. Default: false.
     #[schemars(extend("examples" = [true]))]
     pub cold_cache: Option<bool>,
@@ -529,6 +532,8 @@ pub enum RawProtocol {
     Http10,
     #[serde(rename = "http/1.1")]
     Http11,
+    #[serde(rename = "http/2")]
+    Http2,
     #[serde(rename = "websocket")]
     WebSocket,
 }

@@ -130,7 +130,17 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "http/1.1",
         "http/9",
-        "46: load \"one\": `protocol` is `http/9`, which is unknown; choose from `http/1.0`, `http/1.1`, `websocket`",
+        "46: load \"one\": `protocol` is `http/9`, which is unknown; did you mean `http/2`?",
+    ),
+    (
+        "protocol = \"http/1.1\"",
+        "protocol = \"http/2\"\npipeline = 4",
+        "47: load \"one\": HTTP/2 has no pipelines: write `streams`",
+    ),
+    (
+        "protocol = \"http/1.1\"",
+        "streams = 4",
+        "46: load \"one\": only HTTP/2 has `streams`: add protocol = \"http/2\", or write `pipeline`",
     ),
     (
         "\"QUIT\"",

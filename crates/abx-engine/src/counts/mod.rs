@@ -3,7 +3,9 @@
 //! Everything of a slice runs as it does under load, but the kernel: requests
 //! vanish, and each connection has the same answer to each ready at the next wait. The
 //! back end does as little as the contract allows and is counted with the rest.
-//! `scripts/instruction-counts` runs it, by `examples/hot_path.rs`.
+//! `scripts/instruction-counts` runs it, by `examples/hot_path.rs`. HTTP/2 is in `streams.rs`.
+
+mod streams;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -17,7 +19,7 @@ use crate::plan::{
     Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
 };
 use crate::pool::{Pool, WorkerSlice};
-use crate::protocol::Http;
+use crate::protocol::{Http, Protocol};
 use crate::schedule::ScheduleShare;
 
 const CONNECTIONS: u32 = 50;
@@ -34,19 +36,25 @@ pub enum Answers {
     Sized(usize),
     /// A body of this many bytes in one chunk.
     Chunked(usize),
+    /// A body of this many bytes, on a stream of HTTP/2.
+    Streamed(usize),
 }
 
 impl Answers {
     fn body(self) -> Vec<u8> {
         match self {
-            Answers::Sized(bytes) | Answers::Chunked(bytes) => vec![b'x'; bytes],
+            Answers::Sized(bytes) | Answers::Chunked(bytes) | Answers::Streamed(bytes) => {
+                vec![b'x'; bytes]
+            }
         }
     }
 
-    /// A head with the fields that servers send, and the body.
+    /// A head with the fields that servers send, and the body, as HTTP/1.1 has them.
     fn bytes(self) -> Vec<u8> {
         let (framing, start, end) = match self {
-            Answers::Sized(bytes) => (format!("Content-Length: {bytes}"), String::new(), ""),
+            Answers::Sized(bytes) | Answers::Streamed(bytes) => {
+                (format!("Content-Length: {bytes}"), String::new(), "")
+            }
             Answers::Chunked(bytes) => (
                 "Transfer-Encoding: chunked".to_owned(),
                 format!("{bytes:x}\r\n"),
@@ -75,11 +83,18 @@ impl Answers {
 #[must_use]
 pub fn exchange(answers: Answers, pipeline: u32, requests: u64) -> u64 {
     let plan = plan(answers, pipeline);
+    if let Answers::Streamed(_) = answers {
+        return ok_of(streams::pool(plan, &answers.body()), requests);
+    }
     let request = plan.requests[0].request.encode(true);
     let request = request.expect("a plain GET is a request");
     let memory = Memory::new(request.len(), &answers.bytes(), pipeline as usize);
     let http = Http::new(1);
-    let mut pool = Pool::new(memory, http, plan, vec![request], 0, CONNECTIONS as usize);
+    let pool = Pool::new(memory, http, plan, vec![request], 0, CONNECTIONS as usize);
+    ok_of(pool, requests)
+}
+
+fn ok_of<I: Io, C: Protocol>(mut pool: Pool<I, C>, requests: u64) -> u64 {
     let stop = AtomicBool::new(false);
     pool.connect_all(&stop);
     let start = pool.now();
@@ -104,7 +119,10 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
         pipeline,
         requests: vec![Asked {
             request: RequestPlan {
-                version: HttpVersion::Http11,
+                version: match answers {
+                    Answers::Streamed(_) => HttpVersion::Http2,
+                    _ => HttpVersion::Http11,
+                },
                 method: "GET".to_owned(),
                 path: "/small.html".to_owned(),
                 host: "127.0.0.1:8080".to_owned(),
@@ -245,6 +263,8 @@ mod tests {
             Answers::Sized(87),
             Answers::Chunked(87),
             Answers::Sized(34_569),
+            Answers::Streamed(87),
+            Answers::Streamed(34_569),
         ] {
             for pipeline in [1, 16] {
                 let ok = exchange(answers, pipeline, 1_000);

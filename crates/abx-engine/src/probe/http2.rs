@@ -1,0 +1,73 @@
+//! One request of HTTP/2 outside of any load, on a connection of its own.
+
+use std::net::SocketAddr;
+
+use abx_wire::http2::{Client, Event};
+use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::line::ProbeConnection;
+use super::{Answer, HeadFields, Patience, ProbeError, hex};
+use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
+
+/// Asks once, when the server's settings have come, and reads the answer to its end.
+///
+/// # Errors
+/// As [`super::probe`].
+pub(super) fn probe_http2(
+    address: SocketAddr,
+    tls: Option<&TlsPlan>,
+    request: &RequestPlan,
+    patience: Patience,
+) -> Result<Answer, ProbeError> {
+    let encoded = request.encode_stream(tls.is_some())?;
+    let mut out = Vec::new();
+    let mut client = Client::open(&mut out);
+    client.keep_heads();
+    let mut line = ProbeConnection::connect(address, tls, patience)?;
+    let (mut sha256, mut xxh3) = (Sha256::new(), Xxh3::new());
+    let mut buffer = Vec::new();
+    let mut said = HeadFields::default();
+    loop {
+        line.send(&out)?;
+        out.clear();
+        line.receive(&mut buffer)?;
+        if buffer.is_empty() {
+            return Err(match client.is_open() {
+                true => ProbeError::EndedStream,
+                false => ProbeError::NoHttp2,
+            });
+        }
+        let mut input = &buffer[..];
+        while let Some(event) = client.receive(&mut input, &mut out) {
+            match event {
+                Event::Open => {
+                    if client.begin(&encoded, &mut out).is_none() {
+                        return Err(ProbeError::NoStream);
+                    }
+                }
+                Event::Head { .. } => said = HeadFields::of(client.head_text()),
+                Event::Body { bytes, .. } => {
+                    sha256.update(bytes);
+                    xxh3.update(bytes);
+                }
+                Event::Done { done, .. } => {
+                    return Ok(Answer {
+                        status: done.status,
+                        body: BodyIdentity {
+                            bytes: done.body_bytes,
+                            xxh3: xxh3.digest(),
+                        },
+                        said,
+                        sha256: hex(&sha256.finalize()),
+                        tls: line.tls_session(),
+                    });
+                }
+                // What it says of other streams is of no matter; ours may still be answered.
+                Event::GoAway { .. } => {}
+                Event::StreamFailed { fault, .. } => return Err(ProbeError::Stream(fault)),
+                Event::Failed(fault) => return Err(ProbeError::Http2(fault)),
+            }
+        }
+    }
+}

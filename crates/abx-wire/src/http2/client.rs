@@ -1,0 +1,570 @@
+//! The client's end of one connection: frames in, events out.
+//!
+//! [`Client::receive`] takes a frame's head, then its payload: of DATA piece by piece as it
+//! comes, of all others whole. Those that are part of no answer are in `control.rs`; `requests.rs` is the other way, requests and their bodies.
+
+use super::event::Event;
+use super::frame::{self, FrameHeader, HEAD_BYTES, PAYLOAD_BYTES_MAX};
+use super::head::HeadReader;
+use super::settings::{self, PeerSettings, WINDOW};
+use super::streams::Streams;
+use super::{Fault, QUIET_FRAMES_MAX, StreamFault};
+use crate::http1::{Done, HEAD_BYTES_MAX};
+
+/// So many heads may say that an answer is under way (1xx).
+const INTERIM_MAX: u32 = 32;
+/// The codes of errors that streams are reset with (RFC 9113, section 7).
+const PROTOCOL_ERROR: u32 = 0x1;
+const CANCEL: u32 = 0x8;
+
+/// A client, from its preface on.
+#[derive(Debug)]
+pub struct Client {
+    state: ReadState,
+    /// The part of a frame's head, or of its payload, that came.
+    gathered: Vec<u8>,
+    /// A header block whose end has not come.
+    block: Option<OpenBlock>,
+    /// A stream whose answer has ended, which is told next.
+    ended: Option<u32>,
+    heads: HeadReader,
+    /// Whether the server's first settings came.
+    pub(super) is_open: bool,
+    /// Bytes of bodies since room was last given back to the connection.
+    taken: u32,
+    /// Streams that we have reset, on which something may still come.
+    resets: u64,
+    /// Frames since the last one that was part of an answer.
+    quiet: u32,
+    /// The last stream that the server will answer, once it has said so.
+    pub(super) last_stream: Option<u32>,
+    pub(super) streams: Streams,
+    /// The number of the next stream.
+    pub(super) next: u32,
+    pub(super) peer: PeerSettings,
+    /// How many bytes of bodies the server has room for.
+    pub(super) window: i64,
+    /// Streams whose request was not sent to its end.
+    pub(super) unsent: usize,
+}
+
+/// Where in the frames the next byte stands.
+#[derive(Debug, Clone, Copy)]
+enum ReadState {
+    Head,
+    Payload(FrameHeader),
+    /// At the byte of DATA that says how long its padding is.
+    PadLength(FrameHeader),
+    Data(DataRest),
+    /// Behind a fault: nothing is read.
+    Ended,
+}
+
+/// What is to come of a frame with a part of a body.
+#[derive(Debug, Clone, Copy)]
+struct DataRest {
+    stream: u32,
+    body: usize,
+    padding: usize,
+    ends_stream: bool,
+}
+
+#[derive(Debug)]
+struct OpenBlock {
+    stream: u32,
+    ends_stream: bool,
+    bytes: Vec<u8>,
+}
+
+/// What one step came to.
+pub(super) enum FrameStep<'a> {
+    /// More bytes are needed.
+    More,
+    Next,
+    Event(Event<'a>),
+}
+
+impl Client {
+    /// Begins a connection: `out` gets the preface and our settings. Requests may go out
+    /// behind them at once, or when [`Event::Open`] came.
+    pub fn open(out: &mut Vec<u8>) -> Client {
+        settings::open(out);
+        Client {
+            state: ReadState::Head,
+            gathered: Vec::new(),
+            block: None,
+            ended: None,
+            heads: HeadReader::default(),
+            is_open: false,
+            taken: 0,
+            resets: 0,
+            quiet: 0,
+            last_stream: None,
+            streams: Streams::default(),
+            next: 1,
+            peer: PeerSettings::default(),
+            window: i64::from(settings::FIRST_WINDOW),
+            unsent: 0,
+        }
+    }
+
+    /// Has [`Client::head_text`] hold all fields of heads, not only `server-timing`.
+    pub fn keep_heads(&mut self) {
+        self.heads.keep_all();
+    }
+
+    /// The last head that came, as HTTP/1.1 writes it.
+    #[must_use]
+    pub fn head_text(&self) -> &[u8] {
+        self.heads.text()
+    }
+
+    /// Whether the server's settings came.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether something of the answer on a stream came, which is not whole.
+    #[must_use]
+    pub fn has_begun(&self, stream: u32) -> bool {
+        let stream = self.streams.get(stream);
+        stream.is_some_and(|stream| stream.head.is_some() || stream.interim > 0)
+    }
+
+    /// Whether the connection has no numbers left for streams, or the server takes no more.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.last_stream.is_some() || self.next > frame::number([0xff; 4])
+    }
+
+    /// Whether [`Client::is_leaving`], and all that is still answered was.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        let last = self.last_stream.unwrap_or(u32::MAX);
+        self.is_leaving() && self.streams.iter().all(|stream| stream.number > last)
+    }
+
+    /// Says that we leave.
+    pub fn close(&mut self, out: &mut Vec<u8>) {
+        if !matches!(self.state, ReadState::Ended) {
+            frame::go_away(out, 0);
+        }
+    }
+
+    /// Takes bytes from the front of `input` and gives the next event; `None` when it is
+    /// empty and nothing more follows from what came. What the server must be told at once
+    /// is appended to `out`.
+    pub fn receive<'b>(&mut self, input: &mut &'b [u8], out: &mut Vec<u8>) -> Option<Event<'b>> {
+        loop {
+            if let Some(stream) = self.ended.take() {
+                return Some(self.end_stream(stream, out));
+            }
+            match self.step(input, out) {
+                Ok(FrameStep::More) => return None,
+                Ok(FrameStep::Next) => {}
+                Ok(FrameStep::Event(event)) => return Some(event),
+                Err(fault) => {
+                    self.state = ReadState::Ended;
+                    frame::go_away(out, fault.code());
+                    return Some(Event::Failed(fault));
+                }
+            }
+        }
+    }
+
+    fn step<'b>(
+        &mut self,
+        input: &mut &'b [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<FrameStep<'b>, Fault> {
+        match self.state {
+            ReadState::Head => self.head(input, out),
+            ReadState::Payload(head) => self.payload(head, input, out),
+            ReadState::PadLength(head) => {
+                let Some((padding, rest)) = input.split_first() else {
+                    return Ok(FrameStep::More);
+                };
+                *input = rest;
+                let padding = usize::from(*padding);
+                let body = (head.length - 1).checked_sub(padding);
+                let body = body.ok_or(Fault::Broken("padding is longer than its frame"))?;
+                self.begin_body(head, body, padding, out)
+            }
+            ReadState::Data(data) => Ok(self.data(data, input)),
+            ReadState::Ended => {
+                *input = &[];
+                Ok(FrameStep::More)
+            }
+        }
+    }
+
+    /// Reads the head of the next frame.
+    fn head(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<FrameStep<'static>, Fault> {
+        if !self.is_open && self.gathered.is_empty() {
+            // A frame of settings is short, so its first byte is zero.
+            match input.first() {
+                Some(b'H') => return Err(Fault::Http1),
+                Some(0x15 | 0x16) => return Err(Fault::Tls),
+                _ => {}
+            }
+        }
+        let head = match input.split_first_chunk() {
+            Some((head, rest)) if self.gathered.is_empty() => {
+                *input = rest;
+                FrameHeader::read(head)
+            }
+            _ => {
+                gather(&mut self.gathered, input, HEAD_BYTES);
+                let Some(head) = self.gathered.first_chunk() else {
+                    return Ok(FrameStep::More);
+                };
+                let head = FrameHeader::read(head);
+                self.gathered.clear();
+                head
+            }
+        };
+        self.begin_frame(head, out)
+    }
+
+    fn begin_frame(
+        &mut self,
+        head: FrameHeader,
+        out: &mut Vec<u8>,
+    ) -> Result<FrameStep<'static>, Fault> {
+        if head.length > PAYLOAD_BYTES_MAX {
+            return Err(Fault::FrameSize);
+        }
+        let is_first = head.kind == frame::SETTINGS && !head.has(frame::ACK);
+        if !self.is_open && !is_first {
+            return Err(Fault::Broken("the server does not begin with its settings"));
+        }
+        if let Some(block) = &self.block
+            && (head.kind, head.stream) != (frame::CONTINUATION, block.stream)
+        {
+            return Err(Fault::Broken("a header block is interrupted"));
+        }
+        if head.kind != frame::DATA {
+            self.state = ReadState::Payload(head);
+            return Ok(FrameStep::Next);
+        }
+        self.take_room(head, out)?;
+        if !head.has(frame::PADDED) {
+            return self.begin_body(head, head.length, 0, out);
+        }
+        if head.length == 0 {
+            return Err(Fault::FrameSize);
+        }
+        self.state = ReadState::PadLength(head);
+        Ok(FrameStep::Next)
+    }
+
+    /// Counts what a frame takes of the room that was given, and gives room again.
+    fn take_room(&mut self, head: FrameHeader, out: &mut Vec<u8>) -> Result<(), Fault> {
+        self.check_known(head.stream)?;
+        let length = u32::try_from(head.length).expect("a frame has 16 KiB at most");
+        self.taken += length;
+        if self.taken > WINDOW / 2 {
+            frame::window_update(out, 0, std::mem::take(&mut self.taken));
+        }
+        if let Some(stream) = self.streams.get_mut(head.stream) {
+            stream.taken += length;
+            if stream.taken > WINDOW / 2 && !head.has(frame::END_STREAM) {
+                frame::window_update(out, head.stream, std::mem::take(&mut stream.taken));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a part of an answer may come on this stream.
+    fn check_known(&self, number: u32) -> Result<(), Fault> {
+        if self.streams.get(number).is_some() {
+            return Ok(());
+        }
+        self.check_begun(number)?;
+        match self.resets {
+            0 => Err(Fault::Broken("an answer goes on behind its end")),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check_begun(&self, number: u32) -> Result<(), Fault> {
+        match number % 2 == 1 && number < self.next {
+            true => Ok(()),
+            false => Err(Fault::Broken("a frame is on a stream that was never begun")),
+        }
+    }
+
+    /// The head of a frame with so much of a body was read.
+    fn begin_body(
+        &mut self,
+        head: FrameHeader,
+        body: usize,
+        padding: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<FrameStep<'static>, Fault> {
+        let ends_stream = head.has(frame::END_STREAM);
+        self.state = ReadState::Data(DataRest {
+            stream: head.stream,
+            body,
+            padding,
+            ends_stream,
+        });
+        if body == 0 && !ends_stream {
+            self.note_quiet()?;
+        } else {
+            self.quiet = 0;
+        }
+        let Some(stream) = self.streams.get(head.stream) else {
+            return Ok(FrameStep::Next);
+        };
+        match stream.allows(stream.body_bytes + body as u64) {
+            Ok(()) => Ok(FrameStep::Next),
+            Err(why) => Ok(FrameStep::Event(self.refuse(head.stream, why, out))),
+        }
+    }
+
+    fn data<'b>(&mut self, mut data: DataRest, input: &mut &'b [u8]) -> FrameStep<'b> {
+        let is_body = data.body > 0;
+        let left = if is_body {
+            &mut data.body
+        } else {
+            &mut data.padding
+        };
+        if *left == 0 {
+            self.state = ReadState::Head;
+            let is_ended = data.ends_stream && self.streams.get(data.stream).is_some();
+            self.ended = is_ended.then_some(data.stream);
+            return FrameStep::Next;
+        }
+        let (part, rest) = input.split_at(input.len().min(*left));
+        if part.is_empty() {
+            return FrameStep::More;
+        }
+        *input = rest;
+        *left -= part.len();
+        self.state = ReadState::Data(data);
+        match self.streams.get_mut(data.stream) {
+            Some(stream) if is_body => {
+                stream.body_bytes += part.len() as u64;
+                FrameStep::Event(Event::Body {
+                    stream: data.stream,
+                    bytes: part,
+                })
+            }
+            _ => FrameStep::Next,
+        }
+    }
+
+    /// Reads the payload of a frame that is no part of a body, once it is whole.
+    fn payload(
+        &mut self,
+        head: FrameHeader,
+        input: &mut &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<FrameStep<'static>, Fault> {
+        if self.gathered.is_empty()
+            && let Some((payload, rest)) = input.split_at_checked(head.length)
+        {
+            *input = rest;
+            self.state = ReadState::Head;
+            return self.frame(head, payload, out);
+        }
+        gather(&mut self.gathered, input, head.length);
+        if self.gathered.len() < head.length {
+            return Ok(FrameStep::More);
+        }
+        self.state = ReadState::Head;
+        let mut payload = std::mem::take(&mut self.gathered);
+        let step = self.frame(head, &payload, out);
+        payload.clear();
+        self.gathered = payload;
+        step
+    }
+
+    fn frame(
+        &mut self,
+        head: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<FrameStep<'static>, Fault> {
+        match head.kind {
+            frame::HEADERS => self.begin_block(head, payload, out),
+            frame::CONTINUATION => self.go_on_block(head, payload, out),
+            frame::RST_STREAM => self.reset(head, payload),
+            frame::SETTINGS => self.settings(head, payload, out),
+            frame::PING => self.ping(head, payload, out),
+            frame::GOAWAY => self.go_away(head, payload),
+            frame::WINDOW_UPDATE => self.window_update(head, payload, out),
+            frame::PUSH_PROMISE => Err(Fault::Broken("a push was promised, which we forbid")),
+            frame::PRIORITY if head.length != 5 => Err(Fault::FrameSize),
+            // What is not known says nothing (RFC 9113, section 4.1).
+            _ => self.note_quiet().map(|()| FrameStep::Next),
+        }
+    }
+
+    /// Takes a header block, or the beginning of one.
+    fn begin_block(
+        &mut self,
+        head: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<FrameStep<'static>, Fault> {
+        self.check_known(head.stream)?;
+        let (mut block, mut padding) = (payload, 0);
+        if head.has(frame::PADDED) {
+            let (first, rest) = block.split_first().ok_or(Fault::FrameSize)?;
+            (block, padding) = (rest, usize::from(*first));
+        }
+        if head.has(frame::PRIORITISED) {
+            block = block.get(5..).ok_or(Fault::FrameSize)?;
+        }
+        let length = block.len().checked_sub(padding);
+        let length = length.ok_or(Fault::Broken("padding is longer than its frame"))?;
+        let (block, ends_stream) = (&block[..length], head.has(frame::END_STREAM));
+        if head.has(frame::END_HEADERS) {
+            return self.end_block(head.stream, ends_stream, block, out);
+        }
+        self.block = Some(OpenBlock {
+            stream: head.stream,
+            ends_stream,
+            bytes: block.to_vec(),
+        });
+        Ok(FrameStep::Next)
+    }
+
+    fn go_on_block(
+        &mut self,
+        head: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<FrameStep<'static>, Fault> {
+        self.note_quiet()?;
+        let none = Fault::Broken("a frame goes on with no header block");
+        let mut open = self.block.take().ok_or(none)?;
+        open.bytes.extend_from_slice(payload);
+        if open.bytes.len() > HEAD_BYTES_MAX {
+            return Err(Fault::HeadTooLarge);
+        }
+        if head.has(frame::END_HEADERS) {
+            return self.end_block(open.stream, open.ends_stream, &open.bytes, out);
+        }
+        self.block = Some(open);
+        Ok(FrameStep::Next)
+    }
+
+    /// A header block is whole: it is a head, or a trailer.
+    fn end_block(
+        &mut self,
+        number: u32,
+        ends_stream: bool,
+        block: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<FrameStep<'static>, Fault> {
+        let Some(stream) = self.streams.get_mut(number) else {
+            // It is decoded nevertheless, since it may change the table.
+            self.note_quiet()?;
+            return self.heads.trailer(block).map(|_| FrameStep::Next);
+        };
+        if stream.head.is_some() {
+            let trailer = self.heads.trailer(block)?;
+            let why = match (trailer, ends_stream) {
+                (Err(why), _) => why,
+                (Ok(()), false) => "a second head came, which ends no answer",
+                (Ok(()), true) => {
+                    self.ended = Some(number);
+                    return Ok(FrameStep::Next);
+                }
+            };
+            return Ok(FrameStep::Event(self.refuse(number, why, out)));
+        }
+        let why = match self.heads.head(block)? {
+            Err(why) => why,
+            Ok(head) if head.status >= 200 => {
+                self.quiet = 0;
+                stream.head = Some(head);
+                self.ended = ends_stream.then_some(number);
+                return Ok(FrameStep::Event(Event::Head {
+                    stream: number,
+                    status: head.status,
+                    content_length: head.content_length,
+                }));
+            }
+            Ok(head) if ends_stream || head.status == 101 => {
+                "a head that says that an answer is under way ends it"
+            }
+            Ok(_) if stream.interim == INTERIM_MAX => "32 heads say that an answer is under way",
+            Ok(_) => {
+                stream.interim += 1;
+                self.note_quiet()?;
+                return Ok(FrameStep::Next);
+            }
+        };
+        Ok(FrameStep::Event(self.refuse(number, why, out)))
+    }
+
+    /// A stream's answer has ended.
+    fn end_stream(&mut self, number: u32, out: &mut Vec<u8>) -> Event<'static> {
+        self.quiet = 0;
+        let stream = self.streams.get(number);
+        let stream = stream.expect("what has ended was there a moment ago");
+        if let Err(why) = stream.may_end() {
+            return self.refuse(number, why, out);
+        }
+        let done = Done {
+            status: stream.head.map_or(0, |head| head.status),
+            body_bytes: stream.body_bytes,
+            reusable: true,
+        };
+        if stream.unsent.is_some() {
+            // The rest of the request would be for nothing (RFC 9113, section 8.1).
+            frame::reset(out, number, CANCEL);
+            self.resets += 1;
+        }
+        self.forget(number);
+        Event::Done {
+            stream: number,
+            done,
+        }
+    }
+
+    /// Gives up a stream whose answer breaks a rule.
+    pub(super) fn refuse(
+        &mut self,
+        number: u32,
+        why: &'static str,
+        out: &mut Vec<u8>,
+    ) -> Event<'static> {
+        frame::reset(out, number, PROTOCOL_ERROR);
+        self.resets += 1;
+        self.forget(number);
+        Event::StreamFailed {
+            stream: number,
+            fault: StreamFault::Malformed(why),
+        }
+    }
+
+    /// Answers whether there was such a stream.
+    pub(super) fn forget(&mut self, number: u32) -> bool {
+        let stream = self.streams.remove(number);
+        let is_unsent = stream.as_ref().is_some_and(|one| one.unsent.is_some());
+        self.unsent -= usize::from(is_unsent);
+        stream.is_some()
+    }
+
+    pub(super) fn note_quiet(&mut self) -> Result<(), Fault> {
+        self.quiet += 1;
+        match self.quiet > QUIET_FRAMES_MAX {
+            true => Err(Fault::Flood),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Fills up to so many bytes from the front of `input`.
+fn gather(gathered: &mut Vec<u8>, input: &mut &[u8], bytes: usize) {
+    let missing = bytes - gathered.len();
+    let (part, rest) = input.split_at(input.len().min(missing));
+    gathered.extend_from_slice(part);
+    *input = rest;
+}

@@ -1,0 +1,51 @@
+//! What comes of the bytes of a connection.
+
+use super::{Fault, StreamFault};
+use crate::http1::Done;
+
+/// What came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The server's settings: it speaks HTTP/2, and requests may be sent.
+    Open,
+    /// The head of an answer, but for those that say that it is under way (1xx).
+    Head {
+        /// The number of its stream.
+        stream: u32,
+        /// The status.
+        status: u16,
+        /// `content-length`, if there is one.
+        content_length: Option<u64>,
+    },
+    /// The next bytes of a body, at least one.
+    Body {
+        /// The number of its stream.
+        stream: u32,
+        /// The bytes.
+        bytes: &'a [u8],
+    },
+    /// An answer is whole.
+    Done {
+        /// The number of its stream.
+        stream: u32,
+        /// What it was.
+        done: Done,
+    },
+    /// A stream has no right answer, and nothing more comes of it.
+    StreamFailed {
+        /// Its number.
+        stream: u32,
+        /// Why.
+        fault: StreamFault,
+    },
+    /// The server takes no more streams on this connection. What was begun behind the last
+    /// one was not looked at, and may be sent again.
+    GoAway {
+        /// The number of the last stream that is answered, as far as that is still to come.
+        last_stream: u32,
+        /// Why (RFC 9113, section 7).
+        code: u32,
+    },
+    /// The connection is of no further use.
+    Failed(Fault),
+}

@@ -1,0 +1,82 @@
+//! What both sides say of how they want to be spoken to (RFC 9113, section 6.5).
+
+use super::Fault;
+use super::frame::{self, PAYLOAD_BYTES_MAX};
+
+/// The room that each of our streams has, and the connection: so much that no server waits
+/// for us. Half of it is given back when half of it was taken.
+pub(super) const WINDOW: u32 = (1 << 30) - 1;
+/// What a window has before anything is said of it.
+pub(super) const FIRST_WINDOW: u32 = 65_535;
+/// The largest window.
+pub(super) const WINDOW_MAX: i64 = (1 << 31) - 1;
+
+const ENABLE_PUSH: u16 = 0x2;
+const MAX_CONCURRENT_STREAMS: u16 = 0x3;
+const INITIAL_WINDOW_SIZE: u16 = 0x4;
+const MAX_FRAME_SIZE: u16 = 0x5;
+
+/// What the server asks of us. The size of its table is of no matter: we use none.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PeerSettings {
+    pub(super) streams_max: usize,
+    pub(super) window: i64,
+    pub(super) frame_bytes_max: usize,
+}
+
+impl Default for PeerSettings {
+    fn default() -> PeerSettings {
+        PeerSettings {
+            streams_max: usize::MAX,
+            window: i64::from(FIRST_WINDOW),
+            frame_bytes_max: PAYLOAD_BYTES_MAX,
+        }
+    }
+}
+
+impl PeerSettings {
+    /// Takes what a frame of settings says, in its order.
+    ///
+    /// # Errors
+    /// What is no setting, or none that may be.
+    pub(super) fn take(&mut self, payload: &[u8]) -> Result<(), Fault> {
+        let (settings, []) = payload.as_chunks::<6>() else {
+            return Err(Fault::FrameSize);
+        };
+        for [n0, n1, v0, v1, v2, v3] in settings {
+            let value = u32::from_be_bytes([*v0, *v1, *v2, *v3]);
+            let size = usize::try_from(value).unwrap_or(usize::MAX);
+            match u16::from_be_bytes([*n0, *n1]) {
+                ENABLE_PUSH if value != 0 => {
+                    return Err(Fault::Broken(
+                        "a server allows pushes, which only clients do",
+                    ));
+                }
+                MAX_CONCURRENT_STREAMS => self.streams_max = size,
+                INITIAL_WINDOW_SIZE if i64::from(value) > WINDOW_MAX => {
+                    return Err(Fault::FlowControl);
+                }
+                INITIAL_WINDOW_SIZE => self.window = i64::from(value),
+                MAX_FRAME_SIZE if !(PAYLOAD_BYTES_MAX..1 << 24).contains(&size) => {
+                    return Err(Fault::Broken("a server takes no frames of a usual length"));
+                }
+                MAX_FRAME_SIZE => self.frame_bytes_max = size,
+                // What is not known says nothing (section 6.5.2).
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes what begins a connection: the preface, our settings, and its room.
+pub(super) fn open(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    let ours = [(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, WINDOW)];
+    frame::head(out, 6 * ours.len(), frame::SETTINGS, 0, 0);
+    for (name, value) in ours {
+        out.extend_from_slice(&name.to_be_bytes());
+        out.extend_from_slice(&value.to_be_bytes());
+    }
+    frame::window_update(out, 0, WINDOW - FIRST_WINDOW);
+}

@@ -1,0 +1,305 @@
+//! Answers that break a rule, and connections that do.
+
+use super::*;
+
+type Case = (Vec<u8>, &'static str);
+
+/// Heads that are none, and streams that are reset.
+fn wrong_heads() -> Vec<Case> {
+    let with = |fields: &[Vec<u8>]| head(1, 0, &[OK, &fields.concat()].concat());
+    vec![
+        (
+            frame(RST_STREAM, 0, 1, &[0, 0, 0, 7]),
+            "the server reset the stream: REFUSED_STREAM",
+        ),
+        (
+            frame(RST_STREAM, 0, 1, &[1, 0, 0, 0]),
+            "the server reset the stream: an unknown code",
+        ),
+        (head(1, 0, &field("a", "b")), "a head has no status"),
+        (
+            head(1, 0, &field(":status", "20")),
+            "a status is not a number of three digits",
+        ),
+        (
+            head(1, 0, &field(":status", "+20")),
+            "a status is not a number of three digits",
+        ),
+        (
+            with(&[field(":status", "200")]),
+            "a head has a field beside its status that begins with a colon",
+        ),
+        (
+            with(&[field("Server", "s")]),
+            "a field's name is not a word in lower case",
+        ),
+        (
+            with(&[field("a b", "s")]),
+            "a field's name is not a word in lower case",
+        ),
+        (
+            with(&[field("a", "b\nc")]),
+            "a field's value has the end of a line",
+        ),
+        (
+            with(&[field("connection", "close")]),
+            "a field is of connections, which HTTP/2 has none of",
+        ),
+        (
+            with(&[field("content-length", "5"), field("content-length", "6")]),
+            "content-length is no number, or there are several that differ",
+        ),
+        (
+            with(&[field("content-length", "+5")]),
+            "content-length is no number, or there are several that differ",
+        ),
+    ]
+}
+
+/// Bodies and trailers that do not belong to their heads, and too many heads.
+fn wrong_bodies() -> Vec<Case> {
+    vec![
+        (
+            [head(1, 0, OK_5), data(1, 0, b"hello!")].concat(),
+            "a body is longer than its content-length",
+        ),
+        (
+            [head(1, 0, OK_5), data(1, END_STREAM, b"hell")].concat(),
+            "a body is shorter than its content-length",
+        ),
+        (
+            head(1, END_STREAM, OK_5),
+            "a body is shorter than its content-length",
+        ),
+        (
+            [head(1, 0, &[0x89]), data(1, 0, b"x")].concat(),
+            "an answer has a body that must have none",
+        ),
+        (data(1, 0, b"x"), "a body comes before its head"),
+        (
+            [head(1, 0, OK), head(1, 0, OK)].concat(),
+            "a trailer has a field that only heads have",
+        ),
+        (
+            [head(1, 0, OK), head(1, 0, &field("a", "b"))].concat(),
+            "a second head came, which ends no answer",
+        ),
+        (
+            head(1, END_STREAM, &field(":status", "100")),
+            "a head that says that an answer is under way ends it",
+        ),
+        (
+            head(1, 0, &field(":status", "101")),
+            "a head that says that an answer is under way ends it",
+        ),
+        (
+            head(1, 0, &field(":status", "100")).repeat(33),
+            "32 heads say that an answer is under way",
+        ),
+        (
+            frame(WINDOW_UPDATE, 0, 1, &[0; 4]),
+            "the room for a request's body grows by nothing, or over its limit",
+        ),
+    ]
+}
+
+#[test]
+fn a_wrong_answer_fails_alone() {
+    // Method: each wrong answer on the first of two streams; its stream is reset where it was
+    // not the server who did that, and the other is answered.
+    for (bytes, why) in wrong_heads().iter().chain(&wrong_bodies()) {
+        let mut talk = Talk::begun(2);
+        let said = talk.said(bytes);
+        let last = said.lines().last().unwrap_or_default();
+        assert!(last.starts_with("1 failed: "), "{why}: {said}");
+        assert!(last.ends_with(why), "{why}: {said}");
+        let resets = usize::from(!why.contains("the server reset"));
+        let written = talk.written();
+        let ours = written.iter().filter(|one| one.0 == RST_STREAM);
+        assert_eq!(ours.count(), resets, "{why}");
+        // What was under way when we gave it up is passed over.
+        if resets > 0 {
+            assert_eq!(talk.said(&data(1, END_STREAM, b"late")), "", "{why}");
+        }
+        assert_eq!(
+            talk.said(&head(3, END_STREAM, OK)),
+            "3 head 200\n3 done 200 0",
+            "{why}"
+        );
+    }
+}
+
+/// Frames that are wrong by themselves.
+fn wrong_frames() -> Vec<Case> {
+    vec![
+        (frame(PING, 0, 0, &[0; 9]), "a frame has a wrong length"),
+        (
+            vec![0, 0x40, 1, 0, 0, 0, 0, 0, 1],
+            "a frame has a wrong length",
+        ),
+        (frame(SETTINGS, 0, 0, &[0; 5]), "a frame has a wrong length"),
+        (frame(SETTINGS, 1, 0, &[0; 6]), "a frame has a wrong length"),
+        (
+            frame(RST_STREAM, 0, 1, &[0; 3]),
+            "a frame has a wrong length",
+        ),
+        (frame(GOAWAY, 0, 0, &[0; 7]), "a frame has a wrong length"),
+        (frame(DATA, PADDED, 1, b""), "a frame has a wrong length"),
+        (frame(2, 0, 1, &[0; 4]), "a frame has a wrong length"),
+        (settings(&[(4, 1 << 31)]), "flow control is broken"),
+        (
+            frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff]),
+            "flow control is broken",
+        ),
+        (
+            frame(WINDOW_UPDATE, 0, 0, &[0; 4]),
+            "flow control is broken",
+        ),
+        (
+            settings(&[(5, 16_383)]),
+            "a server takes no frames of a usual length",
+        ),
+        (
+            settings(&[(2, 1)]),
+            "a server allows pushes, which only clients do",
+        ),
+        (
+            frame(SETTINGS, 0, 1, b""),
+            "a frame is on a stream that is for the connection",
+        ),
+        (
+            frame(PING, 0, 1, &[0; 8]),
+            "a frame is on a stream that is for the connection",
+        ),
+    ]
+}
+
+/// Frames that are wrong where they stand.
+fn wrong_places() -> Vec<Case> {
+    let none = "a frame is on a stream that was never begun";
+    vec![
+        (head(5, 0, OK), none),
+        (head(2, 0, OK), none),
+        (data(0, 0, b"x"), none),
+        (frame(RST_STREAM, 0, 7, &[0; 4]), none),
+        (
+            [head(1, END_STREAM, OK), data(1, 0, b"x")].concat(),
+            "an answer goes on behind its end",
+        ),
+        (
+            frame(5, END_HEADERS, 1, &[0, 0, 0, 2]),
+            "a push was promised, which we forbid",
+        ),
+        (
+            frame(CONTINUATION, END_HEADERS, 1, OK),
+            "a frame goes on with no header block",
+        ),
+        (
+            [frame(HEADERS, 0, 1, OK), data(1, 0, b"x")].concat(),
+            "a header block is interrupted",
+        ),
+        (
+            [
+                frame(HEADERS, 0, 1, OK),
+                frame(CONTINUATION, END_HEADERS, 3, b""),
+            ]
+            .concat(),
+            "a header block is interrupted",
+        ),
+        (
+            head(1, PADDED, &[9, 0x88]),
+            "padding is longer than its frame",
+        ),
+        (
+            frame(DATA, PADDED, 1, &[9, 0]),
+            "padding is longer than its frame",
+        ),
+        (head(1, 0, &[0x80]), "a header block cannot be decompressed"),
+        (head(1, 0, &[0xff]), "a header block cannot be decompressed"),
+    ]
+}
+
+#[test]
+fn a_broken_connection_is_told_once_and_says_why() {
+    // Method: each breach behind the settings and two requests; afterwards nothing is read.
+    for (bytes, why) in wrong_frames().iter().chain(&wrong_places()) {
+        let mut talk = Talk::begun(2);
+        let said = talk.said(bytes);
+        assert_eq!(said.lines().last(), Some(format!("failed: {why}").as_str()));
+        assert_eq!(
+            talk.written().last().map(|one| one.0),
+            Some(GOAWAY),
+            "{why}"
+        );
+        assert_eq!(talk.said(&head(1, 0, OK)), "", "{why}");
+    }
+}
+
+#[test]
+fn other_protocols_are_known_by_their_first_byte() {
+    // Method: what servers of HTTP/1 and TLS answer a preface with, by one byte and more; and
+    // frames that do not begin with settings.
+    let first = |bytes: &[u8]| Talk::open().said(bytes);
+    for bytes in [&b"H"[..], b"HTTP/1.1 400 Bad Request\r\n\r\n"] {
+        assert!(
+            first(bytes).contains("it is HTTP/1, not HTTP/2"),
+            "{}",
+            first(bytes)
+        );
+    }
+    assert!(first(&[0x15, 3, 1, 0, 2, 2, 22]).contains("it is TLS, not HTTP/2"));
+    let not = "failed: the server does not begin with its settings";
+    assert_eq!(first(&frame(PING, 0, 0, &[0; 8])), not);
+    assert_eq!(first(&frame(SETTINGS, 1, 0, b"")), not);
+    assert_eq!(
+        first(b"<html></html>"),
+        "failed: a frame has a wrong length"
+    );
+}
+
+#[test]
+fn floods_end() {
+    // Method: what a peer may send without end, until it is too much: pings, settings, empty
+    // parts of a body, unknown frames, room, and a header block that goes on and on.
+    let begun = [settings(&[]), head(1, 0, OK)].concat();
+    let each = [
+        frame(PING, 1, 0, &[0; 8]),
+        frame(PING, 0, 0, &[0; 8]),
+        settings(&[]),
+        data(1, 0, b""),
+        frame(0xfa, 0, 0, b"x"),
+        frame(2, 0, 1, &[0; 5]),
+        frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]),
+        frame(GOAWAY, 0, 0, &[0; 8]),
+    ];
+    for one in each {
+        let mut talk = Talk::open();
+        talk.begin(&encoded("GET", b""));
+        talk.said(&begun);
+        let said = talk.said(&one.repeat(10_001));
+        assert!(
+            said.ends_with("failed: 10,000 frames came that answer nothing"),
+            "{one:?}"
+        );
+    }
+    let too_large = "a head is longer than 256 KiB or has more than 256 header fields";
+    let mut talk = Talk::begun(1);
+    talk.said(&frame(HEADERS, 0, 1, OK));
+    let said = talk.said(&frame(CONTINUATION, 0, 1, &[0; 16_384]).repeat(17));
+    assert_eq!(said, format!("failed: {too_large}"));
+    let mut talk = Talk::begun(1);
+    talk.said(&frame(HEADERS, 0, 1, OK));
+    let said = talk.said(&frame(CONTINUATION, 0, 1, b"").repeat(10_001));
+    assert_eq!(said, "failed: 10,000 frames came that answer nothing");
+}
+
+#[test]
+fn answers_make_up_for_quiet_frames() {
+    // Method: 9,000 pings before each of five answers are no flood.
+    let mut talk = Talk::begun(5);
+    for stream in [1, 3, 5, 7, 9] {
+        talk.said(&frame(PING, 1, 0, &[0; 8]).repeat(9_000));
+        let said = talk.said(&head(stream, END_STREAM, OK));
+        assert!(said.ends_with("done 200 0"), "{said}");
+    }
+}

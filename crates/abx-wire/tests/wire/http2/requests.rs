@@ -1,0 +1,156 @@
+//! What a client writes: the preface, heads, bodies as there is room for them.
+
+use abx_wire::http1::RequestError;
+
+use super::*;
+
+#[test]
+fn a_connection_begins_with_the_preface_and_our_settings() {
+    // Method: the bytes themselves: no pushes, a room of 1 GiB for each stream and for all.
+    let talk = Talk::open();
+    let rest = talk
+        .out
+        .strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        .unwrap();
+    let room = (1_u32 << 30) - 1;
+    let more = (room - 65_535).to_be_bytes();
+    let expected = [
+        settings(&[(2, 0), (4, room)]),
+        frame(WINDOW_UPDATE, 0, 0, &more),
+    ];
+    assert_eq!(rest, expected.concat());
+}
+
+#[test]
+fn a_request_is_written_by_the_common_table_and_keeps_nothing() {
+    // Method: the bytes of two requests on one connection; the first says that there is no
+    // table, and both are literal (RFC 7541, section 6.2.2).
+    let mut talk = Talk::begun(0);
+    let mut request = asked("GET", b"");
+    request.headers = vec![
+        ("X-A".to_owned(), "b".to_owned()),
+        ("Host".to_owned(), "i".to_owned()),
+    ];
+    let request = EncodedRequest::of(&request, "https").unwrap();
+    assert_eq!(talk.begin(&request), Some(1));
+    assert_eq!(talk.begin(&request), Some(3));
+    let agent = concat!("abx/", env!("CARGO_PKG_VERSION"));
+    let mut block = vec![0x82, 0x87, 0x01, 1, b'i', 0x04, 2, b'/', b'a'];
+    block.extend([0x0f, 58 - 15, u8::try_from(agent.len()).unwrap()]);
+    block.extend(agent.bytes());
+    block.extend([0x0f, 19 - 15, 3]);
+    block.extend(b"*/*");
+    block.extend(field("x-a", "b"));
+    let first = [&[0x20][..], &block].concat();
+    let expected = [head(1, END_STREAM, &first), head(3, END_STREAM, &block)];
+    assert_eq!(talk.out, expected.concat());
+}
+
+#[test]
+fn headers_of_connections_are_refused() {
+    // Method: each of them, in any case; and a target that is no path.
+    for name in ["Connection", "keep-alive", "Proxy-Connection", "UPGRADE"] {
+        let mut request = asked("GET", b"");
+        request.headers = vec![(name.to_owned(), "x".to_owned())];
+        let refused = EncodedRequest::of(&request, "http").unwrap_err();
+        assert_eq!(refused, RequestError::OfConnection(name.to_owned()));
+    }
+    let mut request = asked("GET", b"");
+    request.target = "http://h/".to_owned();
+    let refused = EncodedRequest::of(&request, "http").unwrap_err();
+    assert_eq!(refused, RequestError::Target("http://h/".to_owned()));
+}
+
+#[test]
+fn a_body_goes_out_as_there_is_room_for_it() {
+    // Method: 100,000 bytes behind the usual 65,535: then room for the connection alone, for
+    // the stream alone, and for the rest; the last frame ends the stream.
+    let mut talk = Talk::begun(0);
+    let body: Vec<u8> = (0..100_000).map(|place: u32| (place % 251) as u8).collect();
+    let sent = |talk: &mut Talk| {
+        let written = talk.written();
+        let all: usize = written
+            .iter()
+            .filter(|one| one.0 == DATA)
+            .map(|one| one.3)
+            .sum();
+        let ends = written
+            .iter()
+            .any(|one| (one.0, one.1) == (DATA, END_STREAM));
+        talk.out.clear();
+        (all, ends)
+    };
+    talk.begin(&encoded("POST", &body));
+    assert_eq!(sent(&mut talk), (65_535, false));
+    let room = |stream, bytes: u32| frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
+    talk.said(&room(0, 50_000));
+    assert_eq!(sent(&mut talk), (0, false));
+    talk.said(&room(1, 10));
+    assert_eq!(sent(&mut talk), (10, false));
+    talk.said(&room(1, 100_000));
+    assert_eq!(sent(&mut talk), (34_455, true));
+    assert_eq!(
+        talk.said(&head(1, END_STREAM, OK)),
+        "1 head 200\n1 done 200 0"
+    );
+    assert!(talk.out.is_empty());
+}
+
+#[test]
+fn settings_change_the_room_of_streams_that_are_open() {
+    // Method: less room than was used already makes it negative; more of it is counted from
+    // there. Frames become longer when the server takes longer ones.
+    let mut talk = Talk::begun(0);
+    talk.said(&frame(WINDOW_UPDATE, 0, 0, &1_000_000_u32.to_be_bytes()));
+    talk.begin(&encoded("POST", &[b'x'; 200_000]));
+    talk.out.clear();
+    talk.said(&settings(&[(4, 0)]));
+    talk.said(&frame(WINDOW_UPDATE, 0, 1, &65_535_u32.to_be_bytes()));
+    assert!(talk.written().iter().all(|one| one.0 == SETTINGS));
+    talk.out.clear();
+    talk.said(&settings(&[(4, 50_000), (5, 40_000)]));
+    let data = |talk: &Talk| -> Vec<usize> {
+        let all = talk.written().into_iter();
+        all.filter(|one| one.0 == DATA).map(|one| one.3).collect()
+    };
+    assert_eq!(data(&talk), [40_000, 10_000]);
+}
+
+#[test]
+fn an_answer_that_comes_early_ends_the_request() {
+    // Method: half of a body is sent when the answer is whole: the stream is cancelled, once,
+    // and the next request has the whole room of its own.
+    let mut talk = Talk::begun(0);
+    talk.begin(&encoded("POST", &[b'x'; 100_000]));
+    talk.out.clear();
+    assert_eq!(
+        talk.said(&head(1, END_STREAM, OK)),
+        "1 head 200\n1 done 200 0"
+    );
+    assert_eq!(talk.out, frame(RST_STREAM, 0, 1, &8_u32.to_be_bytes()));
+    talk.out.clear();
+    talk.said(&frame(WINDOW_UPDATE, 0, 0, &1_000_000_u32.to_be_bytes()));
+    assert!(talk.out.is_empty());
+    assert_eq!(talk.begin(&encoded("POST", b"body")), Some(3));
+    assert_eq!(talk.written().last(), Some(&(DATA, END_STREAM, 3, 4)));
+}
+
+#[test]
+fn no_more_streams_are_begun_than_the_server_allows() {
+    // Method: two allowed, then three, then none while three are open.
+    let mut talk = Talk::open();
+    talk.said(&settings(&[(3, 2)]));
+    let get = encoded("GET", b"");
+    let begin = |talk: &mut Talk| talk.begin(&get);
+    assert_eq!(
+        [1, 2, 3].map(|_| begin(&mut talk)),
+        [Some(1), Some(3), None]
+    );
+    talk.said(&settings(&[(3, 3)]));
+    assert_eq!([1, 2].map(|_| begin(&mut talk)), [Some(5), None]);
+    talk.said(&settings(&[(3, 0)]));
+    talk.said(&head(3, END_STREAM, OK));
+    assert_eq!(begin(&mut talk), None);
+    talk.said(&settings(&[(3, 3)]));
+    assert_eq!(begin(&mut talk), Some(7));
+}
