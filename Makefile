@@ -53,7 +53,7 @@ compile-tests:
 # program only those that load nothing.
 test-fast:
 	$(CARGO) test --workspace --locked --lib --bins \
-	    --test wire --test sys --test evidence --test report --test lab --test keeper \
+	    --test wire --test sys --test evidence --test report --test lab --test audit --test keeper \
 	    --test door --test refused --test schedule \
 	    --test server --test descriptors
 	$(CARGO) test --workspace --locked --test end_to_end -- golden:: layers:: usage::words

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
 mod arrivals;
+mod audit;
 mod broken;
 mod cassandra;
 mod catalog;

@@ -1,6 +1,7 @@
 //! Reports as text for a terminal. Start at [`study_text`] or [`run_text`].
 
 mod also_compared;
+mod audit;
 mod bar;
 mod catalog;
 mod curve;
@@ -22,6 +23,7 @@ pub(crate) mod study;
 pub(crate) mod sweeps;
 mod terms;
 
+pub use self::audit::audit_text;
 pub use self::catalog::check_text;
 pub use self::doctor::doctor_text;
 pub use self::expectations::expectations_text;

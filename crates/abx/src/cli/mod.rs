@@ -1,5 +1,6 @@
 //! The command line: what it accepts, and what each command does.
 
+pub mod audit;
 pub mod catalog;
 pub mod compare;
 pub mod doctor;
@@ -40,6 +41,7 @@ use crate::end::Failure;
         abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
         abx study list\n  \
         abx doctor\n  \
+        abx audit ab.txt\n  \
         abx view\n\n\
         Exit codes: 0 done; 1 an expectation failed; 2 invalid arguments or study file; \
         3 no claim is possible; 130 interrupted."
@@ -64,6 +66,8 @@ pub enum Command {
     Doctor(doctor::Doctor),
     /// Print the report of a saved record, in any format, without measuring.
     Report(Box<report::Report>),
+    /// Audit reports of ab, httperf, wrk and others: what do they show, and what not?
+    Audit(audit::AuditArgs),
     /// List saved records.
     History(history::HistoryArgs),
     /// View records in a browser.

@@ -11,10 +11,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-sys", &[]),
     ("abx-wire", &[]),
     ("abx-evidence", &[]),
+    ("abx-audit", &["abx-evidence"]),
     ("abx-engine", &["abx-sys", "abx-wire", "abx-evidence"]),
     ("abx-server", &["abx-sys", "abx-wire"]),
     ("abx-lab", &["abx-sys", "abx-engine", "abx-evidence"]),
-    ("abx-report", &["abx-evidence"]),
+    ("abx-report", &["abx-evidence", "abx-audit"]),
     // Of tests only: no other crate has it in its list.
     ("abx-fixtures", &["abx-evidence"]),
     (
@@ -26,6 +27,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "abx-engine",
             "abx-server",
             "abx-lab",
+            "abx-audit",
             "abx-report",
         ],
     ),

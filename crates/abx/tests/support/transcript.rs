@@ -135,13 +135,14 @@ fn calls_abx(line: &str) -> bool {
     is_abx && COMMANDS.contains(&command)
 }
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "study",
     "compare",
     "run",
     "serve",
     "doctor",
     "report",
+    "audit",
     "history",
     "view",
     "completions",

@@ -1,0 +1,375 @@
+//! Figures that depend on each other: do they, with all that rounding allows?
+
+use abx_evidence::Level;
+
+use super::figures::{printed_time, range};
+use crate::figure::{PrintedFigure, Reach};
+use crate::finding::{AuditFinding, AuditFindingId};
+use crate::report::{FigureKey, LoadTool, ToolReport};
+
+/// What should be one number.
+#[derive(Clone)]
+struct Equation {
+    /// How the first is computed.
+    words: String,
+    computed: Reach,
+    printed: FigureKey,
+    /// What one of `printed` is worth in the words.
+    unit: f64,
+    from: Vec<FigureKey>,
+}
+
+pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
+    let equations = match report.tool {
+        LoadTool::Table => Vec::new(),
+        LoadTool::Ab => [rates(report), of_ab(report), bytes_of_ab(report)].concat(),
+        LoadTool::Httperf => [rates(report), of_httperf(report)].concat(),
+        _ => rates(report),
+    };
+    let wrong = equations
+        .into_iter()
+        .filter_map(|one| contradiction(report, one));
+    let mut all: Vec<AuditFinding> = wrong.collect();
+    all.extend(orders(report));
+    all.extend(statuses(report));
+    all.extend(asked(report));
+    all.extend(crowd(report));
+    all
+}
+
+fn finding(report: &ToolReport, message: String, keys: &[FigureKey]) -> AuditFinding {
+    let id = AuditFindingId::Contradiction;
+    AuditFinding::of(report, id, Level::Void, message, keys)
+}
+
+fn contradiction(report: &ToolReport, equation: Equation) -> Option<AuditFinding> {
+    let printed = report.figure(equation.printed)?;
+    if equation.computed.meets(printed.reach()) {
+        return None;
+    }
+    let message = format!(
+        "{} = {}, and {} is printed",
+        equation.words,
+        range(equation.computed.scaled(1.0 / equation.unit)),
+        printed.printed
+    );
+    let keys = [&equation.from[..], &[equation.printed]].concat();
+    Some(finding(report, message, &keys))
+}
+
+/// Requests ÷ time.
+fn rates(report: &ToolReport) -> Vec<Equation> {
+    use FigureKey::{Completed, Elapsed, Failed, Rate, Sent};
+    let key = match report.tool {
+        LoadTool::Httperf => Sent,
+        // Their rates count what is not printed here.
+        LoadTool::Hey | LoadTool::Oha => return Vec::new(),
+        LoadTool::H2load if report.value(Failed).is_none_or(|failed| failed > 0.0) => {
+            return Vec::new();
+        }
+        _ => Completed,
+    };
+    let one = || {
+        let (count, elapsed) = (report.figure(key)?, report.figure(Elapsed)?);
+        Some(Equation {
+            words: format!("{} requests ÷ {}", count.printed, printed_time(elapsed)),
+            computed: count.reach().over(elapsed.reach()),
+            printed: Rate,
+            unit: 1.0,
+            from: vec![key, Elapsed],
+        })
+    };
+    one().into_iter().collect()
+}
+
+fn of_ab(report: &ToolReport) -> Vec<Equation> {
+    use FigureKey::{
+        Completed, ConnectMean, Connections, Elapsed, Mean, MeanComputed, ProcessingMean,
+        TimePerRequest,
+    };
+    let figure = |key| report.figure(key);
+    let elapsed = || Some((figure(Elapsed)?, figure(Completed)?));
+    let computed = || {
+        let ((elapsed, count), connections) = (elapsed()?, figure(Connections)?);
+        let sum = elapsed.reach().times(connections.reach());
+        Some(Equation {
+            words: format!(
+                "{} connections × {} ÷ {} requests in ms",
+                connections.printed,
+                printed_time(elapsed),
+                count.printed
+            ),
+            computed: sum.over(count.reach()),
+            printed: MeanComputed,
+            unit: 1e-3,
+            from: vec![Connections, Elapsed, Completed],
+        })
+    };
+    let per_request = || {
+        let (elapsed, count) = elapsed()?;
+        Some(Equation {
+            words: format!(
+                "{} ÷ {} requests in ms",
+                printed_time(elapsed),
+                count.printed
+            ),
+            computed: elapsed.reach().over(count.reach()),
+            printed: TimePerRequest,
+            unit: 1e-3,
+            from: vec![Elapsed, Completed],
+        })
+    };
+    let parts = || {
+        let (connect, processing) = (figure(ConnectMean)?, figure(ProcessingMean)?);
+        Some(Equation {
+            words: format!(
+                "mean Connect {} + Processing {}",
+                connect.printed, processing.printed
+            ),
+            computed: connect.reach().plus(processing.reach()),
+            printed: Mean,
+            unit: 1e-3,
+            from: vec![ConnectMean, ProcessingMean],
+        })
+    };
+    let all = [computed(), per_request(), parts()];
+    all.into_iter().flatten().collect()
+}
+
+fn bytes_of_ab(report: &ToolReport) -> Vec<Equation> {
+    use FigureKey::{BodyLength, BytesBodies, BytesTotal, Completed, Elapsed, Failed, Transfer};
+    let figure = |key| report.figure(key);
+    let transfer = || {
+        let (elapsed, bytes) = (figure(Elapsed)?, figure(BytesTotal)?);
+        Some(Equation {
+            words: format!(
+                "{} bytes ÷ {} in KiB/s",
+                bytes.printed,
+                printed_time(elapsed)
+            ),
+            computed: bytes.reach().over(elapsed.reach()),
+            printed: Transfer,
+            unit: 1024.0,
+            from: vec![BytesTotal, Elapsed],
+        })
+    };
+    let length = || {
+        let (bytes, count) = (figure(BytesBodies)?, figure(Completed)?);
+        // Another length than the first's is a failure, and told as such.
+        figure(Failed).filter(|failed| failed.value == 0.0)?;
+        Some(Equation {
+            words: format!(
+                "{} bytes of bodies ÷ {} requests",
+                bytes.printed, count.printed
+            ),
+            computed: bytes.reach().over(count.reach()),
+            printed: BodyLength,
+            unit: 1.0,
+            from: vec![BytesBodies, Completed],
+        })
+    };
+    let all = [transfer(), length()];
+    all.into_iter().flatten().collect()
+}
+
+fn of_httperf(report: &ToolReport) -> Vec<Equation> {
+    use FigureKey::{
+        BodySize, ConnectionRate, CpuShare, CpuSystem, CpuUser, Elapsed, FootSize, HeadSize, Rate,
+        ResponseSize, TimePerConnection, TimePerRequest,
+    };
+    let figure = |key| report.figure(key);
+    let inverse = |rate: FigureKey, printed: FigureKey| {
+        let one = figure(rate).filter(|rate| rate.low > 0.0)?;
+        Some(Equation {
+            words: format!("1 ÷ {}/s in ms", one.printed),
+            computed: Reach::exact(1.0).over(one.reach()),
+            printed,
+            unit: 1e-3,
+            from: vec![rate],
+        })
+    };
+    let size = || {
+        let (head, body, foot) = (figure(HeadSize)?, figure(BodySize)?, figure(FootSize)?);
+        Some(Equation {
+            words: format!(
+                "header {} + content {} + footer {}",
+                head.printed, body.printed, foot.printed
+            ),
+            computed: head.reach().plus(body.reach()).plus(foot.reach()),
+            printed: ResponseSize,
+            unit: 1.0,
+            from: vec![HeadSize],
+        })
+    };
+    let cpu = || {
+        let (user, system, elapsed) = (figure(CpuUser)?, figure(CpuSystem)?, figure(Elapsed)?);
+        let used = user.reach().plus(system.reach());
+        Some(Equation {
+            words: format!(
+                "({} + {}) s of CPU time ÷ {} in %",
+                user.printed,
+                system.printed,
+                printed_time(elapsed)
+            ),
+            computed: used.over(elapsed.reach()).scaled(100.0),
+            printed: CpuShare,
+            unit: 1.0,
+            from: vec![CpuUser, Elapsed],
+        })
+    };
+    let all = [
+        inverse(ConnectionRate, TimePerConnection),
+        inverse(Rate, TimePerRequest),
+        size(),
+        cpu(),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// What must not be larger than what stands behind it.
+fn orders(report: &ToolReport) -> Vec<AuditFinding> {
+    use FigureKey::{Completed, Failed, Max, Mean, Median, Min, Not2xx, Sent, Succeeded};
+    let mut out = Vec::new();
+    let own = [
+        (Min, Mean, "the shortest time", "the mean"),
+        (Min, Median, "the shortest time", "the median"),
+        (Mean, Max, "the mean time", "the longest"),
+        (Median, Max, "the median time", "the longest"),
+        (
+            Completed,
+            Sent,
+            "the number of responses",
+            "that of requests",
+        ),
+        (
+            Succeeded,
+            Completed,
+            "the number of successes",
+            "that of responses",
+        ),
+        (
+            Not2xx,
+            Completed,
+            "the number of errors",
+            "that of responses",
+        ),
+    ];
+    for (less, more, what, than) in own {
+        // Siege counts hits, and successes apart from them.
+        if report.tool == LoadTool::Siege && less == Succeeded {
+            continue;
+        }
+        if let (Some(one), Some(other)) = (report.figure(less), report.figure(more))
+            && other.reach().is_below(one.reach())
+        {
+            let message = format!(
+                "{what} ({}) is above {than} ({})",
+                one.printed, other.printed
+            );
+            out.push(finding(report, message, &[less, more]));
+        }
+    }
+    let failed = report.figure(Failed).zip(report.figure(Completed));
+    if let Some((failed, all)) = failed.filter(|_| report.tool == LoadTool::Ab)
+        && all.value < failed.value
+    {
+        let message = format!("{} of {} requests failed", failed.printed, all.printed);
+        out.push(finding(report, message, &[Failed, Completed]));
+    }
+    out.extend(quantile_orders(report));
+    out
+}
+
+fn quantile_orders(report: &ToolReport) -> Vec<AuditFinding> {
+    let mut times: Vec<(String, &PrintedFigure)> = { report.quantiles.iter() }
+        .map(|quantile| (format!("{} %", quantile.percent), &quantile.time))
+        .collect();
+    let ends = times.last().is_some_and(|(last, _)| last == "100 %");
+    let max = report.figure(FigureKey::Max).filter(|_| !ends);
+    times.extend(max.map(|max| ("the longest".to_owned(), max)));
+    let falls = times.windows(2).filter_map(|two| {
+        let [(first, one), (second, other)] = two else {
+            return None;
+        };
+        let message = format!(
+            "{first} is {}, and {second} less: {}",
+            one.printed, other.printed
+        );
+        let id = AuditFindingId::Contradiction;
+        let lines = [one.line, other.line];
+        let falls = other.reach().is_below(one.reach());
+        falls.then(|| AuditFinding::at(report, id, Level::Void, message, lines))
+    });
+    let mut out: Vec<AuditFinding> = falls.collect();
+    let of = |percent: f64| report.quantiles.iter().find(|one| one.percent == percent);
+    for (percent, key) in [(100.0, FigureKey::Max), (50.0, FigureKey::Median)] {
+        if report.tool == LoadTool::Ab
+            && let (Some(quantile), Some(figure)) = (of(percent), report.figure(key))
+            && !quantile.time.reach().meets(figure.reach())
+        {
+            let message = format!(
+                "{percent} % is {}, and {} above it",
+                quantile.time.printed, figure.printed
+            );
+            let id = AuditFindingId::Contradiction;
+            let lines = [quantile.time.line, figure.line];
+            out.push(AuditFinding::at(report, id, Level::Void, message, lines));
+        }
+    }
+    out
+}
+
+/// The responses of all statuses are all responses.
+fn statuses(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{Completed, Status1xx, Status2xx, Status3xx, Status4xx, Status5xx};
+    if report.tool != LoadTool::Httperf {
+        return None;
+    }
+    let keys = [Status1xx, Status2xx, Status3xx, Status4xx, Status5xx];
+    let counts: Option<Vec<f64>> = keys.iter().map(|key| report.value(*key)).collect();
+    let sum: f64 = counts?.iter().sum();
+    let all = report.figure(Completed).filter(|all| all.value != sum)?;
+    let message = format!("statuses of {sum} replies, and {} replies", all.printed);
+    Some(finding(report, message, &[Status2xx, Completed]))
+}
+
+/// What the command asked for is what the report says.
+fn asked(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{AskedConnections, Connections};
+    let (asked, had) = (
+        report.figure(AskedConnections)?,
+        report.figure(Connections)?,
+    );
+    let message = format!(
+        "the command asks for {} connections, and the report says {}",
+        asked.printed, had.printed
+    );
+    (asked.value != had.value).then(|| finding(report, message, &[AskedConnections, Connections]))
+}
+
+/// More requests under way than connections.
+fn crowd(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{Completed, Connections, Elapsed, Mean};
+    if !matches!(report.tool, LoadTool::Ab | LoadTool::Siege) {
+        return None;
+    }
+    let (count, elapsed) = (report.figure(Completed)?, report.figure(Elapsed)?);
+    let (mean, connections) = (report.figure(Mean)?, report.figure(Connections)?);
+    let busy = { count.reach().times(mean.reach()) }.over(elapsed.reach());
+    if !connections.reach().is_below(busy) {
+        return None;
+    }
+    let message = format!(
+        "{} requests × {} ÷ {} = {} requests under way, on {} connections",
+        count.printed,
+        printed_time(mean),
+        printed_time(elapsed),
+        range(busy),
+        connections.printed
+    );
+    Some(finding(
+        report,
+        message,
+        &[Completed, Mean, Elapsed, Connections],
+    ))
+}

@@ -1,0 +1,205 @@
+//! Whether the generator, and not the server, was the limit.
+
+use abx_evidence::Level;
+
+use super::figures::{printed_time, share, whole};
+use crate::figure::Reach;
+use crate::finding::{AuditFinding, AuditFindingId};
+use crate::report::{FigureKey, LoadTool, ToolReport};
+
+/// Requests under way in the mean, by Little's law.
+pub(crate) struct InFlight {
+    /// As the figures give it.
+    pub(crate) mean: Reach,
+    /// At most so many, but for a time as long as the longest request, in which there may
+    /// have been but that one.
+    pub(crate) at_most: f64,
+}
+
+/// How many requests were under way, where the report says it.
+pub(crate) fn in_flight(report: &ToolReport) -> Option<InFlight> {
+    let elapsed = report.reach(FigureKey::Elapsed)?;
+    let mean = report.reach(FigureKey::Mean)?;
+    let count = match report.tool {
+        LoadTool::Table => return None,
+        LoadTool::Hey | LoadTool::Oha => {
+            let listed: f64 = report.statuses.values().map(|figure| figure.value).sum();
+            Reach::exact(Some(listed).filter(|listed| *listed > 0.0)?)
+        }
+        _ => report.reach(FigureKey::Completed)?,
+    };
+    let busy = count.times(mean);
+    let tail = { report.reach(FigureKey::Max) }.map(|max| elapsed.minus(max));
+    let at_most = match tail {
+        Some(rest) if rest.low > 0.0 => busy.high / rest.low,
+        Some(_) => f64::INFINITY,
+        None => busy.over(elapsed).high,
+    };
+    Some(InFlight {
+        mean: busy.over(elapsed),
+        at_most,
+    })
+}
+
+pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
+    let all = [
+        idle_connections(report),
+        one_at_a_time(report),
+        asked_rate(report),
+        cpu(report),
+        corrected(report),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Whether it was told how many requests to send in a second.
+fn is_paced(report: &ToolReport) -> bool {
+    report.tool == LoadTool::Wrk2
+        || report
+            .value(FigureKey::AskedRate)
+            .is_some_and(|rate| rate > 0.0)
+}
+
+fn idle_connections(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{
+        AskedConnections, Completed, Connections, Elapsed, Max, Mean, MeanComputed, Rate,
+    };
+    let connections = { report.figure(Connections) }.or(report.figure(AskedConnections))?;
+    let in_flight = in_flight(report)?;
+    if is_paced(report) || connections.value < 2.0 {
+        return None;
+    }
+    if in_flight.at_most >= IDLE_SHARE * connections.value {
+        return None;
+    }
+    let mean = report.figure(Mean)?;
+    let rate = report.printed(Rate).unwrap_or("-");
+    let mut message = format!(
+        "{rate}/s × {} = about {} of {} connections had a request under way ({})",
+        printed_time(mean),
+        whole(in_flight.mean.middle()),
+        connections.printed,
+        share(in_flight.mean.middle() / connections.value)
+    );
+    if let Some(max) = report.figure(Max) {
+        message.push_str(&format!(
+            ", or at most {} if only one had for as long as the longest request took ({})",
+            whole(in_flight.at_most),
+            printed_time(max)
+        ));
+    }
+    match (report.tool, report.printed(MeanComputed)) {
+        (LoadTool::Ab, Some(computed)) => message.push_str(&format!(
+            ". The rest of the time is in none of ab's times; its \"Time per request\" of \
+             {computed} ms is connections × time ÷ requests, not measured"
+        )),
+        (LoadTool::Siege, _) => message.push_str(", unless it was told to pause (-d)"),
+        (LoadTool::Hey | LoadTool::Oha | LoadTool::H2load, _) => {
+            message.push_str(", unless a rate was asked for");
+        }
+        _ => {}
+    }
+    let keys = [Completed, Connections, Elapsed, Max, Mean, Rate];
+    let id = AuditFindingId::IdleConnections;
+    Some(AuditFinding::of(report, id, Level::Bound, message, &keys))
+}
+
+fn asked_rate(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{AskedRate, ConnectionRate, Rate};
+    if !is_paced(report) {
+        return None;
+    }
+    let key = match report.tool {
+        LoadTool::Httperf => ConnectionRate,
+        _ => Rate,
+    };
+    let had = report.printed(key).unwrap_or("-");
+    let message = match report.printed(AskedRate) {
+        Some(asked) => format!("a rate of {asked} was asked for, and {had}/s came"),
+        None => format!("wrk2 sends at the rate that -R says, and {had}/s came"),
+    };
+    let id = AuditFindingId::AskedRate;
+    Some(AuditFinding::of(
+        report,
+        id,
+        Level::Bound,
+        message,
+        &[AskedRate, key],
+    ))
+}
+
+fn one_at_a_time(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{Connections, ConnectionsMost, Rate, TimePerRequest, WaitingMean};
+    let key = match report.tool {
+        LoadTool::Httperf => ConnectionsMost,
+        LoadTool::H2load => return None,
+        _ => Connections,
+    };
+    let most = report.figure(key).filter(|most| most.value <= 1.0)?;
+    // A connection of httperf may have several calls under way, and a rate that leaves gaps
+    // shows less still.
+    let mut message = format!("at most {} connection at once", most.printed);
+    if let (Some(each), Some(waiting)) = (report.figure(TimePerRequest), report.figure(WaitingMean))
+        && report.tool == LoadTool::Httperf
+        && !is_paced(report)
+    {
+        message.push_str(&format!(
+            ": a request for every {} ms, of which {} ms are the wait for the first byte of a \
+             response",
+            each.printed, waiting.printed
+        ));
+    }
+    let keys = [key, Rate, TimePerRequest, WaitingMean];
+    let id = AuditFindingId::OneAtATime;
+    Some(AuditFinding::of(report, id, Level::Bound, message, &keys))
+}
+
+fn cpu(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{CpuShare, CpuSystem, CpuUser};
+    let used = report
+        .figure(CpuShare)
+        .filter(|used| used.low >= CPU_SHARE)?;
+    let mut message = format!(
+        "httperf used {} % of one processor; it never sleeps, so this neither shows that it was \
+         the limit nor that it was not",
+        used.printed
+    );
+    let host = report
+        .word(crate::report::WordKey::Host)
+        .unwrap_or_default();
+    if host == "localhost" || host.starts_with("127.") {
+        message.push_str(&format!(
+            ". The server was on the same machine ({host}), so they shared its processors"
+        ));
+    }
+    let keys = [CpuShare, CpuUser, CpuSystem];
+    let id = AuditFindingId::GeneratorCpu;
+    Some(AuditFinding::of(report, id, Level::Bound, message, &keys))
+}
+
+/// wrk adds times of requests that it did not send.
+fn corrected(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{Completed, Connections, Elapsed, Mean};
+    let connections = report.figure(Connections)?;
+    let in_flight = in_flight(report)?;
+    if report.tool != LoadTool::Wrk || in_flight.mean.low <= CORRECTED * connections.value {
+        return None;
+    }
+    let message = format!(
+        "the printed mean makes {} requests under way on {} connections: wrk adds times of \
+         requests that it would have sent, so its times are not those of the {} requests",
+        whole(in_flight.mean.middle()),
+        connections.printed,
+        report.printed(Completed).unwrap_or("counted")
+    );
+    let keys = [Completed, Connections, Elapsed, Mean];
+    let id = AuditFindingId::ToolsOwnWay;
+    Some(AuditFinding::of(report, id, Level::Note, message, &keys))
+}
+
+/// Connections are idle when fewer than this share of them can have been busy.
+const IDLE_SHARE: f64 = 0.9;
+/// Of 100: a generator that is busier has nothing left.
+const CPU_SHARE: f64 = 85.0;
+/// Beyond rounding, and beyond what a run's two ends make.
+const CORRECTED: f64 = 1.1;

@@ -1,0 +1,33 @@
+//! Everything that is asked of reports: of each alone, and of all together.
+
+mod arithmetic;
+mod figures;
+mod generator;
+mod pairs;
+mod quantiles;
+mod responses;
+mod runs;
+
+use crate::finding::{AuditFinding, merged};
+use crate::report::ToolReport;
+
+pub(crate) use figures::{rounded, share};
+pub(crate) use generator::in_flight;
+pub(crate) use pairs::{LOUD, QUIET, differ, ratio, runs};
+
+/// All findings, the weightiest first.
+pub(crate) fn findings(reports: &[ToolReport]) -> Vec<AuditFinding> {
+    let alone = reports.iter().flat_map(|report| {
+        let checks = [
+            responses::check(report),
+            arithmetic::check(report),
+            generator::check(report),
+            runs::check(report),
+            quantiles::check(report),
+        ];
+        checks.into_iter().flatten()
+    });
+    let mut all: Vec<AuditFinding> = alone.collect();
+    all.extend(pairs::check(reports));
+    merged(all)
+}

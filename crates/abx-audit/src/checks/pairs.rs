@@ -1,0 +1,273 @@
+//! Whether reports can be compared, and what their differences are worth.
+
+use std::collections::BTreeMap;
+
+use abx_evidence::Level;
+
+use super::figures::share;
+use super::responses;
+use crate::finding::{AuditFinding, AuditFindingId, FileLine};
+use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
+
+/// Two runs of identical servers, one after the other, for 4 s each: on a quiet machine,
+/// one pair in twenty differs by more (a spread of 6.0 % of the log ratio).
+pub(crate) const QUIET: f64 = 1.12;
+/// The same on a machine that others use, too (a spread of 19 %).
+pub(crate) const LOUD: f64 = 1.45;
+
+/// What a report says of something, and its line.
+type Said = Option<(String, usize)>;
+
+/// A way in which runs can differ: its name, its value, and how far that limits.
+type Setting = (&'static str, fn(&ToolReport) -> Said, Level);
+
+pub(super) fn check(reports: &[ToolReport]) -> Vec<AuditFinding> {
+    let mut out = copies(reports);
+    let own = runs(reports);
+    for (name, value, level) in SETTINGS {
+        let id = AuditFindingId::DifferentRuns;
+        out.extend(differing(&own, name, value, id, *level));
+    }
+    let (id, void) = (AuditFindingId::DifferentBodies, Level::Void);
+    out.extend(differing(&own, "bytes in a body", &BODY, id, void));
+    let (id, note) = (AuditFindingId::DifferentHeads, Level::Note);
+    out.extend(differing(&own, "bytes in a head", &HEAD, id, note));
+    out.extend(small_differences(&own));
+    out
+}
+
+const SETTINGS: &[Setting] = &[
+    ("tool", tool, Level::Void),
+    ("connections", connections, Level::Void),
+    ("path", path, Level::Void),
+    ("a connection for each request", opens_for_each, Level::Void),
+    ("requests", requests, Level::Bound),
+    ("the server's host", host, Level::Bound),
+];
+
+const BODY: fn(&ToolReport) -> Said = body_length;
+const HEAD: fn(&ToolReport) -> Said = head_length;
+
+/// Whether these differ in what a comparison needs to be the same.
+pub(crate) fn differ(reports: &[&ToolReport]) -> bool {
+    let id = AuditFindingId::DifferentRuns;
+    let void = SETTINGS
+        .iter()
+        .filter(|(_, _, level)| *level == Level::Void);
+    let mut values = void.map(|(_, value, _)| *value).chain([BODY]);
+    values.any(|value| differing(reports, "", &value, id, Level::Void).is_some())
+}
+
+fn tool(report: &ToolReport) -> Said {
+    Some((report.tool.name().to_owned(), report.line))
+}
+
+fn path(report: &ToolReport) -> Said {
+    let mut words = [WordKey::Path, WordKey::Url]
+        .iter()
+        .filter_map(|key| report.words.get(key));
+    let line = words.next()?.line;
+    Some((report.path()?.to_owned(), line))
+}
+
+fn opens_for_each(report: &ToolReport) -> Said {
+    use FigureKey::{CallsPerConnection, Failed, KeptAlive};
+    let opens = report.opens_for_each()?;
+    let keys = [KeptAlive, CallsPerConnection, Failed];
+    let figure = keys.into_iter().find_map(|key| report.figure(key));
+    let line = figure.map_or(report.line, |figure| figure.line);
+    Some((if opens { "yes" } else { "no" }.to_owned(), line))
+}
+
+fn requests(report: &ToolReport) -> Said {
+    // In a run of a set time, the number of requests is a result.
+    let is_set = report.tool == LoadTool::Ab || report.figure(FigureKey::AskedRequests).is_some();
+    let count = report.counted().filter(|_| is_set)?;
+    Some((count.printed.clone(), count.line))
+}
+
+fn host(report: &ToolReport) -> Said {
+    let word = report.words.get(&WordKey::Host)?;
+    Some((word.word.clone(), word.line))
+}
+
+fn connections(report: &ToolReport) -> Said {
+    let key = match report.tool {
+        LoadTool::Httperf => FigureKey::ConnectionsMost,
+        _ => FigureKey::Connections,
+    };
+    let figure = report
+        .figure(key)
+        .or(report.figure(FigureKey::AskedConnections))?;
+    Some((figure.value.to_string(), figure.line))
+}
+
+fn body_length(report: &ToolReport) -> Said {
+    let key = match report.tool {
+        LoadTool::Httperf => FigureKey::BodySize,
+        _ => FigureKey::BodyLength,
+    };
+    let figure = report.figure(key)?;
+    Some((figure.value.to_string(), figure.line))
+}
+
+/// What is left of a response without its body, where that is a whole number for each.
+fn head_length(report: &ToolReport) -> Said {
+    use FigureKey::{BytesBodies, BytesTotal, Completed, HeadSize};
+    if let Some(head) = report.figure(HeadSize) {
+        return Some((head.value.to_string(), head.line));
+    }
+    let (all, bodies) = (report.figure(BytesTotal)?, report.figure(BytesBodies)?);
+    let count = report.value(Completed).filter(|count| *count > 0.0)?;
+    let each = ((all.value - bodies.value) / count * 10.0).round() / 10.0;
+    (report.tool == LoadTool::Ab && each > 0.0).then(|| (each.to_string(), all.line))
+}
+
+/// Reports whose runs can be set beside each other: no rows of tables, nothing twice.
+pub(crate) fn runs(reports: &[ToolReport]) -> Vec<&ToolReport> {
+    let mut out: Vec<&ToolReport> = Vec::new();
+    for report in reports {
+        let is_new = !out.iter().any(|other| is_copy(other, report));
+        if report.tool != LoadTool::Table && is_new {
+            out.push(report);
+        }
+    }
+    out
+}
+
+/// Whether both have the same figures, printed alike.
+pub(crate) fn is_copy(one: &ToolReport, other: &ToolReport) -> bool {
+    let figures = |report: &ToolReport| -> Vec<(FigureKey, String)> {
+        let each = report.figures.iter();
+        each.map(|(key, figure)| (*key, figure.printed.clone()))
+            .collect()
+    };
+    // A run has a duration to the millisecond; a few figures may be alike by chance.
+    one.tool == other.tool && one.figures.len() > 4 && figures(one) == figures(other)
+}
+
+/// A rate that two reports have may be one and the same measurement.
+fn copies(reports: &[ToolReport]) -> Vec<AuditFinding> {
+    let mut out = Vec::new();
+    for (number, report) in reports.iter().enumerate() {
+        let rate = report.printed(FigureKey::Rate);
+        let of_table = |other: &&ToolReport| {
+            let same = rate.is_some_and(|rate| rate.contains('.'))
+                && other.printed(FigureKey::Rate) == rate;
+            report.tool == LoadTool::Table && other.tool != LoadTool::Table && same
+        };
+        let message = match reports[..number]
+            .iter()
+            .find(|other| is_copy(other, report))
+        {
+            Some(other) => format!("all figures are those of {}", other.name),
+            None => match reports.iter().find(of_table) {
+                Some(other) => format!("the rate is that of {}", other.name),
+                None => continue,
+            },
+        };
+        let id = AuditFindingId::SameFigures;
+        let keys = [FigureKey::Rate];
+        out.push(AuditFinding::of(report, id, Level::Note, message, &keys));
+    }
+    out
+}
+
+/// One finding when reports say different things of this setting.
+fn differing(
+    reports: &[&ToolReport],
+    name: &str,
+    value: &fn(&ToolReport) -> Said,
+    id: AuditFindingId,
+    level: Level,
+) -> Option<AuditFinding> {
+    let mut by_value: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut rests_on = Vec::new();
+    for report in reports {
+        if let Some((value, line)) = value(report) {
+            by_value.entry(value).or_default().push(&report.name);
+            let file = report.file.clone();
+            rests_on.push(FileLine { file, line });
+        }
+    }
+    if by_value.len() < 2 {
+        return None;
+    }
+    // What most have comes first.
+    let mut groups: Vec<(&String, &Vec<&str>)> = by_value.iter().collect();
+    groups.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    let words: Vec<String> = { groups.iter() }
+        .map(|(value, names)| format!("{value} ({})", names.join(", ")))
+        .collect();
+    Some(AuditFinding {
+        id,
+        level,
+        reports: by_value
+            .values()
+            .flatten()
+            .map(|name| (*name).to_owned())
+            .collect(),
+        message: format!("{name}: {}", words.join(", ")),
+        rests_on,
+    })
+}
+
+/// How many times the smaller rate the larger one is.
+pub(crate) fn ratio(one: &ToolReport, other: &ToolReport) -> Option<f64> {
+    let (one, other) = (one.value(FigureKey::Rate)?, other.value(FigureKey::Rate)?);
+    let (less, more) = (one.min(other), one.max(other));
+    (less > 0.0).then_some(more / less)
+}
+
+fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
+    let mut rated: Vec<&ToolReport> = { reports.iter().copied() }
+        .filter(|report| report.value(FigureKey::Rate).is_some_and(|rate| rate > 0.0))
+        .filter(|report| responses::serves(report))
+        .collect();
+    rated.sort_by(|one, other| {
+        let rate = |report: &ToolReport| report.value(FigureKey::Rate).unwrap_or_default();
+        rate(other).total_cmp(&rate(one))
+    });
+    let mut words = Vec::new();
+    let mut involved: Vec<&ToolReport> = Vec::new();
+    for two in rated.windows(2) {
+        let [more, less] = two else { continue };
+        let Some(ratio) = ratio(more, less).filter(|ratio| *ratio < LOUD) else {
+            continue;
+        };
+        words.push(format!(
+            "{} over {}: {}",
+            more.name,
+            less.name,
+            share(ratio - 1.0)
+        ));
+        for report in two {
+            if !involved.iter().any(|one| one.name == report.name) {
+                involved.push(report);
+            }
+        }
+    }
+    if words.is_empty() {
+        return None;
+    }
+    let line = |report: &&ToolReport| {
+        let line = report
+            .figure(FigureKey::Rate)
+            .map_or(report.line, |rate| rate.line);
+        let file = report.file.clone();
+        FileLine { file, line }
+    };
+    Some(AuditFinding {
+        id: AuditFindingId::SmallDifference,
+        level: Level::Bound,
+        reports: involved.iter().map(|report| report.name.clone()).collect(),
+        message: format!(
+            "{}. By their spread (4 s each, two processors), one pair of identical servers in \
+             twenty differs by more than {} on a quiet machine, and by more than {} on a shared one",
+            words.join(", "),
+            share(QUIET - 1.0),
+            share(LOUD - 1.0)
+        ),
+        rests_on: involved.iter().map(line).collect(),
+    })
+}

@@ -1,0 +1,257 @@
+//! How a run was made: how often, for how long, over which connections, and what is missing.
+
+use abx_evidence::Level;
+
+use super::figures::{printed_time, share};
+use crate::finding::{AuditFinding, AuditFindingId};
+use crate::report::{FigureKey, LoadTool, ToolReport};
+
+pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
+    if report.tool == LoadTool::Table {
+        return vec![bare(report)];
+    }
+    let all = [
+        set_up(report),
+        some_set_up(report),
+        once(report),
+        short(report),
+        odd_median(report),
+        binned_median(report),
+        few_samples(report),
+        incomplete(report),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn bare(report: &ToolReport) -> AuditFinding {
+    let message = "a row of a table: which tool, connections, requests, duration and errors stand \
+                   behind it is not said, nor the unit of its times"
+        .to_owned();
+    let id = AuditFindingId::BareFigures;
+    AuditFinding::at(report, id, Level::Bound, message, [report.line])
+}
+
+fn set_up(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{BytesTotal, CallsPerConnection, ConnectMean, Failed, KeptAlive, Mean};
+    if report.opens_for_each() != Some(true) {
+        return None;
+    }
+    let how = match report.tool {
+        LoadTool::Ab if report.figure(KeptAlive).is_some() => {
+            "no connection was used again, although -k asked for it"
+        }
+        LoadTool::Ab => "no keep-alive (-k)",
+        LoadTool::Httperf => "one call for each connection",
+        _ => "no keep-alive",
+    };
+    let part = { report.figure(ConnectMean).zip(report.figure(Mean)) }
+        .filter(|(_, mean)| mean.value > 0.0 && mean.low > 0.0);
+    let (message, level) = match part {
+        Some((connect, mean)) => {
+            let part = connect.value / mean.value;
+            let level = match part >= SET_UP_SHARE {
+                true => Level::Bound,
+                false => Level::Note,
+            };
+            let message = format!(
+                "{how}: connecting took {} of the mean request's {} ({})",
+                printed_time(connect),
+                printed_time(mean),
+                share(part)
+            );
+            (message, level)
+        }
+        None => (how.to_owned(), Level::Note),
+    };
+    let keys = match report.tool {
+        LoadTool::Ab => vec![KeptAlive, ConnectMean, Mean],
+        _ => vec![CallsPerConnection, ConnectMean, Mean],
+    };
+    let keys = match keys.iter().any(|key| report.figure(*key).is_some()) {
+        true => keys,
+        // Between these two, the line that would say otherwise is missing.
+        false => vec![Failed, BytesTotal],
+    };
+    let id = AuditFindingId::ConnectionSetUp;
+    Some(AuditFinding::of(report, id, level, message, &keys))
+}
+
+/// ab speaks HTTP/1.0, and servers keep few of its connections.
+fn some_set_up(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{Completed, KeptAlive};
+    let (kept, all) = (report.figure(KeptAlive)?, report.figure(Completed)?);
+    if kept.value == 0.0 || kept.value >= KEPT_SHARE * all.value {
+        return None;
+    }
+    let message = format!(
+        "{} of {} requests used a connection again ({}), the others opened one",
+        kept.printed,
+        all.printed,
+        share(kept.value / all.value)
+    );
+    let id = AuditFindingId::ConnectionSetUp;
+    Some(AuditFinding::of(
+        report,
+        id,
+        Level::Bound,
+        message,
+        &[KeptAlive, Completed],
+    ))
+}
+
+fn once(report: &ToolReport) -> Option<AuditFinding> {
+    let key = [FigureKey::Rate, FigureKey::Mean]
+        .into_iter()
+        .find(|key| report.figure(*key).is_some())?;
+    let message = "one run, no interval".to_owned();
+    Some(AuditFinding::of(
+        report,
+        AuditFindingId::SingleRun,
+        Level::Note,
+        message,
+        &[key],
+    ))
+}
+
+fn short(report: &ToolReport) -> Option<AuditFinding> {
+    let elapsed = report
+        .figure(FigureKey::Elapsed)
+        .filter(|elapsed| elapsed.high < LONG_S)?;
+    let message = printed_time(elapsed);
+    let id = AuditFindingId::ShortRun;
+    Some(AuditFinding::of(
+        report,
+        id,
+        Level::Note,
+        message,
+        &[FigureKey::Elapsed],
+    ))
+}
+
+/// ab takes the two requests behind the middle one.
+fn odd_median(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{Completed, Median};
+    let count = report
+        .figure(Completed)
+        .filter(|count| count.value % 2.0 == 1.0)?;
+    report
+        .figure(Median)
+        .filter(|_| report.tool == LoadTool::Ab)?;
+    let message = format!(
+        "{} is odd: ab prints as median the mean of the two requests behind the middle one",
+        count.printed
+    );
+    let id = AuditFindingId::ToolsOwnWay;
+    Some(AuditFinding::of(
+        report,
+        id,
+        Level::Note,
+        message,
+        &[Completed, Median],
+    ))
+}
+
+/// httperf counts lifetimes of connections in bins of 1 ms.
+fn binned_median(report: &ToolReport) -> Option<AuditFinding> {
+    let median = report
+        .figure(FigureKey::Median)
+        .filter(|_| report.tool == LoadTool::Httperf)?;
+    let is_middle = (median.value * 1e3).fract();
+    if (is_middle - 0.5).abs() > 0.01 || median.value > COARSE_S {
+        return None;
+    }
+    let message = format!(
+        "the median of {} ms is the middle of a bin of 1 ms, and stands for {} to {} ms",
+        median.printed,
+        (median.value * 1e3).floor(),
+        (median.value * 1e3).ceil()
+    );
+    let id = AuditFindingId::ToolsOwnWay;
+    Some(AuditFinding::of(
+        report,
+        id,
+        Level::Note,
+        message,
+        &[FigureKey::Median],
+    ))
+}
+
+fn few_samples(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{RateSamples, RateSpread};
+    let samples = report
+        .figure(RateSamples)
+        .filter(|samples| samples.value < SAMPLES)?;
+    let message = format!(
+        "the reply rate's min, max and stddev are of {} samples of 5 s; for a deviation, httperf's \
+         manual asks for 30",
+        samples.printed
+    );
+    let id = AuditFindingId::ToolsOwnWay;
+    Some(AuditFinding::of(
+        report,
+        id,
+        Level::Note,
+        message,
+        &[RateSamples, RateSpread],
+    ))
+}
+
+fn incomplete(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{AbortedAfter, Completed, Connections, Elapsed, Failed, Mean, Rate};
+    if report.figure(AbortedAfter).is_some() {
+        return None;
+    }
+    let own: &[(FigureKey, &str)] = match report.tool {
+        LoadTool::Httperf => &[
+            (Rate, "rate"),
+            (Elapsed, "duration"),
+            (Mean, "times"),
+            (Failed, "errors"),
+        ],
+        LoadTool::Hey | LoadTool::Oha => &[(Rate, "rate"), (Elapsed, "duration"), (Mean, "times")],
+        LoadTool::Wrk | LoadTool::Wrk2 => &[
+            (Connections, "connections"),
+            (Rate, "rate"),
+            (Elapsed, "duration"),
+            (Completed, "requests"),
+            (Mean, "times"),
+        ],
+        LoadTool::Siege => &[
+            (Rate, "rate"),
+            (Elapsed, "duration"),
+            (Completed, "requests"),
+            (Failed, "failures"),
+        ],
+        _ => &[
+            (Connections, "connections"),
+            (Rate, "rate"),
+            (Elapsed, "duration"),
+            (Completed, "requests"),
+            (Failed, "failures"),
+            (Mean, "times"),
+        ],
+    };
+    let missing: Vec<&str> = { own.iter() }
+        .filter(|(key, _)| report.figure(*key).is_none())
+        .map(|(_, name)| *name)
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "not printed, or not readable: {}; what depends on them was not checked",
+        missing.join(", ")
+    );
+    let lines = [report.line, report.last_line];
+    let id = AuditFindingId::Incomplete;
+    Some(AuditFinding::at(report, id, Level::Note, message, lines))
+}
+
+/// From here on, setting up connections is a part of the times that counts.
+const SET_UP_SHARE: f64 = 0.1;
+const KEPT_SHARE: f64 = 0.9;
+/// Shorter runs are short.
+const LONG_S: f64 = 10.0;
+/// Bins of 1 ms are coarse for times below this.
+const COARSE_S: f64 = 0.02;
+const SAMPLES: f64 = 30.0;

@@ -1,0 +1,189 @@
+//! What can still be concluded, and the study that would settle the rest.
+
+use crate::checks::{LOUD, QUIET, differ, in_flight, ratio, rounded, runs, share};
+use crate::finding::{AuditFinding, AuditFindingId};
+use crate::report::{FigureKey, LoadTool, ToolReport};
+
+/// What a report's rate is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Worth {
+    /// Nothing.
+    Void,
+    /// The server serves at least so many.
+    AtLeast,
+    /// Of one request at a time.
+    OneAtATime,
+    /// One run's rate.
+    OneRun,
+}
+
+/// Sentences, the most useful first.
+pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> Vec<String> {
+    if reports.is_empty() {
+        return Vec::new();
+    }
+    let own = runs(reports);
+    let of = |wanted: Worth| -> Vec<&ToolReport> {
+        let each = own.iter().copied();
+        each.filter(|report| worth(report, findings) == wanted)
+            .collect()
+    };
+    let mut out = Vec::new();
+    out.extend(standing(&of(Worth::OneRun)));
+    for report in of(Worth::AtLeast) {
+        if let Some(rate) = report.printed(FigureKey::Rate) {
+            out.push(format!(
+                "{}: the server served {rate} requests/s in this run; how many more it could is \
+                 not shown.",
+                report.name
+            ));
+        }
+    }
+    for report in of(Worth::OneAtATime) {
+        out.push(one_at_a_time(report));
+    }
+    let void = of(Worth::Void);
+    if !void.is_empty() {
+        out.push(format!(
+            "{}: nothing about how fast the page is served.",
+            names(&void)
+        ));
+    }
+    if own.is_empty() {
+        out.push(
+            "A table alone: nothing, since errors, connections, requests and duration are unknown."
+                .to_owned(),
+        );
+    }
+    out.push(
+        "Not in these reports, so not checked: the machines, what else ran on them, versions and \
+         settings, the order of the runs, warm-up."
+            .to_owned(),
+    );
+    out
+}
+
+/// Whether the finding is about this report.
+fn has(report: &ToolReport, findings: &[AuditFinding], ids: &[AuditFindingId]) -> bool {
+    use abx_evidence::Level;
+    let about = |finding: &&AuditFinding| finding.reports.contains(&report.name);
+    findings.iter().filter(about).any(|finding| {
+        ids.contains(&finding.id) && (finding.level == Level::Void || BOUNDS.contains(&finding.id))
+    })
+}
+
+fn worth(report: &ToolReport, findings: &[AuditFinding]) -> Worth {
+    use AuditFindingId as Id;
+    let void = [
+        Id::Aborted,
+        Id::ErrorResponses,
+        Id::FailedRequests,
+        Id::Contradiction,
+    ];
+    if has(report, findings, &void) || report.figure(FigureKey::Rate).is_none() {
+        Worth::Void
+    } else if has(report, findings, &[Id::OneAtATime]) {
+        Worth::OneAtATime
+    } else if has(report, findings, &BOUNDS) {
+        Worth::AtLeast
+    } else {
+        Worth::OneRun
+    }
+}
+
+fn names(reports: &[&ToolReport]) -> String {
+    let names: Vec<&str> = reports.iter().map(|report| report.name.as_str()).collect();
+    match &names[..] {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+/// What the runs say that nothing but their number limits.
+fn standing(reports: &[&ToolReport]) -> Option<String> {
+    let [first, ..] = reports else {
+        return None;
+    };
+    if let [report] = reports {
+        let rate = report.printed(FigureKey::Rate)?;
+        let how = match report.opens_for_each() {
+            Some(true) => ", with a connection for each,",
+            _ => "",
+        };
+        return Some(format!(
+            "{}: {rate} requests/s{how} in one run; another run may differ.",
+            report.name
+        ));
+    }
+    if differ(reports) {
+        return Some(format!(
+            "{}: one run of each, and they differ in more than the server: which one is faster is \
+             not shown.",
+            names(reports)
+        ));
+    }
+    let rate = |report: &ToolReport| report.value(FigureKey::Rate).unwrap_or_default();
+    let (mut most, mut least) = (*first, *first);
+    for report in reports {
+        if rate(report) > rate(most) {
+            most = report;
+        }
+        if rate(report) < rate(least) {
+            least = report;
+        }
+    }
+    let largest = ratio(most, least)?;
+    let spread = format!(
+        "{} over {}: {}",
+        most.name,
+        least.name,
+        share(largest - 1.0)
+    );
+    Some(match largest {
+        small if small < QUIET => format!(
+            "{}: not told apart. The largest difference ({spread}) is one that identical servers \
+             show on a quiet machine, too.",
+            names(reports)
+        ),
+        some if some < LOUD => format!(
+            "{}: not told apart. The largest difference ({spread}) is one that identical servers \
+             show on a shared machine, too.",
+            names(reports)
+        ),
+        large => format!(
+            "{}: {} had {} times the rate of {} in one run each, which is more than identical \
+             servers show. If machine and settings were the same, it is probably faster; by how \
+             much is not shown. Pairs that differ by less than {} are not told apart.",
+            names(reports),
+            most.name,
+            rounded(large),
+            least.name,
+            share(LOUD - 1.0)
+        ),
+    })
+}
+
+fn one_at_a_time(report: &ToolReport) -> String {
+    let rate = report.printed(FigureKey::Rate).unwrap_or("-");
+    let is_busy = in_flight(report).is_some_and(|all| all.mean.middle() > SEQUENTIAL);
+    let mean = report.printed(FigureKey::Mean).filter(|_| is_busy);
+    let time = match mean {
+        Some(mean) if report.tool == LoadTool::Httperf => format!(", {mean} ms each in the mean"),
+        _ => String::new(),
+    };
+    format!(
+        "{}: one request after the other{time}, {rate}/s in one run; how many the server can serve \
+         is not shown.",
+        report.name
+    )
+}
+
+/// These leave "at least".
+const BOUNDS: [AuditFindingId; 3] = [
+    AuditFindingId::IdleConnections,
+    AuditFindingId::OneAtATime,
+    AuditFindingId::AskedRate,
+];
+/// Nearly always one was under way.
+const SEQUENTIAL: f64 = 0.9;

@@ -1,0 +1,203 @@
+//! What limits a report: each finding with its figures and the lines it rests on.
+
+use std::collections::BTreeSet;
+
+use abx_evidence::Level;
+use serde::Serialize;
+
+use crate::report::{FigureKey, ToolReport};
+
+/// Which kind of finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditFindingId {
+    /// The tool gave up before it had a result.
+    Aborted,
+    /// Responses that were errors.
+    ErrorResponses,
+    /// Requests without a right response.
+    FailedRequests,
+    /// Figures that contradict each other.
+    Contradiction,
+    /// Bodies of different lengths compared.
+    DifferentBodies,
+    /// Runs that differ in more than the server.
+    DifferentRuns,
+    /// Fewer requests under way than connections.
+    IdleConnections,
+    /// Requests one after the other.
+    OneAtATime,
+    /// A rate that the generator was told.
+    AskedRate,
+    /// A generator near its limit.
+    GeneratorCpu,
+    /// A difference that identical servers show too.
+    SmallDifference,
+    /// Figures without what they were measured by.
+    BareFigures,
+    /// A connection for each request.
+    ConnectionSetUp,
+    /// A quantile of few requests.
+    FewForQuantile,
+    /// A quantile that is the maximum.
+    QuantileIsMaximum,
+    /// Times that are printed too coarsely.
+    CoarseTimes,
+    /// A figure that the tool computes in a way of its own.
+    ToolsOwnWay,
+    /// One run.
+    SingleRun,
+    /// A short run.
+    ShortRun,
+    /// Heads of different lengths.
+    DifferentHeads,
+    /// A figure that another report has too.
+    SameFigures,
+    /// Lines that are missing.
+    Incomplete,
+}
+
+impl AuditFindingId {
+    /// What such a finding means, for all reports that have it.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        use AuditFindingId as Id;
+        match self {
+            Id::Aborted => "The tool gave up: there is no result.",
+            Id::ErrorResponses => {
+                "Responses that were not the page, but errors or redirects: their rate says nothing about it."
+            }
+            Id::FailedRequests => {
+                "Requests without a right response: the rate is not one of right responses."
+            }
+            Id::Contradiction => {
+                "Figures that contradict each other, with all that rounding allows."
+            }
+            Id::DifferentBodies => "Different bodies: what was compared is not the same work.",
+            Id::DifferentRuns => "Runs that differ in more than the server.",
+            Id::IdleConnections => {
+                "Connections without a request (Little's law): the generator did not keep them busy, \
+                 so the server may serve more than this rate."
+            }
+            Id::OneAtATime => {
+                "One request at a time: this shows a time, not how much the server can serve."
+            }
+            Id::AskedRate => {
+                "The generator was told the rate: it is not what the server can serve."
+            }
+            Id::GeneratorCpu => {
+                "The generator was busy: it, or a shared processor, may have been the limit."
+            }
+            Id::SmallDifference => {
+                "Differences that identical servers show, too, when each is loaded once after the other."
+            }
+            Id::BareFigures => "Figures without what they were measured by.",
+            Id::ConnectionSetUp => {
+                "A connection for each request: this measures how connections are set up, together \
+                 with the server."
+            }
+            Id::FewForQuantile => "Quantiles of few requests: fewer than 100 were slower.",
+            Id::QuantileIsMaximum => "A quantile that is the slowest request of all.",
+            Id::CoarseTimes => "Times near the smallest that is printed.",
+            Id::ToolsOwnWay => "Figures that are not what their names say.",
+            Id::SingleRun => "One run of each: nothing says how far the next run would be from it.",
+            Id::ShortRun => {
+                "Short runs: their start counts, and what happens less often than once in a third of \
+                 that time may be unseen."
+            }
+            Id::DifferentHeads => {
+                "Heads of different lengths: the responses differ by more than the body."
+            }
+            Id::SameFigures => "The same figures twice: they count once.",
+            Id::Incomplete => "Reports without some of their lines.",
+        }
+    }
+}
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct FileLine {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+/// One finding about one or more reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AuditFinding {
+    /// Which kind.
+    pub id: AuditFindingId,
+    /// How far it limits what may be claimed.
+    pub level: Level,
+    /// The reports, by their names.
+    pub reports: Vec<String>,
+    /// The figures.
+    pub message: String,
+    /// The lines that they stand on.
+    pub rests_on: Vec<FileLine>,
+}
+
+impl AuditFinding {
+    /// About one report; it rests on these of its figures.
+    pub(crate) fn of(
+        report: &ToolReport,
+        id: AuditFindingId,
+        level: Level,
+        message: String,
+        keys: &[FigureKey],
+    ) -> AuditFinding {
+        let figures = keys.iter().filter_map(|key| report.figure(*key));
+        AuditFinding::at(
+            report,
+            id,
+            level,
+            message,
+            figures.map(|figure| figure.line),
+        )
+    }
+
+    /// About one report; it rests on these lines of its file.
+    pub(crate) fn at(
+        report: &ToolReport,
+        id: AuditFindingId,
+        level: Level,
+        message: String,
+        lines: impl IntoIterator<Item = usize>,
+    ) -> AuditFinding {
+        let mut lines: BTreeSet<usize> = lines.into_iter().collect();
+        if lines.is_empty() {
+            lines.insert(report.line);
+        }
+        let line = |line| FileLine {
+            file: report.file.clone(),
+            line,
+        };
+        AuditFinding {
+            id,
+            level,
+            reports: vec![report.name.clone()],
+            message,
+            rests_on: lines.into_iter().map(line).collect(),
+        }
+    }
+}
+
+/// Findings that say the same of several reports become one of all of them.
+pub(crate) fn merged(findings: Vec<AuditFinding>) -> Vec<AuditFinding> {
+    let mut out: Vec<AuditFinding> = Vec::new();
+    for finding in findings {
+        let same = |one: &&mut AuditFinding| {
+            (one.id, one.level, &one.message) == (finding.id, finding.level, &finding.message)
+        };
+        match out.iter_mut().find(same) {
+            Some(one) => {
+                one.reports.extend(finding.reports);
+                one.rests_on.extend(finding.rests_on);
+            }
+            None => out.push(finding),
+        }
+    }
+    out.sort_by_key(|one| (std::cmp::Reverse(one.level), one.id));
+    out
+}

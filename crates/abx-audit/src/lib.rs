@@ -1,0 +1,100 @@
+//! What reports of load generators show, and what they do not.
+//!
+//! Text goes in: reports of ab, httperf, wrk, wrk2, hey, oha, h2load and siege, with
+//! whatever stands around them. Out come their figures with their places, and findings
+//! that rest on these. Nothing is guessed: what cannot be read in one way is named.
+//! Start at [`audit`].
+//!
+//! The way of the data: `text` makes text readable, `read` finds reports in it, `checks`
+//! asks them, `conclude` and `study` say what is left.
+
+mod checks;
+mod conclude;
+mod figure;
+mod finding;
+pub mod fuzz;
+mod naming;
+mod read;
+mod report;
+mod study;
+mod text;
+
+use serde::Serialize;
+
+pub use figure::PrintedFigure;
+pub use finding::{AuditFinding, AuditFindingId, FileLine};
+pub use read::Unread;
+pub use report::{FigureKey, LoadTool, PrintedQuantile, PrintedWord, ToolReport, WordKey};
+pub use text::text_of;
+
+/// A text and what its file is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportText {
+    /// The file's name.
+    pub file: String,
+    /// What stands in it; `None` when it is no text.
+    pub text: Option<String>,
+}
+
+/// What was found in one file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditedFile {
+    /// The file's name.
+    pub file: String,
+    /// How many lines it has.
+    pub lines: usize,
+    /// How many reports.
+    pub reports: usize,
+    /// Whether it is text at all.
+    pub is_text: bool,
+    /// What cannot be read.
+    pub unread: Vec<Unread>,
+}
+
+/// Everything that was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Audit {
+    /// The format of this, `abx.audit/1`.
+    pub schema: &'static str,
+    /// The files, in their order.
+    pub files: Vec<AuditedFile>,
+    /// All reports, in the order of files and lines.
+    pub reports: Vec<ToolReport>,
+    /// What limits them, the weightiest first.
+    pub findings: Vec<AuditFinding>,
+    /// What can still be concluded.
+    pub conclusions: Vec<String>,
+    /// The study that would settle the rest, as a command; `None` without a report.
+    pub study: Option<String>,
+}
+
+/// Reads texts, and says what the reports in them show.
+#[must_use]
+pub fn audit(texts: &[ReportText]) -> Audit {
+    let reader = read::Reader::new();
+    let mut files = Vec::new();
+    let mut reports = Vec::new();
+    for text in texts {
+        let reading = { text.text.as_deref() }
+            .map(|own| reader.read(&text.file, own))
+            .unwrap_or_default();
+        files.push(AuditedFile {
+            file: text.file.clone(),
+            lines: reading.lines,
+            reports: reading.reports.len(),
+            is_text: text.text.is_some(),
+            unread: reading.unread,
+        });
+        reports.extend(reading.reports);
+    }
+    naming::name(&mut reports);
+    let findings = checks::findings(&reports);
+    Audit {
+        schema: "abx.audit/1",
+        conclusions: conclude::conclusions(&reports, &findings),
+        study: study::command(&reports),
+        files,
+        reports,
+        findings,
+    }
+}

@@ -1,0 +1,73 @@
+//! From text to reports: every line that a tool prints is looked for in all of the text,
+//! and lines that follow each other in that tool's order make one report.
+
+mod assembly;
+mod columns;
+mod command;
+mod rows;
+mod scan;
+mod table;
+mod template;
+
+use crate::report::ToolReport;
+use crate::text::{TextLine, lines};
+use assembly::Assembly;
+use scan::LineTemplates;
+
+pub use assembly::Unread;
+
+/// What one text holds.
+#[derive(Debug, Default)]
+pub(crate) struct TextReading {
+    pub(crate) reports: Vec<ToolReport>,
+    pub(crate) unread: Vec<Unread>,
+    pub(crate) lines: usize,
+}
+
+/// Reads texts.
+pub(crate) struct Reader {
+    templates: LineTemplates,
+}
+
+impl Reader {
+    pub(crate) fn new() -> Reader {
+        Reader {
+            templates: LineTemplates::new(),
+        }
+    }
+
+    /// Everything that a text holds, in its order.
+    pub(crate) fn read(&self, file: &str, text: &str) -> TextReading {
+        let lines = lines(text);
+        let mut reading = TextReading {
+            lines: lines.len() - usize::from(text.ends_with('\n')),
+            ..TextReading::default()
+        };
+        for passage in columns::apart(&lines, &self.templates) {
+            self.read_passage(file, &passage, &mut reading);
+        }
+        reading.reports.sort_by_key(|report| report.line);
+        reading.unread.sort_by_key(|unread| unread.line);
+        reading
+    }
+
+    fn read_passage(&self, file: &str, passage: &[TextLine], reading: &mut TextReading) {
+        let mut assembly = Assembly::new(file, passage);
+        for sighting in self.templates.sightings(passage) {
+            assembly.take(sighting);
+        }
+        let (mut reports, unread) = assembly.finish();
+        command::attach(passage, &mut reports);
+        let is_free = |line: &&TextLine| {
+            let inside =
+                |report: &ToolReport| (report.line..=report.last_line).contains(&line.number);
+            !reports.iter().any(inside)
+        };
+        let free: Vec<&TextLine> = passage.iter().filter(is_free).collect();
+        let (rows, unread_rows) = table::rows(file, &free);
+        reading.reports.extend(reports);
+        reading.reports.extend(rows);
+        reading.unread.extend(unread);
+        reading.unread.extend(unread_rows);
+    }
+}

@@ -1,0 +1,155 @@
+//! Where in a text the lines of any tool stand.
+
+use std::collections::BTreeMap;
+
+use super::rows;
+use super::template::{Found, LineTemplate, Misfit};
+use crate::report::LoadTool;
+use crate::text::{LetterStream, NumberTrouble, TextLine};
+
+/// The lines of all tools.
+pub(super) struct LineTemplates {
+    by_first_letter: BTreeMap<char, Vec<LineTemplate>>,
+}
+
+/// A line of a tool, or one that begins like it.
+#[derive(Debug)]
+pub(super) struct Sighting {
+    pub(super) line: usize,
+    pub(super) last_line: usize,
+    pub(super) seen: Vec<Seen>,
+    /// Why nothing was seen, where the words of a line are there.
+    pub(super) misfit: Option<Trouble>,
+}
+
+/// What a tool may have said here.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) tool: LoadTool,
+    pub(super) order: u8,
+    pub(super) is_weak: bool,
+    pub(super) repeats: bool,
+    pub(super) found: Found,
+}
+
+/// A line that begins as a tool's does and cannot be read.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub(super) tools: Vec<LoadTool>,
+    pub(super) is_weak: bool,
+    pub(super) misfit: Misfit,
+    /// The words that are there.
+    pub(super) words: &'static str,
+}
+
+impl LineTemplates {
+    pub(super) fn new() -> LineTemplates {
+        let mut by_first_letter: BTreeMap<char, Vec<LineTemplate>> = BTreeMap::new();
+        for (tool, lines) in rows::ALL {
+            for line in *lines {
+                let template = LineTemplate::new(*tool, *line);
+                if let Some(first) = template.label.chars().next() {
+                    by_first_letter.entry(first).or_default().push(template);
+                }
+            }
+        }
+        LineTemplates { by_first_letter }
+    }
+
+    /// The words that lines begin with, in small letters.
+    pub(super) fn words(&self) -> impl Iterator<Item = String> {
+        let all = self.by_first_letter.values().flatten();
+        all.map(|template| words_of(template).to_ascii_lowercase())
+    }
+
+    /// Every line of any tool, in the order of the text.
+    pub(super) fn sightings(&self, lines: &[TextLine]) -> Vec<Sighting> {
+        let stream = LetterStream::new(lines);
+        let mut sightings = Vec::new();
+        let mut at = 0;
+        while at < stream.len() {
+            let sighting = self.sighting(&stream, at);
+            at = match &sighting {
+                Some((end, _)) => (*end).max(at + 1),
+                None => at + 1,
+            };
+            sightings.extend(sighting.map(|(_, sighting)| sighting));
+        }
+        sightings
+    }
+
+    /// What stands here, and where it ends.
+    fn sighting(&self, stream: &LetterStream, at: usize) -> Option<(usize, Sighting)> {
+        let here = stream.get(at)?;
+        let first = here.letter.to_ascii_lowercase();
+        let templates = self.by_first_letter.get(&first)?;
+        if !stream.is_border(at) {
+            return None;
+        }
+        let mut seen: Vec<Seen> = Vec::new();
+        let mut end = at;
+        let mut misfits: Vec<(&LineTemplate, Misfit)> = Vec::new();
+        for template in templates {
+            let Some(behind) = stream.after(at, &template.label) else {
+                continue;
+            };
+            match template.read(stream, at, behind) {
+                Ok(found) if found.end >= end => {
+                    // What says more counts.
+                    if found.end > end {
+                        seen.clear();
+                    }
+                    end = found.end;
+                    seen.push(Seen {
+                        tool: template.tool,
+                        order: template.row.order,
+                        is_weak: template.row.is_weak,
+                        repeats: template.row.repeats,
+                        found,
+                    });
+                }
+                Ok(_) => {}
+                Err(misfit) => misfits.push((template, misfit)),
+            }
+        }
+        let misfit = match seen.is_empty() {
+            true => Some(trouble(&misfits)?),
+            false => None,
+        };
+        let last = end.checked_sub(1).and_then(|last| stream.get(last));
+        let sighting = Sighting {
+            line: here.line,
+            last_line: last.map_or(here.line, |glyph| glyph.line.max(here.line)),
+            seen,
+            misfit,
+        };
+        Some((end, sighting))
+    }
+}
+
+/// The weightiest of these.
+fn trouble(misfits: &[(&LineTemplate, Misfit)]) -> Option<Trouble> {
+    let weight = |misfit: Misfit| match misfit {
+        Misfit::Number(NumberTrouble::Cut) => 3,
+        Misfit::Number(_) => 2,
+        Misfit::Unit => 1,
+        Misfit::Words => 0,
+    };
+    let (template, misfit) = misfits.iter().max_by_key(|(_, misfit)| weight(*misfit))?;
+    Some(Trouble {
+        tools: misfits.iter().map(|(template, _)| template.tool).collect(),
+        is_weak: misfits.iter().all(|(template, _)| template.row.is_weak),
+        misfit: *misfit,
+        words: words_of(template),
+    })
+}
+
+/// The words of a template before its first number behind them.
+fn words_of(template: &LineTemplate) -> &'static str {
+    let text = template.row.text;
+    let text = match text.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+        Some((_, rest)) => rest,
+        None => text,
+    };
+    text.split('{').next().unwrap_or_default().trim()
+}

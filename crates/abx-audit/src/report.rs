@@ -1,0 +1,316 @@
+//! A report that was read: which tool printed it, and its figures with their places.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::figure::{PrintedFigure, Reach};
+
+/// Who prints such a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadTool {
+    /// ApacheBench.
+    Ab,
+    /// httperf.
+    Httperf,
+    /// wrk.
+    Wrk,
+    /// wrk2.
+    Wrk2,
+    /// hey.
+    Hey,
+    /// oha.
+    Oha,
+    /// h2load.
+    H2load,
+    /// siege.
+    Siege,
+    /// Nobody known: rows of a table under a rate.
+    Table,
+}
+
+impl LoadTool {
+    /// Its name as its users write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            LoadTool::Ab => "ab",
+            LoadTool::Httperf => "httperf",
+            LoadTool::Wrk => "wrk",
+            LoadTool::Wrk2 => "wrk2",
+            LoadTool::Hey => "hey",
+            LoadTool::Oha => "oha",
+            LoadTool::H2load => "h2load",
+            LoadTool::Siege => "siege",
+            LoadTool::Table => "a table",
+        }
+    }
+}
+
+macro_rules! figure_keys {
+    ($($(#[$doc:meta])* $key:ident $name:literal,)*) => {
+        /// What a figure is: times are in seconds, sizes in bytes, rates in 1/s.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum FigureKey {
+            $($(#[$doc])* $key,)*
+        }
+
+        impl FigureKey {
+            /// The key of this name.
+            pub(crate) fn named(name: &str) -> Option<FigureKey> {
+                match name {
+                    $($name => Some(FigureKey::$key),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+figure_keys! {
+    /// Connections of a closed loop.
+    Connections "connections",
+    /// Requests that were sent.
+    Sent "sent",
+    /// Responses that came whole, right or wrong.
+    Completed "completed",
+    /// Responses that the tool calls a success.
+    Succeeded "succeeded",
+    /// How long it took.
+    Elapsed "elapsed",
+    /// Requests for each second.
+    Rate "rate",
+    /// Requests that the tool calls failed.
+    Failed "failed",
+    /// Of them, those of another length than the first.
+    FailedLength "failed_length",
+    /// Of them, those that could not connect.
+    FailedConnect "failed_connect",
+    /// Of them, those that broke off.
+    FailedReceive "failed_receive",
+    /// Of them, all others.
+    FailedExceptions "failed_exceptions",
+    /// Requests that got no answer in time.
+    TimedOut "timed_out",
+    /// Responses with a status that is not 2xx.
+    Not2xx "not_2xx",
+    /// Responses with a status of 1xx.
+    Status1xx "status_1xx",
+    /// Responses with a status of 2xx.
+    Status2xx "status_2xx",
+    /// Responses with a status of 3xx.
+    Status3xx "status_3xx",
+    /// Responses with a status of 4xx.
+    Status4xx "status_4xx",
+    /// Responses with a status of 5xx.
+    Status5xx "status_5xx",
+    /// Responses over a connection that was used again.
+    KeptAlive "kept_alive",
+    /// The length of the first body.
+    BodyLength "body_length",
+    /// All bytes that came.
+    BytesTotal "bytes_total",
+    /// The bytes of all bodies.
+    BytesBodies "bytes_bodies",
+    /// Bytes for each second.
+    Transfer "transfer",
+    /// The mean time of a request as computed from connections, time and requests.
+    MeanComputed "mean_computed",
+    /// The time for each request, over all connections.
+    TimePerRequest "time_per_request",
+    /// The shortest time of a request.
+    Min "min",
+    /// The mean time of a request.
+    Mean "mean",
+    /// The standard deviation of times.
+    Spread "spread",
+    /// The median time of a request.
+    Median "median",
+    /// The longest time of a request.
+    Max "max",
+    /// The mean time until connected.
+    ConnectMean "connect_mean",
+    /// The mean time after that.
+    ProcessingMean "processing_mean",
+    /// The mean time until the first byte of a response.
+    WaitingMean "waiting_mean",
+    /// Connections for each second.
+    ConnectionRate "connection_rate",
+    /// The time for each connection, over all of them.
+    TimePerConnection "time_per_connection",
+    /// The most connections at once.
+    ConnectionsMost "connections_most",
+    /// Responses for each connection.
+    CallsPerConnection "calls_per_connection",
+    /// The size of a request.
+    RequestSize "request_size",
+    /// Samples of the rate.
+    RateSamples "rate_samples",
+    /// The standard deviation of these samples.
+    RateSpread "rate_spread",
+    /// The mean size of heads.
+    HeadSize "head_size",
+    /// The mean size of bodies.
+    BodySize "body_size",
+    /// The mean size of what stands behind bodies.
+    FootSize "foot_size",
+    /// The mean size of responses.
+    ResponseSize "response_size",
+    /// CPU time of the generator in its own code.
+    CpuUser "cpu_user",
+    /// CPU time of the generator in the kernel.
+    CpuSystem "cpu_system",
+    /// Share of a processor that the generator used, of 100.
+    CpuShare "cpu_share",
+    /// Requests under way in the mean.
+    Concurrency "concurrency",
+    /// Connections that were asked for on the command line.
+    AskedConnections "asked_connections",
+    /// Requests that were asked for on the command line.
+    AskedRequests "asked_requests",
+    /// The rate that was asked for on the command line.
+    AskedRate "asked_rate",
+    /// Calls for each connection that were asked for on the command line.
+    AskedCalls "asked_calls",
+    /// Requests after which the tool gave up.
+    AbortedAfter "aborted_after",
+    /// Streams of each connection that were asked for on the command line.
+    AskedStreams "asked_streams",
+    /// The port of the server.
+    Port "port",
+}
+
+/// What a word is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WordKey {
+    /// What the server calls itself.
+    Software,
+    /// The server's host.
+    Host,
+    /// The path that was asked for.
+    Path,
+    /// The whole URL.
+    Url,
+    /// The version of TLS.
+    Tls,
+}
+
+impl WordKey {
+    /// The key of this name.
+    pub(crate) fn named(name: &str) -> Option<WordKey> {
+        match name {
+            "software" => Some(WordKey::Software),
+            "host" => Some(WordKey::Host),
+            "path" => Some(WordKey::Path),
+            "url" => Some(WordKey::Url),
+            "tls" => Some(WordKey::Tls),
+            _ => None,
+        }
+    }
+}
+
+/// A time that a share of requests did not exceed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PrintedQuantile {
+    /// The share, of 100.
+    pub percent: f64,
+    /// The time.
+    pub time: PrintedFigure,
+}
+
+/// A word and its line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PrintedWord {
+    /// The word.
+    pub word: String,
+    /// Its line in the file, from 1.
+    pub line: usize,
+}
+
+/// A report of a tool, as far as it could be read.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolReport {
+    /// What it is called here: after its file, and its line where a file has several.
+    pub name: String,
+    /// Who printed it.
+    pub tool: LoadTool,
+    /// The file.
+    pub file: String,
+    /// Its first line, from 1.
+    pub line: usize,
+    /// Its last line.
+    pub last_line: usize,
+    /// Whether the command line says that connections are kept: `None` when it is not shown.
+    pub asked_keep_alive: Option<bool>,
+    /// Its figures.
+    pub figures: BTreeMap<FigureKey, PrintedFigure>,
+    /// Its words.
+    pub words: BTreeMap<WordKey, PrintedWord>,
+    /// Its quantiles, ascending by their share.
+    pub quantiles: Vec<PrintedQuantile>,
+    /// Responses by their status, where a tool lists each.
+    pub statuses: BTreeMap<u16, PrintedFigure>,
+}
+
+impl ToolReport {
+    pub(crate) fn figure(&self, key: FigureKey) -> Option<&PrintedFigure> {
+        self.figures.get(&key)
+    }
+
+    /// All that this figure may be.
+    pub(crate) fn reach(&self, key: FigureKey) -> Option<Reach> {
+        self.figure(key).map(PrintedFigure::reach)
+    }
+
+    pub(crate) fn value(&self, key: FigureKey) -> Option<f64> {
+        self.figure(key).map(|figure| figure.value)
+    }
+
+    /// The figure as it was printed.
+    pub(crate) fn printed(&self, key: FigureKey) -> Option<&str> {
+        self.figure(key).map(|figure| figure.printed.as_str())
+    }
+
+    pub(crate) fn word(&self, key: WordKey) -> Option<&str> {
+        self.words.get(&key).map(|word| word.word.as_str())
+    }
+
+    /// Responses that the rate counts.
+    pub(crate) fn counted(&self) -> Option<&PrintedFigure> {
+        use FigureKey::{Completed, Sent};
+        match self.tool {
+            LoadTool::Httperf => self.figure(Sent),
+            _ => self.figure(Completed),
+        }
+    }
+
+    /// The path that was asked for.
+    pub(crate) fn path(&self) -> Option<&str> {
+        if let Some(path) = self.word(WordKey::Path) {
+            return Some(path);
+        }
+        let url = self.word(WordKey::Url)?;
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        rest.find('/').map(|start| &rest[start..])
+    }
+
+    /// Whether every request had a connection of its own; `None` when that is not shown.
+    pub(crate) fn opens_for_each(&self) -> Option<bool> {
+        use FigureKey::{BytesTotal, CallsPerConnection, Failed, KeptAlive};
+        match self.tool {
+            LoadTool::Ab => match self.value(KeptAlive) {
+                Some(kept) => Some(kept == 0.0),
+                // The line stands between these two, when keep-alive was asked for.
+                None if self.figure(Failed).is_some() && self.figure(BytesTotal).is_some() => {
+                    Some(true)
+                }
+                None => None,
+            },
+            LoadTool::Httperf => Some(self.reach(CallsPerConnection)?.high < 1.01),
+            _ => self.asked_keep_alive.map(|keeps| !keeps),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The study that would settle what reports leave open.
+
+use std::collections::BTreeSet;
+
+use crate::checks::runs;
+use crate::report::{FigureKey, LoadTool, ToolReport};
+
+/// A call of `abx compare` under the load of these reports; what starts each server is
+/// for the person to fill in.
+pub(crate) fn command(reports: &[ToolReport]) -> Option<String> {
+    let own = runs(reports);
+    let all: Vec<&ToolReport> = match own.is_empty() {
+        true => reports.iter().collect(),
+        false => own,
+    };
+    let first = all.first()?;
+    let mut seen = BTreeSet::new();
+    let names = all.iter().map(|report| subject(&report.name));
+    let mut names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
+    if names.len() == 1 {
+        names.push("other".to_owned());
+    }
+    let subjects = names
+        .iter()
+        .map(|name| format!(" '{name}=COMMAND {{port}}'"));
+    let mut command: String = subjects.fold("abx compare".to_owned(), |all, one| all + &one);
+    if let Some(connections) = connections(first) {
+        command.push_str(&format!(" -c {connections}"));
+    }
+    if first.opens_for_each() == Some(true) {
+        command.push_str(" --no-keepalive");
+    }
+    if let Some(path) = first
+        .path()
+        .filter(|path| path.starts_with('/') && *path != "/")
+    {
+        command.push_str(&format!(" --path {}", quoted(path)));
+    }
+    Some(command)
+}
+
+fn connections(report: &ToolReport) -> Option<u64> {
+    let key = match report.tool {
+        LoadTool::Httperf => FigureKey::ConnectionsMost,
+        _ => FigureKey::Connections,
+    };
+    let count = report
+        .value(key)
+        .or(report.value(FigureKey::AskedConnections))?;
+    (count >= 1.0).then_some(count as u64)
+}
+
+/// A name that a subject may have.
+fn subject(name: &str) -> String {
+    let name = name.strip_prefix("row ").unwrap_or(name);
+    let letter = |one: char| match one {
+        one if one.is_ascii_alphanumeric() || matches!(one, '.' | '-' | '_') => one,
+        _ => '-',
+    };
+    let name: String = name.chars().map(letter).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "server" } else { name }.to_owned()
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || "/._-~%=+,:@".contains(one);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}

@@ -1,0 +1,102 @@
+//! All letters of a text but blanks, each with where it stands.
+
+use super::clean::TextLine;
+
+/// A letter that is no blank.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Glyph {
+    pub(crate) letter: char,
+    pub(crate) line: usize,
+    /// Whether a blank or the beginning of a line is before it.
+    pub(crate) is_first: bool,
+}
+
+/// The letters of a text one after the other.
+#[derive(Debug)]
+pub(crate) struct LetterStream {
+    glyphs: Vec<Glyph>,
+    /// Whether the last letter is the end of the text, so that it may be cut off.
+    is_open: bool,
+}
+
+impl LetterStream {
+    pub(crate) fn new(lines: &[TextLine]) -> LetterStream {
+        let mut glyphs = Vec::new();
+        for line in lines {
+            let mut is_first = true;
+            for letter in line.text.chars() {
+                if letter.is_whitespace() {
+                    is_first = true;
+                    continue;
+                }
+                glyphs.push(Glyph {
+                    letter,
+                    line: line.number,
+                    is_first,
+                });
+                is_first = false;
+            }
+        }
+        let last = lines.last().and_then(|line| line.text.chars().next_back());
+        LetterStream {
+            glyphs,
+            is_open: last.is_some_and(|letter| !letter.is_whitespace()),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.glyphs.len()
+    }
+
+    pub(crate) fn get(&self, at: usize) -> Option<Glyph> {
+        self.glyphs.get(at).copied()
+    }
+
+    /// Whether the text ends here and may have gone on.
+    pub(crate) fn is_cut_at(&self, at: usize) -> bool {
+        self.is_open && at >= self.glyphs.len()
+    }
+
+    /// Whether a word may begin here.
+    pub(crate) fn is_border(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|before| self.get(before));
+        let here = self.get(at);
+        match (before, here) {
+            (Some(_), Some(here)) if here.is_first => true,
+            // The digits of a fraction are no number of their own.
+            (Some(before), Some(here)) if here.letter.is_ascii_digit() => {
+                !before.letter.is_alphanumeric() && !matches!(before.letter, '.' | ',')
+            }
+            (Some(before), Some(here)) => {
+                !before.letter.is_alphanumeric() || !here.letter.is_alphanumeric()
+            }
+            _ => true,
+        }
+    }
+
+    /// Behind `label`, which is in small letters without blanks, when it stands here.
+    pub(crate) fn after(&self, at: usize, label: &str) -> Option<usize> {
+        let mut place = at;
+        for letter in label.chars() {
+            let here = self.get(place)?.letter;
+            if here.to_ascii_lowercase() != letter {
+                return None;
+            }
+            place += 1;
+        }
+        Some(place)
+    }
+
+    /// The letters from here that no blank divides.
+    pub(crate) fn word(&self, at: usize) -> (String, usize) {
+        let mut word = String::new();
+        let mut place = at;
+        while let Some(glyph) = self.get(place)
+            && (place == at || !glyph.is_first)
+        {
+            word.push(glyph.letter);
+            place += 1;
+        }
+        (word, place)
+    }
+}

@@ -1,0 +1,185 @@
+//! Findings that need a mistake to be planted in a report.
+
+use abx_audit::{AuditFindingId as Id, FigureKey};
+
+use crate::{found, of, of_texts, printed, text};
+
+const AB: &str = "event-servers-libevent1.ab.txt";
+
+#[test]
+fn every_figure_that_contradicts_others_is_found() {
+    // Method: one figure of a right report at a time, a little beyond what rounding allows.
+    let right = text(AB);
+    let table = [
+        ("5555.34", "5575.34", "5000 requests ÷ 0.900 s"),
+        ("90.004", "91.004", "500 connections × 0.900 s"),
+        ("0.180 [ms]", "0.190 [ms]", "÷ 5000 requests in ms"),
+        ("819.20", "829.20", "755000 bytes ÷ 0.900 s"),
+        ("435000", "440000", "440000 bytes of bodies"),
+        (
+            "Total:         47   87",
+            "Total:         47   93",
+            "mean Connect 41 + Processing 46",
+        ),
+        ("95%     92", "95%     95", "95 % is 95, and 98 % less: 92"),
+        (
+            "100%    125",
+            "100%    155",
+            "100 % is 155, and 125 above it",
+        ),
+        ("-c 500 ", "-c 50 ", "asks for 50 connections"),
+    ];
+    assert!(found(&of(&right), Id::Contradiction).is_empty());
+    for (from, to, about) in table {
+        let wrong = right.replacen(from, to, 1);
+        assert_ne!(wrong, right);
+        let audit = of(&wrong);
+        let all = found(&audit, Id::Contradiction);
+        assert!(
+            all.iter().any(|one| one.message.contains(about)),
+            "{to}: {all:#?}"
+        );
+        assert!(
+            audit.conclusions[0].contains("nothing"),
+            "{:?}",
+            audit.conclusions
+        );
+    }
+    for (from, to, about) in [
+        (
+            "561.8 req/s (1.8 ms/req)",
+            "561.8 req/s (2.8 ms/req)",
+            "1 ÷ 561.8/s in ms",
+        ),
+        (
+            "content 421.0",
+            "content 521.0",
+            "header 313.0 + content 521.0",
+        ),
+        (
+            "total 94.7%",
+            "total 99.7%",
+            "(3.13 + 13.73) s of CPU time ÷ 17.800 s",
+        ),
+        ("2xx=10000", "2xx=9000", "statuses of 9000 replies"),
+    ] {
+        let wrong = text("app-server.httperf.txt").replacen(from, to, 1);
+        let audit = of(&wrong);
+        let all = found(&audit, Id::Contradiction);
+        assert!(
+            all.iter().any(|one| one.message.contains(about)),
+            "{to}: {all:#?}"
+        );
+    }
+}
+
+#[test]
+fn what_rounding_allows_is_no_contradiction() {
+    // Method: the last digit one up and one down, which a tool that cuts may print.
+    for digit in ["5555.33", "5555.35", "5550.12", "5560.9"] {
+        let audit = of(&text(AB).replacen("5555.34", digit, 1));
+        assert!(found(&audit, Id::Contradiction).is_empty(), "{digit}");
+        assert_eq!(printed(&audit.reports[0], FigureKey::Rate), digit);
+    }
+}
+
+#[test]
+fn runs_that_differ_in_more_than_the_server_are_not_compared() {
+    // Method: a right report beside one of other connections, path and body.
+    let one = text(AB);
+    let cases = [
+        (
+            "Concurrency Level:      500",
+            "Concurrency Level:      100",
+            Id::DifferentRuns,
+            "connections: ",
+        ),
+        (
+            "Document Path:          /",
+            "Document Path:          /x",
+            Id::DifferentRuns,
+            "path: ",
+        ),
+        (
+            "localhost",
+            "192.0.2.1",
+            Id::DifferentRuns,
+            "the server's host: ",
+        ),
+        (
+            "Document Length:        87",
+            "Document Length:        88",
+            Id::DifferentBodies,
+            "bytes in a body: ",
+        ),
+        (
+            "Total transferred:      755000",
+            "Total transferred:      760000",
+            Id::DifferentHeads,
+            "bytes in a head: 64 (a), 65 (b)",
+        ),
+    ];
+    for (from, to, id, about) in cases {
+        let other = one.replace(from, to).replace("5555.34", "5555.35");
+        let audit = of_texts(&[("a.txt", &one), ("b.txt", &other)]);
+        let all = found(&audit, id);
+        assert!(
+            all.iter().any(|one| one.message.starts_with(about)),
+            "{to}: {:#?}",
+            audit.findings
+        );
+    }
+}
+
+#[test]
+fn a_large_difference_is_probable_and_not_certain() {
+    // Method: two runs that nothing else limits, one of three times the rate.
+    let one = text(AB);
+    let slow = one
+        .replace("0.900 seconds", "2.700 seconds")
+        .replace("5555.34", "1851.85")
+        .replace("90.004", "270.000")
+        .replace("0.180 [ms]", "0.540 [ms]")
+        .replace("819.20", "273.07")
+        .replace("Connect:       31   41", "Connect:       31  221")
+        .replace("Total:         47   87", "Total:         47  267")
+        .replace("87     125", "266    925")
+        .replace("  50%     87", "  50%    266")
+        .replace("  66%     89", "  66%    267")
+        .replace("  75%     89", "  75%    267")
+        .replace("  80%     90", "  80%    267")
+        .replace("  90%     91", "  90%    268")
+        .replace("  95%     92", "  95%    269")
+        .replace("  98%     92", "  98%    270")
+        .replace("  99%     92", "  99%    271")
+        .replace("100%    125", "100%    925");
+    let audit = of_texts(&[("fast.txt", &one), ("slow.txt", &slow)]);
+    assert!(
+        found(&audit, Id::Contradiction).is_empty(),
+        "{:#?}",
+        audit.findings
+    );
+    let first = &audit.conclusions[0];
+    assert!(
+        first.contains("fast had 3.00 times the rate of slow"),
+        "{first}"
+    );
+    assert!(first.contains("probably faster"), "{first}");
+    assert!(found(&audit, Id::SmallDifference).is_empty());
+}
+
+#[test]
+fn one_run_told_twice_is_one_run() {
+    // Method: a report in two files.
+    let one = text(AB);
+    let audit = of_texts(&[("a.txt", &one), ("b.txt", &one)]);
+    let same = found(&audit, Id::SameFigures);
+    assert_eq!(same.len(), 1);
+    assert_eq!(
+        (same[0].reports[0].as_str(), same[0].message.as_str()),
+        ("b", "all figures are those of a")
+    );
+    assert!(
+        audit.conclusions[0].starts_with("a: 5555.34 requests/s, with a connection for each, in")
+    );
+}

@@ -1,0 +1,209 @@
+//! One report in many surroundings: the figures are the same.
+
+use abx_audit::{Audit, LoadTool};
+
+use crate::{figures, of, of_texts, text};
+
+const AB: &str = "event-servers-nginx.ab.txt";
+const HTTPERF: &str = "app-server.httperf.txt";
+
+/// Both texts in a layout give the figures that they give plainly.
+fn is_the_same(layout: impl Fn(&str) -> String) {
+    for name in [AB, HTTPERF] {
+        let plain = text(name);
+        let laid_out = layout(&plain);
+        let found = of(&laid_out);
+        assert_eq!(
+            figures(&found),
+            figures(&of(&plain)),
+            "{name} in\n{laid_out}"
+        );
+        assert_eq!(found.files[0].unread, [], "{name}");
+    }
+}
+
+#[test]
+fn surroundings_change_no_figure() {
+    // Method: ends of lines, indentation, quotation, colours, blanks, and a web page.
+    is_the_same(|text| text.replace('\n', "\r\n"));
+    is_the_same(|text| text.replace('\n', "\r"));
+    is_the_same(|text| text.lines().map(|line| format!("      {line}\n")).collect());
+    is_the_same(|text| text.lines().map(|line| format!("> > {line}\n")).collect());
+    is_the_same(|text| text.lines().map(|line| format!("\t{line}\n")).collect());
+    is_the_same(|text| {
+        text.lines()
+            .map(|line| format!("\x1b[0;32m{line}\x1b[0m\n"))
+            .collect()
+    });
+    is_the_same(|text| text.replace("  ", "\u{a0}\u{2003}"));
+    is_the_same(|text| text.replace(": ", ":\u{200b}\u{202f}"));
+    is_the_same(|text| {
+        let text = text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
+        format!("<p>We measured:</p>\n<pre><code>{text}</code></pre>\n<p>So.</p>\n")
+    });
+    is_the_same(|text| text.lines().map(|line| format!("{line}\n\n")).collect());
+}
+
+#[test]
+fn lines_may_be_joined_and_broken_anywhere_between_words() {
+    // Method: all of a report in one line, and lines of 37 and of 61 letters.
+    is_the_same(|text| text.split_whitespace().collect::<Vec<_>>().join(" ") + "\n");
+    for width in [37, 61] {
+        is_the_same(|text| {
+            let mut out = String::new();
+            let mut used = 0;
+            for word in text.split_whitespace() {
+                if used + word.len() > width {
+                    out.push('\n');
+                    used = 0;
+                }
+                out.push_str(word);
+                out.push(' ');
+                used += word.len() + 1;
+            }
+            out
+        });
+    }
+}
+
+#[test]
+fn prose_of_any_language_is_no_report() {
+    // Method: reports among sentences, some of which use the words of reports.
+    let reports = [text(AB), text(HTTPERF)];
+    let between = [
+        "Requests per second: the more the better. Total: nothing yet.\n",
+        "Die Ergebnisse auf meinem Rechner (Anfragen pro Sekunde: siehe unten) mit 50% Last:\n\n",
+        "Wyniki: średnio 1,5 raza szybciej. 結果：毎秒のリクエスト数。\n\n",
+    ];
+    let all = format!(
+        "{}{}{}{}{}",
+        between[0], reports[0], between[1], reports[1], between[2]
+    );
+    let audit = of(&all);
+    let tools: Vec<LoadTool> = audit.reports.iter().map(|report| report.tool).collect();
+    assert_eq!(tools, [LoadTool::Ab, LoadTool::Httperf]);
+    let alone = [of(&reports[0]), of(&reports[1])];
+    assert_eq!(
+        figures(&audit),
+        alone.iter().flat_map(figures).collect::<Vec<_>>()
+    );
+    assert_eq!(audit.files[0].unread, []);
+    for text in between {
+        assert_eq!(of(text).reports, [], "{text}");
+    }
+}
+
+/// Lines of several texts beside each other.
+fn beside(texts: &[String], layout: impl Fn(&[&str]) -> String) -> String {
+    let lines: Vec<Vec<&str>> = texts.iter().map(|text| text.lines().collect()).collect();
+    let most = lines.iter().map(Vec::len).max().unwrap_or_default();
+    (0..most)
+        .map(|row| {
+            let cells: Vec<&str> = lines
+                .iter()
+                .map(|column| column.get(row).copied().unwrap_or_default())
+                .collect();
+            layout(&cells) + "\n"
+        })
+        .collect()
+}
+
+#[test]
+fn reports_side_by_side_are_several() {
+    // Method: two and three reports in columns of blanks, with bars between, and with
+    // tabulators as `paste` writes them.
+    let names = [
+        "event-servers-libevent1.ab.txt",
+        "event-servers-nginx.ab.txt",
+        "event-servers-shortfin.ab.txt",
+    ];
+    let texts = names.map(text);
+    let padded = |cells: &[&str], gap: &str| {
+        let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:<76}")).collect();
+        cells.join(gap)
+    };
+    for count in [2, 3] {
+        let some = &texts[..count];
+        let plain: Vec<_> = some.iter().flat_map(|text| figures(&of(text))).collect();
+        let layouts: [Audit; 3] = [
+            of(&beside(some, |cells| padded(cells, "  "))),
+            of(&beside(some, |cells| padded(cells, " | "))),
+            of(&beside(some, |cells| cells.join("\t"))),
+        ];
+        for (number, audit) in layouts.iter().enumerate() {
+            let mut found = figures(audit);
+            let mut expected = plain.clone();
+            found.sort();
+            expected.sort();
+            assert_eq!(found, expected, "{count} in layout {number}");
+        }
+    }
+}
+
+#[test]
+fn several_reports_in_a_file_have_the_names_of_their_lines() {
+    // Method: one after the other, and the same one twice.
+    let first = text("event-servers-libevent1.ab.txt");
+    let second = text("event-servers-node.ab.txt");
+    let audit = of_texts(&[("post.md", &format!("{first}\n{second}"))]);
+    let names: Vec<&str> = audit
+        .reports
+        .iter()
+        .map(|report| report.name.as_str())
+        .collect();
+    assert_eq!(names, ["post:1", "post:57"]);
+    let twice = of_texts(&[("post.md", &format!("{first}\nAgain:\n\n{first}"))]);
+    assert_eq!(twice.reports.len(), 2);
+    assert!(
+        twice.conclusions[0].contains("one run"),
+        "{:?}",
+        twice.conclusions
+    );
+}
+
+#[test]
+fn numbers_of_other_countries_are_read() {
+    // Method: commas for points, in all of a report of ab.
+    let plain = text("event-servers-node.ab.txt");
+    let mut letters: Vec<char> = plain.chars().collect();
+    for place in 1..letters.len() - 1 {
+        let around = [letters[place - 1], letters[place + 1]];
+        if letters[place] == '.' && around.iter().all(char::is_ascii_digit) {
+            letters[place] = ',';
+        }
+    }
+    let other: String = letters.into_iter().collect();
+    let (plain, other) = (of(&plain), of(&other));
+    let values = |audit: &Audit| -> Vec<f64> {
+        audit.reports[0]
+            .figures
+            .values()
+            .map(|figure| figure.value)
+            .collect()
+    };
+    assert_eq!(values(&plain), values(&other));
+    assert_eq!(other.files[0].unread, []);
+}
+
+#[test]
+fn tables_of_rates_are_read() {
+    // Method: a table of Markdown with a row that lacks a cell, and a sentence below.
+    let text = "| Server | Req/s | p99 |\n|---|---:|---:|\n| nginx | 41,235.5 | 2.5 |\n\
+                | old one | 1,234 | 7.5 |\n| lost | 30.5 |\n| gone | 5.5 | 8.5 |\n\nWe ran 3 of 4.\n";
+    let audit = of(text);
+    let rows: Vec<(&str, f64)> = { audit.reports.iter() }
+        .map(|row| {
+            (
+                row.name.as_str(),
+                row.figures[&abx_audit::FigureKey::Rate].value,
+            )
+        })
+        .collect();
+    assert_eq!(rows, [("row nginx", 41235.5), ("row gone", 5.5)]);
+    assert_eq!(audit.reports[0].quantiles[0].percent, 99.0);
+    let unread: Vec<usize> = audit.files[0].unread.iter().map(|one| one.line).collect();
+    assert_eq!(unread, [4, 5]);
+}

@@ -1,0 +1,54 @@
+//! What holds for any text.
+
+use abx_audit::fuzz;
+use proptest::prelude::*;
+
+use crate::all;
+
+/// Pieces of reports, in any order and cut anywhere.
+fn pieces() -> impl Strategy<Value = String> {
+    let texts: Vec<String> = all().into_iter().map(|(_, text)| text).collect();
+    let piece = (0..texts.len(), any::<prop::sample::Index>(), 0..400_usize).prop_map(
+        move |(text, start, length)| {
+            let letters: Vec<char> = texts[text].chars().collect();
+            let start = start.index(letters.len());
+            letters.iter().skip(start).take(length).collect::<String>()
+        },
+    );
+    let between = prop::sample::select(vec!["", "\n", " ", "\r\n", "\t", "9", ",", "\x1b[1m", "|"]);
+    let all = prop::collection::vec((piece, between), 0..8);
+    all.prop_map(|all| {
+        all.into_iter()
+            .map(|(piece, between)| piece + between)
+            .collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_text_is_audited(text in ".{0,300}") {
+        fuzz::any_text(&text);
+    }
+
+    #[test]
+    fn any_lines_of_labels_and_numbers_are_audited(
+        text in "((Total|Connect|Requests per second|requests in|Latency|50%|Errors): ?[0-9.,]{0,9} ?(ms|s|secs|%|\n|\\[ms\\])?){0,30}"
+    ) {
+        fuzz::any_text(&text);
+    }
+
+    #[test]
+    fn pieces_of_reports_are_audited(text in pieces()) {
+        fuzz::any_text(&text);
+    }
+}
+
+#[test]
+fn whole_reports_are_audited() {
+    // Method: what must hold for any text, for each report of the tests.
+    for (_, text) in all() {
+        fuzz::any_text(&text);
+    }
+}

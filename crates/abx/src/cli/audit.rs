@@ -1,0 +1,59 @@
+//! `abx audit`: what do reports of other tools show?
+
+use std::io::{self, Read};
+
+use abx_audit::{ReportText, text_of};
+use clap::Args;
+
+use super::output;
+use super::output::OutputFlags;
+use crate::end::{End, Failure};
+
+/// Audit reports of ab, httperf, wrk and others: what do they show, and what not?
+///
+/// Finds reports of ab, httperf, wrk, wrk2, hey, oha, h2load and siege in any text (logs, pages,
+/// several in a file, side by side), and tables of their rates. Says what limits each, with the
+/// lines that this rests on, what can still be concluded, and how to settle the rest.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx audit ab.txt\n  \
+    abx audit nginx.txt node.txt summary.txt\n  \
+    ab -n 5000 -c 50 http://127.0.0.1:8080/ | abx audit -\n  \
+    abx audit post.html --json audit.json\n\n\
+    Exit codes: 0 when there was a report; 2 when a file cannot be read; 3 without a report.")]
+pub struct AuditArgs {
+    /// Text with reports; - reads standard input.
+    #[arg(required = true, value_name = "FILE|-")]
+    files: Vec<String>,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// Reads, judges and prints.
+pub fn audit(args: &AuditArgs) -> Result<End, Failure> {
+    let texts: Result<Vec<ReportText>, Failure> =
+        args.files.iter().map(|file| read(file)).collect();
+    let audit = abx_audit::audit(&texts?);
+    let text = abx_report::audit_text(&audit, &output::style(&args.output));
+    output::print(&text, &audit, &args.output)?;
+    Ok(match audit.reports.is_empty() {
+        true => End::NoClaim,
+        false => End::Done,
+    })
+}
+
+fn read(file: &str) -> Result<ReportText, Failure> {
+    let mut bytes = Vec::new();
+    let (name, done) = match file {
+        "-" => (
+            "standard input",
+            io::stdin().read_to_end(&mut bytes).map(|_| ()),
+        ),
+        path => (path, std::fs::read(path).map(|read| bytes = read)),
+    };
+    done.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    Ok(ReportText {
+        file: name.to_owned(),
+        text: text_of(&bytes),
+    })
+}
