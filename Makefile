@@ -9,7 +9,7 @@ ABX ?= target/release/abx
 DIST ?= target/dist
 PROFILE ?= release
 
-.PHONY: build demo install uninstall dist setup compile-tests test test-fast check counts simulations truth planted bench self-check spread mutants
+.PHONY: build demo install uninstall dist setup compile-tests test test-fast check counts simulations truth planted bench self-check spread mutants cql
 
 build:
 	$(CARGO) build --release --locked
@@ -65,8 +65,15 @@ check:
 	$(CARGO) fmt --manifest-path bench/Cargo.toml --check
 	$(CARGO) clippy --manifest-path bench/Cargo.toml --target-dir target/bench --all-targets --locked -- -D warnings
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
+	$(CARGO) fmt --manifest-path studies/cassandra-clients/cql/Cargo.toml --check
 	$(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+
+# The extension over CQL of studies/cassandra-clients, and its tests over Cassandra 3.11
+# and 5.0. Ten minutes; needs php-dev, libclang-dev and the network.
+cql: setup
+	./studies/cassandra-clients/cql/install target/cql
+	$(CARGO) test -p abx --test end_to_end --locked -- --ignored over_cql
 
 # Instructions per request on the engine's hot path, against those held in
 # bench/instructions.txt. Counts them, so a busy machine does not matter.
