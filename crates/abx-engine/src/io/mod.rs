@@ -170,6 +170,18 @@ pub(crate) trait Io {
     /// Gives what comes next on a connection.
     fn receive(&mut self, token: Token) -> Received<'_>;
 
+    /// Why a connection failed that stood, where that was its peer's refusal: in TLS 1.3 it may
+    /// refuse a client when the handshake is over on this side. Answers once.
+    fn take_refusal(&mut self, _: Token) -> Option<io::Error> {
+        None
+    }
+
+    /// How long the TLS handshake of a connection took that stands: from when its socket
+    /// was connected to when the last of it had come; `None` without one.
+    fn handshake(&self, _: Token) -> Option<Nanos> {
+        None
+    }
+
     /// What was agreed on in the TLS handshake of a connection; `None` without one.
     fn tls_session(&self, _: Token) -> Option<TlsSession> {
         None

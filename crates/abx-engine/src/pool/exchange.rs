@@ -180,7 +180,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                     break;
                 }
                 Received::Ended => C::end(&mut intake),
-                Received::Failed | Received::Nothing => StreamState::Broken(Outcome::Reset),
+                Received::Failed | Received::Nothing => {
+                    StreamState::Broken(match self.io.take_refusal(token) {
+                        None => Outcome::Reset,
+                        Some(_) => Outcome::TlsFailed,
+                    })
+                }
             };
             let is_next = intake.answers > 0;
             has_room |= is_next;

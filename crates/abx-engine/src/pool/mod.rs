@@ -293,6 +293,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// The socket is connected; with a handshake, its connection stands only then.
     fn connected(&mut self, index: usize, now: Nanos) {
+        let slot = &self.slots[index];
+        if slot.flights.iter().any(|flight| flight.counted)
+            && let Some(span) = self.io.handshake(slot.token(index))
+        {
+            self.tally.handshake.record_ns(span.0);
+        }
         if !C::HAS_HANDSHAKE {
             self.stands(index, now);
         } else if self.flush_outbox(index).is_err() {

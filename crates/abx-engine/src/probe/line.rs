@@ -98,8 +98,10 @@ impl<'a> ProbeConnection<'a> {
                 }
                 Received::Ended => return Ok(()),
                 Received::Failed => {
-                    let reset = io::ErrorKind::ConnectionReset.into();
-                    return Err(ProbeError::Broken(reset));
+                    return Err(match self.io.take_refusal(TOKEN) {
+                        Some(refusal) => ProbeError::Handshake(refusal),
+                        None => ProbeError::Broken(io::ErrorKind::ConnectionReset.into()),
+                    });
                 }
                 Received::Nothing | Received::Skipped(_) => self.wait()?,
             }

@@ -62,6 +62,9 @@ pub struct RunRecord {
     /// none was drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<PhaseTimes>,
+    /// The TLS handshakes of connections opened after the start; `None` when there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handshake_us: Option<Times>,
     /// Bytes received, heads included.
     pub bytes: u64,
     /// Bytes received in bodies.
@@ -177,6 +180,7 @@ impl RunRecord {
             response_time_us: summary.response_time_us.clone(),
             service_time_us: summary.service_time_us.clone(),
             phases: summary.phases.clone(),
+            handshake_us: summary.handshake_us.clone(),
             bytes: slice.bytes,
             body_bytes: slice.body_bytes,
             connects: slice.connects,

@@ -148,6 +148,11 @@ impl<'a> ComparisonPlan<'a> {
                 self.explore(Ground::Load(view), metric, under(metric), &answering);
             }
         }
+        if load.settings.tls.is_some() {
+            // Only where connections were opened within slices, and of those who speak TLS.
+            let metric = Metric::HandshakeP50;
+            self.explore(Ground::Load(view), metric, under(metric), &answering);
+        }
         for metric in COSTS {
             let fewest = blocks_for_verdict(view.study.is_ordered());
             if metric == Metric::ColdStart && under(metric).blocks() < fewest {

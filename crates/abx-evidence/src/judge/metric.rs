@@ -28,6 +28,9 @@ pub enum Metric {
     ContextSwitches,
     /// Bytes received for each whole answer.
     WireBytes,
+    /// The time of half of the TLS handshakes.
+    #[serde(rename = "handshake_p50")]
+    HandshakeP50,
     /// The time until the first listener has half of the broadcasts.
     #[serde(rename = "broadcast_first_p50")]
     BroadcastFirstP50,
@@ -65,7 +68,7 @@ const BEYOND_MIN: f64 = 100.0;
 
 impl Metric {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Metric; 17] = [
+    pub const ALL: [Metric; 18] = [
         Metric::Throughput,
         Metric::ResponseP50,
         Metric::ResponseP90,
@@ -75,6 +78,7 @@ impl Metric {
         Metric::Memory,
         Metric::ContextSwitches,
         Metric::WireBytes,
+        Metric::HandshakeP50,
         Metric::BroadcastFirstP50,
         Metric::BroadcastMedianP50,
         Metric::MemoryPerConnection,
@@ -104,6 +108,7 @@ impl Metric {
             | Metric::ResponseP90
             | Metric::ResponseP99
             | Metric::ResponseP999
+            | Metric::HandshakeP50
             | Metric::BroadcastFirstP50
             | Metric::BroadcastMedianP50
             | Metric::ReadyTime
@@ -169,6 +174,7 @@ impl Metric {
             Metric::Memory => "memory",
             Metric::ContextSwitches => "context_switches",
             Metric::WireBytes => "wire_bytes",
+            Metric::HandshakeP50 => "handshake_p50",
             Metric::BroadcastFirstP50 => "broadcast_first_p50",
             Metric::BroadcastMedianP50 => "broadcast_median_p50",
             Metric::MemoryPerConnection => "memory_per_connection",

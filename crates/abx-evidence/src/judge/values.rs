@@ -116,8 +116,9 @@ fn value(block: &BlockView, metric: Metric, rounds: Rounds) -> Option<BlockValue
         Metric::WireBytes => share(sums.bytes, sums.outcomes.completed()),
         Metric::Memory => memory(block),
         Metric::ContextSwitches => share(sums.server_switches?, sums.all_completed()),
-        Metric::BroadcastFirstP50 => listener(block, |times| &times.first_listener),
-        Metric::BroadcastMedianP50 => listener(block, |times| &times.median_listener),
+        Metric::HandshakeP50 => half(block, |times| &times.handshake),
+        Metric::BroadcastFirstP50 => half(block, |times| &times.first_listener),
+        Metric::BroadcastMedianP50 => half(block, |times| &times.median_listener),
         Metric::MemoryPerConnection => held()?.memory_per_connection(),
         Metric::ConnectRate => held()?.connect_rate_per_s(),
         Metric::ReadyTime => block.life()?.ready_s,
@@ -133,8 +134,8 @@ fn value(block: &BlockView, metric: Metric, rounds: Rounds) -> Option<BlockValue
     amount.map(exact)
 }
 
-/// Half of the broadcasts took one listener at most so long.
-fn listener(block: &BlockView, pick: Pick) -> Option<f64> {
+/// Half of these took at most so long.
+fn half(block: &BlockView, pick: Pick) -> Option<f64> {
     let times = pick(block.histograms()?);
     if times.count() < Metric::ResponseP50.requests_min() {
         return None;

@@ -83,6 +83,10 @@ pub struct Tally {
     /// For how long the generator's loop did not look at its clock while it had
     /// work: from one reading of the clock to the next, its own waiting left out.
     pub loop_lag: Histogram,
+    /// Times of the TLS handshakes of connections opened during the stretch: from when the
+    /// socket was connected to when the last of the handshake had come.
+    #[serde(default)]
+    pub handshake: Histogram,
     /// Of broadcasts that all listeners got: from the intended send to when the
     /// first one had it.
     pub first_listener: Histogram,
@@ -169,6 +173,7 @@ impl Tally {
         self.service_at_least.merge(&other.service_at_least);
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
+        self.handshake.merge(&other.handshake);
         self.first_listener.merge(&other.first_listener);
         self.median_listener.merge(&other.median_listener);
         self.lost += other.lost;
@@ -212,6 +217,7 @@ impl Tally {
         self.service_at_least.clear();
         self.lateness.clear();
         self.loop_lag.clear();
+        self.handshake.clear();
         self.first_listener.clear();
         self.median_listener.clear();
         self.lost = 0;
@@ -333,6 +339,7 @@ mod tests {
             tally.queued += u64::from(*kind > 200);
             tally.closing += u64::from(*kind % 6);
             tally.loop_lag.record_ns(span / 7);
+            tally.handshake.record_ns(span / 4);
             tally.first_listener.record_ns(span / 3);
             tally.median_listener.record_ns(span / 2);
             tally.lost += u64::from(*kind % 3);

@@ -30,6 +30,10 @@ pub struct Histograms {
     /// For how long the generator did not look at its clock while it had work.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub loop_lag: Histogram,
+    /// Of the TLS handshakes of connections opened within slices: from when the socket was
+    /// connected to when the last of the handshake had come.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub handshake: Histogram,
     /// Of broadcasts: from the intended send to when the first listener had it.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub first_listener: Histogram,
@@ -55,6 +59,7 @@ impl Histograms {
             service_at_least: tally.service_at_least,
             lateness: tally.lateness,
             loop_lag: tally.loop_lag,
+            handshake: tally.handshake,
             first_listener: tally.first_listener,
             median_listener: tally.median_listener,
             phases: tally.phases,
@@ -70,6 +75,7 @@ impl Histograms {
         self.service_at_least.merge(&other.service_at_least);
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
+        self.handshake.merge(&other.handshake);
         self.first_listener.merge(&other.first_listener);
         self.median_listener.merge(&other.median_listener);
         self.phases.merge(&other.phases);

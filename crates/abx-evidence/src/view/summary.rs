@@ -32,6 +32,10 @@ pub struct Summary {
     /// together; `None` when none was drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<PhaseTimes>,
+    /// The TLS handshakes of connections opened within slices, all blocks together; `None`
+    /// when there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handshake_us: Option<Times>,
     /// The subject's processor time for each whole answer; `None` when not readable.
     pub server_cpu_us_per_request: Option<f64>,
     /// Context switches of the subject for each whole answer; `None` when not readable.
@@ -127,6 +131,7 @@ fn summary(view: &SubjectView) -> Summary {
             view.times(|all| &all.service_at_least),
         )),
         phases: PhaseTimes::of(&view.phases()),
+        handshake_us: view.times(|all| &all.handshake).as_ref().map(Times::of),
         server_cpu_us_per_request: cpu
             .and_then(|cpu| share(cpu, all_completed))
             .map(|ns| ns / 1e3),

@@ -200,6 +200,7 @@ fn histograms() -> BoxedStrategy<Histograms> {
             for (waited_ns, body_ns) in times {
                 tally.response.record_ns(waited_ns);
                 tally.first_listener.record_ns(body_ns);
+                tally.handshake.record_ns(waited_ns / 3);
                 phases.record(&PhaseSplit::of(&Timestamps {
                     intended_ns: 0,
                     connect_ns: None,

@@ -9,8 +9,8 @@ use super::terms::definitions;
 use crate::words::findings::LoadCount;
 use crate::words::load::offered;
 use crate::words::run::{
-    errors, glance, headline, listeners, offer, offered_load, server_at_a_glance, side_lines,
-    statuses,
+    HANDSHAKE_LEGEND, errors, glance, headline, listeners, offer, offered_load, server_at_a_glance,
+    side_lines, statuses,
 };
 use crate::words::scope;
 use crate::words::style::Style;
@@ -46,6 +46,10 @@ fn at_a_glance(record: &RunRecord, style: &Style) -> String {
         let times = glance(&record.response_time_us, style);
         for (label, line) in ["response time", ""].iter().zip(&times) {
             add(label, line);
+        }
+        let handshakes = record.handshake_us.as_ref().map(|us| glance(us, style));
+        if let Some(line) = handshakes.and_then(|lines| lines.into_iter().next()) {
+            add("TLS handshake", &line);
         }
         if record.settings.exchange.shape == LoadShape::Request {
             add("status", &statuses(record));
@@ -143,6 +147,10 @@ fn times(record: &RunRecord, style: &Style) -> String {
     let listeners = record.broadcasts.iter().flat_map(listeners);
     rows.extend(listeners.map(|(name, times)| own(name, times)));
     legend.push('.');
+    if let Some(times) = &record.handshake_us {
+        rows.push(own("handshake", times));
+        legend.push_str(HANDSHAKE_LEGEND);
+    }
     if record.broadcasts.is_some() {
         legend.push_str(
             " A broadcast is complete when the last listener has it; first and half: when the \

@@ -14,6 +14,7 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
         Metric::Memory => "memory",
         Metric::ContextSwitches => "context switches per response",
         Metric::WireBytes => "bytes per response",
+        Metric::HandshakeP50 => "p50 TLS handshake time",
         Metric::BroadcastFirstP50 => "p50 time to the first listener",
         Metric::BroadcastMedianP50 => "p50 time to half of the listeners",
         Metric::MemoryPerConnection => "memory per connection",

@@ -166,6 +166,10 @@ pub(crate) fn listeners(broadcasts: &Broadcasts) -> [(&'static str, &Times); 2] 
     ]
 }
 
+/// What a handshake's time is, behind other sentences.
+pub(crate) const HANDSHAKE_LEGEND: &str =
+    " Handshake: of TLS, from the connected socket on, for each connection opened after the start.";
+
 /// The same, each line with its label.
 pub(crate) fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
     let rate = (record.elapsed_s > 0.0).then(|| record.bytes as f64 / record.elapsed_s);

@@ -114,6 +114,12 @@ pub(crate) fn run_terms(record: &RunRecord) -> Vec<Term> {
             "from the intended send to the last byte; p99: 99 % of the requests took no longer",
         ),
         (
+            record.handshake_us.is_some(),
+            "TLS handshake",
+            "from the connected socket to the end of the handshake, for each connection opened \
+             after the start",
+        ),
+        (
             is_request,
             "status",
             "complete responses by the class of their status",

@@ -1,10 +1,10 @@
 //! The report of a run.
 
 use abx_evidence::{ArrivalKind, Finding, FindingId, Level, RunRecord, Times};
-use abx_report::{ReportExtent, Style, run_json, run_text};
+use abx_report::{ReportExtent, Style, run_html, run_json, run_text};
 use insta::assert_snapshot;
 
-use crate::support::{finding, open_run, outcomes, overloaded_run, run};
+use crate::support::{finding, open_run, outcomes, overloaded_run, run, times};
 
 #[test]
 fn everything_ok() {
@@ -27,6 +27,36 @@ fn a_run_at_a_glance() {
     let explained = run_text(&run(), ReportExtent::Explained, &Style::plain());
     assert!(explained.starts_with(&at_a_glance(&run())), "{explained}");
     assert!(explained.contains("\nthroughput: verified"), "{explained}");
+}
+
+#[test]
+fn handshakes_have_a_line_where_there_were_any() {
+    // Method: the usual run with times of handshakes: a line of the screen, a row of all
+    // figures and of the page, and what the word means; nothing of them without.
+    let shown = |record: &RunRecord| {
+        [
+            ReportExtent::Brief,
+            ReportExtent::Full,
+            ReportExtent::Explained,
+        ]
+        .map(|extent| run_text(record, extent, &Style::plain()))
+    };
+    let mut record = run();
+    let without = shown(&record).concat() + &run_html(&record);
+    assert!(!without.to_lowercase().contains("handshake"), "{without}");
+    record.handshake_us = Some(times(1_234));
+    let [brief, full, explained] = shown(&record);
+    assert!(brief.contains("TLS handshake  p50 1.23 ms, p99"), "{brief}");
+    assert!(
+        full.contains("\nhandshake µs") || full.contains("\nhandshake ms"),
+        "{full}"
+    );
+    assert!(full.contains("from the connected socket"), "{full}");
+    assert!(
+        explained.contains("\nTLS handshake: from the connected"),
+        "{explained}"
+    );
+    assert!(run_html(&record).contains(">handshake<"));
 }
 
 #[test]

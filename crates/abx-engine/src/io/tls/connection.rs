@@ -3,10 +3,12 @@
 use std::io;
 
 use abx_evidence::record::TlsSession;
+use abx_sys::Nanos;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptError};
 
 use super::config::TlsClient;
+use super::remedy::HandshakeFault;
 use crate::io::{Io, Token};
 
 /// What a record's head, tag and padding take at most (RFC 8446, section 5.2, and
@@ -22,8 +24,16 @@ pub(super) struct TlsConnection {
     incoming: Vec<u8>,
     /// Records that the back end below has not taken yet.
     outgoing: Vec<u8>,
+    /// When its socket was connected.
+    pub(super) connected: Nanos,
+    /// How long the handshake took; `None` before its end.
+    pub(super) handshake: Option<Nanos>,
     /// Whether the handshake is over.
     pub(super) is_open: bool,
+    /// Whether a plain byte of the peer's has come: in TLS 1.3 it may still refuse before.
+    pub(super) has_heard: bool,
+    /// Why it gave the connection up before it said anything.
+    pub(super) refusal: Option<HandshakeFault>,
     /// Whether the peer has said that it will send no more.
     pub(super) has_ended: bool,
     /// Whether the engine waits for room.
@@ -40,7 +50,11 @@ impl TlsConnection {
             session: UnbufferedClientConnection::new(client.config.clone(), client.name.clone())?,
             incoming: Vec::new(),
             outgoing: Vec::new(),
+            connected: Nanos(0),
+            handshake: None,
             is_open: false,
+            has_heard: false,
+            refusal: None,
             has_ended: false,
             awaits_room: false,
             skipping: 0,
@@ -52,9 +66,9 @@ impl TlsConnection {
     /// with it; what is to be sent for that waits for [`TlsConnection::flush`].
     ///
     /// # Errors
-    /// The peer broke a rule, or is not whom it should be; an alert that says so waits to
-    /// be sent.
-    pub(super) fn take(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), rustls::Error> {
+    /// The peer refused, broke a rule, or is not whom it should be; an alert that says so
+    /// waits to be sent.
+    pub(super) fn take(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), HandshakeFault> {
         self.incoming.extend_from_slice(bytes);
         let mut done = 0;
         let end = loop {
@@ -62,8 +76,9 @@ impl TlsConnection {
             done += status.discard;
             match status.state {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    self.has_heard = true;
                     while let Some(record) = traffic.next_record() {
-                        let record = record?;
+                        let record = record.map_err(fault_behind)?;
                         done += record.discard;
                         plain.extend_from_slice(record.payload);
                     }
@@ -77,8 +92,9 @@ impl TlsConnection {
                 }
                 Ok(_) => break Ok(()),
                 Err(error) => {
+                    let had_chosen = self.session.protocol_version().is_some();
                     self.encode_alert();
-                    break Err(error);
+                    break Err(HandshakeFault { error, had_chosen });
                 }
             }
         };
@@ -172,6 +188,14 @@ impl TlsConnection {
             cipher: cipher.suite().as_str()?.to_owned(),
             protocol: protocol.map(|name| String::from_utf8_lossy(name).into_owned()),
         })
+    }
+}
+
+/// One that came behind the handshake.
+fn fault_behind(error: rustls::Error) -> HandshakeFault {
+    HandshakeFault {
+        error,
+        had_chosen: true,
     }
 }
 

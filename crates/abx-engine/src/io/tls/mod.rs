@@ -45,7 +45,7 @@ impl<I: Io> Tls<I> {
     }
 
     /// What an event below is to the engine.
-    fn pass_on(&mut self, one: Ready, ready: &mut Vec<Ready>) {
+    fn pass_on(&mut self, one: Ready, now: Nanos, ready: &mut Vec<Ready>) {
         let (Ready::Connected(token)
         | Ready::Unconnected(token, _)
         | Ready::MaySend(token)
@@ -55,7 +55,10 @@ impl<I: Io> Tls<I> {
             return;
         }
         match one {
-            Ready::Connected(token) => self.shake_hands(token, ready),
+            Ready::Connected(token) => {
+                current(&mut self.connections, token).connected = now;
+                self.shake_hands(token, now, ready);
+            }
             Ready::Unconnected(token, error) => {
                 self.connections[token.slot as usize] = None;
                 ready.push(Ready::Unconnected(token, error));
@@ -71,13 +74,13 @@ impl<I: Io> Tls<I> {
             }
             Ready::Receivable(token) => match current(&mut self.connections, token).is_open {
                 true => ready.push(Ready::Receivable(token)),
-                false => self.shake_hands(token, ready),
+                false => self.shake_hands(token, now, ready),
             },
         }
     }
 
     /// Goes on with a handshake, as far as there is anything to go on with.
-    fn shake_hands(&mut self, token: Token, ready: &mut Vec<Ready>) {
+    fn shake_hands(&mut self, token: Token, now: Nanos, ready: &mut Vec<Ready>) {
         let connection = current(&mut self.connections, token);
         let mut early = Vec::new();
         let mut step = connection.take(&[], &mut early);
@@ -88,11 +91,12 @@ impl<I: Io> Tls<I> {
                 let error = io::Error::new(io::ErrorKind::InvalidData, error);
                 return self.fail(token, error, ready);
             }
-            if let Err(error) = flushed {
-                return self.fail(token, error, ready);
+            if flushed.is_err() {
+                return self.fail(token, ended("reset"), ready);
             }
             if connection.is_open {
                 connection.behind = early;
+                connection.handshake = Some(now.since(connection.connected));
                 ready.push(Ready::Connected(token));
                 // More may have come, which the back end below tells nothing of any more.
                 ready.push(Ready::Receivable(token));
@@ -102,11 +106,8 @@ impl<I: Io> Tls<I> {
                 Received::Bytes(bytes) => connection.take(bytes, &mut early),
                 Received::Skipped(_) => unreachable!("nothing is skipped below"),
                 Received::Nothing => return,
-                Received::Ended | Received::Failed => {
-                    let error = "the server ended the connection in the handshake";
-                    let error = io::Error::new(io::ErrorKind::InvalidData, error);
-                    return self.fail(token, error, ready);
-                }
+                Received::Ended => return self.fail(token, ended("closed"), ready),
+                Received::Failed => return self.fail(token, ended("reset"), ready),
             };
         }
     }
@@ -136,7 +137,11 @@ impl<I: Io> Tls<I> {
             };
             // An update of keys, or an alert.
             let flushed = connection.flush(&mut self.under, token);
-            if taken.is_err() || flushed.is_err() {
+            if let Err(fault) = taken {
+                connection.refusal = (!connection.has_heard).then_some(fault);
+                return Pull::Failed;
+            }
+            if flushed.is_err() {
                 return Pull::Failed;
             }
         }
@@ -200,7 +205,7 @@ impl<I: Io> Io for Tls<I> {
         let now = self.under.wait(until, awaits, &mut below);
         ready.clear();
         for one in below.drain(..) {
-            self.pass_on(one, ready);
+            self.pass_on(one, now, ready);
         }
         self.below = below;
         now
@@ -224,10 +229,27 @@ impl<I: Io> Io for Tls<I> {
         }
     }
 
+    fn take_refusal(&mut self, token: Token) -> Option<io::Error> {
+        let connection = self.connections.get_mut(token.slot as usize)?;
+        let fault = connection.as_mut()?.refusal.take()?;
+        Some(io::Error::new(io::ErrorKind::InvalidData, fault))
+    }
+
+    fn handshake(&self, token: Token) -> Option<Nanos> {
+        let connection = self.connections.get(token.slot as usize)?;
+        connection.as_ref()?.handshake
+    }
+
     fn tls_session(&self, token: Token) -> Option<TlsSession> {
         let connection = self.connections.get(token.slot as usize)?;
         connection.as_ref()?.agreed()
     }
+}
+
+/// A connection came to such an end in the middle of its handshake.
+fn ended(how: &str) -> io::Error {
+    let error = format!("the server {how} the connection in the handshake");
+    io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
 fn current(connections: &mut [Option<TlsConnection>], token: Token) -> &mut TlsConnection {

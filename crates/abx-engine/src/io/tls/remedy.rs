@@ -1,26 +1,97 @@
 //! What helps when a handshake fails.
 
+use std::fmt;
 use std::io;
 
-use rustls::{AlertDescription, CertificateError, Error};
+use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
+
+/// Why a handshake failed, and how far it had come.
+#[derive(Debug)]
+pub(super) struct HandshakeFault {
+    pub(super) error: Error,
+    /// Whether the server had chosen a version, and with it a cipher.
+    pub(super) had_chosen: bool,
+}
+
+impl fmt::Display for HandshakeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.error {
+            Error::AlertReceived(alert) => write!(f, "the server refused with alert {alert:?}"),
+            ref error => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for HandshakeFault {}
 
 /// Words to be put behind an error of a handshake; empty where nothing is known to help.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
     let inner = error.get_ref();
-    let Some(inner) = inner.and_then(|inner| inner.downcast_ref::<Error>()) else {
-        return "";
+    let Some(fault) = inner.and_then(|inner| inner.downcast_ref::<HandshakeFault>()) else {
+        return NO_WORD;
     };
-    match inner {
+    match &fault.error {
         Error::InvalidMessage(_) => "; it seems not to speak TLS: use http:// or ws://",
-        Error::InvalidCertificate(
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        ) => "; use a name that the certificate is for, or take any by --insecure",
-        Error::InvalidCertificate(_) => {
-            "; believe it or whoever signed it by --ca FILE, or take any by --insecure"
-        }
-        Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
-            "; it speaks no HTTP/2: ask it in HTTP/1.1, without --http2"
-        }
+        Error::InvalidCertificate(error) => of_certificate(error),
+        Error::PeerIncompatible(
+            PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig
+            | PeerIncompatible::ServerDoesNotSupportTls12Or13,
+        ) => OTHER_VERSION,
+        Error::AlertReceived(alert) => of_alert(*alert, fault.had_chosen),
         _ => "",
     }
 }
+
+fn of_certificate(error: &CertificateError) -> &'static str {
+    match error {
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "; use a name that the certificate is for, or take any by --insecure"
+        }
+        CertificateError::Expired
+        | CertificateError::ExpiredContext { .. }
+        | CertificateError::NotValidYet
+        | CertificateError::NotValidYetContext { .. } => {
+            "; renew the certificate, set this machine's clock, or take any by --insecure"
+        }
+        _ => "; believe it or whoever signed it by --ca FILE, or take any by --insecure",
+    }
+}
+
+fn of_alert(alert: AlertDescription, had_chosen: bool) -> &'static str {
+    match alert {
+        AlertDescription::ProtocolVersion => OTHER_VERSION,
+        AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
+            match had_chosen {
+                // TLS 1.2 has no alert of its own for that.
+                true => WANTS_CERTIFICATE,
+                false => NO_CIPHER,
+            }
+        }
+        AlertDescription::CertificateRequired
+        | AlertDescription::NoCertificate
+        | AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::CertificateExpired
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::UnknownCA
+        | AlertDescription::AccessDenied => WANTS_CERTIFICATE,
+        AlertDescription::UnrecognisedName => {
+            "; it serves no site of this name: use a name that it knows"
+        }
+        AlertDescription::NoApplicationProtocol => {
+            "; it speaks no HTTP/2: ask it in HTTP/1.1, without --http2"
+        }
+        _ => "; its own log may say why",
+    }
+}
+
+/// The connection ended without a word of TLS.
+const NO_WORD: &str = "; if it speaks no TLS at this port, use http:// or ws://; else its own log \
+                       may say why";
+const OTHER_VERSION: &str = "; it does not speak this version of TLS: leave --tls-version out, or \
+                             enable TLS 1.2 or 1.3 there";
+const NO_CIPHER: &str = "; no cipher in common: abx offers ECDHE with AES-GCM or ChaCha20-Poly1305, \
+                         so enable one of them there, for the kind of key that its certificate has";
+const WANTS_CERTIFICATE: &str = "; it wants a certificate of the client's that it believes: show \
+                                 one by --cert FILE --key FILE";

@@ -1,6 +1,6 @@
 //! What is compared beside throughput, and where.
 
-use abx_evidence::record::{Histograms, SliceRecord};
+use abx_evidence::record::{Histograms, SliceRecord, TlsSettings, TlsTrustKind};
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Comparison, Conclusions, FindingId, Histogram, Level, Limits,
@@ -111,19 +111,28 @@ fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
 
 #[test]
 fn a_median_is_compared_from_two_hundred_requests_in_each_block_on() {
-    // Method: exactly as many, and one fewer in one block: of response times, and of the
-    // times until the first listener has a broadcast.
+    // Method: exactly as many, and one fewer in one block: of response times, of the
+    // times until the first listener has a broadcast, and of TLS handshakes. Those are
+    // compared where the load has TLS, and not where only one subject speaks it.
     for fewest in [200, 199] {
         let mut paced = open(&[]);
         let mut told = pair();
         told.loads[0].settings.exchange.shape = LoadShape::Broadcast;
+        let mut encrypted = pair();
+        encrypted.loads[0].settings.tls = Some(TlsSettings {
+            trust: TlsTrustKind::Anyone,
+            version: None,
+            resumption: false,
+            shows_certificate: false,
+        });
         for block in 0..paced.blocks.len() {
             let count = if block == 3 { fewest } else { 200 };
             for subject in ["old", "new"] {
                 let mut times = Histograms::default();
                 fill(&mut times.response, count, 500);
                 fill(&mut times.first_listener, count, 500);
-                for study in [&mut paced, &mut told] {
+                fill(&mut times.handshake, count, 500);
+                for study in [&mut paced, &mut told, &mut encrypted] {
                     let histograms = &mut study.blocks[block].loads[0].histograms;
                     histograms.insert(subject.to_owned(), times.clone());
                 }
@@ -132,6 +141,16 @@ fn a_median_is_compared_from_two_hundred_requests_in_each_block_on() {
         let is_compared = |study, metric| by(&judged(study), metric).is_some();
         assert_eq!(is_compared(paced, Metric::ResponseP50), fewest == 200);
         assert_eq!(is_compared(told, Metric::BroadcastFirstP50), fewest == 200);
+        let mut without = encrypted.clone();
+        without.loads[0].settings.tls = None;
+        assert!(!is_compared(without, Metric::HandshakeP50));
+        let mut one_sided = encrypted.clone();
+        for block in &mut one_sided.blocks {
+            let old = block.loads[0].histograms.get_mut("old").unwrap();
+            old.handshake = Histogram::default();
+        }
+        assert!(!is_compared(one_sided, Metric::HandshakeP50));
+        assert_eq!(is_compared(encrypted, Metric::HandshakeP50), fewest == 200);
     }
 }
 

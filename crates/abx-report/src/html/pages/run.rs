@@ -73,10 +73,15 @@ fn times(record: &RunRecord) -> Markup {
     let mut headers = vec!["time".to_owned(), "unit".to_owned()];
     headers.extend(Quantile::ALL.map(|figure| figure.name().to_owned()));
     let listeners = record.broadcasts.iter().flat_map(run::listeners);
+    let handshakes = record.handshake_us.iter().map(|us| ("handshake", us));
+    let of_handshakes = match record.handshake_us {
+        Some(_) => run::HANDSHAKE_LEGEND,
+        None => "",
+    };
     let grid = Grid::figures(
         "Times that a share of the requests does not exceed",
         headers,
-        all.into_iter().chain(listeners).map(row),
+        all.into_iter().chain(handshakes).chain(listeners).map(row),
     )
     .named_by(2);
     let at_least = at_least_legend(
@@ -87,7 +92,7 @@ fn times(record: &RunRecord) -> Markup {
     let text = format!(
         "Response time is counted from the intended send, service time from the actual send; \
          lateness is what the generator adds, loop lag how long it did not look at its \
-         clock.{at_least}"
+         clock.{of_handshakes}{at_least}"
     );
     let figure = CaptionedFigure {
         title: None,
